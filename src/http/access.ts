@@ -1,13 +1,13 @@
-/** What a token has to carry to call an operation. One that needs no scope says why. */
+/** The access token that an operation needs. An operation without a scope says why. */
 export type Access =
   /**
-   * A token with this scope, or one of the others that do as well; written without the platform's prefix. Of scopes that
-   * another one's `*` stands for, the operation says which will do.
+   * A token with this scope or one of the others, written without the platform's prefix. Another one that ends in `*`
+   * admits all scopes that it covers; the operation then checks which of them will do.
    */
   | { readonly kind: "scope"; readonly scope: string; readonly others: readonly string[] }
-  /** Any valid token; the operation decides by the resource, and by the scopes that are named here. */
+  /** Any valid token; the operation decides by the resource and these scopes. */
   | { readonly kind: "token"; readonly why: string; readonly scopes: readonly string[] }
-  /** No token. The operation may authenticate a client or a signed link itself. */
+  /** No token. The operation may authenticate a client or check a signed link itself. */
   | { readonly kind: "public"; readonly why: string };
 
 export const scoped = (scope: string, ...others: readonly string[]) => ({ kind: "scope", scope, others }) as const;

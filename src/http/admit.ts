@@ -10,8 +10,8 @@ import type { HttpDeps, Service } from "./service.ts";
 import { kindOf, type TokenKind } from "./token-kind.ts";
 
 /**
- * Who calls a route, if its row in the table of rights lets them: token → limit → kind of token → scope. Nothing else of
- * the request is read before that. Undefined where no token is asked for.
+ * The caller of a route, if the table of rights admits it: token → limit → kind of token → scope. Reads nothing else of
+ * the request. Undefined for a public route.
  */
 export async function admit(
   { access, operation }: Route,
@@ -35,15 +35,15 @@ export async function admit(
 
 function lackingScope(access: Access, caller: Principal, names: Names): Problem | undefined {
   if (access.kind !== "scope") return undefined;
-  // One that ends in `*` names scopes of which the operation knows which will do.
+  // A pattern admits each scope that it covers: the operation checks which of them will do.
   if (access.others.some((other) => caller.scopes.some((held) => scopeMatches(names.scope(other), held))))
     return undefined;
   return missingScope(caller, names.scope(access.scope), names);
 }
 
 /**
- * Undefined where the operation takes this kind of token, else what the table of rights answers it: of two reasons for a 403
- * the scope that is missing too (contract 1.2).
+ * The answer of the table of rights to this kind of token; undefined if the operation takes it. A 403 names the missing
+ * scope rather than the kind if both are wrong.
  */
 function refusedKind(
   operation: Operation,
@@ -58,23 +58,23 @@ function refusedKind(
     case 403:
       return lacking ?? problem("insufficient_permissions", whyNot(operation, kind));
     case 404:
-      // As what is not there: the caller may own none of it, nor learn of it.
+      // The same answer as for a missing topic: the caller cannot own one, and must not learn of it.
       return notFound("topic");
     default:
       return undefined;
   }
 }
 
-/** What to do about it: a proof of the client helps a person only where persons have a right. */
+/** Tells the caller what to do. A proof of the client helps only if a person's token is taken then. */
 const whyNot = (operation: Operation, kind: TokenKind): string =>
   REFUSALS[kind === "personUnproven" && rightOf(operation, "person") === 403 ? "person" : kind];
 
 const REFUSALS = {
-  client: "This takes another kind of access token than a client's own.",
-  person: "This takes a token of the client itself, without a user in it: get one by client_credentials.",
-  personUnproven: "The client of this access token did not prove itself: get one that its secret was sent for.",
+  client: "A client's own access token is not taken here: send a user's.",
+  person: "Only a client's own access token is taken here, without a user: get one by client_credentials.",
+  personUnproven: "The client of this access token did not authenticate: get a token with the client's secret.",
   noTenant: "This access token is for no tenant: get one that names a tenant.",
   organization: "This access token is for an organization: get one that names a tenant.",
   clientless: "This access token was issued to no client: get one with a client of your own.",
-  unproven: "The client of this access token did not prove itself: get one that its secret was sent for.",
+  unproven: "The client of this access token did not authenticate: get a token with the client's secret.",
 } as const satisfies Record<TokenKind, string>;

@@ -3,21 +3,21 @@ import type { Names } from "../platform/names.ts";
 import type { Plan } from "../platform/plans.ts";
 import { problem, type Problem } from "./errors.ts";
 
-/** Who calls: the claims of a verified access token (contract 2.1). Empty text where the token carries none. */
+/** The caller: the claims of a verified access token. A claim that the token does not carry is the empty text. */
 export interface Principal {
   readonly clientId: string;
-  /** False where nobody proved to be the client: public clients, the implicit flow, the untrusted password grant. */
+  /** False if the client did not authenticate: public clients, the implicit flow, the untrusted password grant. */
   readonly clientAuthenticated: boolean;
   /** Owner of topics and of media. */
   readonly clientName: string;
   readonly tenant: string;
-  /** True when the token request named the tenant: for media such a token acts for no other one (contract 4.4). */
+  /** True if the token request named the tenant: media then accepts the token for no other tenant. */
   readonly tenantExplicit: boolean;
   readonly org: string;
-  /** Of the tenant; how many requests it may make. */
+  /** The tenant's plan, which limits its requests. */
   readonly plan: Plan;
   readonly user: string;
-  /** `sub`: how tokens name the user, or the client where there is none. */
+  /** `sub`: the user's identifier in tokens, or the client's if there is no user. */
   readonly subject: string;
   readonly scopes: readonly string[];
   readonly tokenId: string;
@@ -29,34 +29,34 @@ export interface Principal {
 
 export type TokenFault = "malformed" | "expired" | "revoked" | "unavailable";
 
-/** Port to the OAuth room. */
+/** Port to OAuth. */
 export interface TokenVerifier {
   verify(token: string, nowMs: number): Promise<Result<Principal, TokenFault>>;
 }
 
-/** Port to the OAuth room: what the operator registered, at most 30 s old (contract 2.1). */
+/** Port to OAuth: the records of the operator, at most 30 s old. */
 export interface ClientAccess {
   /**
-   * Whether the caller could have a token that names this tenant: a client its own, or one that subscribes to its service.
-   * A user's token is for the tenant that it was issued for and no other, whatever its client could get.
+   * True if the caller could get a token for this tenant: a client for its own tenant and for those that subscribe to
+   * its service; a user only for the tenant of the token, even if the client could get others.
    */
   mayActFor(caller: Pick<Principal, "clientId" | "user" | "tenant">, tenant: string, nowMs: number): Promise<boolean>;
-  /** Whether the client is a service's, and so may act for tenants besides its own. */
+  /** True for a service's client, which may act for tenants besides its own. */
   servesOthers(clientId: string, nowMs: number): Promise<boolean>;
-  /** Whether the client is registered for the scope (full name), whatever its token carries. */
+  /** True if the client is registered for the scope (full name), even if its token does not carry it. */
   listsScope(clientId: string, scope: string, nowMs: number): Promise<boolean>;
-  /** Whether the tenant that a token is for may use a service: an essential one, its own, or one of its packages. */
+  /** True if the token's tenant may use the service: an essential one, its own, or one of its packages. */
   tenantUses(caller: Pick<Principal, "tenant">, service: string, nowMs: number): Promise<boolean>;
-  /** Whether it is the client's own tenant: a service's client acts for others besides. */
+  /** True for the client's own tenant; a service's client acts for others besides. */
   belongsTo(clientId: string, tenant: string, nowMs: number): Promise<boolean>;
-  /** Whether the client could get a token for its own tenant now: neither is gone or disabled. */
+  /** True if client and tenant both exist and are enabled, so that the client could get a token now. */
   isLive(clientId: string, nowMs: number): Promise<boolean>;
 }
 
-/** Longer tokens are neither issued nor read: what carries requests to us takes headers of some 16 KiB. */
+/** Longer tokens are neither issued nor read: servers in front of us take headers of some 16 KiB. */
 export const MAX_TOKEN_CHARS = 8192;
 
-/** The principal of an `Authorization` header, else the 401 or 503 (RFC 6750 section 3). */
+/** The caller by an `Authorization` header, else a 401 or 503 (RFC 6750 section 3). */
 export async function authenticate(
   header: string | null | undefined,
   verifier: TokenVerifier,
@@ -92,7 +92,7 @@ export async function authenticate(
   }
 }
 
-/** Undefined when the principal has the scope, else the 403 that names it. */
+/** The 403 that names the scope; undefined if the caller has it. */
 export function missingScope(principal: Principal, scope: string, names: Names): Problem | undefined {
   return principal.scopes.includes(scope) ? undefined : scopeRefusal(scope, names);
 }
@@ -105,7 +105,7 @@ export function scopeRefusal(scope: string, names: Names): Problem {
   return problem("insufficient_permissions", `The access token lacks the scope ${scope}.`, { headers });
 }
 
-/** 401 for a valid token of a client that acts for itself, where only a user's will do (specification, `/userinfo`). */
+/** The 401 for a valid token without a user, at an operation that needs a user. */
 export function userTokenRequired(realm: string): Problem {
   const message = "The access token was not issued for a user.";
   const challenge = `Bearer realm="${realm}", error="invalid_token", error_description="${message}"`;

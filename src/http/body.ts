@@ -2,19 +2,19 @@ import { fromUtf8, joinBytes } from "../platform/encoding.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { problem, type Problem } from "./errors.ts";
 
-/** Nesting beyond this is refused before it is parsed: walking deeper values would overflow the stack. */
+/** Deeper nesting is refused before it is parsed: walking such a value would overflow the stack. */
 const MAX_JSON_DEPTH = 64;
-/** Our choice: what a mistake has, not what an attack has. */
+/** Enough for a mistake, not for an attack. */
 const DRAIN = { maxBytes: 16 * 1024 * 1024, waitMs: 1_000 } as const;
 
-/** The bytes of a body, read to its end; one byte over the limit is refused without reading on. */
+/** Reads a whole body. One byte over the limit is refused without reading on. */
 export async function readBytes(request: Request, maxBytes: number): Promise<Result<Uint8Array<ArrayBuffer>, Problem>> {
   const tooLarge = () => err(problem("bad_payload_size", `The body is larger than ${maxBytes} bytes.`));
   const length = request.headers.get("content-length");
   if (Number(length ?? 0) > maxBytes) return tooLarge();
   if ((request.headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity")
     return err(problem("unsupported_request_content_type", "Send the body without a Content-Encoding."));
-  // HTTP ends a body where its length says, so one with a length is taken at once, at a third of the cost of chunks.
+  // A body with a length cannot be longer, so it is read at once, at a third of the cost of chunks.
   if (length !== null) {
     const whole = await readWhole(request);
     if (whole === undefined) return err(incomplete());
@@ -40,8 +40,8 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Res
 }
 
 /**
- * Reads what is left of a body that nobody wants, some of it: a client that is still sending when its answer comes and
- * the connection ends sees a broken pipe, not the answer. What is larger or slower than this is given up.
+ * Reads and discards the rest of a body. Without that, a client that is still sending when the response comes sees a
+ * broken pipe and no response. Gives up on a body that is larger or slower than `DRAIN`.
  */
 export async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
   if (body.locked) return;
@@ -50,7 +50,7 @@ export async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
   await discard(sizeOfNext, () => reader.cancel());
 }
 
-/** The same of a body that is being read: `sizeOfNext` reads a piece and tells its bytes, undefined at the end. */
+/** The same for a body that has a reader: `sizeOfNext` reads a piece and returns its size, undefined at the end. */
 export async function discard(
   sizeOfNext: () => Promise<number | undefined>,
   cancel: () => Promise<void>,

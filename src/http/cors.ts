@@ -1,7 +1,7 @@
-/** Cross-origin rules (contract 1.4): services answer any origin, without credentials; pages answer none. */
+/** Cross-origin rules: services answer any origin, without credentials; pages answer none. */
 import type { Names } from "../platform/names.ts";
 
-/** The contract's, and what an upload with its file name and digest and a conditional or resumed download send besides. */
+/** Request headers of the API, of uploads with file name and digest, and of conditional and resumed downloads. */
 const ALLOWED_HEADERS = [
   "Authorization",
   "Content-Type",
@@ -16,7 +16,7 @@ const ALLOWED_HEADERS = [
   "If-Range",
   "If-Modified-Since",
 ];
-/** The contract's, and what readers of content look at: whether parts can be asked for, and how old an edge's copy is. */
+/** Response headers of the API, and those that tell readers of content about ranges and the age of a cached copy. */
 const EXPOSED_HEADERS = [
   "Link",
   "Location",
@@ -28,7 +28,7 @@ const EXPOSED_HEADERS = [
   "Content-Disposition",
   "Age",
 ];
-/** The platform's own ones, without its prefix. */
+/** The platform's own headers, without its prefix. */
 const EXPOSED_SUFFIXES = ["request-id", "delivery-attempt", "events-lost"];
 const PREFLIGHT_MAX_AGE_SEC = 7200;
 
@@ -42,7 +42,7 @@ export function preflight(methods: readonly string[], names: Names): Response {
   return new Response(null, { status: 204, headers });
 }
 
-/** What pages may read of an answer, as one header's value. */
+/** The value of `Access-Control-Expose-Headers`. */
 export const exposedHeaders = (names: Names): string =>
   [...EXPOSED_HEADERS, ...EXPOSED_SUFFIXES.map(names.header)].join(", ");
 

@@ -1,30 +1,28 @@
 import type { DetailType } from "./detail-types.ts";
 
 /**
- * The one error object of the platform (contract 1.2).
- *
- * A `Problem` is a value: operations return it, `mount.ts` renders it. What it says goes to the caller, so it never
- * carries an internal message; the log line with the same request id says exactly what happened.
+ * The error object of the platform. Operations return a `Problem` as a value, and pipeline.ts renders it. The caller
+ * reads it, so it never carries an internal message; the log line with the same request id has the details.
  */
 export interface Problem {
   readonly problem: true;
   readonly type: ProblemType;
-  /** What the caller did and what to do next, one sentence. */
+  /** One sentence: the caller's mistake and what to do next. */
   readonly message: string;
   readonly details: readonly ProblemDetail[];
   readonly headers: Readonly<Record<string, string>>;
-  /** For the log alone. */
+  /** Only for the log. */
   readonly reason?: string | undefined;
 }
 
 export interface ProblemDetail {
   readonly type: DetailType;
-  /** Bean notation for a body (`pushConfig.basicAuth.username`), else the name of the parameter or header. */
+  /** A body's field in dot notation (`pushConfig.basicAuth.username`), else the name of the parameter or header. */
   readonly field?: string;
   readonly message?: string;
 }
 
-/** Every `type` with its status and what a reader does about it; `/docs/errors` shows this table. */
+/** Every `type` with its status and advice for the reader; `/docs/errors` shows this table. */
 export const PROBLEM_TYPES = {
   bad_payload_syntax: {
     status: 400,
@@ -45,13 +43,13 @@ export const PROBLEM_TYPES = {
   },
   element_resource_non_existing: {
     status: 404,
-    advice: "Check the path and the identifiers. What belongs to somebody else answers alike.",
+    advice: "Check the path and the identifiers. A resource of somebody else answers the same.",
   },
   unsupported_method: { status: 405, advice: "Use one of the methods of the `Allow` header." },
   unsupported_response_content_type: { status: 406, advice: "Accept `application/json`." },
   conflict_resource: {
     status: 409,
-    advice: "The state of the resource does not allow this; `details` says what is in the way.",
+    advice: "The state of the resource does not allow this; `details` names the obstacle.",
   },
   topic_locked: {
     status: 409,
@@ -63,7 +61,7 @@ export const PROBLEM_TYPES = {
   },
   precondition_failed: {
     status: 412,
-    advice: "The resource is not the one that `If-Match` or `If-Unmodified-Since` names: fetch it again.",
+    advice: "The resource has changed since `If-Match` or `If-Unmodified-Since`: fetch it again.",
   },
   bad_payload_size: { status: 413, advice: "Send a smaller body; the message names the limit." },
   uri_too_long: { status: 414, advice: "Send a shorter address." },
@@ -72,10 +70,10 @@ export const PROBLEM_TYPES = {
     advice: "Send the body with the `Content-Type` that the message names.",
   },
   range_not_satisfiable: { status: 416, advice: "`Content-Range` says how long the content is; ask within it." },
-  insufficient_resources: { status: 429, advice: "Wait as long as `Retry-After` says." },
+  insufficient_resources: { status: 429, advice: "Wait for `Retry-After` seconds." },
   internal_service_error: {
     status: 500,
-    advice: "Report the value of the request id header: the operator finds the cause in the log by it.",
+    advice: "Report the value of the request id header: with it the operator finds the cause in the log.",
   },
   service_temporarily_unavailable: { status: 503, advice: "Try again after `Retry-After` seconds." },
 } as const satisfies Record<string, { status: number; advice: string }>;
@@ -106,10 +104,10 @@ export const invalid = (type: DetailType, field: string, message: string): Probl
 export const notFound = (what: string): Problem =>
   problem("element_resource_non_existing", `There is no such ${what}, or it is not yours.`);
 
-/** For who may see all there is: the operator. */
+/** For the operator, who may see everything. */
 export const noSuch = (what: string): Problem => problem("element_resource_non_existing", `There is no such ${what}.`);
 
-/** The wire shape: `{status, type, message, moreInfo, details}`. `docsUrl` is the address of the error reference. */
+/** The JSON body: `{status, type, message, moreInfo, details}`. `docsUrl` is the address of the error reference. */
 export function problemBody(given: Problem, docsUrl: string): object {
   const moreInfo = `${docsUrl}#${given.type}`;
   return {

@@ -9,8 +9,8 @@ const REDIRECT_CACHING = {
 } as const satisfies Record<SeparateHost, Record<string, string>>;
 
 /**
- * Tells which of a service's routes are at a host: its own, redirects at the service's host if the service has a separate
- * one, undefined at any other separate host.
+ * Returns the routes of a service at a host: its own; redirects at the common host if the service has a separate one;
+ * undefined at any other separate host.
  */
 export function routesByHost(
   { host: own }: Pick<Service, "host">,

@@ -5,24 +5,24 @@ import { problem, type Problem } from "./errors.ts";
 import { RETRY_AFTER_SEC, unlimited, type RateLimit } from "./rate-limit.ts";
 
 /**
- * How many requests a minute the platform takes from whom, so that nobody uses up what is everybody's. Counted by each
- * location of Cloudflare, in memory; the numbers stand in wrangler.toml.
+ * Limits of requests a minute, so that one caller cannot use up the capacity of all. Each location of Cloudflare counts
+ * in memory; the numbers are in wrangler.toml.
  *
- *   no valid token      the network that the request came from; content and services behind the gateway, which pages are made
- *                       of, have a larger limit than the rest
+ *   no valid token      the network of the caller; content and services behind the gateway have a larger limit, since
+ *                       a page loads many of their files
  *   a client's token    the client, and its token's tenant: by the tenant's plan
  *   a person's token    the person at that client, and the tenant: many people share a browser application
  *
- * A token counts by itself and not by its network: a service calls from one address for all of its tenants. One that does
- * not verify counts as none, so guessing tokens is limited too.
+ * A valid token does not count for its network: a service calls from one address for all of its tenants. An invalid
+ * token counts as none, so guessing tokens is limited too.
  */
 export interface Limits {
-  /** Undefined: go on. */
+  /** Each returns undefined if the request may go on. */
   anonymous(request: Request, what?: AnonymousUse): Promise<Problem | undefined>;
   caller(caller: Caller): Promise<Problem | undefined>;
 }
 
-/** What somebody without a token asks for. */
+/** The use that callers without a token make of a service. */
 export type AnonymousUse = "requests" | "content";
 
 type Caller = Pick<Principal, "clientId" | "tenant" | "user" | "plan">;
@@ -36,7 +36,7 @@ export interface LimitBindings {
 export function createLimits({ anonymous: strangers, callers, tenants }: LimitBindings): Limits {
   return {
     async anonymous(request, what = "requests") {
-      // Cloudflare sets the header, whatever the caller sent.
+      // Cloudflare overwrites the header of the caller.
       const network = networkOf(request.headers.get("cf-connecting-ip") ?? "");
       return (await strangers[what].admits(network)) ? undefined : tooMany("from this address");
     },
@@ -54,7 +54,7 @@ export function createLimits({ anonymous: strangers, callers, tenants }: LimitBi
 const ofAllPlans = (limit: RateLimit): Readonly<Record<Plan, RateLimit>> =>
   Object.fromEntries(PLANS.map((plan) => [plan, limit])) as Record<Plan, RateLimit>;
 
-/** Where everything runs on one machine. */
+/** For a platform that runs on one machine. */
 export const noLimits: Limits = createLimits({
   anonymous: { requests: unlimited, content: unlimited },
   callers: ofAllPlans(unlimited),

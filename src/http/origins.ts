@@ -3,10 +3,11 @@
  *
  *   host of CONTENT_URL   content of files, away from the sign-in cookies
  *   host of AUTH_URL      pages for people, and their cookies: sign-in, account
- *   any other             the services, and whatever has no separate host
+ *   any other             the services, and everything without a separate host
  *
- * A separate host has its own routes, those that every host has, and nothing else. The service's host redirects to it, so
- * that old links work. The host decides and not the scheme, since a proxy in front may end TLS: it has to pass `Host` on.
+ * A separate host has its own routes, those that every host has, and nothing else. The service's host redirects to it,
+ * so that old links work. The host decides and not the scheme, since a proxy in front may end TLS: it has to pass
+ * `Host` on.
  */
 export interface Origins {
   /** Empty: the origin that a request came by. */

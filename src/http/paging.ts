@@ -2,26 +2,25 @@ import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/encoding
 import { err, ok, type Result } from "../platform/result.ts";
 import { invalid, type Problem } from "./errors.ts";
 
-/** Contract 1.3. */
 export const PAGE_SIZE = { default: 16, max: 1000 } as const;
-/** A page number beyond this would skip more rows than a database should walk over. */
+/** A higher page number would skip more rows than a database should read. */
 const MAX_PAGE_NUMBER = 1_000_000;
-/** Four values to sort by, of 280 bytes that JSON writes in six characters each, in base64. */
+/** Room for four sort values of 280 bytes, which JSON may write in six characters each, in base64. */
 const MAX_CURSOR_CHARS = 12_288;
-/** Of a `Link`. Clients take some 16 KiB of headers in all, and many repeat a filter of any length in each link. */
+/** Length of a `Link` header. Clients take some 16 KiB of headers in all, and each link repeats the filters. */
 const MAX_LINK_CHARS = 8 * 1024;
 
 /**
- * Which page a caller asked for. With a `cursor` (from a `next` link) the page starts after that row, whatever was
- * written meanwhile; without one it starts `skip` rows from the beginning.
+ * The requested page. With a `cursor` (from a `next` link) it starts behind that row, even if rows were added or
+ * removed meanwhile; without one it starts `skip` rows from the beginning.
  */
 export interface Paging {
   readonly pageNumber: number;
   readonly pageSize: number;
   readonly skip: number;
-  /** The sort key of the last row of the page before, as the store made it. */
+  /** The sort key of the last row of the previous page, as the store made it. */
   readonly cursor: readonly CursorPart[] | undefined;
-  /** Names of the other query parameters that the route knows: its links repeat these. */
+  /** Names of the route's other query parameters: links repeat these. */
   readonly filters: readonly string[];
 }
 
@@ -29,11 +28,11 @@ export type CursorPart = string | number | null;
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** The sort key of the last item when more rows follow, else undefined. */
+  /** The sort key of the last item; undefined on the last page. */
   readonly next: readonly CursorPart[] | undefined;
-  /** How many rows a page number may skip at most, where the collection has such a limit. */
+  /** The most rows that a page number may skip, if the collection has a limit. */
   readonly maxSkip?: number;
-  /** Of a page without items: the one before it has some. */
+  /** On a page without items: the previous page has some. */
   readonly hasRowsBefore?: boolean;
 }
 
@@ -48,7 +47,7 @@ export function readPaging(query: URLSearchParams, filters: readonly string[] = 
   return ok({ pageNumber: pageNumber.value, pageSize: pageSize.value, skip, cursor: cursor.value, filters });
 }
 
-/** Cuts `pageSize + 1` rows to a page: the row beyond tells that another page exists. */
+/** Cuts `pageSize + 1` rows to a page: the extra row shows that another page exists. */
 export function toPage<T>(
   rows: readonly T[],
   { pageSize }: Pick<Paging, "pageSize">,
@@ -59,15 +58,15 @@ export function toPage<T>(
   return { items, next: rows.length > pageSize && last !== undefined ? keyOf(last) : undefined };
 }
 
-/** Which rows of a collection are looked for: at most `limit`, behind `skip` others. */
+/** At most `limit` rows of a collection, behind `skip` others. */
 export interface RowRange {
   readonly skip: number;
   readonly limit: number;
 }
 
 /**
- * The same page; of an empty one that is not the first, one more look tells whether the page before it has rows. `read`
- * gives rows in the order of the page.
+ * Sets `hasRowsBefore` of an empty page that is not the first, by one more query. `read` returns rows in the order of
+ * the page.
  */
 export async function checkPreviousPage<T>(
   page: Page<T>,
@@ -79,9 +78,9 @@ export async function checkPreviousPage<T>(
 }
 
 /**
- * The `Link` header of a page: `self` always, `prev` and `next` where such a page exists and a page number leads to it.
- * Where they would take more room than clients have, `prev` is left out first; then `self` is the empty reference, which
- * is the address that was asked for (RFC 3986 section 4.4). Without `next` nobody could go on.
+ * The `Link` header of a page: always `self`, and `prev` and `next` if such a page exists and can be reached. If they
+ * are too long for clients, `prev` is left out first; then `self` becomes the empty reference, which is the requested
+ * address (RFC 3986 section 4.4). `next` always stays, since without it a caller could not go on.
  */
 export function pageLinks(asked: URL, paging: Paging, page: Page<unknown>): string {
   const kept = [...asked.searchParams].filter(([name]) => paging.filters.includes(name));
@@ -99,7 +98,7 @@ export function pageLinks(asked: URL, paging: Paging, page: Page<unknown>): stri
   const isReached = (pageNumber - 2) * pageSize <= (page.maxSkip ?? Infinity);
   const hasPrev = pageNumber > 1 && isReached && (page.items.length > 0 || page.hasRowsBefore === true);
   const prev = hasPrev ? [link("prev", pageNumber - 1, undefined)] : [];
-  // By its cursor it is found under any number that we take.
+  // The cursor leads to the next page under any page number.
   const nextNumber = Math.min(pageNumber + 1, MAX_PAGE_NUMBER);
   const next = page.next === undefined ? [] : [link("next", nextNumber, page.next)];
   const short = [`<>; rel="self"`, ...next].join(", ");
@@ -119,7 +118,7 @@ function readNumber(query: URLSearchParams, name: string, fallback: number, max:
   return err(invalid("out_of_range_parameter", name, `${name} must be one whole number from 1 to ${max}.`));
 }
 
-/** A cursor that is none of ours, or one of another collection. */
+/** The 400 for a cursor that no `next` link of this collection has. */
 export const invalidCursor = (): Problem =>
   invalid("invalid_query_parameter", "cursor", "cursor must come unchanged from a next link.");
 

@@ -1,5 +1,4 @@
 import { err, ok, type Result } from "../platform/result.ts";
-import { acceptsJson } from "./accept.ts";
 import type { Principal } from "./auth.ts";
 import { readForm, readJson } from "./body.ts";
 import { invalid, problem, type Problem } from "./errors.ts";
@@ -9,13 +8,13 @@ import { validate } from "./validate.ts";
 
 type AnyCall = Call<unknown, unknown, unknown, Principal | undefined>;
 
-/** What is known of a call before its input is read. */
+/** A call before its input is read. */
 export type Given = Omit<AnyCall, "params" | "query" | "paging" | "body">;
 
-/** Of a route without pages. */
+/** The paging of a route without pages. */
 const NO_PAGING = readPaging(new URLSearchParams());
 
-/** The input of a call, read and checked as its route says: path parameters → query → paging → body. */
+/** Reads and checks the input of a call by its route: path parameters → query → paging → body. */
 export async function parse(
   given: Given,
   pathParams: () => Record<string, string>,
@@ -39,7 +38,7 @@ function readQuery(schema: NonNullable<Route["query"]>, given: URLSearchParams):
   const names = namesOf(schema);
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of given) {
-    // Of two values one would win by accident; a caller who sends two is told.
+    // Refuse a second value rather than pick one of them.
     if (name in values && names.includes(name))
       return err(invalid("invalid_query_parameter", name, `${name} is given more than once.`));
     values[name] = value;
@@ -75,3 +74,13 @@ async function readBody(route: Route, request: Request): Promise<Result<unknown,
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** True if a range of `Accept` covers JSON; a range with `q=0` does not. */
+export function acceptsJson(accept: string | null): boolean {
+  if (accept === null || accept.trim() === "") return true;
+  return accept.split(",").some((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return !refused && ["*/*", "application/*", "application/json"].includes(type);
+  });
+}

@@ -1,19 +1,19 @@
 import { describeError, type Log } from "../platform/log.ts";
 
-/** How many requests one caller may make. */
+/** Limits the requests of a caller. */
 export interface RateLimit {
-  /** Counts one; false: it is one too many. */
+  /** Counts a request; false if it is one too many. */
   admits(key: string): Promise<boolean>;
 }
 
-/** The period of the limits in wrangler.toml. When it began is not known, so a caller waits for a whole one. */
+/** The period of the limits in wrangler.toml. Its start is not known, so a caller waits for a whole one. */
 export const RETRY_AFTER_SEC = 60;
 
 export const unlimited: RateLimit = { admits: async () => true };
 
 /**
- * A rate-limit binding: each Cloudflare location counts for itself, in memory, so asking costs nothing to speak of. One
- * that fails stops nobody: passwords have a limit of their own.
+ * A rate-limit binding of Cloudflare. Each location counts in memory, so a check costs next to nothing. A binding that
+ * fails stops nobody: passwords have a limit of their own.
  */
 export function createRateLimit(
   binding: { limit(by: { key: string }): Promise<{ success: boolean }> },

@@ -2,28 +2,28 @@ import { anyToken, open, scoped, type Access } from "./access.ts";
 import { TOKEN_KINDS } from "./token-kind.ts";
 
 /**
- * Who may do what: one table for every service. An operation is a row; a route names its row and does not compile
- * without one. Rows of one sort share their columns, in `WHO`:
+ * The table of rights of all services. An operation is a row; a route names its row and does not compile without one.
+ * Operations with the same rights share a row of `WHO`, whose columns are:
  *
- * - kinds of token (token-kind.ts): what the platform knows of who holds it. `mount.ts` refuses by them before it looks
- *   at the scope, at the input or at anything that is stored, so a refusal tells nothing of what there is;
- * - who else might ask for what belongs to a client: another client of its tenant, a client of another tenant, a client
- *   of a service that the tenant subscribes to. Each comes with its own proven token and every scope that it can get.
+ * - kinds of token (token-kind.ts). admit.ts refuses by them before it reads scope, input or stored data, so a refusal
+ *   reveals nothing about what exists;
+ * - other callers of a client's resources: another client of its tenant, a client of another tenant, a client of a
+ *   service that the tenant subscribes to. Each has an authenticated token of its own with every scope that it can get.
  *
- * `test/http/rights.test.ts` gets a token of every kind and asks every operation of every service with it.
+ * `test/http/rights.test.ts` gets a token of every kind and calls every operation of every service with it.
  */
 export type Right =
-  /** What belongs to the token's client, which needs no scope but the operation's. */
+  /** The resources of the token's client, with no scope but the operation's. */
   | "own"
-  /** What the token's scopes name. */
+  /** The resources that the token's scopes name. */
   | "scope"
-  /** What belongs to the token's user. */
+  /** The resources of the token's user. */
   | "user"
-  /** The same as anybody. */
+  /** The same for everybody. */
   | "all"
   /** Nothing: the list is empty. */
   | "none"
-  /** Nothing, and this is the answer. */
+  /** Nothing: this status is the answer. */
   | 401
   | 403
   | 404;
@@ -35,8 +35,8 @@ type Row = readonly Right[] & { readonly length: Columns["length"] };
 
 // prettier-ignore
 const WHO = {
-  //               its own   a person's at a client    of no  of an organi-  of no          another client  of another  serving
-  //               token     proven      not proven    tenant zation         client  nobody of the tenant   tenant      the tenant
+  // Columns: a client's own token; a person's at a client that authenticated, or did not; for no tenant; for an
+  // organization; of no client; unproven; then another client of the tenant, of another tenant, serving the tenant.
   newTopic:      ["own",     403,        403,          403,   403,           403,    403,   "own",          "own",      "own"],
   topics:        ["own",     "scope",    "scope",      "none", "none",       403,    "none", "scope",       "scope",    "scope"],
   topicOwner:    ["own",     404,        404,          404,   404,           403,    404,   404,            404,        404],
@@ -166,7 +166,7 @@ export const RIGHTS = {
 
 export type Operation = keyof typeof RIGHTS;
 
-/** What the table says of an operation and a column. */
+/** The table's entry of an operation and a column. */
 export function rightOf(operation: Operation, column: Column): Right {
   const row: Row = WHO[RIGHTS[operation].who];
   return row[COLUMNS.indexOf(column)]!;

@@ -6,8 +6,8 @@ import { RIGHTS, type Operation } from "./rights.ts";
 import type { Schema } from "./validate.ts";
 
 /**
- * A route is data: what it takes, who may call it, what runs. `mount.ts` does for every route, in this order:
- * access → path parameters → query → paging → body → `handle`. The interface document is made from the same data.
+ * A route is data: its input, its access, its handler. pipeline.ts does the same for every route, in this order: access
+ * → path parameters → query → paging → body → `handle`. The interface document is made from the same data.
  */
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -16,15 +16,15 @@ export interface Route {
   readonly summary: string;
   /** Its row in the table of rights. */
   readonly operation: Operation;
-  /** As its row says. */
+  /** Copied from that row. */
   readonly access: Access;
   readonly params: Schema | undefined;
   readonly query: Schema | undefined;
   readonly body: Body;
   readonly paged: boolean;
-  /** `json`: a caller that accepts no JSON gets 406. `any`: the route answers something else, or nothing. */
+  /** `json`: a caller that does not accept JSON gets 406. `any`: the route answers something else, or nothing. */
   readonly produces: "json" | "any";
-  /** A GET that changes something, as where browsers are sent to: HEAD, which must not, gets 405. */
+  /** True for a GET that changes something, such as the end of a redirect: HEAD must not and gets 405. */
   readonly changes: boolean;
   readonly handle: (call: Call<unknown, unknown, unknown, Principal | undefined>) => Promise<Answer>;
 }
@@ -32,16 +32,16 @@ export interface Route {
 export type Body =
   | { readonly kind: "none" }
   | { readonly kind: "json"; readonly schema: Schema; readonly maxBytes: number; readonly optional: boolean }
-  /** Any JSON object; the handler gets its text as it was sent, so that what is stored is what came. */
+  /** Any JSON object; the handler gets and stores its text as it was sent. */
   | { readonly kind: "json-object"; readonly maxBytes: number; readonly optional: boolean }
   | { readonly kind: "form"; readonly maxBytes: number }
-  /** The handler reads `call.request.body` itself and holds its limit. */
+  /** The handler reads `call.request.body` itself and enforces its limit. */
   | { readonly kind: "stream" };
 
-/** One request, parsed. Time is read once, so that everything in it sees the same moment. */
+/** A parsed request. The clock is read once, so that the whole request sees the same time. */
 export interface Call<P, Q, B, W> {
   readonly request: Request;
-  /** The request's address with the public origin: what self-links are made from. */
+  /** The request's address with the public origin; links to it are made from this. */
   readonly url: URL;
   /** `{origin}{PATH_PREFIX}`, without a slash at the end. */
   readonly publicBase: string;
@@ -51,9 +51,9 @@ export interface Call<P, Q, B, W> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The page asked for; of use on a route with `paged: true` alone. */
+  /** The requested page; only for a route with `paged: true`. */
   readonly paging: Paging;
-  /** Work that may go on after the answer; its failure is logged. */
+  /** Lets work go on after the response; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
 }
 
@@ -85,7 +85,7 @@ type BodyValue<B> = B extends { kind: "json"; schema: Schema<infer T>; optional:
 
 type Caller<O extends Operation> = (typeof RIGHTS)[O]["access"] extends { kind: "public" } ? undefined : Principal;
 
-/** Types the handler by the schemas of its route and by its row in the table of rights. */
+/** Types the handler by its route's schemas and by its row in the table of rights. */
 export function defineRoute<
   const O extends Operation,
   P = Record<string, never>,
@@ -120,11 +120,11 @@ export function defineRoute<
   };
 }
 
-/** A JSON answer. */
+/** A JSON response. */
 export const json = (status: number, value: unknown, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 
-/** An answer without a body, and so without a content type. */
+/** A response without a body, and so without a content type. */
 export const empty = (status: number, headers: Record<string, string> = {}): Response =>
   new Response(null, { status, headers });
 

@@ -8,7 +8,7 @@ import type { Limits, AnonymousUse } from "./limits.ts";
 import type { SeparateHost, Origins } from "./origins.ts";
 import type { Route } from "./route.ts";
 
-/** What a room hands to `mount.ts`: its routes, and what all of them have in common. */
+/** Dependencies of the pipeline. */
 export interface HttpDeps extends Origins {
   readonly names: Names;
   readonly pathPrefix: string;
@@ -19,37 +19,38 @@ export interface HttpDeps extends Origins {
   readonly limits: Limits;
 }
 
+/** Routes with a common base, and the settings that they share. */
 export interface Service {
   /** `/media/v2`, put behind the path prefix unless `atRoot`. */
   readonly base: string;
-  /** For the well-known address of RFC 8414, which starts at the root whatever the prefix. */
+  /** For the well-known address of RFC 8414, which starts at the root even with a prefix. */
   readonly atRoot?: boolean;
   readonly routes: readonly Route[];
-  /** The host that it has where one is set apart for it, or `any`: every host. Absent: the service's alone. */
+  /** The separate host of the service, if one is configured; `any`: every host; absent: only the common host. */
   readonly host?: SeparateHost | "any";
-  /** How this service writes its failures; the platform's error object where absent. */
+  /** Renders the service's errors; absent: as the platform's error object. */
   readonly renderProblem?: ProblemRenderer;
-  /** Pages answer no other origin (contract 1.4). */
+  /** False for pages, which answer no other origin. */
   readonly crossOrigin: boolean;
-  /** How those count who ask without a token; `requests` where absent. */
+  /** The rate limit for callers without a token; absent: `requests`. */
   readonly anonymousUse?: AnonymousUse;
-  /** Refuses a request before anything of it is read. */
+  /** Refuses a request before its token and input are read. */
   readonly guard?: (request: Request) => Promise<Problem | undefined>;
-  /** Headers of every answer of this service. */
+  /** Sets headers of every response of this service. */
   readonly decorate?: (headers: Headers, url: URL, status: number) => void;
 }
 
 export type ProblemRenderer = (given: Problem, docsUrl: string, requestId: string, asked: RenderContext) => Response;
 
-/** What was asked, for a renderer that answers people. */
+/** The request, for a renderer that answers people. */
 export interface RenderContext {
   readonly request: Request;
   readonly publicBase: string;
 }
 
 /**
- * Answers below the path prefix where no route does; undefined: nothing is there. It finds out who calls by itself, and
- * decides what other origins may read of its answers. A problem is rendered as everybody's.
+ * Answers below the path prefix if no route matches; undefined: 404. It authenticates the caller and sets cross-origin
+ * headers itself. A problem is rendered as the platform's error object.
  */
 export type Fallback = (call: FallbackCall) => Promise<Response | Problem | undefined>;
 
@@ -59,12 +60,12 @@ export interface FallbackCall {
   readonly url: URL;
   /** `{origin}{PATH_PREFIX}`, without a slash at the end. */
   readonly publicBase: string;
-  /** Below the prefix, as it was sent: percent-encoded. */
+  /** The path below the prefix, percent-encoded as it was sent. */
   readonly path: string;
   readonly requestId: string;
   readonly nowMs: number;
-  /** Work that may go on after the answer; its failure is logged. */
+  /** Lets work go on after the response; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
-  /** Who calls, for the log and the answer's headers. */
+  /** Reports the caller, for the log and the response's headers. */
   onIdentified(caller: Principal): void;
 }

@@ -1,20 +1,20 @@
 import type { Principal } from "./auth.ts";
 
-/** What the platform knows of who holds an access token. */
+/** Kinds of access tokens, by the holder that the platform knows. */
 export const TOKEN_KINDS = [
-  /** The client's own: it proved itself by its secret, and no user is in it. */
+  /** The client's own, without a user: the client authenticated by its secret. */
   "client",
-  /** A user's, for a tenant, at a client that proved itself. */
+  /** A user's, for a tenant, at a client that authenticated. */
   "person",
-  /** A user's, for a tenant, at a client that did not: a public one, the implicit flow, a password without the secret. */
+  /** A user's, for a tenant, at a client that did not: public, implicit flow, password without the secret. */
   "personUnproven",
-  /** A user's, for no tenant: everybody who has an account can get one. */
+  /** A user's, for no tenant: every account can get one. */
   "noTenant",
   /** A user's, for an organization. */
   "organization",
   /** A user's, of no client. */
   "clientless",
-  /** Neither a user nor a proof of the client. None is issued; what would come is refused. */
+  /** Neither a user nor an authenticated client. Never issued, and refused. */
   "unproven",
 ] as const;
 

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { err, ok, type Result } from "../platform/result.ts";
 import { problem, type Problem, type ProblemDetail } from "./errors.ts";
 
-/** Where a value came from decides the `details[].type` of its faults (contract 1.2). */
+/** The `details[].type` of a fault, by the source of the value. */
 const FAULT_TYPES = {
   body: { missing: "missing_field", invalid: "invalid_field" },
   header: { missing: "missing_header", invalid: "invalid_header" },
@@ -12,13 +12,13 @@ const FAULT_TYPES = {
 
 export type InputSource = keyof typeof FAULT_TYPES;
 
-/** What a schema is for a route: it reads an unknown value and gives a `T`. */
+/** A schema of a route: checks an unknown value and returns a `T`. */
 export type Schema<T = unknown> = z.ZodMiniType<T>;
 
-/** Faults named in one answer: enough to correct a request, bounded for a request made of nothing but faults. */
+/** Faults named in one response: enough to correct a request, limited for a request full of them. */
 const MAX_DETAILS = 20;
 
-/** Checks a value and names every fault by its place in bean notation. */
+/** Checks a value and names every fault by its field in dot notation. */
 export function validate<T>(source: InputSource, schema: Schema<T>, value: unknown): Result<T, Problem> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return ok(parsed.data);
@@ -29,7 +29,7 @@ export function validate<T>(source: InputSource, schema: Schema<T>, value: unkno
 
 function detailOf(source: InputSource, issue: z.core.$ZodIssue, value: unknown): ProblemDetail {
   const absent = issue.path.length > 0 && valueAt(value, issue.path) === undefined;
-  // A rule of our own may be about a field beside others, which may be left out.
+  // A custom rule may concern a field together with others, and the field may be left out.
   const missing = absent && issue.code !== "custom";
   const field = issue.path.reduce<string>(
     (path, key) => (typeof key === "number" ? `${path}[${key}]` : path === "" ? String(key) : `${path}.${String(key)}`),
@@ -81,5 +81,5 @@ export const booleanText = z.pipe(
 /** A text of at most `max` characters, at least one. */
 export const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
 
-/** A text that matches one of the contract's patterns. */
+/** A text that matches a pattern. */
 export const matching = (pattern: RegExp) => z.string().check(z.regex(pattern));
