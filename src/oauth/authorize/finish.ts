@@ -22,7 +22,7 @@ export async function finish(
   { staleConsent = false }: { readonly staleConsent?: boolean } = {},
 ): Promise<Response> {
   const { client, flow } = request;
-  const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, within: identity.hint.scopes };
+  const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, limitedTo: identity.hint.scopes };
   const defaultTenant = DEFAULT_TENANT[FLOWS[flow].grantType];
   const asked = {
     client,

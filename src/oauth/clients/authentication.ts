@@ -61,10 +61,10 @@ export async function authenticateClient(
 ): Promise<Result<ClientRecord, OAuthFailure>> {
   const { client } = entry;
   const secrets = credentials.secrets.length === 0 ? [""] : credentials.secrets;
-  const given = await Promise.all(secrets.map((secret) => sha256Hex(secret)));
+  const presented = await Promise.all(secrets.map((secret) => sha256Hex(secret)));
   const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
   // No early end: each live secret is compared, whichever one fits.
-  const matches = live.flatMap((digest) => given.map((one) => equalDigests(digest, one))).includes(true);
+  const matches = live.flatMap((digest) => presented.map((hash) => equalDigests(digest, hash))).includes(true);
   if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
   if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`, client.id));
   if (!matches) return err(refused(`wrong secret for client ${client.id}`, client.id));

@@ -25,32 +25,28 @@ export interface Entry {
   readonly asOfMs: number;
 }
 
-/**
- * Clients and tenants with the built-in ones among them, each pair kept 30 s in the isolate (contract 2.1): a change by
- * an operator stops a client at once here and within 30 s everywhere.
- */
-export interface Directory {
-  /**
-   * The client, and the tenant asked for (the client's own where undefined). At most one round trip. Without a client
-   * the tenant alone; then it has to be one that is known to exist.
-   */
-  find(clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry>;
-  readonly access: ClientAccess;
-  clear(): void;
-}
-
 const CACHE = { ttlMs: 30_000, maxEntries: 10_000 } as const;
 /** An id longer than any that can be registered is unknown without being looked up. */
 const MAX_ID_CHARS = 128;
 
+export type Directory = ReturnType<typeof createDirectory>;
+
+/**
+ * Clients and tenants, the built-in ones too. The isolate keeps each pair for 30 s, so a change by an operator applies
+ * here at once and everywhere within 30 s.
+ */
 export function createDirectory(
   store: DirectoryStore,
   builtIn: BuiltIn,
   operatorDigests: () => Promise<readonly string[]>,
-): Directory {
+) {
   const cache = new FreshCache<string, Entry>(CACHE);
   const intern = createInterning(CACHE.maxEntries);
 
+  /**
+   * Finds the client and the named tenant, or the client's own. At most one round trip. Without a client it finds the
+   * tenant alone, which must be one that is known to exist.
+   */
   const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
     if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigests(), nowMs);
     if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
@@ -65,38 +61,36 @@ export function createDirectory(
     });
   };
 
-  return {
-    find,
-    access: {
-      async mayActFor({ clientId, user, tenant: own }, tenant, nowMs) {
-        if (user !== "") return tenant === own;
-        const entry = await find(clientId, tenant, nowMs);
-        return entry.client !== undefined && entry.tenant !== undefined && mayActFor(entry.client, entry.tenant).ok;
-      },
-      async servesOthers(clientId, nowMs) {
-        const { client } = await find(clientId, undefined, nowMs);
-        return client?.service !== undefined;
-      },
-      async listsScope(clientId, scope, nowMs) {
-        const { client } = await find(clientId, undefined, nowMs);
-        return client !== undefined && client.scopes.some((listed) => scopeMatches(listed, scope));
-      },
-      async tenantUses({ tenant: id }, service, nowMs) {
-        if (id === "") return false;
-        const { tenant } = await find(undefined, id, nowMs);
-        return tenant !== undefined && tenant.services.some(({ name }) => name === service);
-      },
-      async belongsTo(clientId, tenant, nowMs) {
-        const { client } = await find(clientId, undefined, nowMs);
-        return client?.tenant === tenant;
-      },
-      async isLive(clientId, nowMs) {
-        const { client, tenant } = await find(clientId, undefined, nowMs);
-        return client !== undefined && tenant !== undefined && !tenant.disabled;
-      },
+  const access: ClientAccess = {
+    async mayActFor({ clientId, user, tenant: own }, tenant, nowMs) {
+      if (user !== "") return tenant === own;
+      const entry = await find(clientId, tenant, nowMs);
+      return entry.client !== undefined && entry.tenant !== undefined && mayActFor(entry.client, entry.tenant).ok;
     },
-    clear: () => cache.clear(),
+    async servesOthers(clientId, nowMs) {
+      const { client } = await find(clientId, undefined, nowMs);
+      return client?.service !== undefined;
+    },
+    async listsScope(clientId, scope, nowMs) {
+      const { client } = await find(clientId, undefined, nowMs);
+      return client !== undefined && client.scopes.some((listed) => scopeMatches(listed, scope));
+    },
+    async tenantUses({ tenant: id }, service, nowMs) {
+      if (id === "") return false;
+      const { tenant } = await find(undefined, id, nowMs);
+      return tenant !== undefined && tenant.services.some(({ name }) => name === service);
+    },
+    async belongsTo(clientId, tenant, nowMs) {
+      const { client } = await find(clientId, undefined, nowMs);
+      return client?.tenant === tenant;
+    },
+    async isLive(clientId, nowMs) {
+      const { client, tenant } = await find(clientId, undefined, nowMs);
+      return client !== undefined && tenant !== undefined && !tenant.disabled;
+    },
   };
+
+  return { find, access, clear: () => cache.clear() };
 }
 
 /**

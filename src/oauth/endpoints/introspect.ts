@@ -100,9 +100,9 @@ async function describeRefreshToken(
   const { client, asOfMs } = await deps.directory.find(clientId, undefined, call.nowMs);
   if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
   const caller = { client, authenticated: client.confidential, asOfMs };
-  const again = await reauthorize(deps, caller, found.grant, EVERYTHING, call.nowMs);
-  if (!again.ok) return undefined;
-  const { scopes, subject, tenant } = again.value.granted;
+  const reauthorized = await reauthorize(deps, caller, found.grant, EVERYTHING, call.nowMs);
+  if (!reauthorized.ok) return undefined;
+  const { scopes, subject, tenant } = reauthorized.value.granted;
   return {
     scope: scopes.join(" "),
     client_id: clientId,

@@ -117,9 +117,13 @@ async function removeAll(deps: TokenEndpointDeps, call: UserCall<unknown, Query>
   if (clientId === undefined) return empty(204);
   const { email } = owner;
   if (await revokeAccess(deps, { email, clientId, by: byToken(call) }, call)) return empty(204);
-  return problem("service_temporarily_unavailable", "There are more than one request deletes. Send it again.", {
-    headers: { "retry-after": "1" },
-  });
+  return problem(
+    "service_temporarily_unavailable",
+    "Not all tokens could be deleted in one request. Repeat the request to delete the rest.",
+    {
+      headers: { "retry-after": "1" },
+    },
+  );
 }
 
 async function removeOne(

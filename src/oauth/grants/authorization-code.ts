@@ -39,10 +39,10 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   if (code.redeemed) return replayed();
   const fault = await codeFault(code, request, caller.value);
   if (fault !== undefined) return err(invalidGrant(fault, client.id));
-  const again = await reauthorize(deps, caller.value, code, scopes, call.nowMs);
-  if (!again.ok) return again;
+  const reauthorized = await reauthorize(deps, caller.value, code, scopes, call.nowMs);
+  if (!reauthorized.ok) return reauthorized;
 
-  const { granted, authorization } = again.value;
+  const { granted, authorization } = reauthorized.value;
   const lasts = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
   const refreshToken = lasts ? randomSecret(deps.random) : undefined;
   const refresh = refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization };

@@ -78,7 +78,7 @@ const toScopeRequest = (
   openid,
   named: scopes,
   everything,
-  within: scopes,
+  limitedTo: scopes,
 });
 
 /** A refusal of something that the caller named names it; what the grant stands on is its own affair. */

@@ -36,8 +36,8 @@ export const refreshTokenGrant: GrantStep = async (deps, request) => {
   };
   const before = tokenState(found, nowMs);
   if (before.kind === "spent") return spent();
-  const again = await reauthorize(deps, caller.value, grant, scopes, nowMs);
-  if (!again.ok) return again;
+  const reauthorized = await reauthorize(deps, caller.value, grant, scopes, nowMs);
+  if (!reauthorized.ok) return reauthorized;
 
   const rotates = before.kind === "living" && !client.confidential;
   const successor = rotates ? await makeSuccessor(presented, grant.id, deps.random) : undefined;
@@ -47,7 +47,7 @@ export const refreshTokenGrant: GrantStep = async (deps, request) => {
   if (after.kind === "spent") return spent();
   const current =
     after.kind === "living" ? presented : await openSuccessor(presented, after.sealedSuccessor, grant.id, deps.random);
-  const { granted, authorization } = again.value;
+  const { granted, authorization } = reauthorized.value;
   return ok({
     granted,
     sessionId: authorization.sessionId,

@@ -62,13 +62,13 @@ export async function grantForUser(
   request: UserGrantRequest,
   nowMs: number,
 ): Promise<Result<Granted, UserGrantRefusal>> {
-  const { client, user, scopes: asked } = request;
+  const { client, user, scopes: requested } = request;
   const place = await findPlace(deps, request, nowMs);
   if (!place.ok) return place;
   const { tenant, org, plan, rights, roles, scope, asOfMs } = place.value;
-  const granted = grantScopes(asked, client, rights, deps.builtIn, roles);
+  const granted = grantScopes(requested, client, rights, deps.builtIn, roles);
   if (!granted.ok) return err({ kind: "scope", refusal: granted.error });
-  const scopes = [scope, ...(asked.openid ? ["openid"] : []), ...granted.value];
+  const scopes = [scope, ...(requested.openid ? ["openid"] : []), ...granted.value];
   if (scopes.join(" ").length > MAX_SCOPE_CHARS)
     return err({
       kind: "scope",
@@ -79,7 +79,7 @@ export async function grantForUser(
     clientName: client?.name ?? "",
     clientAuthenticated: request.clientAuthenticated,
     tenant,
-    tenantExplicit: asked.tenant !== undefined,
+    tenantExplicit: requested.tenant !== undefined,
     org,
     plan,
     user: user.email,
@@ -108,7 +108,7 @@ export async function findPlace(
   request: UserGrantRequest,
   nowMs: number,
 ): Promise<Result<Place, UserGrantRefusal>> {
-  const { client, user, binding, scopes: asked } = request;
+  const { client, user, binding, scopes: requested } = request;
   const { names } = deps;
   const rolesIn = (membership: Membership | undefined): RoleScopes => ({
     user: user.email,
@@ -116,38 +116,38 @@ export async function findPlace(
   });
   const outside = { tenant: "", org: "", plan: DEFAULT_PLAN, asOfMs: user.asOfMs };
   const beyond = `the identity provider that vouched for ${user.email} is bound to ${binding.tenants.join(", ")}`;
-  const outsideScope = asked.noTenant ? "no_tenant" : asked.organization && `org=${asked.organization}`;
+  const outsideScope = requested.noTenant ? "no_tenant" : requested.organization && `org=${requested.organization}`;
   if (outsideScope !== undefined && isBoundToTenants(binding)) return refusedPlace(names.scope(outsideScope), beyond);
   if (outsideScope !== undefined && !request.hasPages && needsConsent(client, user, outside)) {
     const stranger = `${user.email} is no member of tenant ${client?.tenant}`;
     return refusedPlace(names.scope(outsideScope), `${stranger}, and this grant has no page to allow it on`);
   }
-  if (asked.noTenant)
+  if (requested.noTenant)
     return ok({
       ...outside,
       scope: names.scope("no_tenant"),
-      rights: { id: "", called: "a token outside any tenant", services: [] },
+      rights: { id: "", label: "a token outside any tenant", services: [] },
       roles: rolesIn(undefined),
     });
-  if (asked.organization !== undefined) {
-    const scope = names.scope(`org=${asked.organization}`);
-    const membership = user.organizations.find(({ id }) => id === asked.organization);
+  if (requested.organization !== undefined) {
+    const scope = names.scope(`org=${requested.organization}`);
+    const membership = user.organizations.find(({ id }) => id === requested.organization);
     if (membership === undefined)
-      return refusedPlace(scope, `${user.email} is no member of organization ${asked.organization}`);
+      return refusedPlace(scope, `${user.email} is no member of organization ${requested.organization}`);
     const services = [...deps.builtIn.services.filter(({ essential }) => essential), ...membership.services];
-    const rights = { id: "", called: `organization ${membership.id}`, services };
+    const rights = { id: "", label: `organization ${membership.id}`, services };
     return ok({ ...outside, org: membership.id, scope, rights, roles: rolesIn(membership) });
   }
-  const chosen = asked.tenant ?? defaultTenant(request);
+  const chosen = requested.tenant ?? defaultTenant(request);
   if (typeof chosen !== "string") return err(chosen);
   const scope = names.scope(`tenant=${chosen}`);
   const refuse = (reason: string): Result<never, UserGrantRefusal> =>
-    asked.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
+    requested.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
   if (!reaches(binding, chosen)) return refuse(beyond);
   const membership = user.tenants.find(({ id }) => id === chosen);
   if (membership === undefined) return refuse(`${user.email} is no member of tenant ${chosen}`);
   // The client's own tenant came with the client already, where none was named.
-  const own = asked.tenant === undefined && chosen === client?.tenant;
+  const own = requested.tenant === undefined && chosen === client?.tenant;
   const entry = await deps.directory.find(client?.id, own ? undefined : chosen, nowMs);
   if (entry.tenant?.id !== chosen) return refusedPlace(scope, `tenant ${chosen} is unknown`);
   if (client !== undefined) {

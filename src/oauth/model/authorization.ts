@@ -70,24 +70,31 @@ export const serviceScopes = (
  */
 export function narrow(
   authorized: Authorization,
-  asked: ScopeRequest,
+  requested: ScopeRequest,
   parentTenant: string,
   names: Names,
 ): Result<Pick<Authorization, "openid" | "scopes">, ScopeRefusal> {
-  const place = unauthorizedPlace(authorized, asked, parentTenant);
+  const place = unauthorizedPlace(authorized, requested, parentTenant);
   if (place !== undefined) return err({ scope: names.scope(place), reason: `${place} was not authorized` });
-  if (asked.everything) return ok({ openid: authorized.openid, scopes: authorized.scopes });
-  if (asked.openid && !authorized.openid) return err({ scope: "openid", reason: "openid was not authorized" });
-  const beyond = asked.named.find((scope) => !authorized.scopes.some((allowed) => scopeMatches(allowed, scope)));
-  if (beyond !== undefined) return err({ scope: beyond, reason: `${beyond} was not authorized` });
-  return ok({ openid: asked.openid, scopes: asked.named });
+  if (requested.everything) return ok({ openid: authorized.openid, scopes: authorized.scopes });
+  if (requested.openid && !authorized.openid) return err({ scope: "openid", reason: "openid was not authorized" });
+  const unauthorized = requested.named.find(
+    (scope) => !authorized.scopes.some((allowed) => scopeMatches(allowed, scope)),
+  );
+  if (unauthorized !== undefined) return err({ scope: unauthorized, reason: `${unauthorized} was not authorized` });
+  return ok({ openid: requested.openid, scopes: requested.named });
 }
 
-function unauthorizedPlace(authorized: Authorization, asked: ScopeRequest, parentTenant: string): string | undefined {
-  if (asked.tenant !== undefined && asked.tenant !== authorized.tenant) return `tenant=${asked.tenant}`;
-  if (asked.organization !== undefined && asked.organization !== authorized.org) return `org=${asked.organization}`;
+function unauthorizedPlace(
+  authorized: Authorization,
+  requested: ScopeRequest,
+  parentTenant: string,
+): string | undefined {
+  if (requested.tenant !== undefined && requested.tenant !== authorized.tenant) return `tenant=${requested.tenant}`;
+  if (requested.organization !== undefined && requested.organization !== authorized.org)
+    return `org=${requested.organization}`;
   const outside = authorized.tenant + authorized.org === "";
-  if (asked.noTenant && !outside && authorized.tenant !== parentTenant) return "no_tenant";
+  if (requested.noTenant && !outside && authorized.tenant !== parentTenant) return "no_tenant";
   return undefined;
 }
 

@@ -41,7 +41,7 @@ export const failure = (
 ): OAuthFailure => ({ error, description, reason, actor });
 
 export function oauthError(
-  given: OAuthFailure,
+  refusal: OAuthFailure,
   docsUrl: string,
   { requestId, nowMs }: { readonly requestId: string; readonly nowMs: number },
   realm: string,
@@ -50,23 +50,23 @@ export function oauthError(
     invalid_client: { "www-authenticate": `Basic realm="${realm}", charset="UTF-8"` },
     temporarily_unavailable: { "retry-after": String(RETRY_AFTER_SEC) },
   };
-  const status = STATUS[given.error];
+  const status = STATUS[refusal.error];
   const retry: Record<string, string> =
-    given.retryAtMs === undefined
+    refusal.retryAtMs === undefined
       ? {}
-      : { "retry-after": String(Math.max(1, Math.ceil((given.retryAtMs - nowMs) / 1000))) };
-  const own = { ...headers[given.error], ...retry };
-  return errorAnswer(status, given.error, given.description, docsUrl, requestId, own);
+      : { "retry-after": String(Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1000))) };
+  const own = { ...headers[refusal.error], ...retry };
+  return errorAnswer(status, refusal.error, refusal.description, docsUrl, requestId, own);
 }
 
 /**
  * What `http/` refuses before an endpoint runs (method, size, format) and what failed inside, in the protocol's words.
  */
-export const renderOAuthProblem: ProblemRenderer = (given: Problem, docsUrl, requestId) => {
-  const { status } = PROBLEM_TYPES[given.type];
+export const renderOAuthProblem: ProblemRenderer = (problem: Problem, docsUrl, requestId) => {
+  const { status } = PROBLEM_TYPES[problem.type];
   const error =
     status === 503 || status === 429 ? "temporarily_unavailable" : status >= 500 ? "server_error" : "invalid_request";
-  return errorAnswer(status, error, given.message, docsUrl, requestId, {});
+  return errorAnswer(status, error, problem.message, docsUrl, requestId, {});
 };
 
 function errorAnswer(

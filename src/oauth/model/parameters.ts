@@ -18,7 +18,7 @@ export interface AuthorizationParameters extends Parameters {
 export const expectedUserParameter = (names: Names): string => names.parameter("expected_user");
 
 /** Every parameter that means something here. Others are ignored, however often they come. */
-const known = (names: Names): ReadonlySet<string> =>
+const acceptedNames = (names: Names): ReadonlySet<string> =>
   new Set([
     "response_type",
     "client_id",
@@ -47,9 +47,9 @@ const known = (names: Names): ReadonlySet<string> =>
 export function readAuthorizationParameters(source: URLSearchParams, names: Names): AuthorizationParameters {
   const values = new Map<string, string>();
   const repeated = new Set<string>();
-  const meant = known(names);
+  const accepted = acceptedNames(names);
   for (const [name, value] of source) {
-    if (!meant.has(name)) continue;
+    if (!accepted.has(name)) continue;
     if (values.has(name)) repeated.add(name);
     else values.set(name, value);
   }
@@ -61,8 +61,8 @@ export function readAuthorizationParameters(source: URLSearchParams, names: Name
 }
 
 /** The words of `prompt`. */
-export const promptValues = (given: AuthorizationParameters): readonly string[] =>
-  (given.get("prompt") ?? "").split(" ").filter((word) => word !== "");
+export const promptValues = (parameters: AuthorizationParameters): readonly string[] =>
+  (parameters.get("prompt") ?? "").split(" ").filter((word) => word !== "");
 
 /**
  * Parameters that have one value wherever they mean something. One that is given twice is refused, since one of the
@@ -124,7 +124,7 @@ export function readSessionId(
   names: Names,
 ): Result<string | undefined, OAuthFailure> {
   const name = names.header("session-id");
-  const given = request.headers.get(name) || parameters.get(name);
-  if (given === undefined || SESSION_ID.test(given)) return ok(given);
+  const value = request.headers.get(name) || parameters.get(name);
+  if (value === undefined || SESSION_ID.test(value)) return ok(value);
   return err(failure("invalid_request", `${name} must match ${SESSION_ID.source}.`));
 }

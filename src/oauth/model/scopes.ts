@@ -30,7 +30,7 @@ export interface ScopeRequest {
   /** No scope that is granted by name was asked for: everything that is grantable is meant. */
   readonly everything: boolean;
   /** Everything is no more than what these cover: what was authorized before. */
-  readonly within?: readonly string[];
+  readonly limitedTo?: readonly string[];
 }
 
 /** A request without a scope parameter. */
@@ -111,7 +111,7 @@ export interface TenantRights {
 /** What may be used where a token is for. */
 export interface PlaceRights extends Pick<TenantRights, "id" | "services"> {
   /** In a sentence, where it is no tenant: `organization north`. */
-  readonly called?: string;
+  readonly label?: string;
 }
 
 /** Whether a client may hold a token for a tenant: its own, or one whose packages include the client's service. */
@@ -143,7 +143,7 @@ export const admits = (limit: ScopeLimit, scope: string): boolean =>
 
 /** All that a scope has to be covered by, as `grantScopes` goes through it. */
 export function scopeLimits(
-  request: Pick<ScopeRequest, "within">,
+  request: Pick<ScopeRequest, "limitedTo">,
   client: ClientRights | undefined,
   place: PlaceRights,
   builtIn: BuiltIn,
@@ -160,11 +160,11 @@ export function scopeLimits(
   });
   return [
     ...(client === undefined ? [] : [limit("client_lists_scope", client.scopes, `client ${client.id} does not list`)]),
-    limit("tenant_uses_service", offered, `${place.called ?? `tenant ${place.id}`} may use no service that has`),
+    limit("tenant_uses_service", offered, `${place.label ?? `tenant ${place.id}`} may use no service that has`),
     ...(roles === undefined ? [] : [limit("role_holds_scope", roles.scopes, `no role of ${roles.user} there holds`)]),
-    ...(request.within === undefined
+    ...(request.limitedTo === undefined
       ? []
-      : [limit("user_authorized_scope", request.within, "the user did not authorize")]),
+      : [limit("user_authorized_scope", request.limitedTo, "the user did not authorize")]),
   ];
 }
 
@@ -175,7 +175,7 @@ export function scopeLimits(
  * `client` is undefined where a user signs in without one: then nothing but the user's roles limits the scopes.
  */
 export function grantScopes(
-  request: Pick<ScopeRequest, "everything" | "named" | "within">,
+  request: Pick<ScopeRequest, "everything" | "named" | "limitedTo">,
   client: ClientRights | undefined,
   place: PlaceRights,
   builtIn: BuiltIn,

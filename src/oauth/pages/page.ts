@@ -43,13 +43,13 @@ export function refusedPage(
 /** Renders failures from `http/` as a page. `accountOf`: returns the address of the account page, for its own forms. */
 export const renderProblemPage =
   (pages: Pages, accountOf?: (asked: Pick<AnyCall, "publicBase" | "url">) => string): ProblemRenderer =>
-  (given, _docsUrl, requestId, { request, publicBase }) => {
-    const { status } = PROBLEM_TYPES[given.type];
+  (problem, _docsUrl, requestId, { request, publicBase }) => {
+    const { status } = PROBLEM_TYPES[problem.type];
     const url = new URL(request.url);
     const page = pageContext({ request, publicBase, requestId }, url.searchParams.get("ui_locales") ?? undefined);
     const account = accountOf?.({ publicBase, url });
     const kind = failureOf(status) ?? (account === undefined ? refusalOf(status) : "account");
-    return pages.error({ ...page, status, kind, detail: given.message, account });
+    return pages.error({ ...page, status, kind, detail: problem.message, account });
   };
 
 function failureOf(status: number): ErrorView["kind"] | undefined {

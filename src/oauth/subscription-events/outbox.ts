@@ -7,31 +7,6 @@ import { withTimeout } from "../../platform/with-timeout.ts";
 import { topicOwner, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
 import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 
-/**
- * Events of subscriptions, published exactly when the database changed (contract 2.8).
- *
- *   subscribe or cancel ── one transaction: subscription, outbox row ──→ drain, at once and by schedule
- *   drain: lease → each row in order: publish its events, all or none, under the row's id as key → remove the row → release
- *
- * - A crash after any step loses nothing: the row is there until its events are stored. The next drain publishes the
- *   row
- *   again, and the topic knows the key for 24 h. Only when nothing could be drained for 24 h after events were stored and
- *   their row was not removed do consumers get them a second time; the payload's subscription id tells.
- * - The lease keeps drains from working side by side. One that lost its lease without noticing does no harm: it
- *   publishes one row at a time in the same order, so all it can do is to repeat.
- * - A row that cannot be published, or not in time, keeps the later ones of its tenant back in this run, and nobody
- *   else's. No row is too large to be published: the table takes none that is.
- * - Who finds the lease taken leaves: the holder looks for rows that came meanwhile in the transaction in which it
- *   gives the lease back.
- */
-export interface Outbox {
-  /** Runs behind the insertion of a subscription and writes nothing unless that put this id there. */
-  created(subscriptionId: string, nowMs: number): D1PreparedStatement;
-  /** Runs in front of the removal of a subscription and writes nothing where there is none. */
-  cancelled(tenant: string, packageId: string, nowMs: number): D1PreparedStatement;
-  drain(): Promise<void>;
-}
-
 /** Port to the events room. Stores all events or none; throws when it is not known that they are stored. */
 export interface EventPublisher {
   publish(
@@ -60,7 +35,26 @@ export interface OutboxDeps {
  */
 export const DRAIN = { leaseMs: 30_000, runMs: 20_000, publishWaitMs: 5_000, rowsARun: 200, rowsAPage: 50 } as const;
 
-export function createOutbox(deps: OutboxDeps): Outbox {
+export type Outbox = ReturnType<typeof createOutbox>;
+
+/**
+ * Events of subscriptions, published exactly when the database changed (contract 2.8).
+ *
+ *   subscribe or cancel ── one transaction: subscription, outbox row ──→ drain, at once and by schedule
+ *   drain: lease → each row in order: publish its events, all or none, under the row's id as key → remove the row → release
+ *
+ * - A crash after any step loses nothing: the row is there until its events are stored. The next drain publishes the
+ *   row
+ *   again, and the topic knows the key for 24 h. Only when nothing could be drained for 24 h after events were stored and
+ *   their row was not removed do consumers get them a second time; the payload's subscription id tells.
+ * - The lease keeps drains from working side by side. One that lost its lease without noticing does no harm: it
+ *   publishes one row at a time in the same order, so all it can do is to repeat.
+ * - A row that cannot be published, or not in time, keeps the later ones of its tenant back in this run, and nobody
+ *   else's. No row is too large to be published: the table takes none that is.
+ * - Who finds the lease taken leaves: the holder looks for rows that came meanwhile in the transaction in which it
+ *   gives the lease back.
+ */
+export function createOutbox(deps: OutboxDeps) {
   const { names, clock, random, log, publisher } = deps;
   const store = createOutboxStore(deps.db, deps.builtIn);
   const owner = topicOwner(names);
@@ -95,9 +89,13 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   }
 
   return {
-    created: (subscriptionId, nowMs) => store.created(randomId(random), subscriptionId, nowMs),
-    cancelled: (tenant, packageId, nowMs) => store.cancelled(randomId(random), tenant, packageId, nowMs),
-    async drain() {
+    /** To run after the insertion of a subscription. Writes nothing unless the subscription exists. */
+    created: (subscriptionId: string, nowMs: number): D1PreparedStatement =>
+      store.created(randomId(random), subscriptionId, nowMs),
+    /** To run before the removal of a subscription. Writes nothing if there is none. */
+    cancelled: (tenant: string, packageId: string, nowMs: number): D1PreparedStatement =>
+      store.cancelled(randomId(random), tenant, packageId, nowMs),
+    async drain(): Promise<void> {
       const run: Run = {
         holder: randomId(random),
         endsMs: clock.nowMs() + DRAIN.runMs,

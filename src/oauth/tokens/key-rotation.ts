@@ -7,22 +7,6 @@ import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./key-st
 import { SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { SIGNING_COPY_MS } from "./trust.ts";
 
-/**
- * Makes keys: the first of an algorithm, the next by schedule, new ones at an operator's word (key-life.ts draws their
- * life). Whether keys are added is decided by the write itself, so two at once, or one that is repeated because its
- * answer was lost, add one set. An operator's word repeated is another rotation, up to a limit.
- */
-export interface KeyRotation {
-  /** The first key of an algorithm, unless there is one. */
-  makeFirst(alg: SigningAlg, nowMs: number): Promise<void>;
-  /** Makes the keys that are due, and removes those that were gone for a day. */
-  bySchedule(nowMs: number): Promise<void>;
-  /** New keys of every algorithm that sign at once; or when to ask again, since too many are published. */
-  byOperator(by: Operator): Promise<Result<readonly KeyView[], { readonly retryAfterSec: number }>>;
-  /** From the newest on. */
-  page(page: KeyPage, nowMs: number): Promise<readonly KeyView[]>;
-}
-
 export interface Operator {
   readonly actor: string;
   readonly requestId: string;
@@ -51,11 +35,14 @@ const GONE_MS = DAY_MS;
 /** Published keys of an algorithm: isolates read all of them every few seconds. */
 const MAX_PUBLISHED = 10;
 
-export function createKeyRotation(
-  store: KeyStore,
-  makeKey: (alg: SigningAlg) => Promise<NewKey>,
-  audit: AuditTrail,
-): KeyRotation {
+export type KeyRotation = ReturnType<typeof createKeyRotation>;
+
+/**
+ * Makes signing keys: the first of an algorithm, the next by schedule, and new ones for an operator (key-life.ts draws
+ * their life). The write itself decides whether keys are added. So two runs at once, or a repetition after a lost
+ * response, add one set. A repeated operator's request is another rotation, up to a limit.
+ */
+export function createKeyRotation(store: KeyStore, makeKey: (alg: SigningAlg) => Promise<NewKey>, audit: AuditTrail) {
   async function add(
     algs: readonly SigningAlg[],
     times: { readonly signsFromMs: number; readonly keptMs: number },
@@ -86,13 +73,15 @@ export function createKeyRotation(
   }
 
   return {
-    async makeFirst(alg, nowMs) {
+    /** Makes the first key of an algorithm, unless there is one. */
+    async makeFirst(alg: SigningAlg, nowMs: number): Promise<void> {
       const condition = { unless: "signs after", timeMs: Number.MIN_SAFE_INTEGER } as const;
       const by = { actor: "", requestId: "", nowMs, why: "first key" };
       await add([alg], { signsFromMs: nowMs, keptMs: TOKENS_LIVE_MS }, condition, by);
     },
 
-    async bySchedule(nowMs) {
+    /** Makes the keys that are due, and deletes those whose publication ended a day ago. */
+    async bySchedule(nowMs: number): Promise<void> {
       const published = await store.published(nowMs);
       const youngMs = nowMs - SIGNS_MS + AHEAD_MS;
       for (const alg of SIGNING_ALGS) {
@@ -107,7 +96,8 @@ export function createKeyRotation(
       await store.deleteEnded(nowMs - GONE_MS);
     },
 
-    async byOperator(by) {
+    /** Makes keys of every algorithm that sign at once. The error says when to retry, if too many are published. */
+    async byOperator(by: Operator): Promise<Result<readonly KeyView[], { readonly retryAfterSec: number }>> {
       const { nowMs } = by;
       const fullSec = await fullForSec(nowMs);
       if (fullSec !== undefined) return err({ retryAfterSec: fullSec });
@@ -118,7 +108,8 @@ export function createKeyRotation(
       return ok(added.map((key) => ({ ...key, state: keyState(key, added, nowMs) })));
     },
 
-    async page(page, nowMs) {
+    /** Keys, the newest first. */
+    async page(page: KeyPage, nowMs: number): Promise<readonly KeyView[]> {
       const { rows, published } = await store.page(page, nowMs);
       return rows.map((key) => ({ ...key, state: keyState(key, published, nowMs) }));
     },

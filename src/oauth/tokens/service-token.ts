@@ -21,21 +21,17 @@ const TYPE = "service+jwt";
 /** Some 1.5 KB each. */
 const KEPT = { ttlMs: (SERVICE_TOKEN_LIFETIME_SEC * 1000) / 2, maxEntries: 1_000 } as const;
 
-export interface ServiceTokens {
-  /** `issuer`: as it is known where the request came in. It ends with the caller's own token at the latest. */
-  tokenFor(caller: Principal, service: AudienceService, issuer: string, nowMs: number): Promise<string>;
-}
-
 export interface AudienceService {
   readonly name: string;
   /** Patterns. */
   readonly scopes: readonly string[];
 }
 
-export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random): ServiceTokens {
+export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random) {
   const kept = new FreshCache<string, string>(KEPT);
   return {
-    tokenFor: (caller, service, issuer, nowMs) =>
+    /** `issuer`: as known at the request's origin. The token ends with the caller's own at the latest. */
+    tokenFor: (caller: Principal, service: AudienceService, issuer: string, nowMs: number): Promise<string> =>
       kept.get(JSON.stringify([caller.tokenId, service.name, issuer]), nowMs, async () => {
         const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
         const issuedAtSec = toSec(nowMs);

@@ -38,7 +38,7 @@ export interface Trust {
    * Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same
    * transaction.
    */
-  revoke(ended: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void>;
+  revoke(added: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void>;
   /** To stand beside an `end` of many tokens (trust-store.ts). */
   collapseStatements: TrustStore["collapseStatements"];
 }
@@ -188,9 +188,9 @@ export function createTrust(
 
     collapseStatements: store.collapseStatements,
 
-    async revoke(ended, beside) {
+    async revoke(added, beside) {
       try {
-        (await store.revoke(ended, beside)).forEach(remember);
+        (await store.revoke(added, beside)).forEach(remember);
       } catch (thrown) {
         // It may have been done.
         trust.markStale();

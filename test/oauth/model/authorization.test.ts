@@ -63,11 +63,11 @@ describe("narrow", () => {
       fc.property(authorization, asked, fc.constantFrom("acme", "other"), (authorized, wanted, parent) => {
         const result = narrow(authorized, request(wanted), parent, names);
         const nothingNamed = wanted.scopes.length === 0 && !wanted.openid;
-        const within = worldOf(authorized.scopes);
+        const limitedTo = worldOf(authorized.scopes);
         const beyond =
           !(isSamePlace(authorized, wanted.place) || meansParent(authorized, wanted.place, parent)) ||
           (wanted.openid && !authorized.openid) ||
-          wanted.scopes.some((one) => [...worldOf([one])].some((word) => !within.has(word)));
+          wanted.scopes.some((one) => [...worldOf([one])].some((word) => !limitedTo.has(word)));
         if (!result.ok) {
           // A pattern may be covered by several narrower ones together; it is refused then, which gives less, not more.
           expect(beyond || wanted.scopes.some((one) => one.endsWith("*"))).toBe(true);
@@ -116,18 +116,18 @@ describe("everything within what was authorized", () => {
   it("is what all limits allow: the client's list, the tenant's services, the roles, the authorization", () => {
     const lists = fc.tuple(...Array.from({ length: 4 }, () => fc.array(scope, { maxLength: 4 })));
     fc.assert(
-      fc.property(lists, plain, ([listed = [], offered = [], held = [], within = []], word) => {
+      fc.property(lists, plain, ([listed = [], offered = [], held = [], limitedTo = []], word) => {
         const client = { id: "a.b", tenant: "acme", service: undefined, scopes: listed };
         const service = { name: "x", proxyPath: "/x", scopes: offered, essential: true, tenant: "acme" };
         const granted = grantScopes(
-          { everything: true, named: [], within },
+          { everything: true, named: [], limitedTo },
           client,
           { id: "acme", services: [service] },
           builtIn,
           { user: "u", scopes: held },
         );
         if (!granted.ok) throw new Error("everything is never refused");
-        const allowed = [listed, offered, held, within].every((list) => worldOf(list).has(word));
+        const allowed = [listed, offered, held, limitedTo].every((list) => worldOf(list).has(word));
         expect(worldOf(granted.value).has(word)).toBe(allowed && WORLD.includes(word));
       }),
       { numRuns: 2_000 },
