@@ -7,25 +7,24 @@ import type { Parameters } from "../model/parameters.ts";
 import type { ClientRecord, Entry } from "./directory.ts";
 
 /**
- * Client authentication (RFC 6749 2.3.1, contract 2.3): the header, or the body, never two secrets.
+ * Client authentication (RFC 6749 2.3.1): by header or by body, never by both.
  *
- * Known and unknown clients, right and wrong secrets cost the same: one look-up that keeps misses too, a digest of what
- * was sent, at least one comparison.
+ * Known and unknown clients, right and wrong secrets cost the same: one lookup that caches misses too, one digest of
+ * the secret, and at least one comparison.
  */
 export interface Credentials {
   readonly clientId: string;
   /**
-   * None, or an empty one (RFC 6749 2.3.1): the client names itself and proves nothing. Two: a Basic header whose
-   * secret reads differently as it stands and form-decoded; RFC 6749 wants the second, the specification and most tools
-   * send the first.
+   * None, or an empty one (RFC 6749 2.3.1): the client only names itself. Two: a Basic header whose secret differs when
+   * form-decoded. RFC 6749 wants the decoded one, but most tools send the plain one.
    */
   readonly secrets: readonly string[];
 }
 
-/** Compared with when there is nothing to compare with. */
+/** Compared with if there is no digest. */
 const NO_DIGEST = "0".repeat(64);
 
-/** The credentials that a request carries, if any. */
+/** The credentials of a request, if any. */
 export function readCredentials(
   request: Request,
   parameters: Parameters,
@@ -51,8 +50,8 @@ export function readCredentials(
 }
 
 /**
- * Checks the secret; `entry` is what the directory says of these credentials. `limit` counts clients that proved
- * themselves alone: nobody uses up what is somebody else's.
+ * Checks the secret. `entry`: the directory's record for these credentials. `limit` counts authenticated clients only,
+ * so nobody can use up the limit of another client.
  */
 export async function authenticateClient(
   credentials: Credentials,
@@ -63,7 +62,7 @@ export async function authenticateClient(
   const secrets = credentials.secrets.length === 0 ? [""] : credentials.secrets;
   const presented = await Promise.all(secrets.map((secret) => sha256Hex(secret)));
   const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
-  // No early end: each live secret is compared, whichever one fits.
+  // No early exit: every valid secret is compared.
   const matches = live.flatMap((digest) => presented.map((hash) => equalDigests(digest, hash))).includes(true);
   if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
   if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`, client.id));
@@ -76,11 +75,11 @@ export interface Caller {
   readonly client: ClientRecord;
   /** It proved itself by a secret. */
   readonly authenticated: boolean;
-  /** When its records were read, by the database's clock. */
+  /** The database's time when its records were read. */
   readonly asOfMs: number;
 }
 
-/** Like `authenticateClient`, and a client that is registered as one without a secret names itself without one. */
+/** Like `authenticateClient`, but a client registered without a secret only names itself. */
 export async function identifyClient(
   credentials: Credentials,
   entry: Entry,
@@ -100,11 +99,11 @@ export const noCredentials = (): OAuthFailure =>
     "no client credentials",
   );
 
-/** RFC 6749 has no code for 429; its word for "not now" is that of the authorization endpoint. */
+/** RFC 6749 has no code for 429. This one is the authorization endpoint's. */
 const tooMany = (clientId: string): OAuthFailure =>
   failure("temporarily_unavailable", "There are too many requests of this client.", "rate limit", clientId);
 
-/** `clientId`: of the client that there is. */
+/** `clientId`: only if the client exists. */
 const refused = (reason: string, clientId?: string): OAuthFailure => ({
   ...failure("invalid_client", "Client authentication failed.", reason),
   ...(clientId !== undefined && { clientId }),

@@ -2,7 +2,7 @@ import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { planOf, type Plan } from "../../platform/plans.ts";
 
-/** A registered client. A token request reads client, tenant and services in one round trip. */
+/** A registered client. Client, tenant and services of a token request are read in one round trip. */
 export interface ClientRow {
   readonly id: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface ClientRow {
   readonly grantTypes: readonly string[];
   readonly scopes: readonly string[];
   readonly disabled: boolean;
-  /** SHA-256 digests in hex of the secrets that live now. */
+  /** SHA-256 digests, in hex, of the secrets that are valid now. */
   readonly secretDigests: readonly string[];
 }
 
@@ -23,9 +23,9 @@ export interface TenantRow {
   readonly id: string;
   readonly disabled: boolean;
   readonly plan: Plan;
-  /** Registered services that are essential or the tenant's own or in one of its packages. */
+  /** Registered services that are essential, the tenant's own, or in one of its packages. */
   readonly services: readonly ServiceRecord[];
-  /** Names of services that its packages include, built-in ones too. */
+  /** Names of the services in its packages, built-in ones too. */
   readonly subscribed: readonly string[];
   readonly packages: readonly string[];
 }

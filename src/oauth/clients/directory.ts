@@ -5,7 +5,7 @@ import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { mayActFor, type ClientRights, type TenantRights } from "../model/scopes.ts";
 import type { ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
 
-/** A client as the grants see it; `secretDigests` are SHA-256 in hex. */
+/** A client as the grants see it. `secretDigests` are SHA-256 in hex. */
 export interface ClientRecord extends ClientRights {
   readonly name: string;
   readonly confidential: boolean;
@@ -17,16 +17,16 @@ export interface ClientRecord extends ClientRights {
 }
 
 export interface Entry {
-  /** Undefined for an unknown client and for a disabled one. */
+  /** Undefined for an unknown or disabled client. */
   readonly client: ClientRecord | undefined;
   /** Undefined for an unknown tenant. */
   readonly tenant: TenantRights | undefined;
-  /** When they were read, by the database's clock; a change of them voids what was issued by earlier ones. */
+  /** The database's time of the read. A later change revokes tokens issued from these records. */
   readonly asOfMs: number;
 }
 
 const CACHE = { ttlMs: 30_000, maxEntries: 10_000 } as const;
-/** An id longer than any that can be registered is unknown without being looked up. */
+/** A longer id cannot be registered, so it is not looked up. */
 const MAX_ID_CHARS = 128;
 
 export type Directory = ReturnType<typeof createDirectory>;
@@ -55,7 +55,7 @@ export function createDirectory(
       const { client, tenant: row, asOfMs } = await store.clientAndTenant(clientId ?? "", tenant, nowMs);
       const found = row === undefined ? undefined : withBuiltIn(row, builtIn);
       if (clientId === undefined) return { client: undefined, tenant: found, asOfMs };
-      // What a stranger asks for is kept as a miss alone: made-up ids must not fill the memory with tenants.
+      // An unknown client is cached as a miss only, so made-up ids cannot fill the memory with tenants.
       if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
       return { client: intern(toRecord(client)), tenant: found, asOfMs };
     });

@@ -3,9 +3,31 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
 
+/** The time of a sign-in, in ms, and the provider that vouched. */
+export interface SignInTimes {
+  /** The sign-in here. Session lifetime and sign-outs refer to it. */
+  readonly authenticatedAtMs: number;
+  /** The time at which the vouching provider asked the user. Undefined: not stated, or the user was asked here. */
+  readonly provenAtMs?: number | undefined;
+  /** The identity provider that vouched. Undefined: the platform's own directory. */
+  readonly provider?: string | undefined;
+}
+
+/** Picks these times from a larger object. */
+export const signInTimes = ({ authenticatedAtMs, provenAtMs, provider }: SignInTimes): SignInTimes => ({
+  authenticatedAtMs,
+  provenAtMs,
+  ...(provider === undefined ? {} : { provider }),
+});
+
 /**
- * What a user authorized a client to do: stored with a code and with a refresh grant, narrowed by what is asked for
- * later, and checked again against memberships, roles and subscriptions whenever a token is made of it.
+ * The time behind `auth_time` and `max_age` (OIDC Core 2, 3.1.2.1). A provider's session can be much older than ours.
+ */
+export const authTimeMs = ({ authenticatedAtMs, provenAtMs }: SignInTimes): number => provenAtMs ?? authenticatedAtMs;
+
+/**
+ * The access that a user authorized for a client. Stored with a code and with a refresh grant. Later requests can
+ * narrow it, and each new token checks it again against memberships, roles and subscriptions.
  */
 export interface Authorization extends SignInTimes {
   /** Empty with an organization, and outside any tenant. */
@@ -14,32 +36,32 @@ export interface Authorization extends SignInTimes {
   readonly tenantExplicit: boolean;
   readonly org: string;
   readonly openid: boolean;
-  /** Service scopes, without those that name the tenant and without `openid`. */
+  /** Service scopes, without `openid` and without the scope that names the tenant. */
   readonly scopes: readonly string[];
-  /** The platform's own id of the session, never the caller's. */
+  /** The platform's own session id, never the caller's. */
   readonly sessionId: string;
-  /** An ID token stood for the sign-in: what comes of this has bounds, and no refresh token is of it. */
+  /** The sign-in was an ID token hint: the tokens have these bounds, and there is no refresh token. */
   readonly hint?: HintBounds | undefined;
 }
 
-/** What came of an ID token hint is within the grant that the token came with, and ends when the token does. */
+/** The bounds of tokens that are issued for an ID token hint: the grant that its token was part of. */
 export interface HintBounds {
   readonly endsAtMs: number;
-  /** The tenant that the grant was given for; empty outside any. */
+  /** The tenant of the grant. Empty outside any. */
   readonly tenant: string;
   /** The service scopes of that grant. */
   readonly scopes: readonly string[];
 }
 
-/** The scope that says where the tokens are for. */
+/** The scope that names the tenant or organization of the tokens. */
 export const placeScope = ({ tenant, org }: Pick<Authorization, "tenant" | "org">, names: Names): string =>
   names.scope(tenant !== "" ? `tenant=${tenant}` : org !== "" ? `org=${org}` : "no_tenant");
 
-/** All of it as an answer shows it. */
+/** The scopes as a response shows them. */
 export const scopeText = (authorized: Authorization, names: Names): string =>
   [placeScope(authorized, names), ...(authorized.openid ? ["openid"] : []), ...authorized.scopes].join(" ");
 
-/** What was just granted, as what may be granted again. `scopes` are those that the answer shows. */
+/** Turns a granted access into one that can be granted again. `scopes`: as the response shows them. */
 export const toAuthorization = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes">,
   { sessionId, hint, ...times }: Pick<Authorization, "sessionId" | "hint"> & SignInTimes,
@@ -55,18 +77,16 @@ export const toAuthorization = (
   ...(hint === undefined ? {} : { hint }),
 });
 
-/**
- * Of the scopes that an answer shows those that are neither `openid` nor the one that says where the tokens are for.
- */
+/** The scopes of a response without `openid` and without the scope that names the tenant or organization. */
 export const serviceScopes = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "org" | "scopes">,
   names: Names,
 ): readonly string[] => scopes.filter((scope) => scope !== "openid" && scope !== placeScope(place, names));
 
 /**
- * What may be asked for now (RFC 6749 6): no scope parameter, or one that names where the token is for alone, means all
- * that was authorized; everything named must have been authorized. No tenant means the client's parent tenant here too
- * (specification, `/token`).
+ * Checks a later request against the authorization (RFC 6749 6). A request without scopes, or with only the scope that
+ * names the tenant, means everything authorized. Any scope that is named must have been authorized. `no_tenant` means
+ * the client's parent tenant here too.
  */
 export function narrow(
   authorized: Authorization,
@@ -97,25 +117,3 @@ function unauthorizedPlace(
   if (requested.noTenant && !outside && authorized.tenant !== parentTenant) return "no_tenant";
   return undefined;
 }
-
-/** When a user signed in, in ms, and by whose word. */
-export interface SignInTimes {
-  /** Here: the session's twelve hours are counted from it, and sign-outs are compared with it. */
-  readonly authenticatedAtMs: number;
-  /**
-   * When the identity provider that vouched had asked the user; undefined: it did not say, or the user was asked here.
-   */
-  readonly provenAtMs?: number | undefined;
-  /** The identity provider that vouched; undefined: the platform's own directory asked. */
-  readonly provider?: string | undefined;
-}
-
-/** These of something that has more. */
-export const signInTimes = ({ authenticatedAtMs, provenAtMs, provider }: SignInTimes): SignInTimes => ({
-  authenticatedAtMs,
-  provenAtMs,
-  ...(provider === undefined ? {} : { provider }),
-});
-
-/** What `auth_time` and `max_age` mean (OIDC Core 2, 3.1.2.1): a provider's session may be much older than ours. */
-export const authTimeMs = ({ authenticatedAtMs, provenAtMs }: SignInTimes): number => provenAtMs ?? authenticatedAtMs;

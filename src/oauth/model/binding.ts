@@ -1,23 +1,21 @@
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import type { SignInTimes } from "./authorization.ts";
 
-/**
- * What an operator bound an identity provider to. An empty list binds to nothing: the provider is trusted for the whole
- * platform.
- */
+/** The limits that an operator set for an identity provider. An empty list sets no limit. */
 export interface Binding {
   /**
-   * The tenants that a sign-in by it reaches: no other one, no organization, nothing outside of tenants, no `/account`.
+   * A sign-in by the provider reaches these tenants only: no others, no organization, nothing outside tenants, no
+   * `/account`.
    */
   readonly tenants: readonly string[];
-  /** The domains of the addresses that it vouches for; those below them are others. */
+  /** The domains of the addresses that it vouches for. Subdomains are not included. */
   readonly domains: readonly string[];
 }
 
 /** The platform's own directory. */
 export const UNBOUND: Binding = { tenants: [], domains: [] };
 
-/** Whether it may stand for the platform's own directory, for clients that ask for that. */
+/** A bound provider does not stand in for the platform's own directory when a client asks for that. */
 export const isBound = ({ tenants, domains }: Binding): boolean => tenants.length + domains.length > 0;
 
 export const isBoundToTenants = ({ tenants }: Pick<Binding, "tenants">): boolean => tenants.length > 0;
@@ -25,18 +23,18 @@ export const isBoundToTenants = ({ tenants }: Pick<Binding, "tenants">): boolean
 export const reaches = ({ tenants }: Binding, tenant: string): boolean =>
   tenants.length === 0 || tenants.includes(tenant);
 
-/** `email`: normalised. */
+/** `email`: normalized. */
 export const mayVouchFor = ({ domains }: Pick<Binding, "domains">, email: string): boolean =>
   domains.length === 0 || domains.includes(email.slice(email.indexOf("@") + 1));
 
-/** Whether it is the platform's own directory of users. */
+/** True for the platform's own directory of users. */
 export const isLocal = (provider: string): boolean => provider === DEFAULT_PROVIDER || provider === LEGACY_PROVIDER;
 
-/** Where it is known what stands behind a sign-in. */
+/** Finds the binding of a sign-in. */
 export interface Bindings {
   /**
-   * What the provider that vouched is bound to; undefined: its word counts no more. The own directory is bound to
-   * nothing.
+   * The binding of the provider that vouched; the platform's own directory is unbound. Undefined if its word is not
+   * valid any more.
    */
   findBinding(email: string, signIn: Pick<SignInTimes, "provider" | "authenticatedAtMs">): Promise<Binding | undefined>;
 }

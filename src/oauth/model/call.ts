@@ -1,13 +1,13 @@
 import type { Call } from "../../http/route.ts";
 import type { OAuthFailure } from "./failure.ts";
 
-/** Anything of a call that an endpoint of this room needs to answer with. */
+/** The part of a call that an endpoint of this service needs for its response. */
 export type AnyCall = Pick<
   Call<unknown, unknown, unknown, unknown>,
   "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil"
 >;
 
-/** What is recorded of a refusal. */
+/** The recorded part of a refusal. */
 export type Refusal = Pick<OAuthFailure, "reason" | "actor" | "clientId"> & { readonly error: string };
 
 export interface Issuer {
@@ -17,16 +17,16 @@ export interface Issuer {
   readonly audience: string;
 }
 
-/** Where this call's addresses begin. */
+/** The base addresses of this call. */
 export interface Addresses {
   issuerOf(call: AnyCall): Issuer;
-  /** Below which `/authorize` and the other pages are: the issuer, or the same at `AUTH_URL`. */
+  /** The base of `/authorize` and the other pages: the issuer, or the same below `AUTH_URL`. */
   pagesOf(call: AnyCall): string;
 }
 
 export interface Refusals {
-  /** The failure as an answer, with its exact reason in the log and in the audit log. */
+  /** Returns the failure as a response. Its exact reason goes to the log and the audit log. */
   refuse(call: AnyCall, action: string, refusal: OAuthFailure): Response;
-  /** The same record for a refusal that is answered in another way. */
+  /** Records a refusal that is answered differently. */
   noteRefusal(call: AnyCall, action: string, refusal: Refusal): void;
 }

@@ -4,19 +4,19 @@ import { json } from "../../http/route.ts";
 import type { ProblemRenderer } from "../../http/service.ts";
 
 /**
- * Failures of the protocol endpoints (RFC 6749 5.2, contract 2.7): `{error, error_description, error_uri}`. The text is
- * generic; `error_uri` ends with the request id, by which the operator finds `reason` in the log.
+ * A failure of a protocol endpoint (RFC 6749 5.2): `{error, error_description, error_uri}`. The text is generic.
+ * `error_uri` ends with the request id, by which the operator finds `reason` in the log.
  */
 export interface OAuthFailure {
   readonly error: OAuthErrorCode;
   readonly description: string;
-  /** Exactly what happened; never leaves the Worker. */
+  /** The exact cause, for the log. Never sent out. */
   readonly reason: string;
-  /** Whose request was refused, for the audit log: a client id, or `user <address>`. */
+  /** The caller, for the audit log: a client id, or `user <address>`. */
   readonly actor: string;
-  /** The client that there is, and that whoever asked did not prove to be. */
+  /** The existing client that the caller named without proof. */
   readonly clientId?: string;
-  /** From when on it may go well. */
+  /** From this time on a retry may succeed. */
   readonly retryAtMs?: number;
 }
 
@@ -59,9 +59,7 @@ export function oauthError(
   return errorAnswer(status, refusal.error, refusal.description, docsUrl, requestId, own);
 }
 
-/**
- * What `http/` refuses before an endpoint runs (method, size, format) and what failed inside, in the protocol's words.
- */
+/** Renders failures from `http/` (method, size, format) and internal ones as protocol errors. */
 export const renderOAuthProblem: ProblemRenderer = (problem: Problem, docsUrl, requestId) => {
   const { status } = PROBLEM_TYPES[problem.type];
   const error =

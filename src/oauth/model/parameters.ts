@@ -3,21 +3,83 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import { SESSION_ID } from "../../platform/session-id.ts";
 
-/** The parameters of an authorization request as they came (specification, `/authorize`; OIDC Core 3.1.2.1). */
-export interface AuthorizationParameters extends Parameters {
-  /** Names that came more than once; the first value stands. */
-  readonly repeated: readonly string[];
-  /** Those that came with a value. */
-  entries(): readonly (readonly [name: string, value: string])[];
+/** Parameters of a protocol request. An empty value counts as absent. */
+export interface Parameters {
+  get(name: string): string | undefined;
 }
 
 /**
- * In place of the hint, where a request goes through the browser again: whom it meant, sealed
- * (`authorize/expected-user.ts`).
+ * Parameters that must not be repeated, because which value counts would be an accident (RFC 6749 3.1). Others may come
+ * more often: RFC 8707 repeats `resource`.
  */
+const SINGLE: ReadonlySet<string> = new Set([
+  "grant_type",
+  "client_id",
+  "client_secret",
+  "scope",
+  "code",
+  "redirect_uri",
+  "code_verifier",
+  "refresh_token",
+  "username",
+  "password",
+  "new_password",
+  "repeated_password",
+  "token",
+  "token_type_hint",
+  "request",
+  "csrf",
+  "asked",
+  "decision",
+  "email",
+  "id_token_hint",
+  "post_logout_redirect_uri",
+  "state",
+  "ui_locales",
+  "error",
+  "error_description",
+  "iss",
+]);
+
+export function readParameters(form: URLSearchParams, names: Names): Result<Parameters, OAuthFailure> {
+  const own = [names.header("session-id"), names.parameter("id_provider")];
+  const values = new Map<string, string>();
+  for (const [name, value] of form) {
+    if (!values.has(name)) values.set(name, value);
+    else if (SINGLE.has(name) || own.includes(name))
+      return err(failure("invalid_request", "A parameter is given more than once.", `repeated parameter ${name}`));
+  }
+  return ok({ get: (name) => values.get(name) || undefined });
+}
+
+/**
+ * The caller's own session id, from the header or a parameter, the header first. It is passed on and logged, so calls
+ * can be traced. Tokens carry the platform's own session id: revocation must not depend on a name that the caller
+ * chose.
+ */
+export function readSessionId(
+  request: Request,
+  parameters: Parameters,
+  names: Names,
+): Result<string | undefined, OAuthFailure> {
+  const name = names.header("session-id");
+  const value = request.headers.get(name) || parameters.get(name);
+  if (value === undefined || SESSION_ID.test(value)) return ok(value);
+  return err(failure("invalid_request", `${name} must match ${SESSION_ID.source}.`));
+}
+
+/** The parameters of an authorization request as sent (OIDC Core 3.1.2.1). */
+export interface AuthorizationParameters extends Parameters {
+  /** Names that were sent more than once. The first value counts. */
+  readonly repeated: readonly string[];
+  /** The parameters that have a value. */
+  entries(): readonly (readonly [name: string, value: string])[];
+}
+
+/** Replaces the ID token hint on a trip through the browser: the sealed expected user (`authorize/request.ts`). */
 export const expectedUserParameter = (names: Names): string => names.parameter("expected_user");
 
-/** Every parameter that means something here. Others are ignored, however often they come. */
+/** Others are ignored, even if repeated. */
 const acceptedNames = (names: Names): ReadonlySet<string> =>
   new Set([
     "response_type",
@@ -60,71 +122,6 @@ export function readAuthorizationParameters(source: URLSearchParams, names: Name
   };
 }
 
-/** The words of `prompt`. */
+/** The values of `prompt`. */
 export const promptValues = (parameters: AuthorizationParameters): readonly string[] =>
   (parameters.get("prompt") ?? "").split(" ").filter((word) => word !== "");
-
-/**
- * Parameters that have one value wherever they mean something. One that is given twice is refused, since one of the
- * values would win by accident (RFC 6749 3.1); others may come as often as they like (RFC 8707 repeats `resource`).
- */
-const SINGLE: ReadonlySet<string> = new Set([
-  "grant_type",
-  "client_id",
-  "client_secret",
-  "scope",
-  "code",
-  "redirect_uri",
-  "code_verifier",
-  "refresh_token",
-  "username",
-  "password",
-  "new_password",
-  "repeated_password",
-  "token",
-  "token_type_hint",
-  "request",
-  "csrf",
-  "asked",
-  "decision",
-  "email",
-  "id_token_hint",
-  "post_logout_redirect_uri",
-  "state",
-  "ui_locales",
-  "error",
-  "error_description",
-  "iss",
-]);
-
-/** Parameters of a protocol request; an empty value counts as absent. */
-export interface Parameters {
-  get(name: string): string | undefined;
-}
-
-export function readParameters(form: URLSearchParams, names: Names): Result<Parameters, OAuthFailure> {
-  const own = [names.header("session-id"), names.parameter("id_provider")];
-  const values = new Map<string, string>();
-  for (const [name, value] of form) {
-    if (!values.has(name)) values.set(name, value);
-    else if (SINGLE.has(name) || own.includes(name))
-      return err(failure("invalid_request", "A parameter is given more than once.", `repeated parameter ${name}`));
-  }
-  return ok({ get: (name) => values.get(name) || undefined });
-}
-
-/**
- * What the caller calls its session, by header or parameter, the header first (specification, `/token` and
- * `/authorize`). It is passed on and logged, so that calls can be traced. Tokens carry the platform's own id of the
- * session, since nothing may be revoked, or kept from it, by a name that the caller chose.
- */
-export function readSessionId(
-  request: Request,
-  parameters: Parameters,
-  names: Names,
-): Result<string | undefined, OAuthFailure> {
-  const name = names.header("session-id");
-  const value = request.headers.get(name) || parameters.get(name);
-  if (value === undefined || SESSION_ID.test(value)) return ok(value);
-  return err(failure("invalid_request", `${name} must match ${SESSION_ID.source}.`));
-}

@@ -1,7 +1,7 @@
 import { toBase64Url } from "../../platform/encoding.ts";
 import { equalDigests, sha256 } from "../../platform/hash.ts";
 
-/** Proof key for code exchange (RFC 7636): what the client sends to `/authorize` and has to explain at `/token`. */
+/** Proof key for code exchange (RFC 7636): sent to `/authorize`, proven at `/token`. */
 export interface CodeChallenge {
   readonly value: string;
   readonly method: "plain" | "S256";
@@ -10,7 +10,7 @@ export interface CodeChallenge {
 /** RFC 7636 4.1: 43 to 128 unreserved characters. */
 export const CODE_VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
-/** Nothing but the verifier proves that a client without a secret is the one that asked. */
+/** Only the verifier proves that a client without a secret is the one that made the request. */
 export const needsPkce = (client: { readonly confidential: boolean; readonly requirePkce: boolean }): boolean =>
   client.requirePkce || !client.confidential;
 

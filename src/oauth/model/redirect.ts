@@ -1,11 +1,10 @@
-/** Sending the browser on, by addresses to which parameters are added. */
 type Values = Readonly<Record<string, string>>;
 
-/** 303 after a form, so that no browser sends the form on to where it is led. */
+/** 303 after a form, so no browser sends the form on to the new address. */
 export const redirectStatus = ({ request }: { readonly request: Request }): 302 | 303 =>
   request.method === "POST" ? 303 : 302;
 
-/** Nothing of it is kept or told on: it carries codes and tokens. */
+/** The address carries codes and tokens, so it is neither cached nor sent as a referrer. */
 export const redirect = (status: 302 | 303, location: string): Response =>
   new Response(null, {
     status,
@@ -13,8 +12,8 @@ export const redirect = (status: 302 | 303, location: string): Response =>
   });
 
 /**
- * The address, otherwise untouched, with parameters in its query, its fragment or both. `uri` has no fragment. Whatever
- * a value holds, it stays within its parameter and within the header.
+ * Adds parameters to the query, the fragment or both. Leaves the rest of the address unchanged. `uri` has no fragment.
+ * No value can leave its parameter or the header.
  */
 export function withParameters(
   uri: string,
@@ -28,25 +27,23 @@ export function withParameters(
 /** A header holds nothing else. */
 const isAscii = (text: string): boolean => /^[\x21-\x7e]*$/.test(text);
 
-/** A space as `%20`, which every reader of a query or a fragment understands. */
+/** Encodes a space as `%20`, which every reader of a query or a fragment understands. */
 const encode = (values: Values): string =>
   Object.entries(values)
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join("&");
 
 /**
- * Whether the browser may be sent to this address: it is one of those registered, character by character (RFC 9700
- * 4.1.3). Nothing is normalised, so whatever two parsers read differently is simply another text.
+ * Checks that the address equals a registered one, character by character (RFC 9700 4.1.3). Nothing is normalized, so
+ * differences between URL parsers do not matter.
  *
- * An application on the user's own machine takes whatever port is free (RFC 8252 7.3): where plain http on a loopback
- * host is registered, the port alone may differ.
+ * An application on the user's machine uses any free port (RFC 8252 7.3). So the port may differ from a registered
+ * plain http address on a loopback host.
  */
 export const isRegisteredRedirectUri = (asked: string, registered: readonly string[]): boolean =>
   registered.some((known) => known === asked || isSameButPort(asked, known));
 
-/**
- * The address of a request that names none: the one that is registered, where there is one alone (RFC 6749 3.1.2.3).
- */
+/** The redirect URI of a request without one: the registered one if there is exactly one (RFC 6749 3.1.2.3). */
 export const onlyRedirectUri = (registered: readonly string[]): string | undefined =>
   registered.length === 1 ? registered[0] : undefined;
 

@@ -1,13 +1,13 @@
 /**
- * Who gets which scope (contract 2.2), as pure rules.
+ * The rules that decide who gets which scope.
  *
- *   scope parameter ── parseScopes ──▶ what is asked for: a tenant, openid, named service scopes
+ *   scope parameter ── parseScopes ──▶ the request: a tenant, openid, named service scopes
  *   client + tenant ── mayActFor ──▶ whether the token may act for the tenant
- *   what the client lists × what the tenant may use × what the user's roles hold ── grantScopes ──▶ granted, or a refusal
- *   what was authorized before + a new request ── narrow ──▶ what may be asked for now, never more than before
+ *   client's list × tenant's services × user's roles ── grantScopes ──▶ granted, or a refusal
+ *   earlier authorization + a new request ── narrow ──▶ scopes for the new request, never more than before
  *
- * A pattern is a scope, or a scope that ends in `*` and stands for every ending. Patterns stand in the lists of clients
- * and of services, and one may be asked for and granted as it is (`plat.pubsub.topic=shop.*`).
+ * A pattern is a scope, or a scope that ends in `*` and matches every ending. Lists of clients and services hold
+ * patterns. A client can request and get a pattern as it is (`plat.pubsub.topic=shop.*`).
  */
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
@@ -16,20 +16,20 @@ import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 
-/** A scope parameter longer than this, or with more items, is refused. */
+/** Longer scope parameters are refused. */
 const MAX_ITEMS = 200;
 
 export interface ScopeRequest {
   readonly tenant: string | undefined;
   readonly organization: string | undefined;
-  /** Outside any tenant. A client that acts for itself gets its parent tenant then (specification, `/token`). */
+  /** Outside any tenant. A client that acts for itself gets its parent tenant then. */
   readonly noTenant: boolean;
   readonly openid: boolean;
   /** Service scopes, by name. */
   readonly named: readonly string[];
-  /** No scope that is granted by name was asked for: everything that is grantable is meant. */
+  /** No service scope was named, so the request means all that can be granted. */
   readonly everything: boolean;
-  /** Everything is no more than what these cover: what was authorized before. */
+  /** Limits everything to what these cover: the earlier authorization. */
   readonly limitedTo?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export const EVERYTHING: ScopeRequest = {
   everything: true,
 };
 
-/** Why a scope was refused: `scope` is named to the caller, `reason` is for the log and the operator. */
+/** A refused scope. `scope` is shown to the caller, `reason` is for the log and the operator. */
 export interface ScopeRefusal {
   /** Undefined: the request as a whole. */
   readonly scope: string | undefined;
@@ -90,7 +90,7 @@ export function parseScopes(parameter: string, names: Names): Result<ScopeReques
   });
 }
 
-/** What a client may ask for and where. */
+/** The scopes that a client may request, and where. */
 export interface ClientRights {
   readonly id: string;
   readonly tenant: string;
@@ -98,23 +98,23 @@ export interface ClientRights {
   readonly scopes: readonly string[];
 }
 
-/** What a tenant may use: essential services, its own, and those of packages that it subscribes to. */
+/** The services that a tenant may use: essential ones, its own, and those of its packages. */
 export interface TenantRights {
   readonly id: string;
   readonly disabled: boolean;
   readonly plan: Plan;
   readonly services: readonly ServiceRecord[];
-  /** Names of the services that a package brought. */
+  /** Names of the services that came with a package. */
   readonly subscribed: readonly string[];
 }
 
-/** What may be used where a token is for. */
+/** The services that can be used in the tenant or organization of a token. */
 export interface PlaceRights extends Pick<TenantRights, "id" | "services"> {
-  /** In a sentence, where it is no tenant: `organization north`. */
+  /** For a sentence, if it is not a tenant: `organization north`. */
   readonly label?: string;
 }
 
-/** Whether a client may hold a token for a tenant: its own, or one whose packages include the client's service. */
+/** A client may hold a token for its own tenant, and for tenants whose packages include the client's service. */
 export function mayActFor(client: ClientRights, tenant: TenantRights): Result<true, string> {
   if (tenant.disabled) return err(`tenant ${tenant.id} is disabled`);
   if (client.tenant === tenant.id) return ok(true);
@@ -124,24 +124,24 @@ export function mayActFor(client: ClientRights, tenant: TenantRights): Result<tr
   return err(`tenant ${tenant.id} has no package that includes service ${client.service}`);
 }
 
-/** The scopes of the roles that a user has where the token is for. */
+/** The scopes of a user's roles in the tenant or organization. */
 export interface RoleScopes {
   readonly user: string;
   readonly scopes: readonly string[];
 }
 
-/** One of what has to cover a scope that is granted; `reason` goes in front of a scope that it does not cover. */
+/** A list that must cover a granted scope. `reason` precedes a scope that it does not cover. */
 export interface ScopeLimit {
   readonly check: "client_lists_scope" | "tenant_uses_service" | "role_holds_scope" | "user_authorized_scope";
   readonly scopes: readonly string[];
   readonly reason: string;
 }
 
-/** Whether the limit leaves the scope to be granted. */
+/** True if this limit allows the scope. */
 export const admits = (limit: ScopeLimit, scope: string): boolean =>
   limit.scopes.some((allowed) => scopeMatches(allowed, scope));
 
-/** All that a scope has to be covered by, as `grantScopes` goes through it. */
+/** The limits of a scope, in the order in which `grantScopes` checks them. */
 export function scopeLimits(
   request: Pick<ScopeRequest, "limitedTo">,
   client: ClientRights | undefined,
@@ -151,7 +151,7 @@ export function scopeLimits(
 ): readonly ScopeLimit[] {
   const offered = place.services
     .flatMap((service) => service.scopes)
-    // The operator client's alone, whatever the patterns of another client or service cover.
+    // The admin scope is for the operator client alone, even if patterns of other clients or services match it.
     .filter((scope) => client?.id === builtIn.operatorClientId || !scopeMatches(scope, builtIn.adminScope));
   const limit = (check: ScopeLimit["check"], scopes: readonly string[], reason: string): ScopeLimit => ({
     check,
@@ -169,10 +169,10 @@ export function scopeLimits(
 }
 
 /**
- * The service scopes that are granted: those named, all of them or none; else every one that the client lists, the
+ * Grants the named service scopes, all of them or none. If none is named, grants every scope that the client lists, the
  * tenant may use and, in user flows, a role of the user holds.
  *
- * `client` is undefined where a user signs in without one: then nothing but the user's roles limits the scopes.
+ * `client` is undefined if a user signs in without one. Then only the user's roles limit the scopes.
  */
 export function grantScopes(
   request: Pick<ScopeRequest, "everything" | "named" | "limitedTo">,
@@ -190,7 +190,7 @@ export function grantScopes(
   return ok(request.named);
 }
 
-/** What both lists allow, each as the narrower of the two patterns. */
+/** The scopes that both lists allow, each as the narrower of two patterns. */
 function intersect(listed: readonly string[], offered: readonly string[]): readonly string[] {
   const meeting = new Set<string>();
   for (const left of listed)

@@ -11,13 +11,14 @@ import type { IssuedToken, Trust } from "./trust.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";
 
 /**
- * Access tokens: JWT profile (RFC 9068, `typ: at+jwt`, ES256), opaque to clients, checked without I/O while this
- * isolate's copy of keys and revocations is fresh. Claims: contract 2.1, `asof` and `user_asof` (decision 27).
+ * Access tokens: JWT profile (RFC 9068, `typ: at+jwt`, ES256), opaque to clients. Verifying one needs no I/O while the
+ * isolate's copy of keys and revocations is fresh. `asof` and `user_asof` say when the records behind it were read,
+ * which decides whether a revocation concerns it.
  */
 export const ACCESS_TOKEN_LIFETIME_SEC = 3600;
-/** Isolates go on issuing by records of before for 30 s; a minute covers what is under way besides. */
+/** Other isolates issue tokens from records that are up to 30 s old. A minute covers requests in progress too. */
 const LATE_ISSUE_SEC = 60;
-/** After this time every token has expired that is issued by what is known now. */
+/** After this time, every token that is issued from the current records has expired. */
 export const ALL_EXPIRED_AFTER_SEC = ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC;
 export const allExpiredSec = (nowMs: number): number => toSec(nowMs) + ALL_EXPIRED_AFTER_SEC;
 const TYPE = "at+jwt";
@@ -26,7 +27,7 @@ type Fault = Exclude<TokenFault, "unavailable">;
 
 export type NewToken = Omit<IssuedToken, "issuedAtSec">;
 
-/** When a token ends that is issued now; what comes of an ID token hint ends with the hint. */
+/** The end of a token that is issued now. With an ID token hint it ends with the hint. */
 export const accessTokenEndSec = (nowMs: number, hint: HintBounds | undefined): number =>
   Math.min(toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC, toSec(hint?.endsAtMs ?? Infinity));
 
@@ -34,7 +35,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
   const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
   const claims = {
-    // First, so that a token that is known is found by its beginning (verified-tokens.ts).
+    // First, so verified-tokens.ts can find a known token by its beginning.
     jti: token.tokenId,
     iss: from.issuer,
     aud: from.audience,
@@ -50,7 +51,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
   return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
 
-/** The claims that say who calls, alike in every token that a service may see. */
+/** The claims that identify the caller, the same in every token that a service may see. */
 export const identityClaims = (token: Principal | NewToken) => ({
   sub: token.subject,
   client_id: token.clientId,
@@ -64,8 +65,8 @@ export const identityClaims = (token: Principal | NewToken) => ({
 });
 
 /**
- * `expected` is the issuer of a deployment with a `PUBLIC_URL`. Without one the issuer is whatever origin a request
- * came to, so it says nothing, and the signature alone tells that the token is ours (decision 4).
+ * `expected`: the issuer of a deployment with a `PUBLIC_URL`. Without one, the issuer is the origin of any request, so
+ * it proves nothing, and the signature alone shows that the token is ours.
  */
 export function createTokenVerifier(trust: Trust, expected: Issuer | undefined): TokenVerifier & StrictVerifier {
   const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "sub", "asof", "user_asof"];
@@ -99,7 +100,7 @@ export function createTokenVerifier(trust: Trust, expected: Issuer | undefined):
   };
 }
 
-/** For the endpoints that answer about tokens: D1 is asked for revocations every time, once for the whole list. */
+/** For the endpoints that answer about tokens: reads revocations from D1 every time, once for the whole list. */
 export interface StrictVerifier {
   verifyNow(
     tokens: readonly string[],
@@ -114,7 +115,7 @@ interface Claims {
   tenant: string;
   tenant_explicit: boolean;
   org: string;
-  /** Absent in tokens of before. */
+  /** Absent in older tokens. */
   plan?: string;
   user: string;
   sub: string;

@@ -9,14 +9,13 @@ import { ID_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**
- * ID tokens (specification, ID token; contract 2.4): RS256, 3600 s, one audience. A client may hand one back as
- * `id_token_hint` to get a token without a prompt, so it is read with the same care as it is made. `auth_ms` is when
- * the user signed in here, to the millisecond: whether a password was changed since then is not a matter of the same
- * second, nor of when another provider had asked the user, which `auth_time` says.
+ * ID tokens: RS256, 3600 s, one audience. A client may return one as `id_token_hint` to get a token without a page, so
+ * it is verified as strictly as it is made. `auth_ms` is the time of the sign-in here, to the millisecond: a password
+ * change within the same second counts. `auth_time` is the time at which a provider had asked the user, which may be
+ * earlier.
  *
- * What the hint stands on goes along: its grant (`gid`, `scope`, and `grant_tenant` where the token is for another
- * tenant), its session (`sid`), and when the records were read that decided (`asof`, `user_asof`), by which revocations
- * reach it.
+ * A hint depends on its grant (`gid`, `scope`, and `grant_tenant` if the token is for another tenant), its session
+ * (`sid`), and the records that decided (`asof`, `user_asof`), so revocations of these apply to it.
  */
 export const ID_TOKEN_LIFETIME_SEC = 3600;
 const TYPE = "JWT";
@@ -28,16 +27,16 @@ export interface NewIdToken extends SignInTimes {
   readonly subject: string;
   readonly tenant: string;
   readonly nonce: string | undefined;
-  /** The token that is issued beside it. */
+  /** The token that is issued with it. */
   readonly accessToken: string;
   readonly basis: Omit<HintBasis, "endsAtMs"> & { readonly endsAtMs: number | undefined };
 }
 
-/** What an ID token stands on, and all that comes of it as a hint. */
+/** The things that an ID token depends on, and the bounds of tokens for it as a hint. */
 export interface HintBasis {
   readonly grantId: string;
   readonly sessionId: string;
-  /** The tenant that the grant was given for. */
+  /** The tenant of the grant. */
   readonly grantTenant: string;
   /** The service scopes of the grant. */
   readonly scopes: readonly string[];
@@ -76,10 +75,10 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
 export interface IdTokenHint extends SignInTimes {
   readonly clientId: string;
   readonly email: string;
-  /** What the token itself is for. */
+  /** The tenant of the token itself. */
   readonly tenant: string;
   readonly expired: boolean;
-  /** Undefined in a token of a former version: it says nothing of what it stands on. */
+  /** Undefined in a token of an earlier version. */
   readonly basis: HintBasis | undefined;
 }
 
@@ -96,7 +95,7 @@ interface Claims {
   readonly user_asof?: number;
 }
 
-/** Reads an ID token that a client hands back, also one past its end. Errors say why, for the log. */
+/** Reads an ID token that a client returns, even an expired one. The error says why, for the log. */
 export async function readIdTokenHint(
   token: string,
   issuer: string,

@@ -19,24 +19,24 @@ export interface IssueDeps extends Pick<Addresses, "issuerOf"> {
   readonly trust: Trust;
 }
 
-/** What tokens are made of, at the token endpoint and in the implicit flow. */
+/** The input of tokens, at the token endpoint and in the implicit flow. */
 export interface Issue {
   readonly granted: Granted;
   /** The platform's own id: of the browser's session, or of this sign-in or token alone. */
   readonly sessionId: string;
-  /** What the caller calls its session: for the log alone; undefined where none was sent. */
+  /** The caller's own session id, for the log. Undefined if none was sent. */
   readonly callerSessionId: string | undefined;
-  /** A family of tokens that can be revoked together; undefined: this token is alone. */
+  /** A family of tokens that is revoked together. Undefined: this token is alone. */
   readonly grantId: string | undefined;
-  /** When the user signed in, and the request's nonce: an ID token is issued too, where the scopes have `openid`. */
+  /** The sign-in and the request's nonce. If the scopes include `openid`, an ID token is issued too. */
   readonly idToken: (SignInTimes & { readonly nonce: string | undefined }) | undefined;
-  /** An ID token stood for the sign-in. */
+  /** The sign-in was an ID token hint. */
   readonly hint?: HintBounds | undefined;
 }
 
-/** Who a token is for and what it may do. */
+/** The holder of a token and its rights. */
 export interface Granted {
-  /** Empty where a user signed in without a client. */
+  /** Empty if a user signed in without a client. */
   readonly clientId: string;
   readonly clientName: string;
   /** The client proved itself by a secret. */
@@ -45,17 +45,17 @@ export interface Granted {
   readonly tenant: string;
   readonly tenantExplicit: boolean;
   readonly org: string;
-  /** Of the tenant, or the usual one. */
+  /** The tenant's plan, or the default one. */
   readonly plan: Plan;
-  /** Empty where a client acts for itself. */
+  /** Empty if a client acts for itself. */
   readonly user: string;
-  /** How tokens name the user, or the client where there is none. */
+  /** The claim `sub`: the user, or the client if there is none. */
   readonly subject: string;
-  /** As the answer shows them: where the token is for, `openid`, service scopes. */
+  /** As the response shows them: the tenant or organization, `openid`, service scopes. */
   readonly scopes: readonly string[];
-  /** When the records of client and tenant that decided were read: of several the oldest. */
+  /** The oldest read among the records of client and tenant that decided. */
   readonly recordsAsOfMs: number;
-  /** When those of the user were read; of no meaning where there is none. */
+  /** The read of the user's records. Meaningless without a user. */
   readonly userAsOfMs: number;
 }
 
@@ -65,10 +65,7 @@ export interface Issued {
   readonly expiresInSec: number;
 }
 
-/**
- * Signs what was granted and says so in the log. An answer that is lost costs nothing: the token that nobody saw
- * expires.
- */
+/** Signs and logs the tokens. A lost response costs nothing, because the unseen token expires. */
 export async function issueTokens(
   deps: IssueDeps,
   { granted, sessionId, callerSessionId, grantId, idToken, hint }: Issue,

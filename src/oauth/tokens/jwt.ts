@@ -5,19 +5,19 @@ import type { SigningAlg } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**
- * Reads a token that came back from outside, by the rules of its kind (RFC 8725): the kind says the algorithm, the type
- * and the claims, the `kid` picks one of our own keys, made for that algorithm. Nothing else of the header is believed:
- * no key in it is used, no address in it fetched, and an extension that it calls critical is refused.
+ * Reads a token of ours by the rules of its kind (RFC 8725). The kind sets the algorithm, the type and the claims;
+ * `kid` selects one of our own keys, made for that algorithm. Nothing else in the header is trusted: no key in it is
+ * used, no address in it is fetched, and a critical extension is refused.
  */
 export interface Kind {
   readonly alg: SigningAlg;
-  /** `typ` of the header; each kind has its own, so that none passes for another. */
+  /** The header's `typ`. Each kind has its own, so none passes for another. */
   readonly typ: string;
   readonly requiredClaims: readonly string[];
   /** Undefined: not compared. */
   readonly issuer?: string;
   readonly audience?: string;
-  /** Whether a token past its end is taken. */
+  /** Whether an expired token is accepted. */
   readonly expired: "refused" | "taken";
 }
 
@@ -56,16 +56,16 @@ export async function readOwnToken<Claims>(
   }
 }
 
-/** Libraries accept several spellings of one token (padding, spare bits); we accept one. */
+/** Libraries accept several spellings of a token (padding, spare bits). We accept one. */
 function isCanonical(token: string): boolean {
   const parts = token.split(".");
   return parts.length === 3 && parts.every((part) => part !== "" && fromBase64Url(part) !== undefined);
 }
 
 /**
- * A signed token as its compact text (RFC 7515 3.1, RFC 7519 7.1). Our own few lines: they know the two algorithms that
- * we sign with, and take two thirds of the time of a library that takes all there are. What comes back is read by the
- * library (jwt.ts). `key` was made for the header's algorithm.
+ * Signs a token in compact form (RFC 7515 3.1, RFC 7519 7.1). These lines know our two algorithms and take two thirds
+ * of the time of a general library. The library reads tokens that come back (`readOwnToken`). `key` must fit the
+ * algorithm.
  */
 export async function signJwt(
   header: { readonly alg: SigningAlg; readonly typ: string; readonly kid: string },
@@ -77,7 +77,7 @@ export async function signJwt(
   return `${signed}.${toBase64Url(new Uint8Array(signature))}`;
 }
 
-/** As WebCrypto names them (RFC 7518 3.3, 3.4). */
+/** The names in WebCrypto (RFC 7518 3.3, 3.4). */
 const METHODS: Readonly<Record<SigningAlg, SubtleCryptoSignAlgorithm>> = {
   ES256: { name: "ECDSA", hash: "SHA-256" },
   RS256: { name: "RSASSA-PKCS1-v1_5" },

@@ -13,7 +13,7 @@ export interface Operator {
   readonly nowMs: number;
 }
 
-/** A key as people see it: nothing of the key itself. */
+/** A key without its secrets, for people. */
 export interface KeyView extends KeyTimes {
   readonly state: KeyState;
 }
@@ -23,16 +23,16 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const SIGNS_MS = 90 * DAY_MS;
 const AHEAD_MS = DAY_MS;
 /**
- * How long a key is published after the next one signs. The last token is signed by a copy as old as may be, and lives
- * its hour; the margin is for clocks that differ and requests that take long.
+ * The time that a key stays published after the next one signs. The last token is signed from the oldest possible copy
+ * and lives its hour. The margin covers clock differences and slow requests.
  */
 const TOKENS_LIVE_MS =
   SIGNING_COPY_MS + Math.max(ACCESS_TOKEN_LIFETIME_SEC, ID_TOKEN_LIFETIME_SEC) * 1000 + 10 * MINUTE_MS;
-/** By schedule there is no hurry: a day, so that an ID token of this morning's session still signs its user out. */
+/** There is no hurry by schedule. A day lets an ID token of this morning still sign its user out. */
 const KEPT_BY_SCHEDULE_MS = DAY_MS;
-/** Rows of keys that are gone, for an operator who asks what a `kid` in a log was. */
+/** Rows of ended keys remain for an operator who finds a `kid` in a log. */
 const GONE_MS = DAY_MS;
-/** Published keys of an algorithm: isolates read all of them every few seconds. */
+/** Published keys per algorithm. Isolates read all of them every few seconds. */
 const MAX_PUBLISHED = 10;
 
 export type KeyRotation = ReturnType<typeof createKeyRotation>;
@@ -64,7 +64,7 @@ export function createKeyRotation(store: KeyStore, makeKey: (alg: SigningAlg) =>
     return store.add(plan, condition, by.nowMs);
   }
 
-  /** Seconds until an operator may make keys; undefined: now. */
+  /** Seconds until an operator may make keys. Undefined: now. */
   async function fullForSec(nowMs: number): Promise<number | undefined> {
     const published = await store.published(nowMs);
     const full = SIGNING_ALGS.some((alg) => published.filter((key) => key.alg === alg).length >= MAX_PUBLISHED);
@@ -87,7 +87,7 @@ export function createKeyRotation(store: KeyStore, makeKey: (alg: SigningAlg) =>
       for (const alg of SIGNING_ALGS) {
         const keys = published.filter((key) => key.alg === alg);
         if (keys.some((key) => key.signsFromMs > youngMs)) continue;
-        // Nobody waits for the first key, and nobody has another one to go on with.
+        // The first key signs at once: nobody has another one to go on with.
         const signsFromMs = keys.length === 0 ? nowMs : nowMs + AHEAD_MS;
         const condition = { unless: "signs after", timeMs: youngMs } as const;
         const by = { actor: "", requestId: "", nowMs, why: "by schedule" };

@@ -1,7 +1,4 @@
-/**
- * Signing keys in D1. A row is never changed but for the end of its publication and its seal, so that copies of it stay
- * right.
- */
+/** Signing keys in D1. Of a row, only the end of its publication and its seal ever change, so copies stay correct. */
 export interface PublicJwk extends JsonWebKey {
   readonly kid: string;
 }
@@ -14,19 +11,19 @@ export interface NewKey {
   readonly sealedPrivateJwk: string;
 }
 
-/** What decides about the state of a key (tokens/key-life.ts). */
+/** The times that decide the state of a key (key-life.ts). */
 export interface KeyTimes {
   readonly kid: string;
   readonly alg: string;
-  /** Grows from key to key of an algorithm, whatever the clocks of those who made them say. */
+  /** Grows from key to key of an algorithm, regardless of clock differences. */
   readonly createdAtMs: number;
   readonly signsFromMs: number;
-  /** Undefined until a later key is there. */
+  /** Undefined until a later key exists. */
   readonly publishedUntilMs: number | undefined;
 }
 
 export interface KeyPage {
-  /** The last key of the page before; undefined: from the newest. */
+  /** The last key of the previous page. Undefined: start with the newest. */
   readonly before: { readonly createdAtMs: number; readonly kid: string } | undefined;
   readonly limit: number;
   readonly skip: number;
@@ -35,20 +32,20 @@ export interface KeyPage {
 export interface KeyPlan {
   readonly keys: readonly NewKey[];
   readonly signsFromMs: number;
-  /** When the earlier keys of these algorithms are published no longer; one that ends sooner anyway keeps its end. */
+  /** The end of publication of earlier keys of these algorithms. An earlier end stays. */
   readonly earlierUntilMs: number;
-  /** A row for the audit log, written if the keys are. */
+  /** An audit row, written if the keys are. */
   readonly audit: D1PreparedStatement;
 }
 
-/** What keeps keys from being added: the condition is part of the write, so of two writers one wins. */
+/** Prevents keys from being added. The condition is part of the write, so one of two writers wins. */
 export type KeyCondition =
-  /** A published key of the algorithm that signs from a later time on. */
+  /** There is a published key of the algorithm that signs from a later time. */
   | { readonly unless: "signs after"; readonly timeMs: number }
-  /** So many published keys of any one algorithm. */
+  /** There are this many published keys of any one algorithm. */
   | { readonly unless: "published"; readonly count: number };
 
-/** Shared with the copy that isolates hold (trust-store.ts). `now` is a parameter's name. */
+/** Shared with trust-store.ts. `now`: the name of a parameter. */
 export const isPublished = (now: string): string => `(published_until IS NULL OR published_until > ${now})`;
 
 const COLUMNS = "kid, alg, created_at AS createdAtMs, signs_from AS signsFromMs, published_until AS publishedUntilMs";

@@ -9,16 +9,16 @@ import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**
- * What the gateway gives a service in the place of a caller's token (contract 8, row 2.1): it says who calls, as an
- * access token does, and is good at that service alone. `aud` is the service's name, `scope` what the caller may do
- * there. `typ` is one that nothing of the platform takes: sent back to us it opens nothing.
+ * The token that the gateway sends to a service instead of the caller's. It identifies the caller as an access token
+ * does, and is valid at that service only. `aud` is the service's name, `scope` the caller's scopes there. The platform
+ * accepts its `typ` nowhere, so it opens nothing here.
  *
- * A signature costs as much as everything else of a small request. So one token serves the requests that come with the
- * same access token within half of its time; the other half is for the last of them to arrive.
+ * A signature costs as much as the rest of a small request. So one token serves all requests with the same access token
+ * within half its lifetime. The other half lets the last of them arrive.
  */
 export const SERVICE_TOKEN_LIFETIME_SEC = 60;
 const TYPE = "service+jwt";
-/** Some 1.5 KB each. */
+/** About 1.5 KB each. */
 const KEPT = { ttlMs: (SERVICE_TOKEN_LIFETIME_SEC * 1000) / 2, maxEntries: 1_000 } as const;
 
 export interface AudienceService {

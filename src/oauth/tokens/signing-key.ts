@@ -4,15 +4,15 @@ import type { Sealer } from "../../platform/seal.ts";
 import type { NewKey, PublicJwk } from "./key-store.ts";
 
 /**
- * A signing key itself: made, sealed, opened. Each key is for one algorithm and says so, so that no token chooses how
- * it is checked (RFC 8725 3.1). The private half leaves this file as a key that cannot be exported, or sealed.
+ * Makes, seals and opens signing keys. Each key is for one algorithm, so no token chooses how it is verified (RFC 8725
+ * 3.1). The private half leaves this file only sealed or as a key that cannot be exported.
  */
 export const ACCESS_TOKEN_ALG = "ES256";
 export const ID_TOKEN_ALG = "RS256";
 export const SIGNING_ALGS = [ACCESS_TOKEN_ALG, ID_TOKEN_ALG] as const;
 export type SigningAlg = (typeof SIGNING_ALGS)[number];
 
-/** How WebCrypto names what signs, and the members of a public key that name it (RFC 7638). */
+/** The WebCrypto parameters, and the members that identify a public key (RFC 7638). */
 const ALGORITHMS = {
   ES256: {
     webCrypto: { name: "ECDSA", namedCurve: "P-256" },
@@ -51,7 +51,7 @@ export async function openPrivateKey(key: NewKey, sealer: Sealer): Promise<Crypt
   return crypto.subtle.importKey("jwk", JSON.parse(jwk) as JsonWebKey, webCrypto, false, ["sign"]);
 }
 
-/** Another version of the platform may have left keys of other algorithms beside ours: undefined. */
+/** Undefined for an algorithm of another version of the platform. */
 export const importVerifyKey = async ({ alg, publicJwk }: NewKey): Promise<CryptoKey | undefined> =>
   isKnown(alg) ? crypto.subtle.importKey("jwk", publicJwk, ALGORITHMS[alg].webCrypto, false, ["verify"]) : undefined;
 
@@ -60,5 +60,5 @@ const isKnown = (alg: string): alg is SigningAlg => Object.hasOwn(ALGORITHMS, al
 const exportJwk = async (key: CryptoKey): Promise<JsonWebKey> =>
   (await crypto.subtle.exportKey("jwk", key)) as JsonWebKey;
 
-/** A sealed key copied to another row does not open. */
+/** A sealed key that is copied to another row does not open. */
 export const keySealContext = (kid: string): string => `signing_key:${kid}`;

@@ -1,26 +1,23 @@
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { isPublished, type NewKey } from "./key-store.ts";
 
-/**
- * What decides whether a token is ours and still good: published keys, read here and written by key-store.ts, and
- * revocations.
- */
+/** A published key. key-store.ts writes these rows. */
 export interface SigningKeyRow extends NewKey {
   readonly createdAtMs: number;
   readonly signsFromMs: number;
 }
 
-/** What ends for good, by its own id. */
+/** Revoked for good by its own id. */
 export type RevokedKind = "token" | "grant" | "session";
-/** What was issued until a moment, or by records of before it; what is issued by later records is not concerned. */
+/** Revokes tokens issued up to a moment, or from records read before it. Tokens from later records stay valid. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";
 
 export interface NewRevocation {
   readonly kind: RevokedKind;
   readonly key: string;
-  /** From here on every token that it concerns has expired anyway. */
+  /** From this time on, all tokens concerned have expired. */
   readonly expiresSec: number;
-  /** Whose token it is, where it is one alone. */
+  /** The client of a single token. */
   readonly client?: string;
 }
 
@@ -28,25 +25,23 @@ export interface Revocation {
   readonly seq: number;
   readonly kind: RevokedKind | OwnerKind;
   readonly key: string;
-  /** Tokens whose records were read at this time of the database or before are void. */
+  /** Revokes tokens whose records were read at this database time or before. */
   readonly untilMs: number;
   readonly expiresSec: number;
-  /** As in Ended. */
+  /** As in NewRevocation. */
   readonly client?: string | null;
 }
 
 export interface TrustUpdate {
   readonly keys: readonly SigningKeyRow[];
-  /** In the order in which they were made: of two for one key the later one counts. */
+  /** In the order in which they were made. Of two for one key, the later one counts. */
   readonly revocations: readonly Revocation[];
 }
 
-/** Names all grants of a user to a client together, among the ids of grants: those have no space. */
+/** Names all grants of a user to a client. Ids of grants contain no space. */
 export const accessKey = (email: string, clientId: string): string => `${clientId} of ${email}`;
 
-/**
- * Revoked tokens of a client that live: five a second, an hour long. A copy of them is some megabytes in each isolate.
- */
+/** Valid revoked tokens per client: five a second for an hour. A copy takes some megabytes in each isolate. */
 export const REVOKED_TOKENS_PER_CLIENT = 20_000;
 
 const UPDATE = `
@@ -58,13 +53,13 @@ const UPDATE = `
       'client', client)
     FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2`;
 
-/** A row that is replaced gets a new number, so that every copy hears of it. */
+/** A replaced row gets a new number, so every copy reads it. */
 const REVOKE = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, client)
   SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client'
   FROM json_each(?1)
   RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec, client`;
-/** Clients among those that are named whose tokens' rows are too many. */
+/** Those of the named clients that have too many rows of single tokens. */
 const OVERFULL = `
   SELECT value FROM json_each(?1)
   WHERE EXISTS (SELECT 1 FROM revocation WHERE client = value LIMIT 1 OFFSET ${REVOKED_TOKENS_PER_CLIENT})`;

@@ -7,47 +7,46 @@ import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "
 import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 
 /**
- * This isolate's copy of the signing keys and of the revocations (contract 2.1).
+ * This isolate's copy of the signing keys and of the revocations.
  *
  *   empty ──refresh──▶ fresh ──5 s──▶ old ──refresh──▶ fresh
- *                                      └── D1 does not answer: used until 60 s old, then unavailable
+ *                                      └── D1 does not respond: used until 60 s old, then unavailable
  *
- * A refresh asks D1 for every key and for the revocations that came since, in one statement. Nothing is shared between
- * requests but values, so parallel refreshes do the same work and none waits for another's promise; an answer that
- * lands late undoes nothing that a later one brought, since rows carry a number and refreshes are counted.
+ * A refresh reads every key and the revocations since the last one, in one statement. Requests share values only:
+ * parallel refreshes do the same work, and none waits for another's promise. A late response undoes nothing, because
+ * rows carry a number and refreshes are counted.
  */
 export interface Trust {
   /**
-   * Brings the copy up to date unless it is fresh: "recent" is at most 5 s old, "newest" and "now" ask D1 in any case.
-   * When D1 does not answer, "recent" and "newest" take a copy at most 60 s old, and "now" takes none. False: there is
-   * no copy that may be trusted.
+   * Updates the copy unless it is fresh. "recent": at most 5 s old. "newest" and "now": asks D1 in any case. If D1 does
+   * not respond, "recent" and "newest" accept a copy at most 60 s old, "now" accepts none. Returns false if there is no
+   * copy to be trusted.
    */
   ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean>;
-  /** The key that verifies; one that is not known is looked for in D1, once a second. */
+  /** The key that verifies. An unknown one is looked up in D1, once a second. */
   verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined>;
   isRevoked(token: Revocable): boolean;
-  /** The key that signs now; made at the platform's first token of its kind. */
+  /** The key that signs now. Made with the platform's first token of its kind. */
   signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
-  /** True when the copy should be brought up to date beside a request that does not wait for it. */
+  /** True if the copy should be updated after the response. */
   wantsRefresh(nowMs: number): boolean;
-  /** The public keys, newest first, of every algorithm: what is missing is made. */
+  /** The public keys of every algorithm, the newest first. Makes a missing one. */
   publicKeys(nowMs: number): Promise<readonly PublicJwk[]>;
-  /** Something was revoked by another statement: the next check asks D1. */
+  /** Another statement revoked something, so the next check asks D1. */
   markStale(): void;
   /**
-   * Ends tokens, grants or sessions everywhere, and in this isolate at once; with what is written in the same
-   * transaction.
+   * Revokes tokens, grants or sessions everywhere, and in this isolate at once, with the statements of the transaction.
    */
   revoke(added: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void>;
-  /** To stand beside an `end` of many tokens (trust-store.ts). */
+  /** To run after `revoke` (trust-store.ts). */
   collapseStatements: TrustStore["collapseStatements"];
 }
 
-/** What a token says that revocations are about. */
+/** The part of a token that revocations refer to. */
 export interface IssuedToken extends Principal {
-  /** When the records of client and tenant that decided about it were read, by the database's clock. */
+  /** The database's time when the records of client and tenant were read. */
   readonly recordsAsOfMs: number;
-  /** When the user's were, which are read each time, and so after a change that the others do not show yet. */
+  /** The read of the user's records. They are read each time, so they may show a change that the others do not. */
   readonly userAsOfMs: number;
 }
 
@@ -56,20 +55,20 @@ export type Revocable = Pick<
   "tokenId" | "grantId" | "sessionId" | "clientId" | "tenant" | "user" | "recordsAsOfMs" | "userAsOfMs"
 >;
 
-/** Contract 2.1; the ages for signing and the wait are ours. */
+/** The ages of a copy: for checks, while D1 does not respond, for unknown keys, and before it should be updated. */
 const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, unknownKeyMs: 1_000, wantedMs: 60_000 } as const;
-/** An isolate may sign by a copy as old as this: for so long it goes on with a key that lost its turn. */
+/** The oldest copy that an isolate signs by. It goes on with a replaced key for this long. */
 export const SIGNING_COPY_MS = 600_000;
-/** D1 that hangs is D1 that does not answer. */
+/** A longer wait counts as no response. */
 const D1_WAIT_MS = 5_000;
 
 interface Key extends SigningKeyRow {
-  /** Absent where this version does not know the algorithm: the key is published and nothing else here. */
+  /** Absent if this version does not know the algorithm. Such a key is only published. */
   readonly verify: CryptoKey | undefined;
   sign?: CryptoKey;
 }
 
-/** `makeFirstKey` makes an algorithm's first key unless there is one. */
+/** `makeFirstKey`: makes an algorithm's first key unless there is one. */
 export function createTrust(
   store: TrustStore,
   makeFirstKey: (alg: SigningAlg, nowMs: number) => Promise<void>,
@@ -82,11 +81,11 @@ export function createTrust(
   let lastSeq = 0;
   let refreshesBegun = 0;
   let lastLanded = 0;
-  /** Counts changes made beside this copy; a refresh settles those that came before it began. */
+  /** Counts changes made by other statements. A refresh settles those from before it began. */
   let changes = 0;
   let settledChanges = 0;
 
-  /** A clock that was set back makes the copy old, not fresh for as long as it was set back. */
+  /** If the clock was set back, the copy counts as old. */
   const isWithin = (ageMs: number, nowMs: number): boolean => Math.abs(nowMs - loadedAtMs) <= ageMs;
 
   async function refresh(nowMs: number): Promise<void> {
@@ -95,7 +94,7 @@ export function createTrust(
     const update = await withTimeout(D1_WAIT_MS, store.readUpdate(lastSeq, nowMs));
     for (const row of update.keys) {
       const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
-      // Another refresh may have brought it meanwhile, and its private half may be open already.
+      // A parallel refresh may have added the key, and may have opened its private half.
       if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify });
     }
     update.revocations.forEach(remember);
@@ -113,12 +112,12 @@ export function createTrust(
     const name = revocationKey(row.kind, row.key);
     if ((revoked.get(name)?.seq ?? -1) >= row.seq) return;
     revoked.set(name, row);
-    // What a client's tokens' own rows say, its one row says too (trust-store.ts, boundStatements).
+    // The client's row includes the rows of its single tokens (trust-store.ts, collapseStatements).
     if (row.kind !== "client") return;
     for (const [other, { client, seq }] of revoked) if (client === row.key && seq < row.seq) revoked.delete(other);
   }
 
-  /** Two isolates may both find none: the database keeps the first, and both read it back. */
+  /** Two isolates may find no key. The database keeps the first one, and both read it. */
   async function signerNow(alg: SigningAlg, nowMs: number): Promise<Key> {
     const known = selectSigner(keys.values(), alg, nowMs);
     if (known !== undefined) return known;
@@ -142,8 +141,9 @@ export function createTrust(
     },
 
     async verifyKey(kid, alg, nowMs) {
-      // Made in another isolate after this copy was read, perhaps: a good token must not be refused. But anybody can send
-      // a kid that nobody knows, so who comes within a second of the last look waits, and one look serves all who wait.
+      // Another isolate may have made the key after this copy was read, and a valid token must not be refused. Anybody
+      // can send an unknown kid, though, so within a second of the last read requests wait, and one read serves all of
+      // them.
       const mayHaveCome = (): boolean => !keys.has(kid) && loadedAtMs < nowMs;
       const waitMs = mayHaveCome() && isWithin(TRUST_AGE.unknownKeyMs, nowMs) ? TRUST_AGE.unknownKeyMs : 0;
       if (waitMs > 0) await pause(waitMs);
@@ -177,7 +177,7 @@ export function createTrust(
     wantsRefresh: (nowMs) => !isWithin(TRUST_AGE.wantedMs, nowMs),
 
     async publicKeys(nowMs) {
-      // Made by whoever asks first, so that a verifier finds every kind from the start; later asking only reads.
+      // Made by the first caller, so a verifier finds every kind from the start.
       for (const alg of SIGNING_ALGS) await signerNow(alg, nowMs);
       return [...keys.values()].sort((a, b) => b.createdAtMs - a.createdAtMs).map((key) => key.publicJwk);
     },
@@ -192,7 +192,7 @@ export function createTrust(
       try {
         (await store.revoke(added, beside)).forEach(remember);
       } catch (thrown) {
-        // It may have been done.
+        // The statement may have run.
         trust.markStale();
         throw thrown;
       }

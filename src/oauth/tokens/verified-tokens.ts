@@ -1,7 +1,7 @@
 import { equalDigests } from "../../platform/hash.ts";
 import type { IssuedToken } from "./trust.ts";
 
-/** A token whose signature, type and claims were found right. */
+/** A token whose signature, type and claims are valid. */
 export interface VerifiedToken {
   readonly token: string;
   /** The key that verified it. */
@@ -10,21 +10,21 @@ export interface VerifiedToken {
   readonly issued: IssuedToken;
 }
 
-/** Some 2 KB each. */
+/** About 2 KB each. */
 export const MAX_VERIFIED_TOKENS = 1_000;
 
 /**
- * Tokens that this isolate verified lately: a client sends the same one with each request for an hour, and checking a
- * signature costs as much as everything else of a small request.
+ * Tokens that this isolate verified recently. A client sends the same token with each request for an hour, and checking
+ * a signature costs as much as the rest of a small request.
  *
- * They are known by `jti`, and only the very text that was verified is found (contract 2.1: libraries accept variants
- * of one token). Signatures are compared in constant time, or one could be guessed piece by piece. What ends a token
- * before its time is not known here: who finds one asks whether its key is still ours, and whether it is revoked.
+ * Tokens are found by `jti`, and only the exact text that was verified matches, because libraries accept variants of a
+ * token. Signatures are compared in constant time, so none can be guessed piece by piece. Callers must check that the
+ * key is still ours and that the token is not revoked.
  */
 export class VerifiedTokens {
   readonly #tokens = new Map<string, VerifiedToken>();
 
-  /** Undefined for a token that is not known or is over: reading it in full says what is wrong with it. */
+  /** Undefined for an unknown or expired token. Reading it in full then tells what is wrong. */
   find(token: string, nowMs: number): VerifiedToken | undefined {
     const known = this.#tokens.get(tokenIdText(token));
     if (known === undefined || known.issued.expiresAtSec * 1000 <= nowMs) return undefined;
@@ -47,8 +47,8 @@ export class VerifiedTokens {
 const ID_CHARS = 56;
 
 /**
- * What the token says its id is, as it spells it: our tokens begin with it. Nobody has verified it yet, and a longer id
- * is cut, so whoever finds a token by it compares the rest. To decode it would cost a few per cent of a small request.
+ * The token's id as spelled in its text, which our tokens begin with. It is not verified and may be cut, so callers
+ * compare the rest. Decoding it would cost a few per cent of a small request.
  */
 function tokenIdText(token: string): string {
   const start = token.indexOf(".") + 1;

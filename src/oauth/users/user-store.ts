@@ -3,31 +3,31 @@ import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 
-/** Users and where they belong. Asked each time: a user's rights are never older than the token that they get. */
+/** A user with all memberships. */
 export interface UserRecord {
   readonly email: string;
-  /** How tokens and `/userinfo` name the user: `sub`. */
+  /** The user in tokens and `/userinfo`: `sub`. */
   readonly subject: string;
   readonly name: string;
-  /** Sign-ins of this moment or before count no more. */
+  /** Sign-ins up to this time are invalid. */
   readonly signedOutAtMs: number;
-  /** Living tenants, by id. */
+  /** Tenants that are not disabled, by id. */
   readonly tenants: readonly TenantMembership[];
   readonly organizations: readonly OrganizationMembership[];
-  /** When this was read, by the database's clock. */
+  /** The database's time of this read. */
   readonly asOfMs: number;
 }
 
 export interface Membership {
   readonly id: string;
-  /** For people. */
+  /** For display. */
   readonly name: string;
   /** The scopes of the user's roles there. */
   readonly scopes: readonly string[];
 }
 
 export interface TenantMembership extends Membership {
-  /** Registered services that the tenant's packages include. */
+  /** Registered services in the tenant's packages. */
   readonly subscribed: readonly string[];
 }
 
@@ -40,18 +40,18 @@ export interface Credential {
   /** Undefined for a user without a password. */
   readonly passwordHash: string | undefined;
   readonly disabled: boolean;
-  /** Sign-ins of this moment or before count no more. */
+  /** Sign-ins up to this time are invalid. */
   readonly signedOutAtMs: number;
 }
 
-/** A session that is not over, with the user that it belongs to. */
+/** A session that has not expired, with its user. */
 export interface SignedIn extends SignInTimes {
   readonly user: UserRecord;
   readonly sid: string;
   readonly provider: string;
 }
 
-/** What `sub` is: the address, or a text that says nothing and is never given to another user. */
+/** The form of `sub`: the address, or an opaque text that is never given to another user. */
 export type Subject = "email" | "opaque";
 
 export interface PasswordChange {
@@ -97,8 +97,8 @@ const organizations = (email: string) => `
 const RECORDS = [user, tenants, organizations] as const;
 const CREDENTIAL = `SELECT password_hash AS passwordHash, disabled, signed_out_at AS signedOutAtMs FROM user WHERE email = ?1`;
 /**
- * Sign-ins of this moment or before count no more, by whichever of two clocks is later: the call began before its
- * password was hashed. The database's own millisecond is left to the sign-in that follows at once.
+ * Sign-ins up to this time are invalid. It is the later of two clocks, because the call began before its password was
+ * hashed. One millisecond of the database's clock is left for the sign-in that follows.
  */
 export const signedOutAt = (nowMs: string): string => `max(${nowMs}, ${DATABASE_NOW_MS} - 1)`;
 
