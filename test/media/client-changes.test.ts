@@ -87,9 +87,9 @@ const CHANGES: readonly [string, (client: TestClient, tenant: string) => Promise
   ],
 ];
 
-describe("a file that waits for its commit", () => {
+describe("a pending file", () => {
   // shows: media/ownership/somebody-else-s
-  it.each(CHANGES)("is not the next one's: client %s", async (_, give) => {
+  it.each(CHANGES)("does not pass to the next client of the same name (client %s)", async (_, give) => {
     for (const isForeign of [true, false]) {
       const client = await makeClient();
       const [file, notUploaded] = [await pending(client), await create(client)];
@@ -99,7 +99,7 @@ describe("a file that waits for its commit", () => {
     }
   });
 
-  it("is its client's under the new name, with the links that there were", async () => {
+  it("belongs to its client under the new name, with the same links", async () => {
     const client = await makeClient();
     const [file, notUploaded] = [await pending(client), await create(client)];
     for (const name of [client.clientId, newName(), newName()]) await change(client, client.tenant, name);
@@ -110,7 +110,7 @@ describe("a file that waits for its commit", () => {
   it.each([
     ["another tenant", async (client: TestClient) => change(client, await makeTenant())],
     ["another tenant and name", async (client: TestClient) => change(client, await makeTenant(), newName())],
-  ])("does not follow its client to %s: 404 to the upload and to the commit", async (_, move) => {
+  ])("does not follow its client to %s: upload and commit return 404", async (_, move) => {
     const client = await makeClient();
     const [file, notUploaded] = [await pending(client), await create(client)];
     await move(client);
@@ -118,7 +118,7 @@ describe("a file that waits for its commit", () => {
     for (const one of [file, notUploaded]) expect(await commit(one, client)).toBe(404);
   });
 
-  it("ends with its client: the upload link is dead, bytes and row go when its day is over", async () => {
+  it("ends with its client: the upload link stops working, and row and bytes are deleted within a day", async () => {
     const client = await makeClient();
     const [file, notUploaded] = [await pending(client), await create(client)];
     await remove(client);
@@ -135,7 +135,7 @@ describe("a file that waits for its commit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  it("ends with its client while bytes come: 404, and nothing of them is kept", async () => {
+  it("ends with its client during an upload: 404, and nothing is stored", async () => {
     const client = await makeClient();
     const file = await create(client);
     const bucket = before(env.MEDIA, "put", () => remove(client));
@@ -147,7 +147,7 @@ describe("a file that waits for its commit", () => {
     expect([answer.status, await keysOf(file.id)]).toEqual([404, []]);
   });
 
-  it("a commit that meets the new name finds nothing; with a token of the new name it does", async () => {
+  it("is not found by a commit under the old name after a rename; a token of the new name commits it", async () => {
     const client = await makeClient();
     const file = await pending(client);
     const db = before(env.DB, "batch", () => change(client, client.tenant, newName()));
@@ -156,7 +156,7 @@ describe("a file that waits for its commit", () => {
     expect(await commit(file, client)).toBe(202);
   });
 
-  it("of a token that elsewhere counts for some seconds still: it is not the next one's either", async () => {
+  it("does not pass to the next client by a token of another isolate that is still valid for seconds", async () => {
     const client = await makeClient();
     const slow = isolate();
     const token = await tokenFor(client);
@@ -186,14 +186,14 @@ describe("a report of a deletion", () => {
   };
   const idOf = (location: string): string => location.split("/").at(-1)!;
 
-  it("has the tenant of who deleted, committed or not, and stands in its list", async () => {
+  it("has the tenant of the caller, for committed and pending files, and is listed there", async () => {
     const client = await makeClient();
     const location = await report(client);
     expect(await expectJson(await read(location, client), 200)).toMatchObject({ tenant: client.tenant, kind: "file" });
     expect(await listed(client, client)).toEqual([idOf(location)]);
   });
 
-  it("goes along with a new name, and with the next", async () => {
+  it("follows each rename of its client", async () => {
     const client = await makeClient();
     const locations = [await report(client)];
     for (const name of [newName(), newName(), client.clientId]) {
@@ -205,15 +205,18 @@ describe("a report of a deletion", () => {
   });
 
   // shows: media/ownership/somebody-else-s
-  it.each(CHANGES)("is not the next one's, in the same tenant either: client %s", async (_, give) => {
-    const client = await makeClient();
-    const location = await report(client);
-    const next = await give(client, client.tenant);
-    expect((await read(location, next)).status).toBe(404);
-    expect(await listed(client, next)).toEqual([]);
-    const own = await report(next);
-    expect(await listed(client, next)).toEqual([idOf(own)]);
-  });
+  it.each(CHANGES)(
+    "does not pass to the next client of the same name, even in the same tenant (client %s)",
+    async (_, give) => {
+      const client = await makeClient();
+      const location = await report(client);
+      const next = await give(client, client.tenant);
+      expect((await read(location, next)).status).toBe(404);
+      expect(await listed(client, next)).toEqual([]);
+      const own = await report(next);
+      expect(await listed(client, next)).toEqual([idOf(own)]);
+    },
+  );
 });
 
 const pathOf = (address: string): string => {

@@ -21,7 +21,7 @@ const master = fc.record({ width: fc.integer({ min: 1, max: 20_000 }), height: f
 
 describe("sizes", () => {
   // shows: media/variant/size
-  it("a list is read back, repeats folded, in its order", () => {
+  it("are read as a list without repeats, in order", () => {
     fc.assert(
       fc.property(fc.array(box, { minLength: 1, maxLength: 100 }), (boxes) => {
         const texts = boxes.map(({ width, height }) => `${width}x${height}`);
@@ -32,7 +32,7 @@ describe("sizes", () => {
 
   // shows: media/variant/size
   // shows: media/variants/sizes
-  it("no other text is a list", () => {
+  it("are read from no other text", () => {
     fc.assert(
       fc.property(anyText(30), (text) => {
         const parsed = parseSizes(text);
@@ -47,7 +47,7 @@ describe("sizes", () => {
 
   // shows: media/variant/clip
   // shows: media/variants/never-enlarged
-  it("a variant is never larger than box or master; a clip keeps the proportions and touches a side", () => {
+  it("give a variant no larger than box and master; a clip keeps the proportions and touches a side", () => {
     fc.assert(
       fc.property(box, master, (bounds, image) => {
         for (const type of ["clip", "crop"] as const) {
@@ -73,7 +73,7 @@ describe("sizes", () => {
 });
 
 describe("file names", () => {
-  it("go round, as far as they are names", () => {
+  it("survive upload and download", () => {
     fc.assert(
       fc.property(
         anyText(60).map((text) => text.toWellFormed()),
@@ -90,7 +90,7 @@ describe("file names", () => {
     );
   });
 
-  it("any header gives a harmless name or none, and any name a harmless header", () => {
+  it("are harmless from any header, and give a harmless header", () => {
     fc.assert(
       fc.property(anyText(400), (text) => {
         for (const header of [
@@ -125,7 +125,7 @@ describe("file names", () => {
     ["attachment", undefined],
     ["", undefined],
     [null, undefined],
-  ])("%s", (header, name) => expect(parseFileName(header)).toBe(name));
+  ])("are read from %s", (header, name) => expect(parseFileName(header)).toBe(name));
 
   it.each([
     [`${"a".repeat(300)}.pdf`, `${"a".repeat(251)}.pdf`],
@@ -138,7 +138,7 @@ describe("file names", () => {
     [`a.${"b".repeat(300)}`, `a.${"b".repeat(253)}`],
     [`${"a".repeat(300)}.one. two`, "a".repeat(255)],
     [`.${"b".repeat(16)}`, `.${"b".repeat(16)}`],
-  ])("too long, it is cut to 255 bytes before its extension: %s", (given, kept) => {
+  ])("of more than 255 bytes are cut before the extension: %s", (given, kept) => {
     expect(parseFileName(formatDisposition("attachment", given))).toBe(kept);
   });
 });
@@ -146,7 +146,7 @@ describe("file names", () => {
 describe("entity tags", () => {
   const opaque = fc.string({ unit: fc.constantFrom("a", "b", ",", "W", "/", " ", "*"), maxLength: 6 });
 
-  it("a list matches when it holds the tag, weak ones only in weak comparison", () => {
+  it("match a list that has the tag, weak ones only in weak comparison", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(opaque, fc.boolean()), { minLength: 1, maxLength: 5 }), opaque, (tags, wanted) => {
         const list = tags.map(([tag, isWeak]) => `${isWeak ? "W/" : ""}"${tag}"`).join(", ");
@@ -156,7 +156,7 @@ describe("entity tags", () => {
     );
   });
 
-  it("never throws, and only * and the tag itself match", () => {
+  it("never throw, and match only * and the tag itself", () => {
     fc.assert(
       fc.property(anyText(30), (text) => {
         if (text.trim() !== "*" && !text.includes("secret")) expect(matchesAny(text, '"secret"', "weak")).toBe(false);
@@ -186,7 +186,7 @@ describe("image headers", () => {
   };
   const length = fc.integer({ min: 1, max: 65_535 });
 
-  it("dimensions and orientation are read as written", () => {
+  it("give dimensions and orientation as written", () => {
     fc.assert(
       fc.property(
         length,
@@ -208,7 +208,7 @@ describe("image headers", () => {
     expect(readImageHeader(GIF)).toMatchObject({ kind: "header", header: { format: "gif", width: 1, height: 1 } });
   });
 
-  it("a shorter beginning is incomplete, never something else", () => {
+  it("are incomplete, and nothing else, if they are cut", () => {
     for (const image of [png(3, 4), jpeg(3, 4, 6, false), GIF]) {
       let end = 0;
       while (readImageHeader(image.slice(0, end)).kind === "incomplete") end += 1;
@@ -216,7 +216,7 @@ describe("image headers", () => {
     }
   });
 
-  it("never throws: random bytes, and good images with bytes changed", () => {
+  it("never throw on random bytes, and on good images with changed bytes", () => {
     const starts = [
       new Uint8Array(0),
       PNG_SIGNATURE,
@@ -240,7 +240,7 @@ describe("image headers", () => {
     );
   });
 
-  it("sides of zero are broken; an orientation that is none counts as upright", () => {
+  it("are broken with sides of zero, and upright with an unknown orientation", () => {
     expect(readImageHeader(png(0, 4)).kind).toBe("broken");
     expect(readImageHeader(jpeg(4, 0, 1, false)).kind).toBe("broken");
     for (const orientation of [0, 9, 65_535])
@@ -248,8 +248,8 @@ describe("image headers", () => {
   });
 });
 
-describe("part reader", () => {
-  it("parts are of one size, the last one shorter, and together the stream", async () => {
+describe("the part reader", () => {
+  it("makes parts of one size, the last one shorter, that join to the stream", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 40 })),
@@ -280,7 +280,7 @@ describe("part reader", () => {
 });
 
 // shows: media/shapes/file-id
-it("file ids carry time and shard, and differ", () => {
+it("file ids have time and database, and differ", () => {
   const ids = Array.from({ length: 100 }, () => newFileId(Date.UTC(2026, 0, 1), systemRandom));
   expect(new Set(ids).size).toBe(100);
   for (const id of ids) expect(id).toMatch(/^6955b90000[0-9a-f]{14}$/);

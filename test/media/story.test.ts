@@ -29,41 +29,45 @@ describe("media through the platform", () => {
 
   // shows: media/what-the-service-does/image-variants
   // shows: media/states-of-a-file/variants-later
-  it("create, upload, commit, variants by the queue, fetch, delete", { timeout: 2 * PATIENCE_MS }, async () => {
-    const client = await makeClient();
-    const token = await tokenFor(client);
-    const photo = await encodeJpeg(gradient(640, 480));
-    const root = "/media/v2/files";
-    const json = { "Content-Type": "image/jpeg" };
-    const created = await expectJson(await call(`${root}?clip=320x320&crop=100x100`, { token, json }), 200);
-    const upload = { method: "PUT", body: photo, headers: { "content-type": "image/jpeg" } };
-    const uploaded = await call(created.uploadLink, upload);
-    expect(uploaded.status).toBe(200);
-    const committed = await call(created.commitLink, { token, json: { title: "photo" } });
-    const { link } = await expectJson(committed, 202);
-    expect(new URL(link).pathname).toBe(`${root}/${created.id}`);
+  it(
+    "creates, uploads, commits, makes variants by the queue, fetches and deletes",
+    { timeout: 2 * PATIENCE_MS },
+    async () => {
+      const client = await makeClient();
+      const token = await tokenFor(client);
+      const photo = await encodeJpeg(gradient(640, 480));
+      const root = "/media/v2/files";
+      const json = { "Content-Type": "image/jpeg" };
+      const created = await expectJson(await call(`${root}?clip=320x320&crop=100x100`, { token, json }), 200);
+      const upload = { method: "PUT", body: photo, headers: { "content-type": "image/jpeg" } };
+      const uploaded = await call(created.uploadLink, upload);
+      expect(uploaded.status).toBe(200);
+      const committed = await call(created.commitLink, { token, json: { title: "photo" } });
+      const { link } = await expectJson(committed, 202);
+      expect(new URL(link).pathname).toBe(`${root}/${created.id}`);
 
-    const master = await expectJson(await call(link, { token }), 200);
-    const content = await call(master.link);
-    expect(new Uint8Array(await content.arrayBuffer())).toEqual(photo);
-    expect(content.headers.get("etag")).toBe(uploaded.headers.get("etag"));
-    for (const [query, width, height] of [
-      ["clip=320x320", 320, 240],
-      ["crop=100x100", 100, 100],
-    ] as const) {
-      const variant = await expectJson(await ready(`${link}?${query}`, token), 200);
-      const picture = await decode(new Uint8Array(await (await call(variant.link)).arrayBuffer()));
-      expect([picture.width, picture.height]).toEqual([width, height]);
-    }
-    expect((await call(link, { token, method: "DELETE" })).status).toBe(204);
-    expect((await call(link, { token })).status).toBe(404);
-    expect((await call(master.link)).status).toBe(404);
-  });
+      const master = await expectJson(await call(link, { token }), 200);
+      const content = await call(master.link);
+      expect(new Uint8Array(await content.arrayBuffer())).toEqual(photo);
+      expect(content.headers.get("etag")).toBe(uploaded.headers.get("etag"));
+      for (const [query, width, height] of [
+        ["clip=320x320", 320, 240],
+        ["crop=100x100", 100, 100],
+      ] as const) {
+        const variant = await expectJson(await ready(`${link}?${query}`, token), 200);
+        const picture = await decode(new Uint8Array(await (await call(variant.link)).arrayBuffer()));
+        expect([picture.width, picture.height]).toEqual([width, height]);
+      }
+      expect((await call(link, { token, method: "DELETE" })).status).toBe(204);
+      expect((await call(link, { token })).status).toBe(404);
+      expect((await call(master.link)).status).toBe(404);
+    },
+  );
 
   // shows: oauth/what-the-service-does/tenants-apart
   // shows: media/what-the-service-does/one-token-for-all-tenants
   // shows: media/ownership/a-token-without-a-named-tenant
-  it("one client serves several tenants; a token for one tenant reaches that one alone", async () => {
+  it("lets one client serve several tenants; a token for one tenant reaches only that one", async () => {
     const [home, guest, stranger] = [await makeTenant(), await makeTenant(), await makeTenant({ subscribed: false })];
     const client = await makeClient({ tenant: home, service: await subscribedService(guest) });
     const token = await tokenFor(client);
@@ -85,7 +89,7 @@ describe("media through the platform", () => {
   });
 
   // shows: oauth/what-the-service-does/service-on-behalf-of-a-project
-  it("a cancelled subscription ends the reach of a service's client; a new one restores it", async () => {
+  it("stops a service's client when the subscription is cancelled; a new one restores it", async () => {
     const [home, guest] = [await makeTenant(), await makeTenant()];
     const service = await subscribedService(guest);
     const token = await tokenFor(await makeClient({ tenant: home, service }));
@@ -120,7 +124,7 @@ describe("media through the platform", () => {
     expect((await call(theirs, { token, method: "DELETE" })).status).toBe(204);
   });
 
-  describe.each(["", "/public"])("scopes below /media/v2%s (specification, Authentication)", (base) => {
+  describe.each(["", "/public"])("scopes below /media/v2%s", (base) => {
     const SCOPES = ["media_view", "media_manage", "media_admin"];
     const file = "/files/0123456789abcdef01234567";
     const operations: [scope: string, method: string, path: string][] = [
@@ -145,7 +149,7 @@ describe("media through the platform", () => {
     // shows: media/authentication/plat.media_view
     // shows: media/authentication/plat.media_manage
     // shows: media/authentication/plat.media_admin
-    it("each operation needs its own and no other; 403 names it; 401 without a token", async () => {
+    it("let each operation need only its own; 403 names it, and there is 401 without a token", async () => {
       const client = await makeClient();
       const tokens = await Promise.all(SCOPES.map((scope) => tokenFor(client, `plat.${scope}`)));
       for (const [needed, method, template] of operations) {
@@ -169,12 +173,12 @@ describe("media through the platform", () => {
 
   // shows: media/what-the-service-does/public-files
   // shows: media/authentication/get-public-files-fileid
-  it("a public file is fetched without a token", async () => {
+  it("are not needed to fetch a public file", async () => {
     const { token, link } = await publicFile();
     for (const init of [{}, { token }]) expect((await call(link, init)).status).toBe(302);
   });
 
-  it("whoever may delete, one file or all, may read the reports of that", async () => {
+  it("let everybody who may delete read the reports", async () => {
     const { client, link, token } = await publicFile();
     const { tenant } = client;
     const [viewer, manager, admin] = await Promise.all(

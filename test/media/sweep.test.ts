@@ -12,11 +12,11 @@ const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
 const DAY_MS = 86_400_000;
 
-describe("sweep", () => {
+describe("the sweep", () => {
   // shows: media/states-of-a-file/pending-one-day
   // shows: media/limits/uncommitted-file
   // shows: media/upload-and-immutability/after-a-day
-  it("removes what nobody committed in a day, with its bytes, and nothing else", async () => {
+  it("removes files without a commit after a day, with their bytes, and nothing else", async () => {
     const as = principal();
     const left = await uploaded(app, PICTURE, { as, query: "?clip=10x10" });
     const kept = await stored(app, PICTURE, { as });
@@ -37,7 +37,7 @@ describe("sweep", () => {
   });
 
   // shows: media/upload-and-immutability/after-a-day
-  it("and commit exclude each other: a committed file keeps its bytes, a swept one is not committed", async () => {
+  it("excludes a commit: a committed file keeps its bytes, a swept one is not committed", async () => {
     const as = principal();
     const files = await Promise.all(Array.from({ length: 12 }, () => uploaded(app, PICTURE, { as })));
     const [, ...answers] = await Promise.all([
@@ -51,7 +51,7 @@ describe("sweep", () => {
     }
   });
 
-  it("takes many files in a few round trips, page after page", async () => {
+  it("handles many files in a few round trips, page after page", async () => {
     const { env: counted, tally, reset } = counting(env);
     const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
     const due = START_MS + 3 * DAY_MS;
@@ -77,7 +77,7 @@ describe("sweep", () => {
     for (const id of withBytes) expect(await keysOf(id)).toEqual([]);
   });
 
-  it("ends after a bounded number of pages; the next run goes on", async () => {
+  it("ends after a limited number of pages; the next run continues", async () => {
     const { env: counted, tally, reset } = counting(env);
     const costed = mediaApp({ db: counted.DB });
     const due = START_MS + 5 * DAY_MS;
@@ -96,7 +96,7 @@ describe("sweep", () => {
     expect(await countOf("file", ids)).toBe(0);
   });
 
-  it("reads the files that it looks for, and none of those that wait before them", async () => {
+  it("reads the files that are due, and none of those that wait", async () => {
     const { env: counted, tally, reset } = counting(env);
     const due = START_MS + 11 * DAY_MS;
     const ids = await insertPending(3000, due - DAY_MS);
@@ -119,7 +119,7 @@ describe("sweep", () => {
       .run();
   });
 
-  it("what is written during the second look is looked for again an hour later", async () => {
+  it("verifies a file again an hour later if it is written to during the verification", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as });
     await app.call(file.path, { as, method: "DELETE" });
@@ -148,7 +148,7 @@ describe("sweep", () => {
     expect(await keysOf(file.id)).toEqual([]);
   });
 
-  it("variants: those removed go, those late are sent together and put off, in a few round trips", async () => {
+  it("deletes removed variants, and sends late ones together, in a few round trips", async () => {
     const { env: counted, tally, reset } = counting(env);
     const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
     const due = START_MS + 7 * DAY_MS;
@@ -176,7 +176,7 @@ describe("sweep", () => {
     expect(costed.jobs).toEqual([]);
   });
 
-  it("files that cannot be purged do not keep the variants from being sent", async () => {
+  it("sends variants though some files cannot be purged", async () => {
     const due = START_MS + 9 * DAY_MS;
     const [file] = await insertPending(1, due - DAY_MS);
     await env.DB.prepare("UPDATE variant SET state = 'pending', due_at = ?1 WHERE file_id = ?2").bind(due, file).run();

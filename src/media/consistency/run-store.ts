@@ -81,7 +81,8 @@ export interface RepairWork {
 }
 
 const RUN = `SELECT id, state, started_at AS startedAt, finished_at AS finishedAt, repair_started_at AS repairStartedAt,
-  repaired_at AS repairedAt, repair_actor AS repairActor, repair_request_id AS repairRequestId, step, stage AS keyspace, position,
+  repaired_at AS repairedAt, repair_actor AS repairActor, repair_request_id AS repairRequestId, step,
+  stage AS keyspace, position,
   repaired_through AS repairedThrough, kept_findings AS keptFindings,
   json_object('files', checked_files, 'variants', checked_variants, 'objects', checked_objects) AS checked,
   json_object('orphan_object', found_orphan_object, 'missing_bytes', found_missing_bytes,

@@ -139,7 +139,7 @@ describe("a comparison", () => {
     });
   });
 
-  it("says whose the bytes are, and what both sides know of them", async () => {
+  it("names the owner of the bytes and the state on both sides", async () => {
     const owner = await makeOwner();
     const bare = await makeFile({ owner, sizeBytes: 7, etag: "e" });
     const file = await goodFile(owner);
@@ -162,7 +162,7 @@ describe("a comparison", () => {
     ]);
   });
 
-  it("takes for normal what is under way or waits to be removed", async () => {
+  it("accepts work in progress and files that wait for removal", async () => {
     const [owner, retired] = [await makeOwner(), await makeOwner(true)];
     await makeFile({ owner, state: "pending" });
     const pending = await makeFile({ owner, state: "pending" });
@@ -190,14 +190,14 @@ describe("a comparison", () => {
     expect(shortly(await findingsOf(all, await compare(all)))).toEqual([]);
   });
 
-  it("leaves alone for some minutes what nobody owns", async () => {
+  it("ignores objects without a row for some minutes", async () => {
     await env.MEDIA.put(`blob/${fileId()}`, "x");
     const all = runner();
     expect(await findingsOf(all, await compare(all, Date.now()))).toEqual([]);
     expect(await findingsOf(all, await compare(all, Date.now() + 16 * 60_000))).toHaveLength(1);
   });
 
-  it("keeps a bounded number of findings, and counts all", async () => {
+  it("stores a limited number of findings, and counts all", async () => {
     for (let at = 0; at < 9; at++) await env.MEDIA.put(`blob/${fileId()}`, "x");
     const bounded = runner({ limits: { pageKeys: 2, keptFindings: 5 } });
     const id = await compare(bounded);
@@ -205,7 +205,7 @@ describe("a comparison", () => {
     expect(await bounded.consistency.find(id)).toMatchObject({ found: { orphan_object: 9 }, keptFindings: 5 });
   });
 
-  it("asks for a page in a few round trips, however many are wrong", async () => {
+  it("reads a page in a few round trips, however many findings it has", async () => {
     await world(80);
     const { env: counted, tally, reset } = counting(env);
     const costed = runner({ db: counted.DB, bucket: counted.MEDIA, limits: { suspects: 4 } });
@@ -221,7 +221,7 @@ describe("a comparison", () => {
     }
   });
 
-  it("runs once at a time: who asks again gets the one that runs", async () => {
+  it("runs once at a time: a second start returns the run under way", async () => {
     const all = runner();
     const nowMs = laterMs();
     const started = await Promise.all(Array.from({ length: 5 }, () => all.consistency.start({ ...BY, nowMs })));
@@ -237,7 +237,7 @@ describe("a comparison", () => {
 });
 
 describe("a repair", () => {
-  it("leaves nothing but what nobody can decide; the next run is clean of the rest", async () => {
+  it("leaves only findings that nobody can decide; the next run finds no others", async () => {
     const faults = await world(80);
     const all = runner({ limits: { pageKeys: 20, repairs: 3 } });
     const id = await compare(all);
@@ -275,7 +275,7 @@ describe("a repair", () => {
     ]);
   });
 
-  it("touches nothing that is not as it was found", async () => {
+  it("changes nothing that differs from its finding", async () => {
     const owner = await makeOwner();
     const [restored, removed] = [
       await makeFile({ owner, sizeBytes: 1, etag: "e" }),
@@ -303,7 +303,7 @@ describe("a repair", () => {
     expect(repaired).toEqual({ orphan_object: 0, missing_bytes: 0, missing_variant: 0 });
   });
 
-  it("changes no row that somebody changed at the last moment", async () => {
+  it("changes no row that was changed at the last moment", async () => {
     const owner = await makeOwner();
     const bare = await makeFile({ owner, sizeBytes: 1, etag: "e" });
     const [other, file] = [await makeOwner(true), await goodFile(owner)];
@@ -342,7 +342,7 @@ describe("a repair", () => {
     expect(row).toEqual({ removed_at: 1, erasure_id: "e2" });
   });
 
-  it("comes after the comparison, alone, and may be asked for again", async () => {
+  it("follows a finished comparison, runs alone, and may be requested again", async () => {
     const all = runner();
     const [first, nowMs] = [await compare(all), laterMs()];
     const second = await all.consistency.start({ ...BY, nowMs });
@@ -360,8 +360,8 @@ describe("a repair", () => {
   });
 });
 
-describe("keys", () => {
-  it("are in the order of R2 and D1", async () => {
+describe("compareKeys", () => {
+  it("sorts keys as R2 and D1 do", async () => {
     const keys = ["a", "ab", "a/", "é", "\uFFFD", "\u{1F600}", "\u{10FFFF}", "\uE000", ""];
     const sorted = await env.DB.prepare("SELECT value FROM json_each(?) ORDER BY value")
       .bind(JSON.stringify(keys))

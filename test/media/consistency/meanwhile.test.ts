@@ -104,8 +104,8 @@ const withOthers =
     };
   };
 
-describe("while files come and go", () => {
-  it.each([1, 3])("a run finds the faults and nothing else (%i steps between two looks)", async (steps) => {
+describe("a run while files come and go", () => {
+  it.each([1, 3])("finds the faults and nothing else (%i steps between two reads)", async (steps) => {
     const owner = await makeOwner();
     const others = new Platform(owner);
     const faults: string[] = [];
@@ -149,7 +149,7 @@ const happens =
     };
   };
 
-describe("no finding is", () => {
+describe("a run does not report", () => {
   let owner: number;
   const commit = (id: string, etag: string) =>
     run("UPDATE file SET state = 'committed', size_bytes = 1, etag = ?2 WHERE id = ?1", id, etag);
@@ -168,7 +168,7 @@ describe("no finding is", () => {
     await expectNothing({ list: async () => commit(id, (await put(`blob/${id}`, "x")).etag) });
   });
 
-  it("a file that was removed, with its bytes, after it was listed", async () => {
+  it("a file that is removed, with its bytes, after it was listed", async () => {
     const id = await goodFile(owner);
     await expectNothing({
       list: async () => {
@@ -179,7 +179,7 @@ describe("no finding is", () => {
     });
   });
 
-  it("a file whose whole life lies between two looks", async () => {
+  it("a file that is created and removed between two reads", async () => {
     const id = await makeFile({ owner, state: "pending" });
     await expectNothing({
       list: async () => commit(id, (await put(`blob/${id}`, "x")).etag),
@@ -190,7 +190,7 @@ describe("no finding is", () => {
     });
   });
 
-  it("one of several objects of a removed file that goes at last", async () => {
+  it("one of several objects of a removed file that is deleted last", async () => {
     const id = fileId();
     await makeFile({ owner, id, state: "removed", blobKey: `blob/${id}.a` });
     for (const key of [`blob/${id}.a`, `blob/${id}.b`]) await put(key, "x");
@@ -236,8 +236,8 @@ async function expectAllDone(all: Runner, id: string, faults: readonly string[])
   expect(await findingsOf(clean, await compare(clean))).toEqual([]);
 }
 
-describe("messages", () => {
-  it("that come twice, at once and later, change nothing, and do not grow in number", async () => {
+describe("messages of a run", () => {
+  it("change nothing when they arrive twice, at once or later, and do not multiply", async () => {
     const faults = await smallWorld();
     const all = runner({ limits: LIMITED });
     const nowMs = laterMs();
@@ -260,7 +260,7 @@ describe("messages", () => {
     await expectAllDone(all, id, faults);
   });
 
-  it("that are lost are sent again by the sweep, once they are late", async () => {
+  it("are sent again by the sweep when they are lost", async () => {
     const faults = await smallWorld();
     const all = runner({ limits: LIMITED });
     let nowMs = laterMs();
@@ -288,7 +288,7 @@ describe("messages", () => {
 });
 
 describe("faults of R2, D1 and the queue", () => {
-  it("at every call: the step is repeated, and what comes out is the same", async () => {
+  it("repeat the step, at every call, with the same result", async () => {
     let calls = 0;
     for (let failing = 1; ; failing += 5) {
       await clear();

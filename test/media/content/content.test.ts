@@ -31,14 +31,14 @@ beforeAll(async () => {
 const privateLink = async (): Promise<string> => (await expectJson(await app.call(secret.path, { as }), 200)).link;
 const publicLink = async (): Promise<string> => (await app.call(open.path)).headers.get("location")!;
 
-describe("fetch", () => {
+describe("fetching a file", () => {
   // shows: media/what-the-service-does/private-files
   // shows: media/file-link-response/link
   // shows: media/endpoints/get-p-fileid-private
   // shows: media/caching/etag
   // shows: media/caching/cache-control
   // shows: media/fetch/private
-  it("private, 200: a link that works without a token, for 15 minutes", async () => {
+  it("returns a link to a private file that works without a token for 15 minutes", async () => {
     const answer = await app.call(secret.path, { as });
     expect(answer.headers.get("cache-control")).toBe("no-cache, private");
     expect(answer.headers.get("etag")).toBe(secret.etag);
@@ -59,7 +59,7 @@ describe("fetch", () => {
   // shows: media/caching/etag
   // shows: media/caching/cache-control
   // shows: media/fetch/public
-  it("public, 302 without a token: a link that never ends", async () => {
+  it("redirects to a public file without a token, by a link that does not expire", async () => {
     const answer = await app.call(open.path);
     expect([answer.status, await answer.text(), answer.headers.get("content-type")]).toEqual([302, "", null]);
     expect(answer.headers.get("location")).toBe(`${ORIGIN}/media/v2/content/${open.id}`);
@@ -74,7 +74,7 @@ describe("fetch", () => {
   // shows: media/caching/if-none-match-equal
   // shows: platform/errors-of-every-service/no-body-no-content-type
   // shows: media/fetch/if-none-match
-  it("304 without a body for the ETag, weak or in a list, and for *", async () => {
+  it("returns 304 without a body for the ETag, weak or in a list, and for *", async () => {
     for (const [path, caller] of [
       [secret.path, { as }],
       [open.path, {}],
@@ -94,7 +94,7 @@ describe("fetch", () => {
 
   // shows: media/endpoints/get-p-fileid-tenant
   // shows: media/shapes/tenant-on-a-fetch
-  it("tenant: the file's own, else 404; a text that is no tenant, 400", async () => {
+  it("accepts the file's own tenant; another returns 404, a malformed one 400", async () => {
     for (const [path, caller, status] of [
       [secret.path, { as }, 200],
       [open.path, {}, 302],
@@ -109,7 +109,7 @@ describe("fetch", () => {
   // shows: media/what-the-service-does/addresses
   // shows: media/endpoints/get-p-fileid-clip-crop
   // shows: platform/errors-of-every-service/details-missing_query_parameter-invalid_query_parameter
-  it("404: another client, another path, an unfinished file; 400: several variants, a fallback that is neither", async () => {
+  it("returns 404 for other clients, other paths and pending files, 400 for several variants and a malformed fallback", async () => {
     const missing = [
       app.call(secret.path, { as: principal() }),
       app.call(secret.path, { as: { ...as, tenant: "globex", tenantExplicit: true } }),
@@ -128,7 +128,7 @@ describe("fetch", () => {
   });
 
   // shows: media/endpoints/get-p-fileid-fallback
-  it("a variant that does not exist: 404, or the master with fallback", async () => {
+  it("returns 404 for an unknown variant, or the master with fallback", async () => {
     const answer = await app.call(`${open.path}?crop=10x10`);
     await expectProblem(answer, 404, "element_resource_non_existing");
     expect(answer.headers.get("retry-after")).toBeNull();
@@ -143,7 +143,7 @@ describe("fetch", () => {
   // shows: media/caching/etag-of-a-variant
   // shows: media/caching/if-none-match-wrong
   // shows: media/fetch/variant-not-ready
-  it("a variant: pending, ready or failed, both kinds; its ETag is its own, with fallback the master's until it is ready", async () => {
+  it("handles pending, ready and failed variants of both kinds; a variant has its own ETag, with fallback the master's until it is ready", async () => {
     for (const visibility of ["private", "public"] as const) {
       const found = visibility === "private" ? 200 : 302;
       const file = await stored(app, await encodePng(gradient(9, 9)), { as, visibility, query: "?crop=3x3" });
@@ -184,7 +184,7 @@ describe("content", () => {
   // shows: media/fetch/content
   // shows: media/fetch/content-headers
   // shows: media/fetch/public-content
-  it("200: the bytes with every header; HEAD the same without them", async () => {
+  it("returns 200 with the bytes and every header; HEAD returns the headers", async () => {
     for (const [link, cacheControl] of [
       [await privateLink(), "private, no-store"],
       [await publicLink(), "public, max-age=300"],
@@ -208,7 +208,7 @@ describe("content", () => {
   });
 
   // shows: media/fetch/content-headers
-  it("what a browser would run is a download", async () => {
+  it("is a download if a browser would run it", async () => {
     for (const type of [
       "text/html",
       "image/svg+xml",
@@ -238,7 +238,7 @@ describe("content", () => {
     ["bytes=0-3,3-4", 200, TEXT, null],
     ["lines=0-1", 200, TEXT, null],
     ["bytes=", 200, TEXT, null],
-  ])("Range %s: %i", async (range, status, text, contentRange) => {
+  ])("serves Range %s with %i", async (range, status, text, contentRange) => {
     const answer = await app.call(await publicLink(), { headers: { range } });
     expect([answer.status, await answer.text(), answer.headers.get("content-range")]).toEqual([
       status,
@@ -252,7 +252,7 @@ describe("content", () => {
   });
 
   // shows: media/fetch/content
-  it("416 beyond the end, with the size", async () => {
+  it("returns 416 with the size for a range beyond the end", async () => {
     for (const range of ["bytes=16-", "bytes=99999999999999999999-", "bytes=-0"]) {
       const answer = await app.call(await publicLink(), { headers: { range } });
       await expectProblem(answer, 416, "range_not_satisfiable");
@@ -260,7 +260,7 @@ describe("content", () => {
     }
   });
 
-  it("conditions, as RFC 9110 orders them", async () => {
+  it("evaluates conditions as RFC 9110 orders them", async () => {
     const link = await publicLink();
     const [before, after] = ["Thu, 19 Nov 2026 23:59:59 GMT", "Fri, 20 Nov 2026 00:00:01 GMT"];
     const { etag } = open;
@@ -300,7 +300,7 @@ describe("content", () => {
       }
   });
 
-  it("an empty file", async () => {
+  it("serves an empty file", async () => {
     const file = await stored(app, new Uint8Array(0), { as, type: "text/plain", visibility: "public" });
     const link = `/media/v2/content/${file.id}`;
     const answer = await app.call(link);
@@ -308,7 +308,7 @@ describe("content", () => {
     await expectProblem(await app.call(link, { headers: { range: "bytes=0-0" } }), 416, "range_not_satisfiable");
   });
 
-  it("404 and 403 alike for private files and for none; no link opens another file or variant", async () => {
+  it("returns the same 404 and 403 for private and unknown files; no link opens another file or variant", async () => {
     const link = await privateLink();
     const { search } = new URL(link);
     for (const path of [
@@ -332,7 +332,7 @@ describe("content", () => {
 
   // shows: platform/deployment-variables/content_url
   // shows: media/fetch/content_url
-  it("on an origin of its own, behind the path prefix", async () => {
+  it("is served on an origin of its own, behind the path prefix", async () => {
     const apart = mediaApp({ contentUrl: "https://content.test", pathPrefix: "/hybris" });
     const answer = await apart.call(`/hybris${open.path}`);
     expect(answer.headers.get("location")).toBe(`https://content.test/hybris/media/v2/content/${open.id}`);
@@ -342,9 +342,9 @@ describe("content", () => {
   });
 });
 
-describe("storage that does not answer", () => {
+describe("content without storage", () => {
   // shows: platform/errors-of-every-service/503-service_temporarily_unavailable
-  it("503: ask again", async () => {
+  it("returns 503 with Retry-After", async () => {
     const get = () => Promise.reject(new Error("injected: get: internal error (10001)"));
     const broken = mediaApp({ bucket: { get } as unknown as R2Bucket, edgeCache: undefined });
     for (const [link, range] of [
@@ -359,8 +359,8 @@ describe("storage that does not answer", () => {
   });
 });
 
-describe("cost", () => {
-  it("a fetch is one D1 round trip; content is one more of R2; upload, commit", async () => {
+describe("the cost", () => {
+  it("is one D1 round trip for a fetch and one R2 operation more for content; upload and commit stay within theirs", async () => {
     const { env: counted, tally, reset } = counting(env);
     // What a copy at the edge costs is in edge-cache.test.ts.
     const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA, edgeCache: undefined });
@@ -394,7 +394,7 @@ describe("cost", () => {
     });
   });
 
-  it("a fetch reads three rows by index, whatever is stored", async () => {
+  it("of a fetch is three rows by index, however many files are stored", async () => {
     const picture = await encodePng(gradient(8, 8));
     const file = await stored(app, picture, { as, query: "?clip=4x4" });
     const read: number[] = [];
@@ -416,7 +416,7 @@ describe("cost", () => {
     expect(read[0]).toBeLessThanOrEqual(4);
   });
 
-  it("every statement finds its rows by an index", async () => {
+  it("stays low because every statement finds its rows by an index", async () => {
     const statements = new Set<string>();
     const db = new Proxy(env.DB, {
       get(target, name) {

@@ -18,7 +18,7 @@ async function headersOf(type: string, disposition?: string): Promise<Headers> {
 const dispositionFor = (name: string): string =>
   contentDisposition(name, /^[\x20-\x7e]*$/.test(name) ? {} : { fallback: "f" });
 
-describe("the kind", () => {
+describe("Content-Disposition", () => {
   // shows: media/fetch/content-headers
   it.each([
     "text/html",
@@ -48,7 +48,7 @@ describe("the kind", () => {
     "application/octet-stream",
     "image/x-unheard-of",
     "a/b",
-  ])("%s is saved", async (type) => {
+  ])("saves %s", async (type) => {
     const headers = await headersOf(type);
     expect([headers.get("content-type"), headers.get("content-disposition")]).toEqual([type, "attachment"]);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -66,7 +66,7 @@ describe("the kind", () => {
     "text/plain",
     "text/plain; charset=utf-8",
     "application/json",
-  ])("%s is shown, in a sandbox", async (type) => {
+  ])("shows %s in a sandbox", async (type) => {
     const headers = await headersOf(type);
     expect([headers.get("content-type"), headers.get("content-disposition")]).toEqual([type, "inline"]);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -74,7 +74,7 @@ describe("the kind", () => {
   });
 });
 
-describe("the name", () => {
+describe("the file name", () => {
   const special = fc.constantFrom(
     ...Array.from(`"\\'%;=*?/<>|: \t\r\n`),
     "\0",
@@ -92,7 +92,7 @@ describe("the name", () => {
   const name = fc.string({ unit, minLength: 1, maxLength: 24 });
 
   // shows: media/fetch/content-headers
-  it("goes round through upload and download, read by a client of others", async () => {
+  it("survives upload and download, read by another client library", async () => {
     await fc.assert(
       fc.asyncProperty(name, async (given) => {
         const headers = await headersOf("a/b", dispositionFor(given));
@@ -115,12 +115,12 @@ describe("the name", () => {
     ["it's;filename=b", "it's;filename=b"],
     ["..", undefined],
     [" ", undefined],
-  ])("%s", async (given, expected) => {
+  ])("keeps %s", async (given, expected) => {
     const headers = await headersOf("a/b", dispositionFor(given));
     expect(parse(headers.get("content-disposition")!).parameters["filename"]).toBe(expected);
   });
 
-  it("a long one is cut at whole characters; nothing of the header goes on", async () => {
+  it("is cut at whole characters if it is long; nothing else of the header is kept", async () => {
     const headers = await headersOf("a/b", dispositionFor("漢".repeat(200)));
     expect(parse(headers.get("content-disposition")!).parameters["filename"]).toBe("漢".repeat(85));
     const smuggled = await headersOf("a/b", dispositionFor('x"\r\nSet-Cookie: a=b\r\n\r\n<script>'));

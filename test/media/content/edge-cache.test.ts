@@ -59,7 +59,7 @@ const publicText = {
 
 describe("a copy", () => {
   // shows: media/fetch/public-content
-  it("costs neither D1 nor R2, and answers as the original did", async () => {
+  it("costs neither D1 nor R2, and is served like the original", async () => {
     const { app, cost } = counted();
     const file = await stored(app, BYTES, { as: principal(), ...publicText });
     const first = await cost(addressOf(file));
@@ -73,7 +73,7 @@ describe("a copy", () => {
     expect(again["content-disposition"]).toContain("filename*=UTF-8''n%C3%A9.txt");
   });
 
-  it("serves HEAD, conditions and a range as well", async () => {
+  it("serves HEAD, conditions and a range", async () => {
     const { app, cost } = counted();
     const file = await stored(app, BYTES, { as: principal(), ...publicText });
     await cost(addressOf(file));
@@ -99,7 +99,7 @@ describe("a copy", () => {
     expect(several).toMatchObject({ status: 206, d1: 1, r2: { get: 2 } });
   });
 
-  it("is of a variant too", async () => {
+  it("is made of a variant, too", async () => {
     const { app, cost } = counted();
     const picture = await encodePng(gradient(20, 20));
     const file = await stored(app, picture, { as: principal(), visibility: "public", query: "?clip=4x4,5x5" });
@@ -113,7 +113,7 @@ describe("a copy", () => {
     expect(await cost(addressOf(file))).toMatchObject(MISS);
   });
 
-  it("is one, whatever host the request names", async () => {
+  it("is shared by all hosts", async () => {
     const { app, cost } = counted();
     const file = await stored(app, BYTES, { as: principal(), ...publicText });
     await cost(`https://one.test${addressOf(file)}`);
@@ -121,7 +121,7 @@ describe("a copy", () => {
   });
 
   // shows: media/fetch/edge-cache-lifetime
-  it("ends 300 s after the Worker asked D1, and does not count when the clock was set back", async () => {
+  it("expires 300 s after the Worker read D1, and is ignored when the clock was set back", async () => {
     const { app, cost } = counted();
     const file = await stored(app, BYTES, { as: principal(), ...publicText });
     await cost(addressOf(file));
@@ -133,7 +133,7 @@ describe("a copy", () => {
     expect(await cost(addressOf(file))).toMatchObject(MISS);
   });
 
-  it("is made by a GET of all of public content alone", async () => {
+  it("is made only by a GET of the whole public content", async () => {
     const { app, cost, cacheCalls } = counted();
     const as = principal();
     const file = await stored(app, BYTES, { as, ...publicText });
@@ -167,7 +167,7 @@ describe("a copy", () => {
     expect(puts()).toEqual([expect.stringMatching(new RegExp(`^put ${ORIGIN}/edge-cache/v1/content/${ID}/master$`))]);
   });
 
-  it("an empty file; one of 8 MiB; none of a longer one", async () => {
+  it("is made of an empty file and of 8 MiB, not of longer content", async () => {
     const { app, cost } = counted();
     const as = principal();
     const largest = 8 * 1024 * 1024;
@@ -184,7 +184,7 @@ describe("a copy", () => {
     }
   });
 
-  it("one at a time is made of one content; what is read twice at once is sent twice", async () => {
+  it("is made once for parallel requests of the same content, which all get their answer", async () => {
     const { app, cacheCalls } = counted();
     const file = await stored(app, BYTES, { as: principal(), ...publicText });
     const answers = await Promise.all([app.call(addressOf(file)), app.call(addressOf(file))]);
@@ -193,7 +193,7 @@ describe("a copy", () => {
     expect(cacheCalls.filter((call) => call.startsWith("put"))).toHaveLength(1);
   });
 
-  it("is made though the reader goes away", async () => {
+  it("is completed though the reader disconnects", async () => {
     const { app, cost } = counted();
     const bytes = new Uint8Array(1_000_000).fill(97);
     const file = await stored(app, bytes, { as: principal(), type: "text/plain", visibility: "public" });
@@ -206,7 +206,7 @@ describe("a copy", () => {
     expect([kept.text.length, kept.d1]).toEqual([1_000_000, 0]);
   });
 
-  it("is not made of bytes that broke off", async () => {
+  it("is not made of bytes that break off", async () => {
     const broken = {
       get: async (key: string) => {
         const object = await env.MEDIA.get(key);
@@ -231,7 +231,7 @@ describe("a copy", () => {
     expect(await after.cost(addressOf(file))).toMatchObject({ text: TEXT, ...MISS });
   });
 
-  it("a cache that fails, or none, costs a question and nothing else", async () => {
+  it("costs only a read of D1 and R2 if the cache fails or is missing", async () => {
     const failing = { match: fail, put: fail, delete: fail } as unknown as Cache;
     for (const edgeCache of [{ cache: failing, origin: ORIGIN }, undefined]) {
       const { app, cost } = counted({ edgeCache });
@@ -250,9 +250,9 @@ const fail = async (): Promise<never> => {
   throw new Error("the cache is gone");
 };
 
-describe("after a deletion", () => {
+describe("a deletion", () => {
   // shows: media/fetch/public-content
-  it("of a file: 404, of its variants too, and of what was being sent meanwhile", async () => {
+  it("of a file ends its copies and those of its variants, even those that are still being sent", async () => {
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = new Proxy(env.MEDIA, {
       get: (target, name) =>
@@ -295,7 +295,7 @@ describe("after a deletion", () => {
     }
   });
 
-  it("of a variant: 404; the master, and a variant that is made again, are copied anew", async () => {
+  it("of a variant ends its copy; the master, and the variant made again, are copied anew", async () => {
     const { app, cost } = counted();
     const as = principal();
     const picture = await encodePng(gradient(20, 20));
@@ -316,7 +316,7 @@ describe("after a deletion", () => {
     }
   });
 
-  it("of a variant of many files at once: 404; copies of the other tenants' stay", async () => {
+  it("of a variant of many files ends its copies; those of other tenants stay", async () => {
     const { app, cost } = counted();
     const as = principal();
     const picture = await encodePng(gradient(20, 20));
@@ -338,7 +338,7 @@ describe("after a deletion", () => {
     expect(await cost(foreign)).toMatchObject({ status: 200, ...HIT });
   });
 
-  it("of all: 404; other tenants, other clients and files stored later are copied as before", async () => {
+  it("of all files ends their copies; other tenants, other clients and later files are copied as before", async () => {
     const { app, cost } = counted();
     const as = principal();
     const inOther = { ...as, tenant: "globex" };
@@ -363,7 +363,7 @@ describe("after a deletion", () => {
 });
 
 describe("reservations", () => {
-  it("hold so many bytes, one for a key; what is never released ends by itself", () => {
+  it("limit the bytes and allow one for each key; one that is not released expires", () => {
     const reserve = createReservations(10, 1000);
     const release = reserve("a", 6, 0);
     expect(reserve("a", 1, 0)).toBeUndefined();

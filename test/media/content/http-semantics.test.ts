@@ -158,7 +158,7 @@ describe("conditions (section 13)", () => {
   ];
 
   // shows: media/fetch/content
-  it("as the table says, GET and HEAD, every way", async () => {
+  it("follow the table for GET and HEAD, at every address", async () => {
     await everyWay(async (way) => {
       for (const [given, status] of cases) {
         const headers = Object.fromEntries(
@@ -275,7 +275,7 @@ describe("ranges (section 14)", () => {
   ];
 
   // shows: media/fetch/content
-  it("as the table says, every way", async () => {
+  it("follow the table, at every address", async () => {
     await everyWay(async (way) => {
       for (const [range, slices] of cases) {
         const answer = await way.get({ range });
@@ -287,7 +287,7 @@ describe("ranges (section 14)", () => {
     });
   });
 
-  it("whatever is asked for: exactly the slices", async () => {
+  it("return exactly the slices that were requested", async () => {
     const bound = fc.oneof({ arbitrary: fc.nat(120), weight: 3 }, fc.constant(""));
     const spec = fc.tuple(bound, bound).map(([first, last]) => `${first}-${last}`);
     await fc.assert(
@@ -300,7 +300,7 @@ describe("ranges (section 14)", () => {
     );
   });
 
-  it("the same of any size, pure", () => {
+  it("return exactly the slices for any size, in the pure function", () => {
     const bound = fc.oneof(fc.nat(40).map(String), fc.constantFrom("", "99999999999999999999", "007"));
     const spec = fc.tuple(bound, bound).map(([first, last]) => `${first}-${last}`);
     fc.assert(
@@ -314,7 +314,7 @@ describe("ranges (section 14)", () => {
     );
   });
 
-  it("no other text is a range", () => {
+  it("ignore any other text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 20 }), fc.nat(), (text, size) => {
         fc.pre(!/^\s*bytes=[\s\d,-]*$/i.test(text));

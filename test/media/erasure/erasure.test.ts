@@ -30,8 +30,8 @@ const deleteAll = async (as: Principal, visibility: "private" | "public" = "priv
   return answer.headers.get("location")!;
 };
 
-describe("delete one", () => {
-  it("204 with a report: deleting → deleted → verified, a day after the file was made", async () => {
+describe("deleting a file", () => {
+  it("returns 204 with a report, which goes from deleting to deleted to verified a day after the file's creation", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, query: "?clip=10x10" });
     await app.consume();
@@ -66,7 +66,7 @@ describe("delete one", () => {
     expect(await rowsOf(file.id)).toEqual([]);
   });
 
-  it("an old file is looked at again an hour after it was deleted", async () => {
+  it("verifies an old file an hour after it was deleted", async () => {
     const old = mediaApp();
     const as = principal();
     const file = await stored(old, PICTURE, { as });
@@ -79,7 +79,7 @@ describe("delete one", () => {
     expect((await reportAt(old, as, location)).state).toBe("verified");
   });
 
-  it("nothing that the client said stays in the row", async () => {
+  it("removes everything that the client said from the row", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, {
       as,
@@ -92,7 +92,7 @@ describe("delete one", () => {
     expect(JSON.stringify(row)).not.toContain("secret");
   });
 
-  it("a file that was never committed: the tenant of who deletes it, no bytes to count", async () => {
+  it("reports a file that was never committed for the caller's tenant, without bytes", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as });
     const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
@@ -106,7 +106,7 @@ describe("delete one", () => {
     });
   });
 
-  it("a copy that a commit pinned goes too", async () => {
+  it("removes a copy that a commit pinned", async () => {
     const as = principal();
     const [pinned, copied] = [await uploaded(app, PICTURE, { as }), await stored(app, PICTURE, { as })];
     await env.DB.prepare("UPDATE file SET pinned_etag = 'abc' WHERE id = ?").bind(pinned.id).run();
@@ -120,14 +120,14 @@ describe("delete one", () => {
     for (const key of keys) expect(await env.MEDIA.head(key)).toBeNull();
   });
 
-  it("404: deleted before", async () => {
+  it("returns 404 for a file that was deleted before", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
     expect((await app.call(file.path, { as, method: "DELETE" })).status).toBe(204);
     await expectProblem(await app.call(file.path, { as, method: "DELETE" }), 404, "element_resource_non_existing");
   });
 
-  it("of several at once one deletes", async () => {
+  it("succeeds for one of several parallel requests", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
     const answers = await Promise.all(Array.from({ length: 6 }, () => app.call(file.path, { as, method: "DELETE" })));
@@ -138,8 +138,8 @@ describe("delete one", () => {
   });
 });
 
-describe("delete all", () => {
-  it("a deletion whose answer was lost takes nothing that came after it, though it is tried again", async () => {
+describe("deleting all files", () => {
+  it("takes nothing that was created after it, even if its answer was lost and it is repeated", async () => {
     const as = principal();
     await stored(app, PICTURE, { as });
     const later: string[] = [];
@@ -160,7 +160,7 @@ describe("delete all", () => {
   // shows: media/endpoints/delete-p-without-q
   // shows: media/shapes/delete-all
   // shows: media/ownership/delete-all
-  it("202: unreadable in every way from the answer on, before anything was deleted", async () => {
+  it("returns 202 and makes every file unreadable in every way before bytes are deleted", async () => {
     // Work after the answer does not take place here.
     const halted = mediaApp({ bucket: failing("delete") });
     const as = principal();
@@ -193,7 +193,7 @@ describe("delete all", () => {
   // shows: media/what-the-service-does/apart-per-client-and-tenant
   // shows: media/endpoints/delete-p-without-q
   // shows: media/shapes/delete-all
-  it("and nothing else: other tenants, other clients, the other visibility, files not committed, files made after", async () => {
+  it("spares other tenants, other clients, the other visibility, pending files and later ones", async () => {
     const as = principal();
     const others = [
       await stored(app, PICTURE, { as: { ...as, tenant: "globex" } }),
@@ -222,7 +222,7 @@ describe("delete all", () => {
     expect(await reportAt(app, as, second)).toMatchObject({ files: { requested: 2 } });
   });
 
-  it("of nothing is verified at once, and leaves no owner", async () => {
+  it("is verified at once and leaves no owner if there are no files", async () => {
     const as = principal();
     expect(await reportAt(app, as, await deleteAll(as))).toMatchObject({
       state: "verified",
@@ -240,7 +240,7 @@ describe("delete all", () => {
   });
 
   // shows: media/ownership/delete-all
-  it("many files go through the queue, page by page; what a step costs in D1 does not depend on them", async () => {
+  it("uses the queue for many files, page by page; the statements of a step do not grow with them", async () => {
     const { env: counted, tally, reset } = counting(env);
     const large = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
     const as = principal();
@@ -293,7 +293,7 @@ describe("delete all", () => {
     expect((await env.DB.prepare(owners).bind(as.clientName).all()).results).toEqual([]);
   });
 
-  it("in parallel with commits: each file lives on whole or goes whole, and the report counts those that go", async () => {
+  it("in parallel with commits keeps or removes each file whole, and counts those that it removes", async () => {
     const as = principal();
     const files = await Promise.all(Array.from({ length: 12 }, () => uploaded(app, PICTURE, { as })));
     const [location] = await Promise.all([
@@ -310,7 +310,7 @@ describe("delete all", () => {
     expect(await reportAt(app, as, location)).toMatchObject({ files: { requested: gone, deleted: gone } });
   });
 
-  it("variants that are being made, and an upload under way, leave nothing", async () => {
+  it("leaves nothing of variants being made and of an upload in progress", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, query: "?clip=10x10&crop=5x5" });
     const [first, second] = app.jobs.splice(0);
@@ -335,7 +335,7 @@ describe("delete all", () => {
 
 describe("the request", () => {
   // shows: media/endpoints/delete-p-tenant
-  it("400: no tenant, one that is none, any parameter but tenant, q and dryRun, an empty query", async () => {
+  it("returns 400 for a missing or malformed tenant, for other parameters than tenant, q and dryRun, and for an empty query", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
     for (const [query, type, field] of [
@@ -361,7 +361,7 @@ describe("the request", () => {
     expect((await app.call(file.path, { as })).status).toBe(200);
   });
 
-  it("403 without media_admin, and for a token of no client", async () => {
+  it("returns 403 without media_admin, and for a token without a client", async () => {
     const as = principal({ scopes: ["plat.media_view", "plat.media_manage"] });
     for (const query of ["?tenant=acme", "?tenant=acme&q=a:b"]) {
       const answer = await app.call(`${collection()}${query}`, { as, method: "DELETE" });
@@ -372,7 +372,7 @@ describe("the request", () => {
     await expectProblem(answer, 403, "insufficient_permissions");
   });
 
-  it("404: a tenant that the token does not reach; 202 for one that the client serves", async () => {
+  it("returns 404 for a tenant that the token may not act for, 202 for one that the client serves", async () => {
     const as = principal();
     const guest = { ...as, tenant: "globex" };
     const file = await stored(app, PICTURE, { as: guest });
@@ -396,7 +396,7 @@ describe("the request", () => {
 });
 
 describe("reports", () => {
-  it("404 alike: another client's, another tenant's, nobody's", async () => {
+  it("return the same 404 for another client's, another tenant's and unknown ones", async () => {
     const as = principal({ tenantExplicit: true });
     await stored(app, PICTURE, { as });
     const location = await deleteAll(as);
@@ -416,7 +416,7 @@ describe("reports", () => {
     }
   });
 
-  it("are listed, the newest first, by page and by cursor", async () => {
+  it("are listed newest first, by page and by cursor", async () => {
     const listing = mediaApp();
     const as = principal();
     const locations: string[] = [];
@@ -476,8 +476,8 @@ describe("reports", () => {
   });
 });
 
-describe("second look", () => {
-  it("bytes that came late are found, deleted, counted, and not more than once", async () => {
+describe("the verification", () => {
+  it("finds late bytes, deletes them and counts them once", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
     const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
@@ -494,7 +494,7 @@ describe("second look", () => {
     expect(await rowsOf(file.id)).toEqual([]);
   });
 
-  it("a file that is written to while it is looked at is not called verified", async () => {
+  it("does not accept a file that is written to at the same time", async () => {
     const as = principal();
     const [restless, quiet] = [await stored(app, PICTURE, { as }), await stored(app, PICTURE, { as })];
     const location = await deleteAll(as);

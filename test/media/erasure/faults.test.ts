@@ -22,7 +22,7 @@ describe.each([
   { kind: "query", upTo: "first deletion" },
   { kind: "file", upTo: "first deletion" },
 ] as const)("a deletion of kind $kind, up to the $upTo", ({ kind, upTo }) => {
-  it.each(["before", "after"] as const)("ends well whichever call fails %s it is done", async (when) => {
+  it.each(["before", "after"] as const)("completes whichever call fails %s it is done", async (when) => {
     const { calls, ...whole } = await begin(kind, upTo, faultAt());
     expect(calls).toBeGreaterThan(6);
     const begun = [whole];
@@ -150,12 +150,12 @@ const keySetsOf = async (clients: readonly string[]): Promise<number | null> =>
     .bind(JSON.stringify(clients))
     .first<number>("n");
 
-describe("an answer that is lost", () => {
+describe("a lost answer", () => {
   it.each([
     ["all", 2, "?tenant=acme"],
     ["all, of nothing", 0, "?tenant=acme"],
     ["query", 2, "?tenant=acme&q=color:red"],
-  ])("%s: what comes before the removal is tried again lives on", async (_, count, query) => {
+  ])("%s: spares files that were created before the repeated deletion", async (_, count, query) => {
     const as = principal();
     await insertCommitted(as, count, METADATA);
     let late: readonly string[] = [];
@@ -183,7 +183,7 @@ describe("many files", () => {
   it.each([
     ["the message of the request is lost", 0],
     ["the first step does not send for the next one", 1],
-  ])("%s: the sweep sends it again, a quarter of an hour after the last step", async (_, lost) => {
+  ])("%s: are resumed by the sweep a quarter of an hour after the last step", async (_, lost) => {
     const as = principal();
     const ids = await insertCommitted(as, LIMITS.erasePage + 3);
     for (const id of [ids[0]!, ids.at(-1)!]) await env.MEDIA.put(`blob/${id}`, "12345");
@@ -212,7 +212,7 @@ describe("many files", () => {
     await finish();
   });
 
-  it("messages that come twice, and two at once, count nothing twice", async () => {
+  it("are counted once when messages arrive twice or at once", async () => {
     const as = principal();
     const ids = await insertCommitted(as, LIMITS.erasePage + 3);
     const app = mediaApp();

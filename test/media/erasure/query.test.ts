@@ -16,12 +16,12 @@ const deleteBy = async (
 
 const left = async (ids: readonly string[]): Promise<number> => ((await allFiles(ids))["committed"] as number) ?? 0;
 
-describe("delete by query", () => {
+describe("deleting by query", () => {
   // shows: media/what-the-service-does/deletion
   // shows: media/states-of-a-file/committed-delete-by-query
   // shows: media/endpoints/delete-p-with-q
   // shows: media/query-rules-for-q/key-value
-  it("204: what matches all terms, of the caller's client, tenant and visibility, and nothing else", async () => {
+  it("returns 204 and removes the files that match all terms, of the caller's client, tenant and visibility only", async () => {
     const as = principal();
     const red = '{"color":"red","order":{"id":7}}';
     const matching = await insertCommitted(as, 3, red);
@@ -58,7 +58,7 @@ describe("delete by query", () => {
     expect(usage).toEqual({ files: 4, bytes: 20 });
   });
 
-  it("204: nothing matches, or there are no files at all", async () => {
+  it("returns 204 if nothing matches, or there are no files", async () => {
     const as = principal();
     for (const _ of [1, 2]) {
       const answer = await deleteBy("color:red", as);
@@ -73,7 +73,7 @@ describe("delete by query", () => {
   });
 
   // shows: media/query/malformed
-  it("400: malformed, with the place; nothing is deleted", async () => {
+  it("returns 400 with the place of a mistake, and deletes nothing", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 2, '{"color":"red"}');
     for (const q of ["color", "color:", ":red", 'color:"red', "", " ", "\t"]) {
@@ -85,7 +85,7 @@ describe("delete by query", () => {
     expect(await left(ids)).toBe(2);
   });
 
-  it("400: what is part of a listing alone, with q and without; nothing is deleted", async () => {
+  it("returns 400 for parameters of listings, with q and without, and deletes nothing", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 2, '{"color":"red"}');
     for (const field of ["sort", "content-type", "pageSize", "pageNumber", "cursor"])
@@ -97,7 +97,7 @@ describe("delete by query", () => {
   });
 
   it.each(["private", "public"] as const)(
-    "200: dryRun counts files and bytes, of all or by q, and deletes nothing (%s)",
+    "counts files and bytes with dryRun, of all or by q, and deletes nothing (%s)",
     async (visibility) => {
       const as = principal();
       const ask = async (query: string, on = app) =>
@@ -125,7 +125,7 @@ describe("delete by query", () => {
   );
 
   // shows: media/query/row-budget
-  it("400 query_too_broad: nothing is deleted", async () => {
+  it("returns 400 query_too_broad, and deletes nothing", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 50, '{"color":"red"}');
     const poor = mediaApp({ queryRowBudget: 100 });
@@ -137,7 +137,7 @@ describe("delete by query", () => {
     expect(await left(ids)).toBe(0);
   });
 
-  it("many files: gone for readers with one write, by the queue from the bucket; sets of keys go with their last file", async () => {
+  it("removes many files for readers in one write, and their bytes by the queue; key sets go with their last file", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 250, '{"batch":"one","n":1}');
     const kept = await insertCommitted(as, 3, '{"batch":"two"}');
@@ -164,7 +164,7 @@ describe("delete by query", () => {
     expect(sets.results[0]!.keys).toContain(".batch");
   });
 
-  it("and delete all at once: each file is counted by one of them", async () => {
+  it("counts each file once in parallel with a deletion of all", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 40, '{"color":"red"}');
     const answers = await Promise.all([

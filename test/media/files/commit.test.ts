@@ -17,13 +17,13 @@ import {
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
 
-describe("commit", () => {
+describe("a commit", () => {
   // shows: media/states-of-a-file/pending-put-of-content
   // shows: media/states-of-a-file/pending-commit
   // shows: media/endpoints/post-p-fileid-commit
   // shows: media/shapes/commit
   // shows: media/ownership/owner
-  it("202: pins what was uploaded, gives the tenant of the token, answers with the file's address", async () => {
+  it("returns 202, pins the upload, gives the token's tenant and returns the file's address", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as, disposition: 'attachment; filename="a b.png"' });
     const answer = await expectJson(await app.call(file.commitLink, { method: "POST", as }), 202);
@@ -43,7 +43,7 @@ describe("commit", () => {
     });
   });
 
-  it("202 for a tenant that is not the token's, whose write is done but not answered, or which comes twice at once", async () => {
+  it("returns 202 for another tenant when its answer is lost, or when it is sent twice at once", async () => {
     const bindings = new FaultyBindings(() => START_MS);
     const faulty = mediaApp({ db: bindings.db });
     for (const name of ["lost", "at once"]) {
@@ -61,7 +61,7 @@ describe("commit", () => {
 
   // shows: platform/errors-of-every-service/409-conflict_resource
   // shows: media/upload-and-immutability/commit-again
-  it("202 again with the same body, 409 with another or for another tenant", async () => {
+  it("returns 202 again with the same body, 409 with another body or tenant", async () => {
     const as = principal();
     app.actsFor.add(`${as.clientId} other`);
     const file = await stored(app, PICTURE, { as, metadata: { a: 1 } });
@@ -82,7 +82,7 @@ describe("commit", () => {
   });
 
   // shows: media/upload-and-immutability/commit-again
-  it("202 again after the metadata were replaced: the commit is compared, not the present state", async () => {
+  it("returns 202 again after the metadata were replaced, since it compares commits, not the present state", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, metadata: { a: 1 } });
     await expectJson(await app.call(`${file.path}/metadata`, { as, method: "PUT", json: { a: 2 } }), 200);
@@ -91,7 +91,7 @@ describe("commit", () => {
   });
 
   // shows: media/upload-and-immutability/commit-before-the-upload
-  it("409 before the upload; the commit works after it", async () => {
+  it("returns 409 before the upload, and works after it", async () => {
     const as = principal();
     const { id, commitLink } = await expectJson(await app.call(collection(), { as, method: "POST" }), 200);
     const answer = await app.call(commitLink, { as, method: "POST" });
@@ -100,7 +100,7 @@ describe("commit", () => {
     await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
   });
 
-  it("404 for a person of another tenant than the file waits for; the client's own tokens reach all that wait", async () => {
+  it("returns 404 to a person of another tenant than the file was created for; the client's own tokens reach all pending files", async () => {
     const as = principal();
     const person = { ...as, user: "eve@other.example", subject: "eve@other.example", tenant: "other" };
     const waiting = await uploaded(app, PICTURE, { as });
@@ -118,7 +118,7 @@ describe("commit", () => {
     await expectJson(await app.call(another.commitLink, { as: explicit, method: "POST" }), 202);
   });
 
-  it("one of many different parallel commits wins", async () => {
+  it("wins alone among different parallel commits", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as });
     const answers = await Promise.all(
@@ -133,7 +133,7 @@ describe("commit", () => {
   // shows: media/endpoints/post-p-fileid-commit
   // shows: media/ownership/owner
   // shows: media/ownership/a-token-without-a-named-tenant
-  it("tenant: a token for one names that one, another client's name only what it acts for", async () => {
+  it("accepts the token's tenant; another client's name only tenants that it may act for", async () => {
     const as = principal();
     app.actsFor.add(`${as.clientId} globex`);
     const explicit = { ...as, tenantExplicit: true };
@@ -157,7 +157,7 @@ describe("commit", () => {
   // shows: platform/errors-of-every-service/400-bad_payload_syntax
   // shows: platform/errors-of-every-service/415-unsupported_request_content_type
   // shows: platform/errors-of-every-service/413-bad_payload_size
-  it("400 and 413: metadata that are no JSON object, or too many", async () => {
+  it("returns 400 and 413 for metadata that are no JSON object, or too large", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as });
     const headers = { "content-type": "application/json" };
@@ -177,7 +177,7 @@ describe("commit", () => {
     await expectProblem(wrong, 415, "unsupported_request_content_type");
   });
 
-  it("202: a write that was done and whose answer was lost is tried again; the variants are asked for", async () => {
+  it("is retried when its answer is lost, and asks for the variants", async () => {
     const as = principal();
     let losses = 1;
     const db = new Proxy(env.DB, {
@@ -204,7 +204,7 @@ describe("commit", () => {
     expect(app.jobs.splice(0)).toEqual([]);
   });
 
-  it("202 again: variants whose messages were lost are asked for at once", async () => {
+  it("asks again for variants whose messages were lost", async () => {
     const as = principal();
     const mute = mediaApp({ jobs: { sendBatch: () => Promise.reject(new Error("injected")) } as unknown as Queue });
     const file = await stored(mute, PICTURE, { as, query: "?clip=10x10" });

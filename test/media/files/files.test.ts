@@ -19,7 +19,7 @@ const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
 const NOBODYS_ID = "0123456789abcdef01234567";
 
-describe("create", () => {
+describe("creating a file", () => {
   // shows: media/what-the-service-does/addresses
   // shows: media/file/id
   // shows: media/file/content-type
@@ -33,7 +33,7 @@ describe("create", () => {
   // shows: media/shapes/file-id
   // shows: media/upload-and-immutability/uploadlink-commitlink
   // shows: media/upload-and-immutability/the-row-before-the-link
-  it("200: id with its time and shard, absolute links; the row is there", async () => {
+  it("returns an id with its time and database, and absolute links, after the row is written", async () => {
     const as = principal();
     for (const visibility of ["private", "public"] as const) {
       const root = collection(visibility);
@@ -50,7 +50,7 @@ describe("create", () => {
 
   // shows: platform/errors-of-every-service/empty-body-labelled-json
   // shows: platform/errors-of-every-service/unknown-fields-and-parameters
-  it("200: an empty body labelled JSON is no body; unknown fields and parameters do no harm", async () => {
+  it("accepts an empty body labelled JSON, unknown fields and unknown parameters", async () => {
     const as = principal();
     const headers = { "content-type": "application/json" };
     await expectJson(await app.call(collection(), { as, method: "POST", body: "", headers }), 200);
@@ -62,7 +62,7 @@ describe("create", () => {
   // shows: media/upload/multipart-form-data
   // shows: media/versioning/multipart-form-data
   // shows: media/variants/sizes
-  it("400: content types and sizes that are none", async () => {
+  it("returns 400 for malformed content types and sizes", async () => {
     const as = principal();
     for (const type of [
       "",
@@ -105,14 +105,14 @@ describe("create", () => {
   // shows: media/variant/other-types
   // shows: platform/errors-of-every-service/400-business_error
   // shows: media/variants/other-masters
-  it("400: variants of what is no image", async () => {
+  it("returns 400 for variants of a file that is not an image", async () => {
     const as = principal();
     const answer = await app.call(`${collection()}?clip=10x10`, { as, json: { "Content-Type": "text/plain" } });
     await expectProblem(answer, 400, "business_error", [{ type: "unsupported_content_type" }]);
   });
 
   // shows: media/authentication/authorization-bearer
-  it("403: a token of no client", async () => {
+  it("returns 403 to a token without a client", async () => {
     const answer = await app.call(collection(), { as: principal({ clientName: "" }), method: "POST" });
     await expectProblem(answer, 403, "insufficient_permissions");
   });
@@ -126,7 +126,7 @@ describe.each(["private", "public"] as const)("metadata (%s)", (visibility) => {
   // shows: media/endpoints/put-p-fileid-metadata
   // shows: media/endpoints/public-operations
   // shows: media/shapes/metadata-update
-  it("200: byte for byte as sent, whatever JSON allows", async () => {
+  it("are returned byte for byte as sent, whatever JSON allows", async () => {
     const as = principal();
     const text =
       ' {"__proto__":{"a":1},"n":1e400,"big":12345678901234567890,"d":1,"d":2,"s":"\\ud800\\u0000é😀","":[]}\n';
@@ -141,7 +141,7 @@ describe.each(["private", "public"] as const)("metadata (%s)", (visibility) => {
     expect([got.headers.get("content-type"), await got.text()]).toEqual(["application/json", next]);
   });
 
-  it("400: no body; 404: of a file that is not committed", async () => {
+  it("return 400 without a body, 404 for a file that is not committed", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as, visibility });
     const path = `${file.path}/metadata`;
@@ -152,12 +152,12 @@ describe.each(["private", "public"] as const)("metadata (%s)", (visibility) => {
   });
 });
 
-describe("whose files", () => {
+describe("a file of others", () => {
   // shows: oauth/what-the-service-does/tenants-apart
   // shows: media/what-the-service-does/apart-per-client-and-tenant
   // shows: platform/errors-of-every-service/404-element_resource_non_existing
   // shows: media/ownership/somebody-else-s
-  it("404 alike for another client's, another tenant's, the other path's, nobody's and malformed ids", async () => {
+  it("returns the same 404 for another client's, another tenant's, the other path's, unknown and malformed ids", async () => {
     const as = principal({ tenantExplicit: true });
     const strangers = [principal(), { ...as, tenant: "globex" }];
     for (const visibility of ["private", "public"] as const) {
@@ -190,8 +190,8 @@ describe("whose files", () => {
   });
 });
 
-describe("files of a tenant that is disabled", () => {
-  it("404 by every address that a token was needed for or not: fetched, signed and content; back when it is enabled", async () => {
+describe("a file of a disabled tenant", () => {
+  it("returns 404 at every address until the tenant is enabled again", async () => {
     const apart = mediaApp();
     const tenant = await makeTenant();
     const disable = (disabled: boolean) =>
@@ -223,7 +223,7 @@ describe("files of a tenant that is disabled", () => {
 describe.each(["private", "public"] as const)("commit and variants (%s)", (visibility) => {
   // shows: media/endpoints/get-p-fileid-variants
   // shows: media/endpoints/public-operations
-  it("202 at the commit, and again; variants are made, listed, asked for and deleted", async () => {
+  it("return 202 for a commit and its repeat; variants are made, listed, added and deleted", async () => {
     const as = principal();
     const file = await uploaded(app, PICTURE, { as, visibility, query: "?clip=10x10" });
     for (const _ of [1, 2]) {
@@ -257,12 +257,12 @@ describe.each(["private", "public"] as const)("commit and variants (%s)", (visib
   });
 });
 
-describe.each(["private", "public"] as const)("delete (%s)", (visibility) => {
+describe.each(["private", "public"] as const)("a deletion (%s)", (visibility) => {
   // shows: media/what-the-service-does/deletion
   // shows: media/states-of-a-file/committed-delete-file
   // shows: media/endpoints/delete-p-fileid
   // shows: media/endpoints/public-operations
-  it("204: unreadable at once, bytes gone, the row kept until no link can bring bytes; then gone", async () => {
+  it("makes the file unreadable at once and deletes its bytes; the row goes when no link can bring bytes", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, visibility, query: "?clip=10x10" });
     const fetched = await app.call(file.path, { as });
@@ -292,7 +292,7 @@ describe.each(["private", "public"] as const)("delete (%s)", (visibility) => {
     expect(await keysOf(file.id)).toEqual([]);
   });
 
-  it("a crash after the row was changed: the sweep deletes the bytes", async () => {
+  it("is finished by the sweep after a crash", async () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, visibility });
     const broken = mediaApp({

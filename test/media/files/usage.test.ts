@@ -41,7 +41,7 @@ const operator = async (path: string, init: { method?: string; json?: unknown } 
 
 describe("usage", () => {
   // shows: operator/resources/tenants-id-usage
-  it("follows every change of a file: commit, deletion of it, by whom and where it may be", async () => {
+  it("follows every change of a file: commit and every kind of deletion", async () => {
     const as = await ofTenant();
     const other = principal({ tenant: as.tenant });
     const usage = () => storedOf(as.tenant);
@@ -69,7 +69,7 @@ describe("usage", () => {
     expect(await app.media.usage(unique("t"))).toEqual({ ...nothing, pending: nothing });
   });
 
-  it("files of a retired owner are not counted", async () => {
+  it("does not count files of a retired owner", async () => {
     const as = await ofTenant();
     await stored(app, bytesOf(5), { as, type: TYPE });
     await env.DB.prepare("UPDATE owner SET erasure_id = 'x' WHERE tenant = ?").bind(as.tenant).run();
@@ -79,34 +79,37 @@ describe("usage", () => {
   });
 });
 
-describe("quota", () => {
+describe("a quota", () => {
   // shows: operator/resources/quota
   it.each([
     ["files", { files: 2 }],
     ["bytes", { bytes: 20 }],
     ["both", { files: 2, bytes: 20 }],
-  ])("413 over it (%s), whoever commits; the file waits and is committed once there is room", async (_, quota) => {
-    const as = await ofTenant();
-    const other = principal({ tenant: as.tenant });
-    await stored(app, bytesOf(10), { as, type: TYPE });
-    const second = await stored(app, bytesOf(10), { as: other, type: TYPE, visibility: "public" });
-    const waiting = await uploaded(app, bytesOf(1), { as, type: TYPE });
-    await setQuota(as.tenant, quota);
-    for (let again = 0; again < 2; again += 1) {
-      const refused = await app.call(waiting.commitLink, { as, method: "POST" });
-      await expectProblem(refused, 413, "bad_payload_size", OVER);
-    }
-    expect(await storedOf(as.tenant)).toEqual({ files: 2, bytes: 20 });
-    await expectProblem(await app.call(waiting.path, { as }), 404, "element_resource_non_existing");
-    // A commit that was done is repeated, full or not.
-    await expectJson(await app.call(second.commitLink, { as: other, method: "POST" }), 202);
-    expect((await app.call(second.path, { as: other, method: "DELETE" })).status).toBe(204);
-    await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
-    expect(await storedOf(as.tenant)).toEqual({ files: 2, bytes: 11 });
-    await expectJson(await app.call(waiting.path, { as }), 200);
-  });
+  ])(
+    "returns 413 beyond it (%s), whoever commits; the file stays pending and is committed when there is space",
+    async (_, quota) => {
+      const as = await ofTenant();
+      const other = principal({ tenant: as.tenant });
+      await stored(app, bytesOf(10), { as, type: TYPE });
+      const second = await stored(app, bytesOf(10), { as: other, type: TYPE, visibility: "public" });
+      const waiting = await uploaded(app, bytesOf(1), { as, type: TYPE });
+      await setQuota(as.tenant, quota);
+      for (let again = 0; again < 2; again += 1) {
+        const refused = await app.call(waiting.commitLink, { as, method: "POST" });
+        await expectProblem(refused, 413, "bad_payload_size", OVER);
+      }
+      expect(await storedOf(as.tenant)).toEqual({ files: 2, bytes: 20 });
+      await expectProblem(await app.call(waiting.path, { as }), 404, "element_resource_non_existing");
+      // A commit that was done is repeated, full or not.
+      await expectJson(await app.call(second.commitLink, { as: other, method: "POST" }), 202);
+      expect((await app.call(second.path, { as: other, method: "DELETE" })).status).toBe(204);
+      await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
+      expect(await storedOf(as.tenant)).toEqual({ files: 2, bytes: 11 });
+      await expectJson(await app.call(waiting.path, { as }), 200);
+    },
+  );
 
-  it("counts exactly: up to the last byte; an empty file needs a place alone", async () => {
+  it("counts exactly, up to the last byte; an empty file counts as a file", async () => {
     const as = await ofTenant({ bytes: 10 });
     await stored(app, bytesOf(4), { as, type: TYPE });
     const large = await expectJson(await create(as), 200);
@@ -123,7 +126,7 @@ describe("quota", () => {
     expect(await storedOf(as.tenant)).toEqual({ files: 3, bytes: 10 });
   });
 
-  it.each(["files", "bytes"])("deletion of all makes room at once, while the files go (%s)", async (what) => {
+  it.each(["files", "bytes"])("gets its space back at once when all files are deleted (%s)", async (what) => {
     const count = LIMITS.erasePage + 1;
     const as = await ofTenant();
     const ids = await insertCommitted(as, count);
@@ -138,7 +141,7 @@ describe("quota", () => {
     await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
   });
 
-  it("no variants are made of a file that waits", async () => {
+  it("makes no variants of a pending file", async () => {
     const as = await ofTenant();
     const file = await uploaded(app, bytesOf(9), { as, type: "image/png", query: "?clip=4x4" });
     await setQuota(as.tenant, { files: 0 });
@@ -148,7 +151,7 @@ describe("quota", () => {
     expect(app.jobs).toEqual([]);
   });
 
-  it("is what counts of the tenant that the file goes to, not of the caller's", async () => {
+  it("applies in the tenant that the file gets, not in the caller's", async () => {
     const as = await ofTenant({ files: 1 });
     const target = await ofTenant();
     app.actsFor.add(`${as.clientId} ${target.tenant}`);
@@ -160,7 +163,7 @@ describe("quota", () => {
     expect(await waitingOf(as.tenant)).toEqual({ files: 0, bytes: 0 });
   });
 
-  it("who commits into another tenant takes no place that its own clients reserved", async () => {
+  it("keeps files that clients of the tenant reserved from those who commit into it from outside", async () => {
     const as = await ofTenant();
     const target = await ofTenant({ files: 2, bytes: 10 });
     app.actsFor.add(`${as.clientId} ${target.tenant}`);
@@ -177,7 +180,7 @@ describe("quota", () => {
     expect(await app.media.usage(target.tenant)).toEqual({ files: 2, bytes: 10, pending: { files: 0, bytes: 0 } });
   });
 
-  it("is reserved at creation, whoever is quicker: nothing is begun that there is no place for", async () => {
+  it("is reserved at creation: no file can be created beyond it, by parallel requests either", async () => {
     const as = await ofTenant({ files: 0, bytes: 1 });
     await expectProblem(await create(as), 413, "bad_payload_size", OVER);
     expect(await waitingOf(as.tenant)).toEqual({ files: 0, bytes: 0 });
@@ -193,7 +196,7 @@ describe("quota", () => {
     expect((await create(five)).status).toBe(200);
   });
 
-  it("bytes are reserved as they come: announced or counted, by uploads at once, whatever is sent again", async () => {
+  it("reserves bytes as they arrive: announced or counted, in parallel, and when they are sent again", async () => {
     const as = await ofTenant({ bytes: 10 });
     const links = await Promise.all(Array.from({ length: 8 }, async () => expectJson(await create(as), 200)));
     const send = (link: string, length: number, isCounted = false) =>
@@ -218,7 +221,7 @@ describe("quota", () => {
     expect(await app.media.usage(as.tenant)).toEqual({ files: 2, bytes: 8, pending: { files: 5, bytes: 1 } });
   });
 
-  it("413 to one of two commits at once that do not both fit, by files or by bytes; it is done once there is room", async () => {
+  it("returns 413 to one of two parallel commits that do not both fit, by files or bytes, until there is space", async () => {
     for (const quota of [{ files: 1 }, { bytes: 9 }]) {
       const as = await ofTenant();
       const files = await Promise.all([5, 6].map((length) => uploaded(app, bytesOf(length), { as, type: TYPE })));
@@ -234,7 +237,7 @@ describe("quota", () => {
     }
   });
 
-  describe("uploads without a length take room as their bytes come", () => {
+  describe("uploads without a length", () => {
     const PART = LIMITS.partBytes;
     const LENGTH = PART + 200_000;
     const send = (link: string, body: ReadableStream<Uint8Array>) =>
@@ -243,7 +246,7 @@ describe("quota", () => {
       while ((await waitingOf(as.tenant)).bytes !== bytes) await scheduler.wait(5);
     };
 
-    it("a slow one keeps no other waiting for what it may bring; both fit", async () => {
+    it("do not hold up others while they are slow; both fit", async () => {
       const as = await ofTenant({ bytes: LENGTH * 2 });
       const [slow, quick] = [await expectJson(await create(as), 200), await expectJson(await create(as), 200)];
       const gate = Promise.withResolvers<void>();
@@ -259,7 +262,7 @@ describe("quota", () => {
       expect(await waitingOf(as.tenant)).toEqual({ files: 0, bytes: 0 });
     });
 
-    it("413 to the one that finds no more room: nothing of it is left, and the link takes it once there is", async () => {
+    it("return 413 when the quota is full and leave nothing; the link works when there is space", async () => {
       const as = await ofTenant({ bytes: LENGTH * 2 - 1 });
       const [slow, quick] = [await expectJson(await create(as), 200), await expectJson(await create(as), 200)];
       const gate = Promise.withResolvers<void>();
@@ -274,7 +277,7 @@ describe("quota", () => {
       expect((await send(slow.uploadLink, chunked(LENGTH))).status).toBe(200);
     });
 
-    it("2 round trips an upload, and 1 more for each part where there is a quota of bytes", async () => {
+    it("take 2 round trips, and 1 more for each part if there is a quota of bytes", async () => {
       const { env: counted, tally, reset } = counting(env);
       const on = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
       for (const [quota, roundTrips] of [
@@ -294,7 +297,7 @@ describe("quota", () => {
       expect([tally.d1RoundTrips, tally.r2Operations]).toEqual([2, { head: 1, put: 1 }]);
     });
 
-    it("404 as soon as the file is deleted, 409 as soon as it has other bytes", async () => {
+    it("return 404 once the file is deleted, 409 once it has other bytes", async () => {
       const as = await ofTenant({ bytes: PART * 5 });
       for (const [by, type] of [
         ["delete", "element_resource_non_existing"],
@@ -324,7 +327,7 @@ describe("quota", () => {
     });
   });
 
-  it("an upload that fails gives back what it took, and not what another one of the same file did", async () => {
+  it("give back only their own bytes when they fail", async () => {
     const as = await ofTenant({ bytes: 10 });
     const { uploadLink } = await expectJson(await create(as), 200);
     const gate = Promise.withResolvers<void>();
@@ -343,7 +346,7 @@ describe("quota", () => {
     expect(await waitingOf(as.tenant)).toEqual({ files: 1, bytes: 6 });
   });
 
-  it("nothing is reserved for a file that is nobody's", async () => {
+  it("reserve nothing for a file without an owner", async () => {
     const as = await ofTenant({ bytes: 10 });
     const { uploadLink } = await expectJson(await create(as), 200);
     await env.DB.prepare("DELETE FROM owner WHERE client = ?1 AND tenant = ''").bind(as.clientName).run();
@@ -352,7 +355,7 @@ describe("quota", () => {
     expect(await waitingOf(as.tenant)).toEqual({ files: 1, bytes: 0 });
   });
 
-  it("429: a client has so many files that wait, and no more", async () => {
+  it("return 429 beyond the client's limit of pending files", async () => {
     const as = await ofTenant();
     await expectJson(await create(as), 200);
     const fill = "UPDATE reservation SET files = ?1 WHERE tenant = ?2";
@@ -363,13 +366,13 @@ describe("quota", () => {
     await expectJson(await create(principal({ tenant: as.tenant })), 200);
   });
 
-  it("a tenant that is not registered has none", async () => {
+  it("have no quota if the tenant is not registered", async () => {
     const as = principal({ tenant: unique("t") });
     await stored(app, bytesOf(1), { as, type: TYPE });
     expect(await storedOf(as.tenant)).toEqual({ files: 1, bytes: 1 });
   });
 
-  it("raised, lowered and taken away by the operator, at once; what is stored stays", async () => {
+  it("follow a quota that the operator raises, lowers or removes at once; stored files stay", async () => {
     const as = await ofTenant();
     await stored(app, bytesOf(4), { as, type: TYPE });
     const waiting = await uploaded(app, bytesOf(4), { as, type: TYPE });
@@ -386,7 +389,7 @@ describe("quota", () => {
 
 describe("the operator", () => {
   // shows: operator/resources/tenants-id-usage
-  it("sets a quota, sees it beside what is stored, takes it away by a PUT without it", async () => {
+  it("sets a quota, sees it with the usage, and removes it by a PUT without it", async () => {
     const as = await ofTenant({ files: 3 });
     const pending = { files: 0, bytes: 0 };
     const usage = async () => expectJson(await operator(`${as.tenant}/usage`), 200);
@@ -401,7 +404,7 @@ describe("the operator", () => {
   });
 
   // shows: operator/resources/quota
-  it("400 for what is no quota, by its name; 404 for no tenant", async () => {
+  it("gets 400 for a malformed quota, by its name, and 404 for an unknown tenant", async () => {
     const { tenant } = await ofTenant({ files: 3 });
     const base = { organization: `${tenant}-org`, name: "x" };
     for (const [quota, field] of [

@@ -63,8 +63,8 @@ async function requestFor(orientation: number) {
   return { master, sizeBytes: bytes.byteLength, header: outcome.header, type: "clip" as const, target };
 }
 
-describe("a binding that does not turn images", () => {
-  it("is told how, once", async () => {
+describe("a binding that does not apply orientations", () => {
+  it("is told the turn, once", async () => {
     const upright = { 3: [YELLOW, BLUE, GREEN, RED], 6: [BLUE, RED, YELLOW, GREEN], 8: [GREEN, YELLOW, RED, BLUE] };
     const transformer = createTransformer(binding().images);
     for (const [orientation, corners] of Object.entries(upright)) {
@@ -76,7 +76,7 @@ describe("a binding that does not turn images", () => {
     }
   });
 
-  it("is told to mirror too (which the local one does not do)", async () => {
+  it("is told to mirror, which the local one does not do", async () => {
     const steps = { 2: ["h"], 4: [180, "h"], 5: [90, "h"], 7: [270, "h"], 6: [90], 1: [] };
     for (const [orientation, expected] of Object.entries(steps)) {
       const played = binding();
@@ -85,7 +85,7 @@ describe("a binding that does not turn images", () => {
     }
   });
 
-  it("is asked for each format: one may turn the one and not the other", async () => {
+  it("is probed for each format, since it may turn only one of them", async () => {
     const played = binding();
     const transformer = createTransformer(played.images);
     const bytes = await encodePng(quarters(80, 40), [pngChunk("eXIf", exif(6, true))]);
@@ -142,7 +142,7 @@ describe("gifs", () => {
     return { images: images as unknown as ImagesBinding, outputs };
   }
 
-  it("by the binding, where it writes them with all their frames; probed once", async () => {
+  it("are made by the binding if it writes all their frames, which is probed once", async () => {
     const played = gifBinding((input) => Uint8Array.from(input));
     const transformer = createTransformer(played.images);
     for (let times = 0; times < 2; times++)
@@ -150,7 +150,7 @@ describe("gifs", () => {
     expect(played.outputs).toEqual(Array.from({ length: 3 }, () => ({ format: "image/gif", anim: true })));
   });
 
-  it("by our own transformer, where it does not, or only the first frame", async () => {
+  it("are made by our own transformer if the binding writes none of them, or only the first frame", async () => {
     const first = encodeGif(4, 2, [RED, BLUE], [{ width: 4, height: 2, indices: new Uint8Array(8) }]);
     for (const images of [env.IMAGES, gifBinding(() => first).images]) {
       const made = await createTransformer(images).transform(request());
@@ -161,7 +161,7 @@ describe("gifs", () => {
     }
   });
 
-  it("not at all, while the binding does not answer: which of the two it would be is not known", async () => {
+  it("are not made while the binding does not answer, since its abilities are unknown", async () => {
     let isDown = true;
     const transformer = createTransformer(binding({ isDown: () => isDown }).images);
     expect(await transformer.transform(request())).toEqual({ ok: false, error: { kind: "unavailable" } });
@@ -169,7 +169,7 @@ describe("gifs", () => {
     expect(await transformer.transform(request())).toMatchObject({ ok: true, value: { encoder: "gif-1" } });
   });
 
-  it("an animation that comes back as it was is no variant: failed, with a reason", async () => {
+  it("fail with a reason if the binding returns the animation unchanged", async () => {
     const app = mediaApp({ images: gifBinding((input) => Uint8Array.from(input)).images });
     const as = principal();
     const file = await stored(app, gif, { as, type: "image/gif", query: "?clip=4x4" });
@@ -180,8 +180,8 @@ describe("gifs", () => {
   });
 });
 
-describe("a binding that fails", () => {
-  it("for one image: the image is broken; for all: it is unavailable", async () => {
+describe("a failure of the binding", () => {
+  it("blames the image if only that fails, and the binding if everything does", async () => {
     let failures = 1;
     const once = createTransformer(binding({ isDown: () => failures-- > 0 }).images);
     expect(await once.transform(await requestFor(1))).toEqual({ ok: false, error: { kind: "broken_image" } });

@@ -72,9 +72,9 @@ function drawn({ width, frames }: DecodedGif, index = 0): string {
 const doubled = (rows: readonly number[][]): number[] =>
   rows.flatMap((row) => [...row.flatMap((index) => [index, index]), ...row.flatMap((index) => [index, index])]);
 
-describe("a gif that stands still", () => {
+describe("a still gif", () => {
   // shows: media/variant/image-gif
-  it("clip: each pixel is the average of its area; colours that are few stay exact", async () => {
+  it("is clipped: each pixel is the average of its area; few colours stay exact", async () => {
     const indices = doubled([
       [0, 1, 2],
       [3, 0, 1],
@@ -90,7 +90,7 @@ describe("a gif that stands still", () => {
     expect([...one.frames[0]!.pixels]).toEqual(mean);
   });
 
-  it("a size that divides nothing: parts of pixels count as parts", async () => {
+  it("is scaled to a size that does not divide it, by parts of pixels", async () => {
     const [black, white]: Colour[] = [
       [0, 0, 0],
       [255, 255, 255],
@@ -101,7 +101,7 @@ describe("a gif that stands still", () => {
   });
 
   // shows: media/variant/crop
-  it("crop: cut around the centre, whether it is scaled or not; never enlarged", async () => {
+  it("is cropped around the centre, scaled or not, and never enlarged", async () => {
     const gif = encodeGif(6, 2, PALETTE, [{ width: 6, height: 2, indices: [0, 1, 2, 3, 0, 1, 3, 3, 1, 1, 2, 2] }]);
     expect(drawn(await reduced(gif, "crop", "2x2"))).toBe("by gg");
     expect(drawn(await reduced(gif, "crop", "3x9"))).toBe("byr ggb");
@@ -113,14 +113,14 @@ describe("a gif that stands still", () => {
     expect(drawn(await reduced(wide, "crop", "2x1"))).toBe("gb");
   });
 
-  it("what is transparent stays so; a pixel that is half there is there", async () => {
+  it("keeps transparency; a half covered pixel is visible", async () => {
     const indices = [3, 3, 0, 3, 0, 0, 0, 3, 3, 3, 0, 3, 3, 3, 3, 0];
     const gif = encodeGif(4, 4, PALETTE, [{ width: 4, height: 4, indices, transparent: 3 }]);
     expect(drawn(await reduced(gif, "clip", "4x4"))).toBe("..r. rrr. ..r. ...r");
     expect(drawn(await reduced(gif, "clip", "2x2"))).toBe("rr .r");
   });
 
-  it("interlaced", async () => {
+  it("may be interlaced", async () => {
     const rows = Array.from({ length: 9 }, (_, y) => [y % 4, (y >> 2) % 4]);
     const order = [0, 8, 4, 2, 6, 1, 3, 5, 7];
     const plain = encodeGif(2, 9, PALETTE, [{ width: 2, height: 9, indices: rows.flat() }]);
@@ -129,7 +129,7 @@ describe("a gif that stands still", () => {
     expect(drawn(await reduced(mixed, "clip", "9x9"))).toBe(drawn(await reduced(plain, "clip", "9x9")));
   });
 
-  it("more colours than a palette holds: near to what they were", async () => {
+  it("comes close to its colours if a palette cannot hold them", async () => {
     const [width, height] = [64, 64];
     const gif = manyColours();
     const last = (await reduced(gif, "clip", "64x64")).frames.at(-1)!;
@@ -143,7 +143,7 @@ describe("a gif that stands still", () => {
     expect(worst).toBeLessThan(64);
   });
 
-  it("the same bytes each time", async () => {
+  it("gives the same bytes each time", async () => {
     const gif = encodeGif(6, 1, PALETTE, [{ width: 6, height: 1, indices: [0, 1, 2, 3, 0, 1] }]);
     expect(await made(gif, "clip", "4x4")).toEqual(await made(gif, "clip", "4x4"));
     // A change of these bytes is another version of the encoder, which ETags name.
@@ -174,7 +174,7 @@ describe("an animation", () => {
     }
   });
 
-  it("disposal: kept, cleared, restored", async () => {
+  it("follows the disposal: keep, clear, restore", async () => {
     for (const [disposal, then] of [
       [0, "gr br"],
       [1, "gr br"],
@@ -187,7 +187,7 @@ describe("an animation", () => {
     }
   });
 
-  it("a first frame that is restored leaves nothing; one that is cleared neither", async () => {
+  it("leaves nothing of a first frame that is restored or cleared", async () => {
     for (const disposal of [2, 3]) {
       const frames = [{ ...background, disposal }, at(0, 2, 2)];
       const half = await reduced(encodeGif(4, 4, PALETTE, frames), "clip", "2x2");
@@ -195,20 +195,20 @@ describe("an animation", () => {
     }
   });
 
-  it("frames that reach over the edge are cut there, those beyond it are not seen", async () => {
+  it("cuts frames at the edge of the screen, and hides those beyond it", async () => {
     const frames = [background, at(3, 3, 1), { ...at(9, 9, 2) }, at(3, 3, 2, { disposal: 3 }), at(0, 9, 1)];
     const whole = await reduced(encodeGif(4, 4, PALETTE, frames), "clip", "4x4");
     const corner = (letter: string) => `rrrr rrrr rrrr rrr${letter}`;
     expect(whole.frames.map((_, index) => drawn(whole, index))).toEqual(["r", "g", "g", "b", "g"].map(corner));
   });
 
-  it("frames that change nothing are frames", async () => {
+  it("keeps frames that change nothing", async () => {
     const half = await reduced(encodeGif(4, 4, PALETTE, [background, background], 0), "clip", "2x2");
     expect([drawn(half, 0), drawn(half, 1)]).toEqual(["rr rr", "rr rr"]);
   });
 });
 
-describe("a gif that is broken", () => {
+describe("a broken gif", () => {
   const frame = {
     width: 40,
     height: 40,
@@ -227,7 +227,7 @@ describe("a gif that is broken", () => {
   const BROKEN = { ok: false, error: { kind: "broken_image" } };
 
   // shows: media/variants/broken-or-over-100-megapixels
-  it("cut off in a frame, be it the first one or a later one, at any place: no image", async () => {
+  it("is no image if it is cut off within any frame", async () => {
     for (const length of [13, 20, 25, 30, 36, 100, still.length - 30]) {
       const { result } = await transform(still.slice(0, length), "clip", "10x10");
       expect([length, result]).toEqual([length, BROKEN]);
@@ -241,7 +241,7 @@ describe("a gif that is broken", () => {
     }
   });
 
-  it("whole frames make an image, though the end of the file is missing, or something else follows them", async () => {
+  it("is an image if its frames are complete, though its end is missing or followed by other data", async () => {
     expect((await reduced(still.slice(0, -2), "clip", "40x40")).frames).toHaveLength(1);
     const three = animation(3);
     const rest = new Uint8Array(50).fill(0x77);
@@ -250,7 +250,7 @@ describe("a gif that is broken", () => {
   });
 
   // shows: media/variants/broken-or-over-100-megapixels
-  it("codes that mean nothing, in a later frame: no image", async () => {
+  it("is no image if a later frame has meaningless codes", async () => {
     const bytes = animation(2);
     const data = animation(1).length - 1 + 8 + 10;
     expect([bytes[data - 10], bytes[data]]).toEqual([0x2c, 2]);
@@ -258,7 +258,7 @@ describe("a gif that is broken", () => {
     expect((await transform(bytes, "clip", "10x10")).result).toEqual(BROKEN);
   });
 
-  it("whatever its bytes are, it ends, and without an exception", async () => {
+  it("ends without an exception, whatever its bytes", async () => {
     let seed = 1;
     const random = (below: number): number => (seed = (seed * 48_271) % 0x7fffffff) % below;
     const outcomes = new Set<string>();
@@ -272,7 +272,7 @@ describe("a gif that is broken", () => {
     expect([...outcomes].filter((outcome) => outcome !== "refused").toSorted()).toEqual(["broken_image", "made"]);
   });
 
-  it("codes that name themselves do not turn in a circle", async () => {
+  it("does not loop on codes that name themselves", async () => {
     // Root codes of two bits, codes of three: clear, 0, 7 (unknown), 7, 7, 7.
     const codes = [4, 0, 7, 7, 7, 7, 7, 7];
     const bits = codes.reduce((sum, code, index) => sum + code * 2 ** (index * 3), 0);
@@ -282,7 +282,7 @@ describe("a gif that is broken", () => {
     expect(result).toEqual({ ok: false, error: { kind: "broken_image" } });
   });
 
-  it("codes of more bits than colours have are read all the same", async () => {
+  it("is read though its codes have more bits than its colours", async () => {
     // Clear, then the colours 1 and 2, then the end, as codes of twelve bits.
     const codes = [2048, 1, 2, 2049];
     const packed = codes.reduce((sum, code, index) => sum + BigInt(code) * 2n ** BigInt(index * 12), 0n);
@@ -292,7 +292,7 @@ describe("a gif that is broken", () => {
     expect(drawn(await reduced(gif, "clip", "9x9"))).toBe("gb");
   });
 
-  it("fewer pixels than there should be: the rest is transparent; colours that the palette lacks too", async () => {
+  it("is transparent where pixels or colours of the palette are missing", async () => {
     const short = encodeGif(4, 4, PALETTE, [{ width: 4, height: 2, indices: [0, 1, 2, 3, 0, 1, 2, 3] }]);
     short[short.indexOf(0x2c, 25) + 7] = 4;
     expect(drawn(await reduced(short, "clip", "4x4"))).toBe("rgby rgby .... ....");
@@ -304,7 +304,7 @@ describe("a gif that is broken", () => {
   });
 });
 
-describe("a bomb", () => {
+describe("a gif that is too large", () => {
   const tiny = { width: 1, height: 1, indices: [0] };
   const many = (count: number) => Array.from({ length: count }, () => tiny);
 
@@ -317,20 +317,20 @@ describe("a bomb", () => {
     ],
     ["frames of a large screen", screenOf(encodeGif(1, 1, PALETTE, many(26)), 2000, 1000), Infinity],
     ["a frame larger than the screen", frameOf(GIF, 65_535, 65_535), Infinity],
-  ])("%s: refused before a pixel is decoded", async (_, bytes, mayRead) => {
+  ])("%s: is refused before a pixel is decoded", async (_, bytes, mayRead) => {
     const { result, bytesRead } = await transform(bytes, "clip", "10x10");
     expect(result).toEqual({ ok: false, error: { kind: "refused", reason: expect.stringMatching(/pixels/) } });
     expect(bytesRead).toBeLessThanOrEqual(mayRead);
   });
 
-  it("more bytes than are taken into memory: none is read", async () => {
+  it("is not read into memory", async () => {
     const { result, bytesRead } = await transform(concat(GIF, new Uint8Array(LIMITS.gifMaxBytes)), "clip", "10x10");
     expect(result).toEqual({ ok: false, error: { kind: "refused", reason: expect.stringMatching(/bytes/) } });
     expect(bytesRead).toBe(0);
   });
 });
 
-describe("one at a time", () => {
+describe("a transformation", () => {
   /** Waits do not last; they are counted by their length. */
   function counted(pause = () => scheduler.wait(0)) {
     const waits = new Map<number, number>();
@@ -342,7 +342,7 @@ describe("one at a time", () => {
   }
   const next = () => requestOf(GIF, "clip", "10x10");
 
-  it("in between the isolate does other things, as often as the work is long", async () => {
+  it("lets the isolate do other work, the more often the longer it takes", async () => {
     const { waits, transformer } = counted();
     const frames = Array.from({ length: 130 }, () => ({ width: 1, height: 1, indices: [0] }));
     const { request } = requestOf(encodeGif(1, 1, PALETTE, frames), "clip", "1x1");
@@ -351,7 +351,7 @@ describe("one at a time", () => {
     expect([...waits]).toEqual([[0, 2]]);
   });
 
-  it("the next one is not read before the result of the first one is, or is let go", async () => {
+  it("reads the next gif only after the result of the first is read or cancelled", async () => {
     for (const letGo of [
       (stream: ReadableStream<Uint8Array>) => new Response(stream).arrayBuffer(),
       (stream: ReadableStream<Uint8Array>) => stream.cancel(),
@@ -368,7 +368,7 @@ describe("one at a time", () => {
     }
   });
 
-  it("one that fails lets the next one go on: refused, broken, or with bytes that break off", async () => {
+  it("lets the next one start after it fails: refused, broken, or cut off", async () => {
     const { waits, transformer } = counted();
     const brokenOff = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error("gone")) });
     for (const request of [
@@ -381,14 +381,14 @@ describe("one at a time", () => {
     expect(waits).toEqual(new Map());
   });
 
-  it("one whose request was cancelled is not waited for any longer than a minute", async () => {
+  it("is waited for at most a minute after its request was cancelled", async () => {
     const { waits, transformer } = counted(() => Promise.resolve());
     await transformer.transform(next().request);
     expect((await transformer.transform(next().request)).ok).toBe(true);
     expect(waits.get(50)).toBe(LIMITS.gifLeaseMs / 50);
   });
 
-  it("of several that waited for a lost one, one goes on", async () => {
+  it("is followed by one of several that waited when it is lost", async () => {
     const { transformer } = counted(() => Promise.resolve());
     await transformer.transform(next().request);
     const waiting = [next(), next()].map(({ request, bytesRead }) => ({
@@ -401,7 +401,7 @@ describe("one at a time", () => {
     expect((await waiting[1]!.done).ok).toBe(true);
   });
 
-  it("a result that is too large is refused, whether in its last frame or before", async () => {
+  it("is refused if its result is too large, in the last frame or before", async () => {
     const frame = { width: 1, height: 1, indices: [0] };
     const whole = (await made(encodeGif(1, 1, PALETTE, [frame, frame]), "clip", "1x1")).byteLength;
     for (const maxBytes of [10, whole - 1, whole]) {

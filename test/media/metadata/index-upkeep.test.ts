@@ -28,8 +28,8 @@ const sortedIds = async (as: Principal, sort = "none"): Promise<string[]> => {
   return files.map(({ id }) => id);
 };
 
-describe("a set of keys", () => {
-  it("goes when the last file that had it gets others, and comes again with them", async () => {
+describe("a key set", () => {
+  it("goes when its last file gets other keys, and returns with them", async () => {
     const as = principal();
     const file = await stored(app, TEXT, { as, metadata: { k0: 1 } });
     for (let at = 1; at <= 12; at++) {
@@ -41,7 +41,7 @@ describe("a set of keys", () => {
     expect(await sortedIds(as)).toEqual([file.id]);
   });
 
-  it("stays while another file has it, whether its metadata is replaced or it is deleted", async () => {
+  it("stays while another file has it, after replaced metadata and after a deletion", async () => {
     const as = principal();
     const [first, second, third] = await Promise.all(
       [1, 2, 3].map((color) => stored(app, TEXT, { as, metadata: { color } })),
@@ -58,7 +58,7 @@ describe("a set of keys", () => {
     expect(await keySets(as)).toEqual([".size"]);
   });
 
-  it("and the rows of the index stay where a stranger would replace the metadata", async () => {
+  it("stays, with the index rows, when a stranger tries to replace the metadata", async () => {
     const as = principal();
     const file = await stored(app, TEXT, { as, metadata: { color: "red" } });
     const rows = await indexRows([file.id]);
@@ -69,7 +69,7 @@ describe("a set of keys", () => {
 });
 
 describe("a retired owner", () => {
-  it("gets no more rows of the index", async () => {
+  it("gets no more index rows", async () => {
     const as = principal();
     const ids = await insertCommitted(as, 2, '{"color":"red"}');
     const list = JSON.stringify(ids);
@@ -85,7 +85,7 @@ describe("a retired owner", () => {
     expect([await indexRows(ids), await keySets(as)]).toEqual([0, []]);
   });
 
-  it("goes after the last of its sets of keys", async () => {
+  it("is deleted after the last of its key sets", async () => {
     const as = principal();
     await insertCommitted(as, 1);
     const owner = await env.DB.prepare("SELECT id FROM owner WHERE client = ?").bind(as.clientName).first<number>("id");

@@ -126,7 +126,7 @@ const CASES: readonly (readonly [query: string, maxRows: number])[] = [
   ["&q=tie:1&content-type=image/png&sort=unique:desc", 8000],
 ];
 
-describe("the rows that a page reads, and the round trips", () => {
+describe("the rows that a page reads, and its round trips", () => {
   const seen = new Map<string, number[]>();
 
   // shows: media/query/cost
@@ -134,7 +134,7 @@ describe("the rows that a page reads, and the round trips", () => {
     [0, 1000],
     [1000, 10_000],
     [10_000, 100_000],
-  ])("of %i files and more, up to %i", { timeout: 60_000 }, async (from, to) => {
+  ])("stay below the limit with %i files and more, up to %i", { timeout: 60_000 }, async (from, to) => {
     await makeFiles(from, to);
     for (const [query, maxRows] of CASES) {
       const page = await first(query);
@@ -149,12 +149,12 @@ describe("the rows that a page reads, and the round trips", () => {
   });
 
   // shows: media/query/cost
-  it("do not grow with the files, where no count of many is needed", () => {
+  it("do not grow with the files unless many of them are counted", () => {
     for (const [query, maxRows] of CASES)
       if (maxRows < 1000) expect([query, new Set(seen.get(query)?.slice(1)).size]).toEqual([query, 1]);
   });
 
-  it("are the same deep within an order, at its end, and among the files without the attribute", async () => {
+  it("are the same deep within an order, at its end, and among files without the attribute", async () => {
     const half = cursorOf([500_000, ""]);
     for (const query of [`&sort=unique&cursor=${half}`, `&sort=unique:desc&cursor=${half}`]) {
       const page = await first(query);
@@ -174,7 +174,7 @@ describe("the rows that a page reads, and the round trips", () => {
     expect(ties.rowsRead).toBeLessThan(2 * PAGE_ROWS);
   });
 
-  it("one round trip more where metadata is long, and two where a walk was cut and few files match", async () => {
+  it("are one round trip more for long metadata, and two after a walk that was cut", async () => {
     // Common enough not to be counted at first, and behind all that a walk over another condition looks at.
     await env.DB.prepare(
       `INSERT INTO attribute (owner_id, key, value, file_id, leads)

@@ -37,7 +37,7 @@ const more = Object.fromEntries(Array.from({ length: 70 }, (_, at) => [`more${at
 
 describe("the largest request", () => {
   it.each([false, true])(
-    "is one short statement for each plan; files with more than is indexed: %s",
+    "is one short statement for each plan (files with more pairs than the index takes: %s)",
     async (hasMore) => {
       const { caller, ownerId } = await makeOwner();
       const as = principal({ clientName: caller.client });
@@ -60,7 +60,7 @@ describe("the largest request", () => {
     },
   );
 
-  it("walks in a short statement too, where too many files match to be collected", async () => {
+  it("is a short walk too, if too many files match to be collected", async () => {
     const { caller, ownerId } = await makeOwner();
     const as = principal({ clientName: caller.client });
     const plain = Array.from({ length: 24 }, (_, at) => ({

@@ -26,12 +26,12 @@ const idsOf = async (as: MediaCall["as"], query = ""): Promise<string[]> =>
 const nextOf = (answer: Response): string | undefined =>
   parseLinkHeader(answer.headers.get("link") ?? "")?.["next"]?.url;
 
-describe("200", () => {
+describe("a listing", () => {
   // shows: media/file/fields-in-a-listing
   // shows: media/endpoints/get-p
   // shows: media/endpoints/public-operations
   // shows: media/shapes/file
-  it("the whole shape of a file: link on public ones alone, variants as their own list, metadata as it was sent", async () => {
+  it("shows the whole file: a link only on public ones, variants as in their own list, metadata as sent", async () => {
     const as = principal();
     const text = `{"n": 1.50e2,\n "a":"\\u00e4", "a": 12345678901234567890}`;
     for (const visibility of ["private", "public"] as const) {
@@ -72,7 +72,7 @@ describe("200", () => {
 
   // shows: media/what-the-service-does/apart-per-client-and-tenant
   // shows: media/endpoints/get-p
-  it("only committed files of the caller's client, tenant and visibility; an empty list where there are none", async () => {
+  it("has only committed files of the caller's client, tenant and visibility, or is empty", async () => {
     const as = principal();
     expect(await idsOf(as)).toEqual([]);
     const mine = await stored(app, PICTURE, { as, metadata: { a: 1 } });
@@ -87,7 +87,7 @@ describe("200", () => {
 
   // shows: media/what-the-service-does/one-token-for-all-tenants
   // shows: media/ownership/a-token-without-a-named-tenant
-  it("a service's client lists each tenant that it could be granted", async () => {
+  it("is available to a service's client for each tenant that it may act for", async () => {
     const as = principal({ tenant: "home" });
     app.actsFor.add(`${as.clientId} acme`);
     const committed = await uploaded(app, PICTURE, { as });
@@ -98,7 +98,7 @@ describe("200", () => {
 
   // shows: media/file/metadata
   // shows: media/endpoints/put-p-fileid-metadata
-  it("a metadata update replaces what is found and sorted by", async () => {
+  it("follows an update of the metadata in search and order", async () => {
     const as = principal();
     const many = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`k${at}`, `v${at}`]));
     const file = await stored(app, PICTURE, { as, metadata: { color: "red", ...many } });
@@ -122,7 +122,7 @@ describe("200", () => {
   });
 
   // shows: media/query/numbers-and-booleans
-  it("numbers are found as they were written; long identifiers are told from each other, and sorted by their value", async () => {
+  it("finds numbers as they were written, and sorts long ones, which stay distinct, by their value", async () => {
     const as = principal();
     const ids: string[] = [];
     for (const id of ["12345678901234567891", "12345678901234567890", "1234567890123456789", "7.50", "1e3"]) {
@@ -161,7 +161,7 @@ describe("200", () => {
     }
   });
 
-  it("metadata of up to 2500 attributes, each of which is found; more are refused, and change nothing", async () => {
+  it("finds each of 2500 attributes of a file; more are refused and change nothing", async () => {
     const as = principal();
     const values = (count: number) => ({ a: Array.from({ length: count }, (_, at) => at) });
     const file = await uploaded(app, PICTURE, { as });
@@ -188,7 +188,7 @@ describe("paging", () => {
   // shows: media/endpoints/get-p-link
   // shows: platform/paging/link
   // shows: platform/paging/jumping-by-pagenumber
-  it("Link as two readers of others see it: self always, prev and next where there is a page; parameters are kept", async () => {
+  it("has Links that two parsers agree on: self always, prev and next if there is such a page, with all parameters", async () => {
     const { caller, ownerId } = await makeOwner();
     const as = principal({ clientName: caller.client });
     await addFiles(ownerId, plainFiles(5));
@@ -218,7 +218,7 @@ describe("paging", () => {
 
   // shows: platform/paging/link
   it.each(["", "&q=all:x", "&q=few:x", "&sort=n", "&sort=n:desc,all", "&q=few:x&sort=n", "&q=all:none"])(
-    "%s: beyond the last page, prev is there where the page before has files",
+    "%s: has prev beyond the last page if the page before has files",
     async (query) => {
       const { caller, ownerId } = await makeOwner();
       const as = principal({ clientName: caller.client });
@@ -240,7 +240,7 @@ describe("paging", () => {
   );
 
   // shows: platform/paging/link
-  it("a page that has become empty: prev is there where it can be followed alone", async () => {
+  it("has prev on a page that became empty only if it leads somewhere", async () => {
     const narrow = mediaApp({ queryRowBudget: 120 });
     const { caller, ownerId } = await makeOwner();
     const as = principal({ clientName: caller.client });
@@ -269,7 +269,7 @@ describe("paging", () => {
   // shows: media/endpoints/get-p-link
   // shows: platform/paging/following-next
   it.each(["", "&sort=n", "&sort=n:desc", "&sort=n:desc,kind", "&q=kind:x", "&q=kind:x&sort=n", "&sort=some"])(
-    "%s: nothing is skipped or shown twice while files come and go",
+    "%s: skips and repeats no file while files come and go",
     async (query) => {
       const { caller, ownerId } = await makeOwner();
       const as = principal({ clientName: caller.client });
@@ -300,12 +300,12 @@ describe("paging", () => {
   );
 });
 
-describe("400 and 404", () => {
+describe("an error", () => {
   const as = principal();
 
   // shows: media/endpoints/get-p
   // shows: platform/errors-of-every-service/details-missing_query_parameter-invalid_query_parameter
-  it("tenant: missing, malformed, not reachable", async () => {
+  it("is returned for a missing, malformed or unreachable tenant", async () => {
     const missing = [{ type: "missing_query_parameter", field: "tenant" }];
     await expectProblem(await app.call(collection(), { as }), 400, "validation_violation", missing);
     const invalid = [{ type: "invalid_query_parameter", field: "tenant" }];
@@ -323,7 +323,7 @@ describe("400 and 404", () => {
   // shows: media/query-rules-for-q/no-or-no-not
   // shows: media/query/20-terms
   // shows: media/query/malformed
-  it("q, content-type and sort that are none, with what is wrong and where", async () => {
+  it("describes the mistake and its place in q, content-type and sort", async () => {
     const said: [string, string, string][] = [
       ["q", "red", "q needs key:value at character 1."],
       ["q", "color:", "q needs a value at the end."],
@@ -353,7 +353,7 @@ describe("400 and 404", () => {
   // shows: media/limits/page-size
   // shows: platform/errors-of-every-service/details-out_of_range_parameter
   // shows: platform/paging/else
-  it("pages that are none, and cursors of nobody", async () => {
+  it("is returned for malformed pages, not for cursors of another order", async () => {
     for (const [name, value] of [
       ["pageSize", "0"],
       ["pageSize", "1001"],
@@ -383,7 +383,7 @@ describe("400 and 404", () => {
 
   // shows: platform/errors-of-every-service/400-business_error
   // shows: media/query/row-budget
-  it("a query that takes too many files into view, by terms alone and along an order", async () => {
+  it("is returned for a query that reads too many files, by terms alone and in an order", async () => {
     const narrow = mediaApp({ queryRowBudget: 140 });
     const { caller, ownerId } = await makeOwner();
     const owned = principal({ clientName: caller.client });
@@ -415,7 +415,7 @@ describe("400 and 404", () => {
     "&q=all:x&sort=at",
     "&q=all:x half:1",
     "&q=few:x&sort=at",
-  ])("%s: far in, prev is there where it can be followed alone", async (query) => {
+  ])("%s: does not occur on prev, which is left out if it would be too far in", async (query) => {
     const narrow = mediaApp({ queryRowBudget: query.includes("half") ? 400 : 120 });
     const { caller, ownerId } = await makeOwner();
     const owned = principal({ clientName: caller.client });
@@ -444,7 +444,7 @@ describe("400 and 404", () => {
   });
 
   // shows: media/authentication/authorization-bearer
-  it("a caller of no client", async () => {
+  it("is 403 for a token without a client", async () => {
     const nobody = principal({ clientName: "" });
     await expectProblem(await app.call(listPath(), { as: nobody }), 403, "insufficient_permissions");
   });
@@ -462,14 +462,14 @@ const readLinks = (answer: Response): Record<string, string> =>
     Object.entries(parseLinkHeader(answer.headers.get("link") ?? "") ?? {}).map(([rel, link]) => [rel, link.url]),
   );
 
-describe("over HTTP, together", () => {
+describe("a query over HTTP", () => {
   // shows: media/endpoints/get-p-q
   // shows: media/endpoints/get-p-content-type
   // shows: media/endpoints/get-p-sort
   // shows: media/sorting/content-type-and-attributes
   // shows: media/sorting/name-asc-name-desc
   // shows: media/sorting/several
-  it("q, content-type with several types, and sort by type and attributes, up and down", async () => {
+  it("combines q, several content types, and an order by type and attributes, up and down", async () => {
     const as = principal();
     const make = async (type: string, metadata: object) => (await stored(app, PICTURE, { as, type, metadata })).id;
     const pngLate = await make("image/png", { n: 2, of: "a b" });

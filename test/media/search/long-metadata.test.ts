@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 
 describe("a page with much metadata", () => {
-  it("is whole, by number and by cursor", async () => {
+  it("is complete, by number and by cursor", async () => {
     const all = await expectJson<Item[]>(await list("&pageSize=1000"), 200);
     expect(all.map(({ metadata }) => metadata)).toEqual(files.map(({ metadata }) => metadata));
     const first = await list("&pageSize=150");
@@ -59,7 +59,7 @@ describe("a page with much metadata", () => {
     expect(await expectJson<Item[]>(await app.call(next, { as }), 200)).toEqual(all.slice(150));
   });
 
-  it("is read in parts that memory has room for, each when those before it were taken", async () => {
+  it("is read in parts that fit into memory, each after those before it were taken", async () => {
     reads.length = 0;
     const answer = await list("&pageSize=1000");
     expect(answer.headers.get("content-type")).toBe("application/json");
@@ -72,7 +72,7 @@ describe("a page with much metadata", () => {
     expect(Math.max(...reads)).toBeLessThan(4.1 * 1024 * 1024);
   });
 
-  it("of little metadata is one text, and reads none of its own", async () => {
+  it("is one text without further reads if its metadata are short", async () => {
     reads.length = 0;
     expect(await expectJson(await list("&pageSize=1"), 200)).toHaveLength(1);
     expect(reads).toHaveLength(0);
@@ -80,7 +80,7 @@ describe("a page with much metadata", () => {
     expect(reads).toHaveLength(1);
   });
 
-  it("leaves out what was removed while it was sent: one file, a whole part, all files", async () => {
+  it("leaves out files that are removed while it is sent: one, a whole part, all", async () => {
     const removed = async (from: number, to: number): Promise<Item[]> => {
       const answer = await list("&pageSize=1000");
       const state = (name: string) =>
@@ -103,7 +103,7 @@ describe("a page with much metadata", () => {
     );
   });
 
-  it("breaks off where the database does after the first part; before it, that is an answer", async () => {
+  it("breaks off if the database fails after the first part; before it, the answer is an error", async () => {
     const answer = await list("&pageSize=1000");
     isBroken = true;
     await expect(answer.text()).rejects.toThrow();

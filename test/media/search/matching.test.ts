@@ -26,10 +26,10 @@ async function selected(
 
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
 
-describe("the selection of files by a filter", () => {
+describe("the files of a filter", () => {
   // shows: media/query/keys
   // shows: media/query/64-attributes-256-bytes
-  it("takes the files that have all, each once: numbers and texts alike, elements of arrays, long values, types", async () => {
+  it("meet all conditions, each once: numbers and texts, elements of arrays, long values, types", async () => {
     const long = "ä".repeat(300);
     const files = await owner([
       { metadata: { price: 9, color: "red" } },
@@ -48,7 +48,7 @@ describe("the selection of files by a filter", () => {
     expect(await selected(files, [metadataCondition("x", "' OR 1=1 --")])).toEqual([]);
   });
 
-  it("compares what found no place in the index in the record", async () => {
+  it("include those whose pairs are only in the record", async () => {
     const longKey = "k".repeat(300);
     const files = await owner([
       { metadata: { ...many(64), late: "x", k1: [1, "other"] } },
@@ -63,7 +63,7 @@ describe("the selection of files by a filter", () => {
     expect(await selected(files, [metadataCondition("late", "z")])).toEqual([]);
   });
 
-  it("counts what is compared in the record by its size", async () => {
+  it("cost the same for any size of the record", async () => {
     const small = await owner([{ metadata: { all: 1, ...many(70) } }]);
     expect(await selected(small, [metadataCondition("k69", "69")], 17)).toEqual([0]);
     expect(await selected(small, [metadataCondition("k69", "69")], 16)).toBe("too_broad");
@@ -72,7 +72,7 @@ describe("the selection of files by a filter", () => {
     expect(await selected(large, [metadataCondition("k2498", "2498")], 16)).toBe("too_broad");
   });
 
-  it("is refused where even the rarest condition takes more rows than the budget", async () => {
+  it("are refused if even the rarest condition takes more rows than the budget", async () => {
     const files = await owner(Array.from({ length: 40 }, (_, at) => ({ metadata: { all: 1, half: at % 2, one: at } })));
     const [all, half, one] = ["all:1", "half:1", "one:7"].map((text) =>
       metadataCondition(...(text.split(":") as [string, string])),

@@ -122,7 +122,7 @@ async function allPages(caller: FileCaller, asked: Asked): Promise<string[] | un
   return seen;
 }
 
-describe("a listing is what the model says", () => {
+describe("a listing", () => {
   // shows: media/what-the-service-does/listing-and-filtering
   // shows: media/endpoints/get-p-q
   // shows: media/endpoints/get-p-content-type
@@ -131,7 +131,7 @@ describe("a listing is what the model says", () => {
   // shows: media/sorting/name-asc-name-desc
   // shows: media/sorting/several
   // shows: media/query/unknown-sort-attributes
-  it("for any files, terms, types, sorts and pages, by cursors and by numbers", async () => {
+  it("equals the model for any files, terms, types, orders and pages, by cursors and by numbers", async () => {
     let [broad, whole] = [0, 0];
     await fc.assert(
       fc.asyncProperty(

@@ -18,7 +18,7 @@ const anyText = fc.string({ unit: "binary", maxLength: 20 });
 describe("q", () => {
   // shows: media/query-rules-for-q/key-value
   // shows: media/query-rules-for-q/values
-  it("gives back every key and value that was put between marks, whatever stands in it", () => {
+  it("returns every key and value that was quoted, whatever it contains", () => {
     const terms = fc.uniqueArray(fc.record({ key: anyText.filter((key) => key !== ""), value: anyText }), {
       maxLength: LIMITS.queryTerms,
       selector: (term) => JSON.stringify([term.key, term.value]),
@@ -34,7 +34,7 @@ describe("q", () => {
 
   // shows: media/query-rules-for-q/key-value
   // shows: media/query-rules-for-q/values
-  it("gives back bare words, and the same for each text that it takes", () => {
+  it("returns bare words, and the same for each text that it accepts", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[^\s":]{1,10}$/), fc.stringMatching(/^[^\s":]{1,10}$/), (key, value) => {
         expect(parseQuery(` ${key}:${value} `)).toEqual({ ok: true, value: [{ key, value }] });
@@ -74,14 +74,14 @@ describe("q", () => {
     ['"":x', undefined],
     ["a:1 OR b:2", undefined],
     ["NOT a:1", undefined],
-  ] as const)("%s", (source, expected) => {
+  ] as const)("parses %s", (source, expected) => {
     const parsed = parseQuery(source);
     const pairs = parsed.ok ? parsed.value.map(({ key, value }) => [key, value]) : undefined;
     expect(pairs).toEqual(expected);
   });
 
   // shows: media/query/20-terms
-  it("has at most 20 terms, repeats folded", () => {
+  it("has at most 20 terms, without repeats", () => {
     const terms = (count: number) => Array.from({ length: count }, (_, at) => `k${at}:1`).join(" ");
     expect(parseQuery(`${terms(20)} ${terms(20)}`).ok).toBe(true);
     expect(parseQuery(terms(21))).toEqual({ ok: false, error: "has more than 20 terms" });
@@ -120,14 +120,14 @@ describe("sort", () => {
     ['"a', undefined],
     ['"a"b', undefined],
     ["a,b,c,d,e", undefined],
-  ] as const)("%s", (source, expected) => {
+  ] as const)("parses %s", (source, expected) => {
     const parsed = parseSort(source);
     const wanted = expected?.map(([name, descending]) => ({ key: sortKey(name), descending }));
     expect(parsed.ok ? parsed.value : undefined).toEqual(wanted);
   });
 
   // shows: media/sorting/content-type-and-attributes
-  it("Content-Type is the file's own, unless it stands between marks", () => {
+  it("sorts by the file's type for Content-Type, unless it is quoted", () => {
     expect(parseSort('Content-Type:desc,"Content-Type"')).toEqual({
       ok: true,
       value: [
@@ -156,7 +156,7 @@ describe("content-type", () => {
     ["image", undefined],
     ["image/*,", ["image/*"]],
     [Array(21).fill("a/b").join(","), undefined],
-  ] as const)("%s", (source, expected) => {
+  ] as const)("parses %s", (source, expected) => {
     const parsed = parseContentTypes(source);
     expect(parsed.ok ? parsed.value : undefined).toEqual(expected);
   });
@@ -166,7 +166,7 @@ describe("attributes", () => {
   const of = (metadata: unknown, type = "a/b") => attributesOf(JSON.stringify(metadata), type);
 
   // shows: media/query/keys
-  it("are paths and values; arrays give their elements; null gives nothing", () => {
+  it("are paths and values; arrays give their elements, null gives nothing", () => {
     const metadata = { s: "x", n: 1.5, t: true, z: null, o: { p: { q: "r" } }, "o.p": [1, [2, { q: 3 }], null, 1] };
     expect(of(metadata, "Text/Plain ; charset=UTF-8").rows).toEqual([
       [".s", "x", 1],
@@ -268,11 +268,11 @@ describe("attributes", () => {
         [".toJSON.source", "2.0", 0],
       ],
     ],
-  ] as const)("%s: the number, and how it was written where that is not the same", (metadata, rows) => {
+  ] as const)("%s: are the number, and its text if that differs", (metadata, rows) => {
     expect(rowsOf(metadata)).toEqual(rows);
   });
 
-  it("a number is found by what was sent, whatever it is; long integers by nothing else", () => {
+  it("find a number by the text that was sent; long integers by nothing else", () => {
     const digits = fc.stringMatching(/^[1-9][0-9]{0,24}$/);
     const fraction = fc.stringMatching(/^(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?$/);
     fc.assert(
@@ -300,7 +300,7 @@ describe("attributes", () => {
   });
 
   // shows: media/query/64-attributes-256-bytes
-  it("of any JSON: at most 64 rows of metadata, texts of bounded length, one leading row a key, all pairs found", () => {
+  it("have at most 64 rows for any JSON, texts of limited length, one leading row a key, and find all pairs", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ depthSize: "small" })), (metadata) => {
         const { rows, at, more } = of(metadata);
@@ -320,7 +320,7 @@ describe("attributes", () => {
     );
   });
 
-  it("a value that is cut is told from every other, and cut between characters", () => {
+  it("keep cut values distinct, and cut them between characters", () => {
     const [long, other] = [`${"ä".repeat(127)}😀x`, `${"ä".repeat(127)}😀y`];
     const valueOf = (text: string) => of({ a: text }).rows[0]![1] as string;
     expect(valueOf(long)).not.toBe(valueOf(other));
@@ -329,7 +329,7 @@ describe("attributes", () => {
     expect(metadataCondition("a", long).values).toEqual([valueOf(long)]);
   });
 
-  it("what the index has no place for is found by its digest", () => {
+  it("find pairs beyond the index by their digest", () => {
     const many = Object.fromEntries(Array.from({ length: 70 }, (_, at) => [`k${at}`, at]));
     const { rows, more } = of({ ...many, ["k".repeat(257)]: "x" });
     expect(rows.filter(([key]) => key.startsWith(".k"))).toHaveLength(64);
@@ -341,7 +341,7 @@ describe("attributes", () => {
   });
 
   // shows: media/query/numbers-and-booleans
-  it("a term takes a text, and the number or boolean whose JSON it is", () => {
+  it("match a text, and the number or boolean that it spells", () => {
     for (const [text, values] of [
       ["9", ["9", 9]],
       ["-0.5", ["-0.5", -0.5]],

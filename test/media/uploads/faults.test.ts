@@ -6,8 +6,8 @@ import { BINARY, bytesOf, chunked, create, withLength } from "../upload-bodies.t
 
 const app = mediaApp();
 
-describe("503", () => {
-  it("storage that fails: nothing is kept, the link works on", async () => {
+describe("a failure of the storage", () => {
+  it("returns 503 and stores nothing; the link still works", async () => {
     const bucket = {
       head: (key: string) => env.MEDIA.head(key),
       put: () => Promise.reject(new Error("injected: put: internal error (10001)")),
@@ -25,7 +25,7 @@ describe("503", () => {
     expect((await app.call(uploadLink, { method: "PUT", body: "x", headers: BINARY })).status).toBe(200);
   });
 
-  it("storage that gives up in the middle of a body is not the caller's fault", async () => {
+  it("is not blamed on the caller if it occurs within a body", async () => {
     const bucket = withMethods({
       async put(_key: string, body: ReadableStream<Uint8Array>) {
         const reader = body.getReader();
@@ -45,7 +45,7 @@ describe("503", () => {
     expect(await keysOf(id)).toEqual([]);
   });
 
-  it("a collected upload that cannot be read back is not the caller's fault", async () => {
+  it("is not blamed on the caller if a collected upload cannot be read back", async () => {
     const bucket = withMethods({
       async get(key: string) {
         const { size } = (await env.MEDIA.head(key))!;
@@ -58,7 +58,7 @@ describe("503", () => {
     expect(await keysOf(id)).toEqual([]);
   });
 
-  it("a part that is not taken: the upload is taken back, and the rest of the body is not read", async () => {
+  it("takes the upload back if a part is not stored, and does not read the rest of the body", async () => {
     const seen: string[] = [];
     const bucket = withMethods({
       createMultipartUpload: async (key: string) => {
@@ -77,8 +77,8 @@ describe("503", () => {
   });
 });
 
-describe("clearing up that fails", () => {
-  it("200: the upload is stored", async () => {
+describe("a failure to clean up", () => {
+  it("does not fail an upload that is stored", async () => {
     const bucket = withMethods({ delete: () => Promise.reject(new Error("injected")) });
     const { id, uploadLink } = await create(app);
     const size = LIMITS.partBytes + 70_000;
@@ -87,7 +87,7 @@ describe("clearing up that fails", () => {
     expect((await env.MEDIA.head(`blob/${id}`))!.size).toBe(size);
   });
 
-  it("413: the caller's fault stays the caller's; the upload is taken back", async () => {
+  it("leaves a fault of the caller what it is; the upload is taken back", async () => {
     const seen: string[] = [];
     const bucket = withMethods({
       createMultipartUpload: async (key: string) => {

@@ -56,7 +56,7 @@ const placeOf = async (id: string, text: string): Promise<string> => `blob/${id}
 
 describe("the link", () => {
   // shows: media/upload-and-immutability/uploadlink-commitlink
-  it("is absolute, S3's own, good for one hour, one key and the declared type", async () => {
+  it("is an absolute URL of S3, valid for an hour, one key and the declared type", async () => {
     const { app, s3, file, put } = await world();
     expect(file.uploadLink.startsWith(`https://account.s3.test/r2/a-bucket/incoming/${file.id}?`)).toBe(true);
     const answer = await put("hello");
@@ -80,7 +80,7 @@ describe("the link", () => {
     expect((await put("late")).status).toBe(403);
   });
 
-  it("a type with parameters and odd characters", async () => {
+  it("accepts a type with parameters and odd characters", async () => {
     const { app, s3, as } = await world();
     const type = `text/plain; charset="utf-8 (!*'~+)"`;
     const { uploadLink } = await create(app, as, type);
@@ -88,9 +88,9 @@ describe("the link", () => {
   });
 });
 
-describe("commit", () => {
+describe("a commit", () => {
   // shows: media/upload-and-immutability/r2-mode
-  it("202: the last upload, whole, with its name; nothing else stays", async () => {
+  it("returns 202 and keeps the last upload, complete, with its name; nothing else stays", async () => {
     const { app, s3, as, file, put, commit, read } = await world();
     await put("first");
     await put("second", { ...BINARY, "content-disposition": "attachment; filename*=UTF-8''%E2%82%AC.txt" });
@@ -111,7 +111,7 @@ describe("commit", () => {
   });
 
   // shows: media/upload-and-immutability/commit-before-the-upload
-  it("409 before any upload, and the commit works after it", async () => {
+  it("returns 409 before any upload, and works after it", async () => {
     const { put, commit, read } = await world();
     await expectProblem(await commit(), 409, "conflict_resource", [{ type: "file_not_uploaded" }]);
     await put("now");
@@ -120,7 +120,7 @@ describe("commit", () => {
   });
 
   // shows: media/upload-and-immutability/over-the-limit
-  it("413: more than the limit; nothing is kept and the link works on", async () => {
+  it("returns 413 beyond the limit and keeps nothing; the link still works", async () => {
     const { file, put, commit, read } = await world({ maxUploadBytes: 5 });
     await put("sixsix");
     await expectProblem(await commit(), 413, "bad_payload_size");
@@ -130,14 +130,14 @@ describe("commit", () => {
     expect(await read()).toBe("five5");
   });
 
-  it("415: an encoding, as through the Worker; nothing is kept", async () => {
+  it("returns 415 for an encoding, as through the Worker, and keeps nothing", async () => {
     const { file, put, commit } = await world();
     await put("zzz", { ...BINARY, "content-encoding": "gzip" });
     await expectProblem(await commit(), 415, "unsupported_request_content_type");
     expect(await keysOf(file.id)).toEqual([]);
   });
 
-  it("a file that was uploaded through the Worker, before the deployment had credentials of S3", async () => {
+  it("takes a file that was uploaded through the Worker before the deployment had S3 credentials", async () => {
     const before = mediaApp();
     const as = principal();
     const { id, uploadLink, commitLink } = await create(before, as);
@@ -149,10 +149,10 @@ describe("commit", () => {
   });
 });
 
-describe("the link's holder overwrites", () => {
+describe("an overwritten upload", () => {
   // shows: media/what-the-service-does/immutable
   // shows: media/upload-and-immutability/the-commit-pins
-  it("after the commit: the file stays what it was, and what came late goes when the link has ended", async () => {
+  it("after the commit leaves the file unchanged, and is deleted when the link has ended", async () => {
     const { app, file, put, commit, read } = await world();
     await put("committed");
     await expectJson(await commit(), 202);
@@ -172,7 +172,7 @@ describe("the link's holder overwrites", () => {
     expect(due).toBeNull();
   });
 
-  it("before the copy: that upload is committed, whole", async () => {
+  it("before the copy is the one that is committed, complete", async () => {
     const { app, s3, file, put, commit, read } = await world();
     await put("seen");
     s3.onCopy = async (perform) => {
@@ -187,7 +187,7 @@ describe("the link's holder overwrites", () => {
   });
 
   // shows: media/upload-and-immutability/the-commit-pins
-  it("after the copy, before the commit: the copy is committed", async () => {
+  it("after the copy, before the commit, does not change the copy", async () => {
     const { app, s3, file, put, commit, read } = await world();
     await put("copied");
     s3.onCopy = async (perform) => {
@@ -201,7 +201,7 @@ describe("the link's holder overwrites", () => {
     expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "copied")]);
   });
 
-  it("again and again: 409, and the commit works once that has ended", async () => {
+  it("again and again returns 409; the commit works when the uploads have ended", async () => {
     const { app, s3, file, put, commit, read } = await world();
     await put("0");
     let made = 0;
@@ -218,7 +218,7 @@ describe("the link's holder overwrites", () => {
     expect(await keysOf(file.id)).toHaveLength(1);
   });
 
-  it("removes nothing that a copy which lands late could bring: its place has one content", async () => {
+  it("loses nothing to a copy that lands late: its key has only one content", async () => {
     const { app, s3, file, put, commit, read } = await world();
     await put("one");
     let late = async (): Promise<unknown> => undefined;
@@ -237,8 +237,8 @@ describe("the link's holder overwrites", () => {
   });
 });
 
-describe("commits at once", () => {
-  it("alike: all 202; different: one 202; of one upload, one copy is kept", async () => {
+describe("parallel commits", () => {
+  it("that are equal all return 202; of different ones one does; one copy of each upload stays", async () => {
     const alike = await world();
     await alike.put("same");
     const same = await Promise.all(Array.from({ length: 6 }, () => alike.commit({ a: 1 })));
@@ -257,32 +257,29 @@ describe("commits at once", () => {
     }
   });
 
-  it.each([true, false])(
-    "of different uploads: both answers tell of the one that won (copied before: %s)",
-    async (is) => {
-      const { app, s3, file, put, commit, read } = await world();
-      await put("first");
-      const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      s3.onCopy = async (perform) => {
-        s3.onCopy = (again) => again();
-        const early = is ? await perform() : undefined;
-        begun.resolve();
-        await mayEnd.promise;
-        return early ?? perform();
-      };
-      const slow = commit();
-      await begun.promise;
-      await put("second");
-      await expectJson(await commit(), 202);
-      mayEnd.resolve();
-      await expectJson(await slow, 202);
-      await app.settle();
-      expect(await read()).toBe("second");
-      expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "second")]);
-    },
-  );
+  it.each([true, false])("of different uploads both name the one that won (copied before: %s)", async (is) => {
+    const { app, s3, file, put, commit, read } = await world();
+    await put("first");
+    const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    s3.onCopy = async (perform) => {
+      s3.onCopy = (again) => again();
+      const early = is ? await perform() : undefined;
+      begun.resolve();
+      await mayEnd.promise;
+      return early ?? perform();
+    };
+    const slow = commit();
+    await begun.promise;
+    await put("second");
+    await expectJson(await commit(), 202);
+    mayEnd.resolve();
+    await expectJson(await slow, 202);
+    await app.settle();
+    expect(await read()).toBe("second");
+    expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "second")]);
+  });
 
-  it("one that another changed the pin of, and did not end, looks again: the row's pin is what is committed", async () => {
+  it("try again if another one changed the pin and did not end: the pin of the row is committed", async () => {
     const { app, s3, file, put, commit, read } = await world();
     await put("first");
     s3.onCopy = async (perform) => {
@@ -299,7 +296,7 @@ describe("commits at once", () => {
     expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "second")]);
   });
 
-  it("with a deletion, or the sweep: 404, and no copy stays", async () => {
+  it("with a deletion, or the sweep, return 404 and leave no copy", async () => {
     for (const end of ["delete", "sweep"] as const) {
       const { app, s3, as, file, put, commit } = await world();
       await put("gone");
@@ -320,7 +317,7 @@ describe("commits at once", () => {
 
 describe("faults", () => {
   it.each(["before", "after"] as const)(
-    "each step of a commit fails %s it is done: a repeated commit ends it",
+    "in each step of a commit %s it is done are mended by a repeated commit",
     async (when) => {
       const faults = faultAt();
       for (let number = 0; ; number++) {
@@ -352,7 +349,7 @@ describe("faults", () => {
     },
   );
 
-  it("503 with Retry-After while S3 does not answer, or not as it should; then the commit works", async () => {
+  it("of S3 return 503 with Retry-After; then the commit works", async () => {
     const { app, s3, file, put, commit, read } = await world();
     await put("kept");
     for (const fault of [
@@ -377,7 +374,7 @@ describe("faults", () => {
     expect(await read()).toBe("kept");
   });
 
-  it("a copy whose answer was lost counts: 202", async () => {
+  it("that lose the answer to a copy still return 202", async () => {
     const { s3, put, commit, read } = await world();
     await put("there");
     s3.onCopy = async (perform) => {
@@ -388,7 +385,7 @@ describe("faults", () => {
     expect(await read()).toBe("there");
   });
 
-  it("a commit that had copied before it broke off is repeated without another copy", async () => {
+  it("after the copy need no second copy when the commit is repeated", async () => {
     const { s3, file, put, commit, read } = await world();
     await put("there");
     await env.MEDIA.put(await placeOf(file.id, "there"), "there");
@@ -401,15 +398,15 @@ describe("faults", () => {
   });
 });
 
-describe("nobody commits", () => {
-  it("the upload goes with the row, after a day", async () => {
+describe("without a commit", () => {
+  it("the upload is deleted with the row, after a day", async () => {
     const { app, file, put } = await world();
     await put("left");
     await app.media.sweep(START_MS + LIMITS.uncommittedTtlMs);
     expect(await keysOf(file.id)).toEqual([]);
   });
 
-  it("and the copy that a commit made before it broke off", async () => {
+  it("so is the copy of a commit that broke off", async () => {
     const { app, file, put } = await world();
     await put("left");
     await env.MEDIA.put(await placeOf(file.id, "left"), "left");

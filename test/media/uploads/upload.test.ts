@@ -12,13 +12,13 @@ const app = mediaApp({ maxUploadBytes: MAX_BYTES });
 const storedBytes = async (id: string): Promise<Uint8Array> =>
   new Uint8Array(await (await env.MEDIA.get(`blob/${id}`))!.arrayBuffer());
 
-describe("200", () => {
+describe("an upload", () => {
   // shows: media/states-of-a-file/pending-put-of-content
   // shows: media/upload/put-to-uploadlink
   // shows: media/upload/transfer-encoding
   // shows: media/upload-and-immutability/upload-link
   // shows: media/upload-and-immutability/length-missing
-  it("with a length, without one, and empty: the very bytes, an ETag, no body", async () => {
+  it("returns 200 with the ETag for exactly the bytes, with a length, without one, and empty", async () => {
     for (const [size, hasLength] of [
       [0, true],
       [0, false],
@@ -40,7 +40,7 @@ describe("200", () => {
 
   // shows: media/upload/transfer-encoding
   // shows: platform/errors-of-every-service/chunked-bodies
-  it("chunked beyond what is kept in memory: moved in one piece, nothing left where it was collected", async () => {
+  it("in chunks, larger than memory holds, is moved in one piece and leaves nothing behind", async () => {
     const { id, uploadLink } = await create(app);
     const size = LIMITS.partBytes * 2 + 12_345;
     const answer = await app.call(uploadLink, { method: "PUT", body: chunked(size), headers: BINARY });
@@ -49,7 +49,7 @@ describe("200", () => {
     expect(await keysOf(id)).toEqual([`blob/${id}`]);
   });
 
-  it("the type in another spelling; the name sanitised", async () => {
+  it("accepts the type in another spelling, and sanitizes the name", async () => {
     const as = principal();
     const { uploadLink, commitLink, id } = await create(app, as, "text/plain; charset=utf-8");
     const headers = {
@@ -63,8 +63,8 @@ describe("200", () => {
   });
 });
 
-describe("keys", () => {
-  it("links that an older key signed work as long as the key is configured", async () => {
+describe("older keys", () => {
+  it("verify their links as long as they are configured", async () => {
     const [older, newer] = [3, 4].map((fill) => ({ id: `k${fill}`, bytes: new Uint8Array(32).fill(fill) }));
     const withKeys = (...keys: (typeof older)[]) =>
       mediaApp({
@@ -87,9 +87,9 @@ describe("keys", () => {
   });
 });
 
-describe("409", () => {
+describe("a second upload", () => {
   // shows: media/upload-and-immutability/worker-mode
-  it("one of 20 parallel uploads to one link wins, whole", async () => {
+  it("loses: one of 20 parallel uploads to one link wins, complete", async () => {
     for (const hasLength of [true, false]) {
       const { id, uploadLink } = await create(app);
       const answers = await Promise.all(
@@ -113,7 +113,7 @@ describe("409", () => {
 
   // shows: media/what-the-service-does/immutable
   // shows: media/upload-and-immutability/worker-mode
-  it("a second upload, before and after the commit, changes nothing", async () => {
+  it("returns 409 and changes nothing, before and after the commit", async () => {
     const as = principal();
     const { id, uploadLink, commitLink } = await create(app, as);
     await app.call(uploadLink, { method: "PUT", body: "first", headers: BINARY });
@@ -125,10 +125,10 @@ describe("409", () => {
   });
 });
 
-describe("413", () => {
+describe("an upload that is too large", () => {
   // shows: media/upload-and-immutability/length-missing
   // shows: media/upload-and-immutability/over-the-limit
-  it("announced, or found while reading: nothing is kept and the link works on", async () => {
+  it("returns 413, announced or found while reading, and stores nothing; the link still works", async () => {
     const small = mediaApp({ maxUploadBytes: 1000 });
     const { id, uploadLink } = await create(small);
     const announced = await small.call(uploadLink, { method: "PUT", body: bytesOf(1001), headers: withLength(1001) });
@@ -140,7 +140,7 @@ describe("413", () => {
     expect(right.status).toBe(200);
   });
 
-  it("found in a later part: what follows is not read", async () => {
+  it("is not read beyond the part in which that was found", async () => {
     const { id, uploadLink } = await create(app);
     const limit = MAX_BYTES + 2 * LIMITS.partBytes;
     let isOver = false;
@@ -152,10 +152,10 @@ describe("413", () => {
   });
 });
 
-describe("400", () => {
+describe("an upload that breaks off", () => {
   // shows: media/upload/content-length
   // shows: platform/errors-of-every-service/details-invalid_header
-  it("an upload that breaks off or is not as long as announced leaves nothing; the link works on", async () => {
+  it("or has another length than announced returns 400 and stores nothing; the link still works", async () => {
     const { id, uploadLink } = await create(app);
     const bodies = [
       { body: chunked(200_000, 100_000), headers: withLength(200_000) },
@@ -198,7 +198,7 @@ describe("digests", () => {
       async (bytes) => `crc32c=:AAAAAA==:, sha-512=:${await SHA512!(bytes)}:;a=1, sha-256=:${await SHA256!(other)}:`,
     ],
   ] satisfies [string, (bytes: Uint8Array<ArrayBuffer>) => Promise<string>][])(
-    "%s: of other bytes 400, nothing is kept, the link works on; of these 200",
+    "%s: return 400 for other bytes and store nothing; for the right bytes 200",
     async (header, write) => {
       for (const { bytes, body, headers } of ways) {
         const { id, uploadLink } = await create(app);
@@ -215,7 +215,7 @@ describe("digests", () => {
     },
   );
 
-  it("400: none that one could hold the bytes against; before they are read", async () => {
+  it("that R2 cannot check return 400 before the bytes are read", async () => {
     const { id, uploadLink } = await create(app);
     for (const [header, text] of [
       ["Content-MD5", ""],
@@ -244,7 +244,7 @@ describe("digests", () => {
 
 describe("a part of a file", () => {
   // shows: media/upload/put-to-uploadlink
-  it("400 for Content-Range, whatever it says; nothing is kept, the link works on", async () => {
+  it("returns 400 for any Content-Range and stores nothing; the link still works", async () => {
     const { id, uploadLink } = await create(app);
     for (const range of ["bytes 0-2/10", "bytes 0-2/3", "bytes */3", "", "x"]) {
       const headers = { ...withLength(3), "content-range": range };
@@ -257,10 +257,10 @@ describe("a part of a file", () => {
   });
 });
 
-describe("415", () => {
+describe("a wrong type", () => {
   // shows: media/upload/put-to-uploadlink
   // shows: media/upload-and-immutability/wrong-type
-  it("another type, none, or an encoding", async () => {
+  it("returns 415, also if it is missing or there is an encoding", async () => {
     const { uploadLink } = await create(app, undefined, "image/png");
     const png = { "content-type": "image/png" };
     const wrong: Record<string, string>[] = [
@@ -275,8 +275,8 @@ describe("415", () => {
   });
 });
 
-describe("403", () => {
-  it("any part of the link changed, or none of it there", async () => {
+describe("a link", () => {
+  it("returns 403 if any part of it is changed or missing", async () => {
     const { uploadLink, id } = await create(app, undefined, "image/png");
     const other = await create(app, undefined, "image/png");
     const changed = (name: string, value: string): string => {
@@ -313,7 +313,7 @@ describe("403", () => {
 
   // shows: media/upload-creation-response/uploadlink
   // shows: media/upload-and-immutability/upload-link
-  it("one hour later", async () => {
+  it("returns 403 an hour later", async () => {
     const late = mediaApp();
     const { uploadLink } = await create(late);
     late.clock.nowMs = START_MS + 3_600_000;
@@ -325,8 +325,8 @@ describe("403", () => {
   });
 });
 
-describe("404", () => {
-  it("a file that was deleted, before or while its bytes came", async () => {
+describe("a deleted file", () => {
+  it("returns 404, before its bytes arrive or during the upload", async () => {
     const as = principal();
     const before = await create(app, as);
     await app.call(`${collection()}/${before.id}`, { as, method: "DELETE" });
@@ -354,9 +354,9 @@ describe("404", () => {
   });
 });
 
-describe("405 and CORS", () => {
+describe("other methods", () => {
   // shows: platform/other-origins-caches-headers/upload-and-content-addresses
-  it("the link takes PUT, from any origin", async () => {
+  it("return 405, and the link accepts PUT from any origin", async () => {
     const { uploadLink } = await create(app);
     const got = await app.call(uploadLink);
     await expectProblem(got, 405, "unsupported_method");

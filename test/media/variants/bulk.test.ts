@@ -23,11 +23,11 @@ const variantsOf = async (as: Principal, path: string) =>
     ({ type, size, state }) => `${type} ${size} ${state}`,
   );
 
-describe("POST bulk/variants", () => {
+describe("adding variants in bulk", () => {
   // shows: media/endpoints/post-b
   // shows: media/bulk/without-content-type
   // shows: media/shapes/bulk-variants-create
-  it("202: page by page by Link; images of the tenant alone, each variant once", async () => {
+  it("returns 202 page by page by Link; only images of the tenant count, each variant once", async () => {
     const as = principal();
     const files = await pictures(as, 5);
     const text = await stored(app, PICTURE, { as, type: "text/plain" });
@@ -58,7 +58,7 @@ describe("POST bulk/variants", () => {
 
   // shows: media/endpoints/post-b
   // shows: media/bulk/other-content-types
-  it("202: those that q and content-type choose, of the types that variants are made of", async () => {
+  it("returns 202 for the files that q and content-type choose, of the types that can have variants", async () => {
     const as = principal();
     const [red] = await pictures(as, 1, { color: "red" });
     const [blue] = await pictures(as, 1, { color: "blue" });
@@ -74,7 +74,7 @@ describe("POST bulk/variants", () => {
     app.jobs.splice(0);
   });
 
-  it("202: a failed variant is made anew; a file that is full gets none", async () => {
+  it("replaces a failed variant; a file at its limit gets none", async () => {
     const as = principal();
     const [failed, full] = await pictures(as, 2);
     await expectJson(await app.call(`${failed!.path}/variants?clip=8x8`, { as, method: "POST" }), 200);
@@ -105,10 +105,10 @@ describe("POST bulk/variants", () => {
   });
 });
 
-describe("DELETE bulk/variants", () => {
+describe("deleting variants in bulk", () => {
   // shows: media/endpoints/delete-b
   // shows: media/shapes/bulk-variants-delete
-  it("204: those named of one page, without a body; Link to the next page; the bytes go", async () => {
+  it("returns 204 without a body for those named of one page, with a Link to the next; their bytes are deleted", async () => {
     const as = principal();
     const files = await pictures(as, 3);
     await expectJson(await post(bulk("clip=8x8,4x4"), as), 202);
@@ -128,7 +128,7 @@ describe("DELETE bulk/variants", () => {
 
   // shows: media/endpoints/delete-b
   // shows: media/endpoints/public-operations
-  it("204: of public files; by q", async () => {
+  it("works for public files, and by q", async () => {
     const as = principal();
     const visibility = "public";
     const kept = await stored(app, PICTURE, { as, visibility, metadata: { a: 1 } });
@@ -141,8 +141,8 @@ describe("DELETE bulk/variants", () => {
   });
 });
 
-describe("DELETE bulk/variants by content type and q", () => {
-  it("204: of the content types that are named alone", async () => {
+describe("deleting variants in bulk by content type and q", () => {
+  it("deletes only those of the content types named", async () => {
     const as = principal();
     const [file] = await pictures(as, 1);
     await expectJson(await post(bulk("clip=8x8"), as), 202);
@@ -153,7 +153,7 @@ describe("DELETE bulk/variants by content type and q", () => {
     expect(await variantsOf(as, file!.path)).toEqual([]);
   });
 
-  it("400: a blank q, which would be of all files; nothing is deleted", async () => {
+  it("returns 400 for a blank q, which would mean all files, and deletes nothing", async () => {
     const as = principal();
     const [file] = await pictures(as, 1);
     await expectJson(await post(bulk("clip=8x8"), as), 202);
@@ -167,7 +167,7 @@ describe("DELETE bulk/variants by content type and q", () => {
 });
 
 describe("dryRun", () => {
-  it("200: says what would be done, and does nothing", async () => {
+  it("returns what would be done, and does nothing", async () => {
     const as = principal();
     const files = await pictures(as, 2);
     const query = "clip=8x8,4x4&pageSize=1&dryRun=true";
@@ -188,11 +188,11 @@ describe("dryRun", () => {
   });
 });
 
-describe("400, 403 and 404, before anything is done", () => {
+describe("an error in a bulk request", () => {
   // shows: media/bulk/transformations
   // shows: media/limits/transformations-of-a-bulk-query
   // shows: media/shapes/bulk-variants-delete
-  it("more than 100 transformations, by page size and sizes", async () => {
+  it("is returned for more than 100 transformations, by page size and sizes", async () => {
     const as = principal();
     const [file] = await pictures(as, 1);
     const tooMany = [{ type: "too_many_transformations" }];
@@ -206,7 +206,7 @@ describe("400, 403 and 404, before anything is done", () => {
   });
 
   // shows: media/endpoints/post-b
-  it("no size, no tenant, one that is not reachable, a scope or a client that is missing", async () => {
+  it("is returned without a size or tenant, for an unreachable tenant, and without the scope or a client", async () => {
     const as = principal();
     const missing = [{ type: "missing_query_parameter", field: "clip" }];
     await expectProblem(await post(bulk(""), as), 400, "validation_violation", missing);
@@ -225,13 +225,13 @@ describe("400, 403 and 404, before anything is done", () => {
   });
 });
 
-describe("without being told otherwise", () => {
+describe("the defaults", () => {
   // shows: media/bulk/without-content-type
   // shows: media/limits/page-size
   // shows: media/limits/page-size-by-default-bulk
   // shows: media/limits/bulk-content-types
   // shows: platform/paging/pagenumber-pagesize
-  it("a page is sixteen files, of jpeg, gif and png and of no other type; 1000 of them are a page at most", async () => {
+  it("are a page of sixteen files, at most 1000, of jpeg, gif and png only", async () => {
     const as = principal();
     const types = ["image/jpeg", "image/gif", "image/png", "image/webp", "image/svg+xml", "text/plain"];
     for (const type of types) await stored(app, PICTURE, { as, type });
@@ -249,7 +249,7 @@ describe("without being told otherwise", () => {
   });
 
   // shows: media/endpoints/delete-b
-  it("no size is no deletion of every variant: 400", async () => {
+  it("do not delete every variant: without a size there is 400", async () => {
     const as = principal();
     const [file] = await pictures(as, 1);
     await expectJson(await post(bulk("clip=8x8"), as), 202);

@@ -63,7 +63,7 @@ const variantRow = (file: StoredFile) =>
     reason: string | null;
   }>();
 
-describe("made", () => {
+describe("a variant", () => {
   // shows: media/what-the-service-does/image-variants
   // shows: media/file/variants
   // shows: media/variant/clip
@@ -80,7 +80,7 @@ describe("made", () => {
   // shows: media/limits/variants-at-a-time
   // shows: media/shapes/variant
   // shows: media/variants/format
-  it("declared at creation, made after the commit: pending, then ready; jpeg and png keep their format", async () => {
+  it("is declared at creation and made after the commit: pending, then ready; jpeg and png keep their format", async () => {
     for (const [type, bytes] of [
       ["image/png", await encodePng(quarters(400, 200))],
       ["image/jpeg", await encodeJpeg(quarters(400, 200))],
@@ -137,7 +137,7 @@ describe("made", () => {
   });
 
   // shows: media/variants/never-enlarged
-  it("never enlarged", async () => {
+  it("is never enlarged", async () => {
     const file = await stored(app, await encodePng(gradient(30, 100)), {
       as,
       query: "?clip=200x200&crop=50x50,40x400",
@@ -151,7 +151,7 @@ describe("made", () => {
   });
 
   // shows: media/shapes/variant
-  it("public: a link in the list, a redirection that works", async () => {
+  it("has a public link in the list, and a redirection that works", async () => {
     const picture = await encodePng(gradient(30, 30));
     const file = await stored(app, picture, { as, visibility: "public", query: "?clip=10x10" });
     expect((await listed(file))[0]).not.toHaveProperty("link");
@@ -169,7 +169,7 @@ describe("made", () => {
   });
 
   // shows: media/variants/exif-orientation
-  it("upright, whatever the orientation of the jpeg or png; none is left in the result", async () => {
+  it("is upright for any orientation of the jpeg or png, and has none of its own", async () => {
     const lying = quarters(80, 40);
     // Where the corners of the stored picture (RED GREEN / BLUE YELLOW) belong, by orientation.
     const upright: Record<number, Colour[]> = {
@@ -211,7 +211,7 @@ describe("made", () => {
 
   // shows: media/variant/image-gif
   // shows: media/variants/animation
-  it("an animated gif stays animated, with an ETag of its own encoder", async () => {
+  it("of an animated gif stays animated, with an ETag of its own encoder", async () => {
     const frames = [RED, GREEN].map((_, index) => ({
       width: 40,
       height: 20,
@@ -232,7 +232,7 @@ describe("made", () => {
     expect([made.loop, made.frames.map((frame) => cornersOf(frame)[0])]).toEqual([3, [RED, GREEN]]);
   });
 
-  it("of an animated png its still image", async () => {
+  it("of an animated png is its still image", async () => {
     const still = [
       pngChunk("acTL", Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 0)),
       pngChunk("fcTL", Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0)),
@@ -244,7 +244,7 @@ describe("made", () => {
     expect(looksLike(cornersOf(await decode(bytes))[0]!, RED)).toBe(true);
   });
 
-  it("a header behind much other data is found", async () => {
+  it("is made though the header is behind much other data", async () => {
     const jpeg = await encodeJpeg(gradient(50, 50));
     const padding = concat(...Array.from({ length: 5 }, () => jpegSegment(0xe2, new Uint8Array(60_000))));
     const padded = concat(jpeg.subarray(0, 2), padding, jpeg.subarray(2));
@@ -253,14 +253,14 @@ describe("made", () => {
     expect((await listed(file))[0]).toMatchObject({ state: "ready", width: 10, height: 10 });
   });
 
-  it("what lies between the segments of a jpeg is skipped", async () => {
+  it("is made though there are bytes between the segments of a jpeg", async () => {
     const jpeg = await encodeJpeg(gradient(50, 40));
     const padded = concat(jpeg.subarray(0, 2), Uint8Array.of(0xff, 0, 1, 2, 0xff), jpeg.subarray(2));
     expect(readImageHeader(padded)).toMatchObject({ kind: "header", header: { width: 50, height: 40 } });
     expect(readImageHeader(concat(jpeg.subarray(0, 3), new Uint8Array(100)))).toEqual({ kind: "incomplete" });
   });
 
-  it("the type by content: a png that was declared as jpeg stays a png", async () => {
+  it("has the type of its content: a png that was declared as jpeg stays a png", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, type: "image/jpeg", query: "?clip=10x10" });
     await app.consume();
     expect((await fetched(file, "clip=10x10")).answer.headers.get("content-type")).toBe("image/png");
@@ -269,7 +269,7 @@ describe("made", () => {
 
 describe("the ETag of a variant", () => {
   // shows: media/variants/etag
-  it("is another one where another encoder made it, and the same where the same did", async () => {
+  it("differs with another encoder, and is the same with the same one", async () => {
     const picture = await encodePng(gradient(10, 10));
     const file = await stored(app, picture, { as, query: "?clip=10x10" });
     const [job] = app.jobs.splice(0);
@@ -292,7 +292,7 @@ describe("the ETag of a variant", () => {
   });
 });
 
-describe("failed, at once and with a reason", () => {
+describe("a variant fails at once with a reason for", () => {
   // shows: media/shapes/variant
   // shows: media/variants/broken-or-over-100-megapixels
   it.each([
@@ -328,7 +328,7 @@ describe("failed, at once and with a reason", () => {
   });
 
   // shows: media/variants/broken-or-over-100-megapixels
-  it("a bomb is not decoded", async () => {
+  it("a bomb, which is not decoded", async () => {
     const images = { input: () => expect.unreachable("the binding was asked") } as unknown as ImagesBinding;
     const careful = mediaApp({ images });
     const file = await stored(careful, bomb(20_000, 20_000), { as, query: "?clip=10x10" });
@@ -355,7 +355,7 @@ function bomb(width: number, height: number): Uint8Array<ArrayBuffer> {
 }
 
 describe("messages", () => {
-  it("that come after the making was given up: bytes that an attempt left there go", async () => {
+  it("that arrive after the variant failed delete the bytes of earlier attempts", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
     await app.consume({ jobs, dead: true });
@@ -366,7 +366,7 @@ describe("messages", () => {
   });
 
   // shows: media/variants/repeated-deliveries
-  it("that come twice, together or later, change nothing", async () => {
+  it("that arrive twice, together or later, change nothing", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
     expect(await app.consume({ jobs: [...jobs, ...jobs, ...jobs] })).toEqual({ acked: 3, retried: 0 });
@@ -379,12 +379,12 @@ describe("messages", () => {
     expect((await env.MEDIA.head((await keysOf(file.id))[1]!))!.uploaded).toEqual(object!.uploaded);
   });
 
-  it("that are no jobs are put away", async () => {
+  it("that are not jobs are acknowledged", async () => {
     const jobs = [null, 1, "x", {}, { fileId: 1, nonce: "a" }, { fileId: "a" }, { fileId: "\ud800", nonce: "\0" }];
     expect(await app.consume({ jobs })).toEqual({ acked: jobs.length, retried: 0 });
   });
 
-  it("for a variant or file that was deleted leave no bytes", async () => {
+  it("for a deleted variant or file leave no bytes", async () => {
     const picture = await encodePng(gradient(50, 50));
     for (const path of ["", "/variants"]) {
       const file = await stored(app, picture, { as, query: "?clip=10x10" });
@@ -400,7 +400,7 @@ describe("messages", () => {
     }
   });
 
-  it("for a file whose owner was retired leave no bytes, whenever that was", async () => {
+  it("for a file whose owner is retired leave no bytes, whenever that happened", async () => {
     const retire = (file: StoredFile) =>
       env.DB.prepare("UPDATE owner SET erasure_id = 'e' WHERE id = (SELECT owner_id FROM file WHERE id = ?)")
         .bind(file.id)
@@ -424,7 +424,7 @@ describe("messages", () => {
     }
   });
 
-  it("a deletion while the variant is made: its bytes go, whether written before or after", async () => {
+  it("leave no bytes if the variant is deleted while it is made, before or after they are written", async () => {
     const picture = await encodePng(gradient(50, 50));
     for (const path of ["", "/variants"]) {
       const file = await stored(app, picture, { as, query: "?clip=10x10" });
@@ -445,7 +445,7 @@ describe("messages", () => {
     }
   });
 
-  it("passing faults are tried again and do no harm; the dead-letter consumer says failed", async () => {
+  it("are retried after temporary faults; the dead-letter consumer marks the variant failed", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobs = app.jobs.splice(0);
     const failing = (method: string) =>
@@ -477,7 +477,7 @@ describe("messages", () => {
     });
   });
 
-  it("a master that breaks off while it is read is no broken image", async () => {
+  it("do not blame the image if the master breaks off while it is read", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     let reads = 0;
     const bucket = new Proxy(env.MEDIA, {
@@ -493,7 +493,7 @@ describe("messages", () => {
     expect(await variantRow(file)).toMatchObject({ state: "pending" });
   });
 
-  it("that were never sent are sent by the sweep, later and once for each quarter of an hour", async () => {
+  it("that were never sent are sent by the sweep, later and once in a quarter of an hour", async () => {
     const sending = mediaApp({ jobs: { sendBatch: () => Promise.reject(new Error("injected")) } as unknown as Queue });
     const file = await stored(sending, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const jobsOf = () => app.jobs.splice(0).filter((job) => job.fileId === file.id);
@@ -510,11 +510,11 @@ describe("messages", () => {
   });
 });
 
-describe("POST", () => {
+describe("adding variants", () => {
   // shows: media/endpoints/post-p-fileid-variants
   // shows: media/limits/variants-at-a-time
   // shows: media/shapes/variants-create
-  it("200: the whole list, new ones pending, old ones untouched; a job for each new one", async () => {
+  it("returns the whole list, new ones pending and old ones unchanged, with a job for each new one", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     await app.consume();
     const answer = await app.call(`${file.path}/variants?clip=10x10,20x20&crop=10x10`, { as, method: "POST" });
@@ -527,7 +527,7 @@ describe("POST", () => {
     expect((await listed(file)).every((variant) => variant.state === "ready")).toBe(true);
   });
 
-  it("parallel requests for one size make one job", async () => {
+  it("in parallel for one size makes one job", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as });
     const ask = () => app.call(`${file.path}/variants?clip=10x10`, { as, method: "POST" });
     const answers = await Promise.all(Array.from({ length: 10 }, ask));
@@ -535,7 +535,7 @@ describe("POST", () => {
     expect(await app.consume()).toEqual({ acked: 1, retried: 0 });
   });
 
-  it("a failed one is made anew, others stay; what lay there of it goes", async () => {
+  it("replaces a failed one and deletes its bytes; others stay", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     const [first] = app.jobs.splice(0);
     await app.consume({ jobs: [first], dead: true });
@@ -570,7 +570,7 @@ describe("POST", () => {
     expect(await keysOf(file.id)).toHaveLength(4);
   });
 
-  it("a failed one whose bytes could not be deleted: the sweep does it", async () => {
+  it("leaves the bytes of a failed one to the sweep if they cannot be deleted", async () => {
     const file = await stored(app, TRUNCATED, { as, query: "?clip=10x10" });
     const [job] = app.jobs;
     await app.consume();
@@ -587,7 +587,7 @@ describe("POST", () => {
     expect((await listed(file))[0]).toMatchObject({ state: "failed" });
   });
 
-  it("a failed one stays when more are asked for than a file may have, and is nobody else's to ask for", async () => {
+  it("keeps a failed one beyond the limit of a file, and for a stranger", async () => {
     const file = await stored(app, TRUNCATED, { as, query: "?clip=10x10" });
     await app.consume();
     const before = await variantRow(file);
@@ -604,7 +604,7 @@ describe("POST", () => {
   // shows: media/variant/other-types
   // shows: media/endpoints/post-p-fileid-variants
   // shows: media/variants/other-masters
-  it("400: no size, too many for the file, no image", async () => {
+  it("returns 400 without a size, beyond the limit of a file, and if it is not an image", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as });
     const path = `${file.path}/variants`;
     await expectProblem(await app.call(path, { as, method: "POST" }), 400, "validation_violation", [
@@ -627,10 +627,10 @@ describe("POST", () => {
   });
 });
 
-describe("DELETE", () => {
+describe("deleting variants", () => {
   // shows: media/endpoints/delete-p-fileid-variants
   // shows: media/variants/etag
-  it("204: those named, then all; unreadable at once; made again under another nonce with the same ETag", async () => {
+  it("removes those named, then all, at once; made again they have another nonce and the same ETag", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10,20x20&crop=10x10" });
     await app.consume();
     const before = await listed(file);
@@ -656,7 +656,7 @@ describe("DELETE", () => {
     expect((await remove("")).status).toBe(204);
   });
 
-  it("a crash before the bytes are deleted: the sweep does it", async () => {
+  it("is finished by the sweep after a crash before the bytes are deleted", async () => {
     const file = await stored(app, await encodePng(gradient(50, 50)), { as, query: "?clip=10x10" });
     await app.consume();
     const broken = mediaApp({ bucket: { delete: () => Promise.reject(new Error("injected")) } as unknown as R2Bucket });
