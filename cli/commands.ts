@@ -11,7 +11,7 @@ import { pushSubscriptionCommands } from "./commands/push-subscriptions.ts";
 import { resourceCommands } from "./commands/resource-commands.ts";
 import { RESOURCES } from "./resources/all.ts";
 
-/** Every command, those of one resource side by side, in the order in which a platform is made. */
+/** Every command, grouped by resource, in the order in which a platform is set up. */
 export function allCommands(): readonly Command[] {
   const commands = [
     ...resourceCommands(),
@@ -29,7 +29,7 @@ export function allCommands(): readonly Command[] {
   return words.flatMap((word) => commands.filter(({ words: [one] }) => one === word));
 }
 
-/** What the first words stand for. */
+/** One line about each first word. */
 export const SUMMARIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.values(RESOURCES)

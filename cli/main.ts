@@ -11,8 +11,8 @@ import { UsageError } from "./terminal/usage-error.ts";
 import { clean } from "./terminal/values.ts";
 
 /**
- * `npm run plat -- <resource> <verb> …`: a thin client of the operator service. The answer goes to the output,
- * everything else to the standard error.
+ * `npm run plat -- <resource> <verb> …`: a thin client of the operator service. The answer goes to the standard
+ * output, everything else to the standard error.
  *
  * Exit codes: 0 done, 1 refused or failed, 2 not understood.
  */
@@ -48,7 +48,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
       return 0;
     }
     if (error.code !== "commander.help") return fail(toUsageError(error, near));
-    // A program reads no help.
+    // A script gets an error instead of the help.
     const missing = near === program ? "<resource> <verb>" : `${near.name()} <verb>`;
     if (asJson) return fail(new UsageError(`What to do is missing: ${missing}.`));
     io.err(help);

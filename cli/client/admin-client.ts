@@ -12,29 +12,28 @@ import { UsageError } from "../terminal/usage-error.ts";
 import { asFetch, hasJson, send, Unreachable } from "./send.ts";
 
 /**
- * The operator service as the command line speaks to it: by the functions of `api/plinth.ts`, which take these `opts`,
- * as in `ok(getTenant("acme", client.opts))`. They answer with what was asked for. A refusal is an `AdminRefusal`, no
- * answer an `Unreachable`.
+ * Calls the operator service through the functions of `api/plinth.ts`, which take `opts`: `ok(getTenant("acme",
+ * client.opts))`. A refusal throws an `AdminRefusal`, a missing answer an `Unreachable`.
  *
- * A call that leaves the same state however often it arrives (GET, PUT, DELETE) is repeated after a lost connection,
- * after an answer that did not come in time, and after 429, 502, 503 and 504. A POST is sent once: what became of one whose
- * answer was lost is for the person to look up. A token that ended is replaced and the call sent again, whatever it is:
- * with a 401 nothing was done. A DELETE whose repetition finds nothing any more is done.
+ * GET, PUT and DELETE are retried after a lost connection, a timeout, and 429, 502, 503 and 504, because repeating
+ * them does no harm. A POST is sent once: after a lost answer the person has to look. An expired token is replaced and
+ * the call sent again, whatever its method, because a 401 did nothing. A repeated DELETE that answers 404 counts as
+ * done.
  */
 export interface AdminClient {
-  /** The platform's address with its path prefix, without a slash at the end. */
+  /** The platform's address with its path prefix, without a trailing slash. */
   readonly base: string;
-  /** The platform's own prefix, `plat`: of scopes and headers. */
+  /** The platform's name, `plat`: the prefix of scopes and headers. */
   readonly platform: string;
   readonly opts: RequestOpts;
 }
 
-/** The operator, who can also call as another client, whose secret it has. */
+/** The operator, who can also call as another client if it has that client's secret. */
 export interface OperatorClient extends AdminClient {
   as(who: Identity): AdminClient;
 }
 
-/** Who calls: a client, its secret, and the scopes of its tokens. */
+/** The caller: a client, its secret, and the scopes of its tokens. */
 export interface Identity {
   readonly id: string;
   readonly secret: string;
@@ -47,14 +46,14 @@ export interface RefusalDetail {
   readonly message: string;
 }
 
-/** The service's answer was a refusal (contract 1.2). */
+/** The service refused the call. */
 export class AdminRefusal extends UserError {
   override name = "AdminRefusal";
   readonly status: number;
-  /** `validation_violation`; empty where the answer was not the platform's. */
+  /** The problem's type, `validation_violation`; empty if the answer did not come from a platform. */
   readonly type: string;
   readonly details: readonly RefusalDetail[];
-  /** Finds the log line. */
+  /** Identifies the log line. */
   readonly requestId: string;
 
   constructor(status: number, type: string, message: string, details: readonly RefusalDetail[] = [], requestId = "") {
@@ -69,29 +68,29 @@ export class AdminRefusal extends UserError {
 export interface AdminClientOptions {
   readonly base: string;
   readonly platform: string;
-  /** Of the operator client. */
+  /** The operator client's secret. */
   readonly secret: string;
-  /** Of one attempt, in milliseconds; 30 s. */
+  /** Limit of one attempt, in milliseconds; 30 s unless told. */
   readonly timeoutMs?: number;
-  /** Told before a call is repeated, in words for the person at the terminal. */
+  /** Called before a retry, with a sentence for the person at the terminal. */
   onRepeat?(why: string): void;
-  /** The pause between attempts. */
+  /** Pauses between attempts. */
   wait?(ms: number): Promise<void>;
 }
 
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 250;
-/** A longer wait is the person's decision. */
+/** Waiting longer is up to the person. */
 const LONGEST_PAUSE_MS = 20_000;
 const TIMEOUT_MS = 30_000;
-/** Before its end a token is not good for a call that is under way for long. */
+/** Replaces tokens early, so that none expires during a long call. */
 const RENEW_BEFORE_MS = 60_000;
 const PASSING: readonly number[] = [429, 502, 503, 504];
 const SUCCESSES: readonly number[] = SUCCESS_CODES;
 
 interface Token {
   readonly value: string;
-  /** By the process's own clock, which nobody sets. */
+  /** By the monotonic clock of the process. */
   readonly goodUntilMs: number;
 }
 
@@ -108,7 +107,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
   let asked: Promise<Token> | undefined;
   let hasAnswered = false;
 
-  /** One request, repeated while that can help. `repeated` says that an earlier attempt may have been carried out. */
+  /** Sends one request and retries it while that can help. `repeated`: an earlier attempt may have been carried out. */
   async function attempt(
     url: string,
     request: RequestInit,
@@ -126,7 +125,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
         options.onRepeat?.(`answered ${response.status}; asking again in ${(pauseMs / 1000).toFixed(1)} s`);
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        // Where nothing ever answered nothing is started by waiting for it.
+        // Retrying does not help a platform that never answered: it is not running.
         const canPass = error.kind === "lost" || (error.kind === "refused" && hasAnswered);
         if (!canPass || !isSafe || count >= ATTEMPTS) throw error;
         options.onRepeat?.(`${error.reason}; asking again in ${(pauseMs / 1000).toFixed(1)} s`);
@@ -145,7 +144,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
       {
         baseUrl: base,
         headers: { authorization: `Basic ${btoa(credentials)}` },
-        // Unlike other POSTs: a token more does no harm.
+        // Unlike other POSTs, this one is safe to repeat: a second token does no harm.
         fetch: asFetch(async (url, request) => (await attempt(url, request, true)).response),
       },
     );
@@ -158,7 +157,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
               "and PLATFORM too."
           : `${base} does not take this secret of ${id}.`,
       );
-    // Whatever listens there may answer with anything.
+    // The server at this address may not be a platform.
     const answer = data as Partial<TokenResponse & OAuthError> | undefined;
     if (status !== 200 || typeof answer?.access_token !== "string") {
       const said = answer?.error_description;
@@ -169,7 +168,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
     return { value: answer.access_token, goodUntilMs: startedMs + livesMs - Math.min(RENEW_BEFORE_MS, livesMs / 2) };
   }
 
-  /** The same token for all calls at once, another one than `refused`. */
+  /** Shares one token among concurrent calls; never returns `refused`. */
   async function currentToken(refused?: string): Promise<string> {
     if (token !== undefined && token.value !== refused && performance.now() < token.goodUntilMs) return token.value;
     asked ??= fetchToken().finally(() => (asked = undefined));
@@ -177,7 +176,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
     return token.value;
   }
 
-  /** What the generated functions call for `fetch`. */
+  /** Stands in for `fetch` in the generated functions. */
   async function fetchAnswer(url: string, request: RequestInit): Promise<Response> {
     checkPath(url.slice(base.length));
     const { method = "GET", headers } = request;
@@ -195,7 +194,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
     }
     const { status } = response;
     if (status === 404 && method === "DELETE" && repeated) return new Response(null, { status: 204 });
-    // Something in between answered: the platform's own answers are JSON, or 202 or 204 with nothing in them.
+    // A platform answers with JSON, or with an empty 202 or 204. Anything else comes from a proxy.
     const isEmpty = status === 204 || (status === 202 && response.body === null);
     const isStrange = !isEmpty && !hasJson(response);
     if (!SUCCESSES.includes(status) || isStrange) throw await refusalOf(response, platform, url);
@@ -210,7 +209,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
   };
 }
 
-/** Dots alone would lead out of the resource that is meant, however they are written. */
+/** Refuses segments of dots alone, which would lead to another resource. */
 function checkPath(pathAndQuery: string): void {
   const [path = ""] = pathAndQuery.split("?");
   const name = path
@@ -220,7 +219,7 @@ function checkPath(pathAndQuery: string): void {
   if (name !== undefined) throw new UsageError(`${name === "" ? "An empty text" : name} is the name of nothing.`);
 }
 
-/** The answer about what may not be there: undefined. */
+/** Turns a 404 into undefined. */
 export async function find<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -230,7 +229,7 @@ export async function find<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What operations that answer in pages take. */
+/** The query of operations that answer in pages. */
 export interface Page {
   readonly pageNumber?: number;
   readonly pageSize?: number;
@@ -238,7 +237,7 @@ export interface Page {
 }
 type Answer = WithHeaders<ApiResponse>;
 
-/** Page after page by the Link header, from that of `first` on. A page is asked for when it is wanted. */
+/** Follows the Link header page by page. A page is requested only when the caller wants it. */
 export async function* pagesOf<T extends Answer, Query extends Page>(
   ask: (query: Query) => Promise<T>,
   first: Query,
@@ -250,7 +249,7 @@ export async function* pagesOf<T extends Answer, Query extends Page>(
   }
 }
 
-/** Every row of a collection, page after page. */
+/** All rows of a collection, page by page. */
 export async function* rowsOf<T extends Answer, Query extends Page>(
   ask: (query: Query) => Promise<T>,
   first: Query,
@@ -258,7 +257,7 @@ export async function* rowsOf<T extends Answer, Query extends Page>(
   for await (const page of pagesOf(ask, first)) yield* page as RowOf<T>[];
 }
 
-/** The same in one list, by pages as large as there are. */
+/** All rows as one list, with the largest pages. */
 export async function allRows<T extends Answer>(ask: (query: Page) => Promise<T>): Promise<RowOf<T>[]> {
   const rows: RowOf<T>[] = [];
   for await (const row of rowsOf(ask, { pageSize: 1000 })) rows.push(row);
@@ -266,7 +265,10 @@ export async function allRows<T extends Answer>(ask: (query: Page) => Promise<T>
 }
 type RowOf<T extends Answer> = SuccessResponse<T> extends readonly (infer Row)[] ? Row : never;
 
-/** The query of the `next` link, whose origin and path are PUBLIC_URL's and need not be those that were asked. */
+/**
+ * Reads the query of the `next` link. Its origin and path are those of PUBLIC_URL, which may not be the address that
+ * was called.
+ */
 function nextQuery(headers: Headers): Page | undefined {
   const [, target] = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(headers.get("link") ?? "") ?? [];
   return target === undefined ? undefined : Object.fromEntries(new URL(target, "http://any").searchParams);

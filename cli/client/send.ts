@@ -1,8 +1,8 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
 
 /**
- * No answer came. `refused`: nothing listens there, so nothing was done. `lost`: the connection ended, or the answer
- * did not come in time; the request may have been carried out. `wrong`: the address cannot be reached at all.
+ * No answer came. `refused`: nothing listens there, so nothing was done. `lost`: the connection broke or timed out, so
+ * the request may have been carried out. `wrong`: the address cannot be reached at all.
  */
 export class Unreachable extends UserError {
   override name = "Unreachable";
@@ -20,9 +20,8 @@ const LOST =
   /^(ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|UND_ERR_(SOCKET|CONNECT_TIMEOUT|HEADERS_TIMEOUT|BODY_TIMEOUT|INFO))$/;
 
 /**
- * One exchange of the command line, read to its end: what is lost on the way is told here, not by who reads the answer. Its
- * content type says JSON where it is JSON, whatever something in between says. Redirects are not followed: they would
- * take the token along.
+ * Sends one request and reads the whole answer, so that a lost connection shows here. Sets the content type to JSON if
+ * the body is JSON, whatever a proxy says. Does not follow redirects, which would take the token along.
  */
 export async function send(url: string, request: RequestInit, timeoutMs: number): Promise<Response> {
   try {
@@ -37,7 +36,7 @@ export async function send(url: string, request: RequestInit, timeoutMs: number)
   }
 }
 
-/** What the functions of the client take for `fetch`: they call it with an address in text. */
+/** Adapts a function to the type of `fetch`; the generated functions call it with an address as text. */
 export const asFetch =
   (answer: (url: string, request: RequestInit) => Promise<Response>): typeof fetch =>
   (url, request) =>
@@ -45,7 +44,7 @@ export const asFetch =
 
 const JSON_TYPE = "application/json";
 
-/** Of what `send` answered: whether it can be the platform's, which speaks JSON. */
+/** Tells whether an answer of `send` is JSON, as a platform's is. */
 export const hasJson = ({ headers }: Response): boolean => headers.get("content-type") === JSON_TYPE;
 
 function isJson(text: string): boolean {

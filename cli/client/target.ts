@@ -4,20 +4,20 @@ import { readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** The platform that a command is for. */
+/** The platform that a command talks to. */
 export interface Target {
   readonly base: string;
   readonly platform: string;
-  /** Whether it is the one that `npm start` starts with this environment. */
+  /** True for the platform that `npm start` starts with this environment. */
   readonly isLocal: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * `url`, else PLINTH_URL, else what `npm start` serves here: PORT, PATH_PREFIX and PLATFORM as there (the environment,
- * `.dev.vars`, wrangler.toml). Wrangler itself, which reads its file for `npm start`, takes longer to load than all
- * the rest of a command, so the two lines are read here.
+ * Takes `url`, else PLINTH_URL, else the local platform, whose PORT, PATH_PREFIX and PLATFORM come from the
+ * environment, `.dev.vars` or wrangler.toml as for `npm start`. Reads wrangler.toml by itself, because loading
+ * wrangler takes longer than the whole command.
  */
 export function findTarget(url: string | undefined, env: Env, root = ROOT): Target {
   const local = readLocal(env, root);
@@ -29,7 +29,10 @@ export function findTarget(url: string | undefined, env: Env, root = ROOT): Targ
   return { base: `http://127.0.0.1:${port}${local.pathPrefix}`, platform: local.platform, isLocal: true };
 }
 
-/** The operator client's secret: `given`, else from the environment, else the local one, which goes nowhere else. */
+/**
+ * Finds the operator's secret: `given`, else the environment's, else the local one, which is only sent to this
+ * machine.
+ */
 export function findSecret(given: string | undefined, { base }: Target, env: Env, root = ROOT): string {
   const local = isLoopback(new URL(base)) ? readDevVars(join(root, ".dev.vars"))["OPERATOR_CLIENT_SECRET"] : undefined;
   const secret = given ?? (env["OPERATOR_CLIENT_SECRET"] || local);

@@ -2,7 +2,7 @@ import type { OperatorClient } from "../client/admin-client.ts";
 import type { Io } from "../terminal/io.ts";
 import type { Input } from "../terminal/input.ts";
 
-/** One command of `npm run plat --`, as its help tells it. */
+/** One command of `npm run plat --` with its help. */
 export interface Command {
   /** `["tenant", "set"]`, `["health"]`. */
   readonly words: readonly string[];
@@ -11,11 +11,14 @@ export interface Command {
   readonly options: readonly Option[];
   /** Paragraphs below the options. */
   readonly notes?: readonly string[];
-  /** Without `npm run plat -- ` where they start with a word of a command. */
+  /** Without the leading `npm run plat -- `. */
   readonly examples: readonly string[];
-  /** It does more than tell: an output that nobody reads is no success then. Without it that is none of its business (`| head`). */
+  /**
+   * The command changes something. If nobody reads its output, it fails; a command that only reads (`| head`) does
+   * not.
+   */
   readonly changes?: true;
-  /** The exit code; nothing is 0. */
+  /** Returns the exit code; 0 if nothing. */
   run(invocation: Invocation): Promise<number | void>;
 }
 
@@ -23,9 +26,9 @@ export interface Invocation {
   readonly args: Readonly<Record<string, string>>;
   readonly options: Given;
   readonly io: Io;
-  /** Of this command: the standard input is read once. */
+  /** The command's input; standard input can be read once. */
   readonly input: Input;
-  /** The platform that is meant: made at the first use, so what needs none asks for no secret. */
+  /** Connects at the first call, so that a command without calls needs no secret. */
   client(): Promise<OperatorClient>;
   /** The platform's address with its path prefix. */
   readonly base: string;
@@ -37,18 +40,18 @@ export interface Arg {
 }
 
 export interface Option {
-  /** Without its dashes. */
+  /** Without the leading dashes. */
   readonly flag: string;
-  /** What it takes, as `<tenant>`; without it the option is a switch. */
+  /** The placeholder of its value, `<tenant>`; absent for a switch. */
   readonly value?: string;
   readonly repeated?: boolean;
   readonly help: string;
 }
 
-/** The options that were given. */
+/** The options on the line. */
 export interface Given {
   has(flag: string): boolean;
-  /** The last value of it. */
+  /** The last value given. */
   value(flag: string): string | undefined;
   values(flag: string): readonly string[];
 }

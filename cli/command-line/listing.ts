@@ -3,7 +3,7 @@ import type { Given, Option } from "./command.ts";
 import type { Io } from "../terminal/io.ts";
 import { type Column, createTable } from "../terminal/table.ts";
 
-/** Contract 1.3. */
+/** The service's limit. */
 const LARGEST_PAGE = 1000;
 const USUAL_PAGE = 200;
 
@@ -17,7 +17,7 @@ export interface Bounds {
   readonly pageSize: number;
 }
 
-/** A row more than the limit is asked for: it tells that there are more. */
+/** Asks for one row more than the limit, which shows that there are more. */
 export function readBounds(options: Given, usualLimit = Infinity): Bounds {
   const limit = options.value("limit");
   const size = options.value("page-size");
@@ -34,13 +34,13 @@ export interface Listing<Row> {
   readonly asJson: boolean;
   readonly columns: readonly Column<Row>[];
   readonly limit: number;
-  /** What is said where there is none: `tenants`. */
+  /** The plural for an empty list: `tenants`. */
   readonly nouns: string;
 }
 
 /**
- * Prints rows as they come: a table for people, or one JSON array. Nothing is printed before the first one is there. A
- * failure behind it leaves the array open: a part of the list that parsed would be taken for all of it.
+ * Prints rows as they come, as a table or as one JSON array. Prints nothing before the first row. A failure after it
+ * leaves the array open, so that nobody parses a part of the list as all of it.
  */
 export async function printRows<Row extends Body>(
   rows: Iterable<Row> | AsyncIterable<Row>,

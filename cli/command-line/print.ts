@@ -5,13 +5,13 @@ import { UsageError } from "../terminal/usage-error.ts";
 import type { Io } from "../terminal/io.ts";
 import { recordLines } from "../terminal/table.ts";
 
-/** One thing: a line a field for people, one JSON object for scripts. */
+/** Prints one record: a line a field for people, one JSON object for scripts. */
 export async function printRecord({ io, options }: Pick<Invocation, "io" | "options">, record: Body): Promise<void> {
   const asJson = options.has("json");
   await io.out(`${asJson ? toJson(record, 2) : recordLines(record, io.paint.dim).join("\n")}\n`);
 }
 
-/** That something was done: for people alone, so the standard error's. */
+/** Reports success to the person, on the standard error. */
 export const sayDone = (io: Io, text: string): void => io.err(`${io.paintErr.green("✓")} ${text}\n`);
 
 export const YES_OPTION = {
@@ -20,8 +20,8 @@ export const YES_OPTION = {
 } as const;
 
 /**
- * What cannot be taken back is asked about. Where nobody is there to answer it must have been said beforehand: a script
- * neither waits for ever nor takes away what it was not told to.
+ * Asks before something irreversible. Without a terminal `--yes` is required: a script must not wait for ever or
+ * delete by accident.
  */
 export async function confirm({ io, options }: Pick<Invocation, "io" | "options">, question: string): Promise<void> {
   if (options.has("yes")) return;

@@ -38,11 +38,14 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 
 interface Ports {
   run(command: Command, args: Readonly<Record<string, string>>, options: Given): Promise<void>;
-  /** Takes the help, both when it is asked for and when it stands in for a missing command. */
+  /** Takes the help text, whether it was asked for or replaces a missing command. */
   printHelp(text: string): void;
 }
 
-/** The table of commands as a commander program. It throws a CommanderError for help and for a line it does not understand. */
+/**
+ * Builds the commander program from the table of commands. Parsing throws a CommanderError for help and for a line
+ * that is not understood.
+ */
 export function createProgram(
   { run, printHelp }: Ports,
   commands: readonly Command[],
@@ -93,7 +96,7 @@ export function createProgram(
   return program;
 }
 
-/** The word in front of verbs, `tenant`; its plural is taken too. */
+/** Adds the word in front of the verbs, `tenant`, with its plural as an alias. */
 function addResource(
   program: Program,
   word: string,
@@ -131,7 +134,7 @@ function addOptions(program: Program, options: readonly Option[]): void {
     if (value !== undefined)
       added.argParser((text: string, before: readonly string[] | undefined) => {
         if (before !== undefined && repeated !== true) throw new UsageError(`--${flag} is given twice.`);
-        // Commander takes whatever comes next: `--name --disabled` would be a name.
+        // Commander would take `--disabled` in `--name --disabled` as the name.
         if (text.startsWith("--")) throw new UsageError(`--${flag} needs a value: --${flag} ${value}`);
         return [...(before ?? []), text];
       });
@@ -153,11 +156,11 @@ function givenOf(options: Readonly<Record<string, readonly string[] | boolean>>)
   return { has: (flag) => flag in options, values, value: (flag) => values(flag).at(-1) };
 }
 
-/** The words that lead to a command, as they are typed. */
+/** The words that a person types to reach a command. */
 export const pathOf = (command: Program): string[] =>
   command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
 
-/** The command that a line names, or the part of its name that is right. */
+/** The command that a line names, or the part of its path that exists. */
 export function nearestCommand(line: readonly string[], program: Program): Program {
   let found = program;
   for (const word of line)
@@ -165,11 +168,11 @@ export function nearestCommand(line: readonly string[], program: Program): Progr
   return found;
 }
 
-/** Says what commander did not understand. */
+/** Turns commander's error into one for people. */
 export function toUsageError({ code, message }: CommanderError, near: Program): UsageError {
   const [, given = ""] = /'(.*?)'/s.exec(message) ?? [];
   if (code === "commander.unknownOption") {
-    // A value is not repeated: it may be a secret.
+    // The value may be a secret, so it is not repeated.
     const [flag = ""] = given.split("=");
     if (near.options.some((option) => option.long === `${flag}-file`))
       return new UsageError(`A secret is never an argument: ${flag}-file <file>, or - for the standard input.`);
@@ -181,7 +184,7 @@ export function toUsageError({ code, message }: CommanderError, near: Program): 
   return new UsageError(sentence(isThere ? `unknown command '${given}' (Did you mean ${synonym}?)` : message));
 }
 
-/** `error: unknown command 'lst'\n(Did you mean list?)` as a sentence in one line. */
+/** Turns `error: unknown command 'lst'\n(Did you mean list?)` into one sentence. */
 function sentence(message: string): string {
   const text = message.replace(/^error: /, "").replace("\n", " ");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.)]$/.test(text) ? "" : "."}`;

@@ -6,14 +6,14 @@ import { Unreachable } from "../client/send.ts";
 import { clean, toJson } from "../terminal/values.ts";
 
 interface Asked {
-  /** The words of the command, as far as they were understood. */
+  /** The command's words, as far as they were understood. */
   readonly path: readonly string[];
-  /** Whether the command changes something on the platform. */
+  /** True if the command changes something on the platform. */
   readonly changes: boolean;
   readonly asJson: boolean;
 }
 
-/** Says why a command ended, in words for people or in one line of JSON, and gives its exit code. */
+/** Reports why a command ended, as text or as one line of JSON, and returns the exit code. */
 export function report(error: unknown, { path, changes, asJson }: Asked, { err, paintErr }: Io): number {
   if (isUnread(error) && !changes) return 0;
   if (asJson) err(failureLine(toFailure(error, changes)));
@@ -26,26 +26,26 @@ export function report(error: unknown, { path, changes, asJson }: Asked, { err, 
   return error instanceof UsageError ? 2 : 1;
 }
 
-/** `changes`: the command does more than tell. */
+/** `changes`: the command changes something. */
 export function toFailure(error: unknown, changes: boolean): Failure {
   if (error instanceof AdminRefusal) return error;
   const message = sentenceOf(error);
   if (error instanceof Unreachable) {
-    // By its kind a program knows whether it was perhaps done.
+    // The kind tells a program whether the call may have been carried out.
     const { kind, reason } = error;
     return ownFailure("no_answer", message, [{ type: kind, field: "", message: hintOf(error, changes) ?? reason }]);
   }
   return ownFailure(error instanceof UsageError ? "not_understood" : "failed", message);
 }
 
-/** Of a bug all that there is. */
+/** A bug shows its stack. */
 function sentenceOf(error: unknown): string {
   if (isUnread(error)) return "Nobody reads the output any more, so it ended here: look at what was done.";
   if (error instanceof UserError) return clean(error.message);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** What to do. */
+/** Advice for the person. */
 function hintOf(error: unknown, changes: boolean): string | undefined {
   if (!(error instanceof Unreachable)) return undefined;
   if (error.kind === "refused") return "Start it first: npm start. (PORT, PLINTH_URL or --url say which one is meant.)";
@@ -54,12 +54,12 @@ function hintOf(error: unknown, changes: boolean): string | undefined {
     : undefined;
 }
 
-/** Of the output: whoever read it stopped. */
+/** The reader of the output is gone. */
 const isUnread = (error: unknown): boolean =>
   error instanceof Error && /^(EPIPE|ERR_STREAM_DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? "");
 
 function refusalLines({ status, message, details, requestId }: AdminRefusal, paint: Io["paintErr"]): readonly string[] {
-  // A detail that says the message again is told by its field alone.
+  // A detail that only repeats the message is left out.
   const told = details.filter((detail) => detail.message !== message || detail.field !== "");
   return [
     `${paint.red("✗")} ${clean(message)} ${paint.dim(`(${status})`)}`,
@@ -69,24 +69,24 @@ function refusalLines({ status, message, details, requestId }: AdminRefusal, pai
 }
 
 /**
- * Why a command did not do what it was told, for programs (`--json`): the service's refusal, or in its form (contract 1.2)
- * what the command line itself has to say. It is one line, the last of the standard error.
+ * The reason for a failure as programs read it (`--json`): the service's problem, or one of the command line's own in
+ * the same form. It is the last line of the standard error.
  */
 export interface Failure {
-  /** The service's; 0: this is not its word. */
+  /** The HTTP status; 0 if the failure is not the service's. */
   readonly status: number;
-  /** The service's, or `no_answer`, `not_understood`, `file_refused`, `interrupted`, `failed`. */
+  /** The service's type, or `no_answer`, `not_understood`, `file_refused`, `interrupted`, `failed`. */
   readonly type: string;
   readonly message: string;
   readonly details: readonly RefusalDetail[];
-  /** Empty where there was no answer. */
+  /** Empty without an answer. */
   readonly requestId: string;
 }
 
 export const failureLine = ({ status, type, message, details, requestId }: Failure): string =>
   `${toJson({ status, type, message, details, requestId })}\n`;
 
-/** What is not the service's word. */
+/** A failure of the command line itself. */
 export const ownFailure = (type: string, message: string, details: readonly RefusalDetail[] = []): Failure => ({
   status: 0,
   type,

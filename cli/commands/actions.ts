@@ -7,7 +7,7 @@ import type { Column } from "../terminal/table.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { clean, formatBytes, formatTime } from "../terminal/values.ts";
 
-/** What the operator service does besides making, showing and removing. */
+/** Operations beyond list, show, set and delete. */
 export const actionCommands = (): Command[] => [
   unlock,
   newSecret,
@@ -112,7 +112,7 @@ const REVOCATIONS = [
   },
 ] as const;
 
-/** The four ways to end what was issued until now, without taking away the right to get more. */
+/** Four ways to revoke what was issued until now. None takes the right to get more. */
 const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]): Command => ({
   words: [word, "revoke"],
   summary: `End ${ends}, everywhere within seconds.`,

@@ -7,7 +7,7 @@ import { UserError } from "../../scripts/lib/user-error.ts";
 import { sayDone } from "../command-line/print.ts";
 import { clean, toJson } from "../terminal/values.ts";
 
-/** Copies of the audit log in the bucket: what the platform chained by hashes, checked on this machine. */
+/** Copies of the audit log in the bucket. The platform chains their lines by hashes; these commands check them here. */
 export const auditCopyCommands = (): Command[] => [verify, exportCopies];
 
 const verify: Command = {

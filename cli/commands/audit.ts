@@ -8,7 +8,7 @@ import { clean, formatTime, readTime, toJson } from "../terminal/values.ts";
 
 const USUAL_ROWS = 50;
 const POLL_MS = 2_000;
-/** A row carries the time at which its request began, so it may come behind rows that are newer. */
+/** A row has the time at which its request began, so it can appear after newer rows. */
 const LATE_MS = 60_000;
 
 type Filters = NonNullable<Parameters<typeof listAudit>[0]>;
@@ -77,7 +77,7 @@ export const auditCommand: Command = {
 const listed = ({ opts }: AdminClient, filters: Filters): AsyncIterable<AuditRow> =>
   rowsOf((query) => listAudit(query, opts), filters);
 
-/** In a table, what a change changed stands behind the reason. */
+/** Appends the changes to the reason, for the table. */
 const toWords = (row: AuditRow): AuditRow => {
   const reason = [...(row.reason === undefined ? [] : [row.reason]), ...(row.changes ?? []).map(wordsOf)].join("; ");
   return { ...row, ...(reason !== "" && { reason }) };
@@ -87,7 +87,7 @@ async function* inWords(rows: AsyncIterable<AuditRow>): AsyncGenerator<AuditRow>
   for await (const row of rows) yield toWords(row);
 }
 
-/** `name: "A" → "B"`, `scopes +a.view -a.edit`, `password changed`; only what there was, or is, where there was nothing else. */
+/** Renders `name: "A" → "B"`, `scopes +a.view -a.edit` or `password changed`. */
 function wordsOf({ field, added = [], removed = [], ...values }: NonNullable<AuditRow["changes"]>[number]): string {
   const elements = [...added.map((one) => `+${one}`), ...removed.map((one) => `-${one}`)];
   if (elements.length > 0) return `${field} ${elements.join(" ")}`;
@@ -116,7 +116,7 @@ function readFilters(options: Given, nowMs: number): Filters {
   };
 }
 
-/** Ends with the process alone (Ctrl-C), or with the failure of a call. */
+/** Runs until Ctrl-C or a failed call. */
 async function follow(client: AdminClient, { options, io }: Invocation, filters: Filters): Promise<never> {
   const asJson = options.has("json");
   const table = createTable(COLUMNS, io.columns, io.paint.bold);
@@ -133,7 +133,7 @@ async function follow(client: AdminClient, { options, io }: Invocation, filters:
     first.push(row);
     if (first.length >= limit) break;
   }
-  // From the service's newest row and not from this machine's clock, which may be another.
+  // Starts from the service's newest row: this machine's clock may differ.
   const newest = first.reduce((latest, { at }) => Math.max(latest, at), -Infinity);
   let from = Number.isFinite(newest) ? newest - LATE_MS : (filters.since ?? 0);
   const oldestShown = first.length >= limit ? (first.at(-1)?.at ?? NaN) : -Infinity;
@@ -151,7 +151,7 @@ async function follow(client: AdminClient, { options, io }: Invocation, filters:
   }
 }
 
-/** Rows that were printed, as often as they were: several rows may be alike. */
+/** Counts the rows that were printed, because rows can be equal. */
 function createSeen() {
   const counts = new Map<string, { count: number; at: number }>();
   return {

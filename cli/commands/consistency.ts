@@ -31,7 +31,7 @@ const FINDING_COLUMNS: readonly Column<Finding>[] = [
   { field: "outcome", title: "OUTCOME" },
 ];
 
-/** Comparisons of the bucket with the database, in the media service. */
+/** Comparisons of the media bucket with the database. */
 export const consistencyCommands = (): Command[] => [
   {
     words: ["media-consistency", "list"],
@@ -104,7 +104,7 @@ async function waitFor(client: AdminClient, id: string, { io }: Invocation): Pro
   }
 }
 
-/** The findings come in the pages of the report itself. */
+/** Follows the pages of the report, which carry the findings. */
 async function show(invocation: Invocation, id: string): Promise<void> {
   const { io, options } = invocation;
   const { limit, pageSize } = options.has("wait") ? { limit: Infinity, pageSize: 200 } : readBounds(options);

@@ -7,7 +7,7 @@ import { clean, toJson } from "../terminal/values.ts";
 
 type Question = NonNullable<Parameters<typeof api.explain>[0]>;
 
-/** Asked by the parameters that have their names. */
+/** The flags have the names of the query parameters. */
 const OPTIONS: readonly (Option & { readonly flag: keyof Question })[] = [
   { flag: "client", value: "<client>", help: "who would ask for the token; without it the user, by password" },
   { flag: "user", value: "<email>", help: "who would be signed in; without it the client acts for itself" },

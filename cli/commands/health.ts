@@ -6,7 +6,7 @@ import { asFetch, send } from "../client/send.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Needs no secret: it asks what everybody may ask. */
+/** Asks a public endpoint, so it needs no secret. */
 export const healthCommand: Command = {
   words: ["health"],
   summary: "Whether the platform answers, and works.",

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<api.OperatedSubscription>[] = [
 ];
 const ID = { name: "id", help: "of the subscription, as the list shows it" };
 
-/** Who gets events pushed. Clients make and change them; the operator looks, and removes. */
+/** Push subscriptions of all clients. The operator lists and removes them; clients make and change them. */
 export const pushSubscriptionCommands = (): Command[] => [
   {
     words: ["push-subscription", "list"],

@@ -9,7 +9,7 @@ import { RESOURCES } from "../resources/all.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { clean } from "../terminal/values.ts";
 
-/** list, show, set and delete of every resource of the table. */
+/** Builds list, show, set and delete for every resource. */
 export const resourceCommands = (): Command[] =>
   Object.values(RESOURCES).flatMap((resource) => [
     listCommand(resource),
@@ -126,7 +126,7 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
     sayDone(io, `The ${nameOf(resource, invocation)} is like that already; nothing was sent.`);
     return printRecord(invocation, found);
   }
-  // Made here and not by the service: a call that is repeated after a lost answer must not lose the secret with it.
+  // The secret is made here, so that a retry after a lost answer sends the same one.
   const made =
     noun === "client" && found?.["confidential"] !== true && body["confidential"] === true && !("clientSecret" in body);
   if (made) secrets["clientSecret"] = randomBytes(32).toString("base64url");

@@ -4,7 +4,7 @@ import { AdminRefusal, allRows, type AdminClient } from "../client/admin-client.
 import { clean } from "../terminal/values.ts";
 import { countOf, filesOf } from "./plan.ts";
 
-/** What was asked to go: files are those of the dry runs right before. */
+/** Requested deletions. Counts of files come from the dry runs before them. */
 export interface Gone {
   readonly topics: number;
   readonly files: number;
@@ -19,14 +19,14 @@ export const plus = (one: Gone, other: Gone): Gone => ({
 });
 
 export interface Saying {
-  /** Something was done. */
+  /** Reports a finished step. */
   done(text: string): void;
-  /** Something is waited for. */
+  /** Reports a wait. */
   waiting(text: string): void;
   wait(ms: number): Promise<void>;
 }
 
-/** What a secret and a record take to be known in every isolate is 30 s (contract 2.1). */
+/** Longer than the 30 s after which every isolate knows a new secret or record. */
 const KNOWN_AFTER_MS = 45_000;
 const ASK_AGAIN_MS = 2_000;
 const FIRST_POLL_MS = 100;
@@ -35,8 +35,8 @@ const LONGEST_POLL_MS = 5_000;
 const DELETIONS = [api.deletePrivateFiles, api.deletePublicFiles];
 
 /**
- * Removes the topics of a client, by its name, and its files in a tenant, with the client's own token, and waits for
- * their end, also of what an earlier run began. Repeated it finds what is left.
+ * Deletes a client's topics, and its files in a tenant, with the client's own token. Waits until they are gone,
+ * including deletions that an earlier run started. Can be repeated.
  */
 export async function eraseClientData(own: AdminClient, name: string, tenant: string, say: Saying): Promise<Gone> {
   const { opts } = own;
@@ -46,7 +46,7 @@ export async function eraseClientData(own: AdminClient, name: string, tenant: st
   return { topics, ...files };
 }
 
-/** An isolate that still holds the client's old record refuses its new secret. */
+/** Retries while an isolate still holds the client's old record and refuses the new secret. */
 async function untilKnown(ask: () => Promise<unknown>, { waiting, wait }: Saying): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
     try {
@@ -89,7 +89,7 @@ async function eraseFiles(opts: RequestOpts, name: string, tenant: string, say: 
     gone.files += files;
     gone.bytes += bytes;
   }
-  // Of an earlier run, perhaps, which was stopped while it waited.
+  // An earlier run may have started erasures and stopped while it waited.
   for (const { id, files, ...erasure } of await allRows((page) => api.listErasures(tenant, page, opts))) {
     if (erasure.state !== "deleting") continue;
     const isDone = async (): Promise<boolean> => (await ok(api.getErasure(id, opts))).state !== "deleting";
@@ -99,10 +99,10 @@ async function eraseFiles(opts: RequestOpts, name: string, tenant: string, say: 
   return gone;
 }
 
-/** A success without a body to take. */
+/** Waits for a success whose body does not matter. */
 const accepted = async (answer: Promise<WithHeaders<ApiResponse>>): Promise<void> => void (await answer);
 
-/** However long it takes: it can be stopped, and repeated. */
+/** Polls without a time limit: the person can stop and repeat the command. */
 async function until(isSo: () => Promise<boolean>, what: string, { waiting, wait }: Saying): Promise<void> {
   for (let pauseMs = FIRST_POLL_MS; !(await isSo()); pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
     if (pauseMs === FIRST_POLL_MS) waiting(`waiting for ${what}`);

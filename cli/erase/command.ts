@@ -5,7 +5,7 @@ import type { Saying } from "./client-data.ts";
 import { eraseTenant } from "./erase.ts";
 import { makePlan, shownPlan, staysOf, UNSEEN } from "./plan.ts";
 
-/** `plat tenant erase <tenant>`, as the command line knows it. */
+/** `plat tenant erase <tenant>`. */
 export const eraseCommand: Command = {
   words: ["tenant", "erase"],
   summary: "Remove a tenant with its clients, topics, files and everything else that is its own.",

@@ -7,18 +7,19 @@ import { clean } from "../terminal/values.ts";
 import { eraseClientData, NOTHING, plus, type Gone, type Saying } from "./client-data.ts";
 import { countOf, filesOf, makePlan, type Plan } from "./plan.ts";
 
-/** Of the package that brings the scopes which the deletions need. */
+/** The package with the scopes that the deletions need. */
 const PLATFORM_PACKAGE = "platform";
 
 /**
- * Takes a tenant away, with all that is its own. The steps, each of which may be broken off and repeated:
+ * Deletes a tenant with everything that belongs to it. Each step can be interrupted and repeated:
  *
- *   cut off     each client gets a secret that nobody knows, and no right but to delete; what it had is void
- *   open        a disabled tenant is enabled, since nobody gets a token for one that is disabled
- *   data        each client, as itself, removes its topics and files; whatever is seen to be left goes in another round
+ *   cut off     each client gets a secret that nobody knows and only the rights to delete; its old tokens are revoked
+ *   open        a disabled tenant is enabled, because nobody gets a token for a disabled one
+ *   data        each client deletes its own topics and files, in rounds until none are left
  *   records     clients, services, subscriptions, and the tenant with its memberships
  *
- * Clients go behind the files of all of them: while others' files are there, nothing of what these need is taken away.
+ * Clients are deleted after the files of all of them: while files of other tenants' clients exist, no client is
+ * deleted.
  */
 export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Saying): Promise<Gone> {
   const { tenant, inTheWay } = plan;
@@ -40,7 +41,7 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
       return found;
     };
     await eraseAll();
-    // What came by tokens that were not void everywhere yet.
+    // Deletes what arrived by tokens that were not yet revoked everywhere.
     while ((await ok(api.getTenantUsage(tenant.id, opts))).files > 0)
       if ((await eraseAll()).files === 0) throw await ofOthers(operator, plan);
     for (const { client, own } of cut) gone = plus(gone, await removeClient(operator, own, client, tenant.id, say));
@@ -54,7 +55,7 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
   return gone;
 }
 
-/** The client as itself, by a secret that is made here, goes to the platform, and is kept nowhere. */
+/** Makes the client act for this command alone, by a secret that is sent to the platform and stored nowhere. */
 async function cutOff(operator: OperatorClient, client: api.Client): Promise<AdminClient> {
   const { platform, opts } = operator;
   const { clientId, name, tenant, service } = client;
@@ -85,10 +86,10 @@ async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say:
   say.done("Enabled for so long: nobody gets a token for a disabled tenant.");
 }
 
-/** Should this fail too, why the command failed is still what there is to say. */
+/** If this fails too, the first error is still the one to report. */
 async function closeAgain({ opts }: AdminClient, tenant: api.Tenant, say: Saying): Promise<void> {
   try {
-    // A tenant that is gone by now, to somebody else or by an answer that was lost, would be made again by this.
+    // Disabling a tenant that is gone would make it again.
     if ((await find(api.getTenant(tenant.id, opts))) === undefined) return;
     await ok(api.putTenant(tenant.id, bodyOf(tenant, true), opts));
     say.done("Disabled again.");
@@ -107,7 +108,7 @@ const bodyOf = ({ organization, name, quota, plan }: api.Tenant, disabled: boole
   disabled,
 });
 
-/** What came in between, by a token that was not void everywhere yet, goes first. */
+/** Deletes the client. New files or topics, from tokens that were not yet revoked everywhere, are deleted first. */
 async function removeClient(
   operator: AdminClient,
   own: AdminClient,
@@ -131,7 +132,7 @@ async function removeClient(
 
 async function removeRecords(operator: AdminClient, id: string): Promise<void> {
   const { opts } = operator;
-  // Read again: what was subscribed to meanwhile goes too.
+  // Read again, to include new subscriptions.
   const { services, subscriptions } = await makePlan(operator, id);
   for (const service of services) await goneOr(api.deleteService(service, opts));
   for (const name of subscriptions) await goneOr(api.deleteSubscription(id, name, opts));
@@ -142,7 +143,7 @@ const isRefusedAs = (error: unknown, status: number): error is AdminRefusal =>
   error instanceof AdminRefusal && error.status === status && error.type !== "";
 const isGone = (error: unknown): boolean => isRefusedAs(error, 404);
 
-/** Somebody else removed it. */
+/** Ignores a 404: somebody else deleted it. */
 async function goneOr(removal: Promise<unknown>): Promise<void> {
   try {
     await removal;
@@ -151,7 +152,7 @@ async function goneOr(removal: Promise<unknown>): Promise<void> {
   }
 }
 
-/** The removal of the tenant is refused, and the refusal says whose the files are. */
+/** Explains which clients own the remaining files; the refusal of the deletion names them. */
 async function ofOthers({ opts }: AdminClient, { tenant, serving }: Plan): Promise<UserError> {
   const named = await api.deleteTenant(tenant.id, opts).then(
     () => [],

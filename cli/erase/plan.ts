@@ -3,26 +3,26 @@ import * as api from "../../api/plinth.ts";
 import { allRows, type AdminClient } from "../client/admin-client.ts";
 import { clean, formatBytes } from "../terminal/values.ts";
 
-/** What a tenant consists of, as far as the operator may see it. Nothing here changes anything. */
+/** The contents of a tenant, as far as the operator can see them. Building a plan changes nothing. */
 export interface Plan {
   readonly tenant: api.Tenant;
   readonly clients: readonly api.Client[];
   /** Registered services that the tenant owns. */
   readonly services: readonly string[];
-  /** The packages. */
+  /** Packages that the tenant subscribes to. */
   readonly subscriptions: readonly string[];
-  /** How many users are members. */
+  /** Number of member users. */
   readonly members: number;
   readonly usage: Pick<api.TenantUsage, "files" | "bytes">;
-  /** Clients of other tenants that serve this one, and so may have files in it. */
+  /** Clients of other tenants that serve this one and so may have files in it. */
   readonly serving: readonly string[];
-  /** What others rely on: it has to be changed before anything of the tenant goes. In sentences. */
+  /** Sentences about dependents, which must be changed before anything is deleted. */
   readonly inTheWay: readonly string[];
-  /** Whether its organization has another tenant or a package. */
+  /** True if its organization has another tenant or a package. */
   readonly organizationHasMore: boolean;
 }
 
-/** Refuses with 404 where there is no such tenant. */
+/** Throws a refusal with 404 if there is no such tenant. */
 export async function makePlan({ opts }: AdminClient, id: string): Promise<Plan> {
   const tenant = await ok(api.getTenant(id, opts));
   const [usage, tenants, clients, services, packages, subscribed, members] = await Promise.all([
@@ -67,7 +67,7 @@ export async function makePlan({ opts }: AdminClient, id: string): Promise<Plan>
   };
 }
 
-/** What would go, for a table or as JSON. */
+/** The plan for a table or as JSON. */
 export const shownPlan = ({ tenant, clients, services, subscriptions, members, usage }: Plan) => ({
   tenant: tenant.id,
   clients: clients.map(({ clientId }) => clientId),
@@ -78,12 +78,12 @@ export const shownPlan = ({ tenant, clients, services, subscriptions, members, u
   members,
 });
 
-/** Nobody but the client itself can be asked for these. */
+/** Only a client's own token can list its topics and files. */
 export const UNSEEN =
   "Which topics there are, and which files are whose, a client's own token alone can tell: with --yes each client gets a " +
   "secret that nobody sees, and it is said then. What other clients subscribed to or have not read of these topics goes too.";
 
-/** What stays, in sentences. */
+/** Sentences about what the command does not delete. */
 export const staysOf = ({ tenant, organizationHasMore, serving, usage }: Plan): readonly string[] => [
   "Users and roles stay: they may be of use elsewhere.",
   organizationHasMore

@@ -8,7 +8,7 @@ import { UsageError } from "../terminal/usage-error.ts";
 import { didYouMean } from "../terminal/nearest.ts";
 import type { Resource } from "./resource.ts";
 
-/** The flags of `set`, from the resource's fields. */
+/** The flags of `set` for a resource's fields. */
 export function fieldOptions(fields: readonly Field[]): Option[] {
   return fields.flatMap((field): Option[] => {
     const { flag, value = "<text>", help } = field;
@@ -37,9 +37,9 @@ export function fieldOptions(fields: readonly Field[]): Option[] {
 }
 
 /**
- * What PUT sends: what was found, with the file's fields over it, with the flags' over these. Secrets are never found;
- * what is left out of them stays as it is. So do `disabled`, `quota` and what a provider is bound to, which are sent only where somebody named them:
- * whoever disables a client meanwhile is not overruled by who changes its scopes.
+ * Builds the body of the PUT: the stored record, overlaid with the file's fields, then with the flags. Omitted secrets
+ * stay as they are. `disabled`, `quota` and a provider's bindings are sent only if they were named, so that changing a
+ * client's scopes does not undo somebody else's `--disabled`.
  */
 export function buildBody(
   { fields, noun }: Pick<Resource, "fields" | "noun">,
@@ -58,7 +58,7 @@ export function buildBody(
   return { ...body, ...secrets };
 }
 
-/** By a flag of it, or of a field in it. */
+/** True if a flag names the field or a field in it. */
 const isNamed = (fields: readonly Field[], name: string, options: Given): boolean =>
   fields.some(
     ({ name: field, flag }) =>
@@ -93,7 +93,7 @@ function apply(field: Field, body: Record<string, unknown>, options: Given, noun
   }
 }
 
-/** What a body must say and does not, as flags. */
+/** Required flags that are missing. */
 export const missingFlags = (fields: readonly Field[], body: Body, isNew: boolean): string[] =>
   fields
     .filter(({ required, requiredOfNew }) => required === true || (isNew && requiredOfNew === true))
@@ -106,7 +106,7 @@ export const missingFlags = (fields: readonly Field[], body: Body, isNew: boolea
           : `--${flag} ${value}`,
     );
 
-/** The fields that a body would change. */
+/** Names of the fields that the body would change. */
 export const changedFields = (fields: readonly Field[], found: Body, body: Body): string[] =>
   fields
     .filter(({ name }) => !isDeepStrictEqual(read(found, name), read(body, name)))
@@ -116,7 +116,7 @@ export const changedFields = (fields: readonly Field[], found: Body, body: Body)
       return top in body || !KEPT_FIELDS.includes(top);
     });
 
-/** A body as a file holds it: fields that the resource has, and those of an answer of the service, which are left out. */
+/** Parses a body from a file. Ignores read-only fields, so the output of `show --json` is a valid file. */
 export function readBodyFile(
   text: string,
   source: string,
@@ -126,7 +126,7 @@ export function readBodyFile(
   try {
     file = JSON.parse(text);
   } catch (error) {
-    // The parser's words repeat what stands there, and that may be a secret.
+    // The parser's message quotes the text, which may be a secret.
     const [where] = /line \d+ column \d+/.exec((error as Error).message) ?? [];
     throw new UsageError(`${source} is not JSON${where === undefined ? "" : `: see ${where}`}.`);
   }
@@ -150,7 +150,7 @@ function write(body: Record<string, unknown>, name: string, value: unknown): voi
   else body[first] = value;
 }
 
-/** The secrets that the flags name, as fields of a body. */
+/** Reads the secrets that the flags name. */
 export async function readSecrets(fields: readonly Field[], options: Given, input: Input): Promise<Body> {
   const secrets: Record<string, string> = {};
   for (const { name, flag, type } of fields) {

@@ -1,17 +1,17 @@
 export interface Field {
-  /** In JSON; a dot leads into an object. */
+  /** Its name in JSON; a dot leads into an object. */
   readonly name: string;
-  /** Without its dashes, one of the list where it is a list. */
+  /** Without dashes; the singular for a list. */
   readonly flag: string;
   readonly type: "text" | "list" | "boolean" | "count" | "secret";
   readonly help: string;
-  /** `<tenant>`; of texts, lists, counts. */
+  /** The placeholder, `<tenant>`, for texts, lists and counts. */
   readonly value?: string;
-  /** A new one must say it. */
+  /** Required for a new record. */
   readonly required?: boolean;
-  /** The same of a field that a body may leave out: one that is there keeps what it has. */
+  /** Required for a new record only: an existing one keeps its value. */
   readonly requiredOfNew?: boolean;
-  /** Can be taken away again: `--no-<flag>`. */
+  /** `--no-<flag>` removes it. */
   readonly optional?: boolean;
 }
 

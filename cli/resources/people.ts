@@ -30,7 +30,7 @@ const membersOf = (owner: "tenant" | "organization") =>
     },
   }) as const;
 
-/** Whose the platform is: organizations, tenants and what these have, people and their roles. */
+/** Organizations, tenants, people and roles. */
 export const PEOPLE = {
   organizations: resource({
     noun: "organization",

@@ -5,29 +5,29 @@ import { ok, type ApiFunction, type OkResponse, type RequestOpts } from "@oazapf
 import { rowsOf, type AdminClient, type Page } from "../client/admin-client.ts";
 
 /**
- * The resources of the operator service (contract section 5), as the command line knows them: the operations of each one,
- * what it is made of, what a table shows. Commands, their flags and help, and what a file of `apply` may hold come from
- * here; what is right and wrong is the service's to say. `values` are those of the resource's keys, in their order.
+ * A resource of the operator service: its operations, fields and table columns. The commands with their flags and
+ * help, and the fields of an `apply` file, are derived from it. The service validates. `values` are the values of its
+ * keys, in order.
  */
 export interface Resource {
-  /** One of it, for people and on the command line: `tenant`. */
+  /** The singular: `tenant`. */
   readonly noun: string;
-  /** Its name on the command line; below another resource that one's: `tenant`. */
+  /** Its word on the command line; a nested resource has its owner's: `tenant`. */
   readonly word: string;
-  /** What a path names it by; the last one alone tells it from the others of its collection. */
+  /** The parts of its path. The last one identifies it within its collection. */
   readonly keys: readonly Key[];
   readonly summary: string;
   readonly fields: readonly Field[];
   readonly columns: readonly Column[];
-  /** The words of its verbs. */
+  /** The names of its verbs. */
   readonly verbs: Verbs;
-  /** Fields of an answer that a body does not have. */
+  /** Fields of the answer that a body does not have. */
   readonly readOnly: readonly string[];
-  /** What is lost besides, when one is removed: asked before it is. */
+  /** Consequences of a deletion, shown before it is confirmed. */
   readonly removal: string;
   readonly notes?: string;
   readonly examples: Readonly<Partial<Record<keyof Verbs, readonly string[]>>>;
-  /** Every one of a collection; the values are those of all keys but the last. */
+  /** Lists a collection; `values` leave out the last key. */
   list(client: AdminClient, values: readonly string[], pageSize: number): AsyncIterable<Body>;
   show(client: AdminClient, values: readonly string[]): Promise<Body>;
   set(client: AdminClient, values: readonly string[], body: Body): Promise<Body>;
@@ -41,7 +41,7 @@ export interface Verbs {
   readonly remove: string;
 }
 
-/** What a path leads to; undefined is among it where the field may be absent. */
+/** The type of the value at a path; includes undefined for an optional field. */
 type ValueAt<T, P extends string> = P extends `${infer K}.${infer Rest}`
   ? ValueAt<NonNullable<T[K & keyof T]>, Rest>
   : T[P & keyof T];
@@ -54,12 +54,12 @@ type TypeOf<Value> = Value extends string
       ? "boolean"
       : "list";
 
-/** The interface document's word on a resource: its operations, and by their types every field that it is made of. */
+/** A resource as it is written down, checked against the types of its operations. */
 interface Described<Show extends ApiFunction, Put extends ApiFunction> extends Omit<
   Resource,
   "keys" | "fields" | "columns" | "readOnly" | "list" | "show" | "set" | "remove"
 > {
-  /** Of the client: list, show, make or replace, remove. */
+  /** Generated functions. */
   readonly operations: readonly [list: ApiFunction, show: Show, put: Put, remove: ApiFunction];
   readonly keys: KeyOfEach<KeysOf<Show>>;
   readonly fields: { readonly [Path in PathOf<BodyOf<Put>>]: FieldAs<ValueAt<BodyOf<Put>, Path>> };

@@ -1,7 +1,7 @@
 import * as api from "../../api/plinth.ts";
 import { CREATED, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
 
-/** What acts and what is offered: clients, services, packages, and other providers that vouch for people. */
+/** Clients, services, packages, and external identity providers. */
 export const SOFTWARE = {
   clients: resource({
     noun: "client",

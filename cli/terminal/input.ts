@@ -5,7 +5,7 @@ import type { Io } from "./io.ts";
 
 /**
  * Reads the files that a command names; `-` is the standard input. Only one of them can be the standard input. At a
- * terminal the person is asked for a secret, and what is typed does not show.
+ * terminal the person is asked for a secret, without echo.
  */
 export class Input {
   readonly #io: Io;
@@ -25,7 +25,7 @@ export class Input {
     return this.#io.readIn();
   }
 
-  /** Without the line break at its end. */
+  /** Reads a secret without the trailing line break. */
   async readSecret(path: string, flag: string): Promise<string> {
     const { ask } = this.#io;
     if (path !== "-" || ask === undefined) return checked((await this.read(path, flag)).replace(/\r?\n$/, ""), flag);

@@ -4,22 +4,22 @@ import { arrayBuffer as readAll } from "node:stream/consumers";
 import { Writable } from "node:stream";
 import { painter, type Paint } from "../../scripts/lib/terminal.ts";
 
-/** What a command reads and writes; a test brings its own. */
+/** A command's input and output; tests pass their own. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the person stands: paths of files are meant from there. */
+  /** The person's directory, to which paths are relative. */
   readonly cwd: string;
-  /** The answer: what a pipe takes on. */
+  /** Writes the answer, which a pipe passes on. */
   out(text: string): Promise<void>;
-  /** Everything else that is said. */
+  /** Writes everything else. */
   err(text: string): void;
-  /** Characters of a line, where `out` is a terminal. */
+  /** Width of the terminal; undefined if `out` is none. */
   readonly columns: number | undefined;
   readonly paint: Paint;
   readonly paintErr: Paint;
-  /** All of the standard input. */
+  /** Reads all of the standard input. */
   readIn(): Promise<Uint8Array>;
-  /** A question to the person at the terminal; undefined: there is none. */
+  /** Asks the person at the terminal; undefined without one. */
   readonly ask: ((question: string, hidden?: boolean) => Promise<string>) | undefined;
   nowMs(): number;
   wait(ms: number): Promise<void>;
@@ -30,7 +30,7 @@ export function processIo(): Io {
   const colours = env["NO_COLOR"] === undefined || env["NO_COLOR"] === "";
   return {
     env,
-    // npm runs a script in the checkout, wherever it was called.
+    // npm changes to the checkout, wherever it was called from.
     cwd: (env["npm_lifecycle_event"] === "plat" && env["INIT_CWD"]) || process.cwd(),
     out: (text) =>
       new Promise((done, failed) => {
@@ -47,7 +47,7 @@ export function processIo(): Io {
   };
 }
 
-/** Questions go to the standard error, so that the answer of a command can still be taken from its output. */
+/** Asks on the standard error, so that the output holds only the answer. */
 async function ask(question: string, hidden = false): Promise<string> {
   process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -1,7 +1,7 @@
-/** What is longer is no slip of a name, and would take minutes to compare. */
+/** A longer text is no typing error, and comparing it would take minutes. */
 const LONGEST = 300;
 
-/** The candidate that was probably meant; undefined where none is near. */
+/** The most similar candidate; undefined if none is near. */
 export function nearest(given: string, candidates: readonly string[]): string | undefined {
   if (given.length > LONGEST) return undefined;
   const ranked = candidates
@@ -17,7 +17,7 @@ export function didYouMean(given: string, candidates: readonly string[]): string
   return found === undefined ? "" : ` Did you mean ${found}?`;
 }
 
-/** Edits from one word to the other: letters put in, left out, changed, or two neighbours swapped; a beginning is near. */
+/** The edit distance: letters inserted, removed or changed, or two neighbours swapped. A prefix is near. */
 export function distanceOf(one: string, other: string): number {
   if (plain(one).length >= 3 && plain(other).startsWith(plain(one))) return 0.5;
   const rows = [Array.from({ length: other.length + 1 }, (_, index) => index)];

@@ -1,24 +1,24 @@
 import { formatValue, type Body, read } from "./values.ts";
 
 const GAP = "  ";
-/** A column that is cut keeps this much at least. */
+/** The smallest width of a shortened column. */
 const NARROWEST = 6;
 const segmenter = new Intl.Segmenter();
 const WIDE =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}])/u;
 
-/** Columns of a terminal that a text takes. */
+/** Terminal columns that a text takes. */
 export const widthOf = (text: string): number =>
   [...segmenter.segment(text)].reduce((width, { segment }) => width + (WIDE.test(segment) ? 2 : 1), 0);
 
 export interface Table {
-  /** The lines of these rows; those of the first call begin with the titles. */
+  /** Renders rows; the first call begins with the titles. */
   lines(rows: readonly Body[]): string[];
 }
 
 /**
- * A table that is printed in parts, so that a long list needs no memory: a column grows where a later part needs it. In a
- * terminal of `terminal` columns what is widest is cut until a row fits its line.
+ * Renders a table in parts, so that a long list needs no memory. Columns grow when a later part needs it. In a
+ * terminal, the widest columns are shortened until a row fits.
  */
 export function createTable(
   columns: readonly Column[],
@@ -47,7 +47,7 @@ function cellOf({ field, kind }: Column, row: Body): string {
   return formatValue(kind === "time" ? "at" : field, value);
 }
 
-/** What tells one row from the other, its first column and its times, is cut when nothing else is left to cut. */
+/** The first column and times, which identify a row, are shortened last. */
 function fit(natural: readonly number[], columns: readonly Column[], terminal: number | undefined): number[] {
   const widths = [...natural];
   if (terminal === undefined) return widths;
@@ -82,7 +82,7 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** One thing, a line a field; lists take a line an item. */
+/** Renders one record: a line a field, and a line for each item of a list. */
 export function recordLines(record: Body, dim: (text: string) => string): string[] {
   const fields = flatten(record);
   const width = Math.max(0, ...fields.map(([name]) => name.length));
@@ -106,7 +106,7 @@ export interface Column<Row = any> {
   readonly kind?: "time" | "list" | "flag" | "count";
 }
 
-/** The fields of a body or of an answer, `name`; a dot leads into an object, `quota.files`. */
+/** Paths to the fields of a type; a dot leads into an object, `quota.files`. */
 export type PathOf<T> = {
   [K in keyof T & string]-?: NonNullable<T[K]> extends string | number | boolean | readonly unknown[]
     ? K

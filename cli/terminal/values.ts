@@ -34,7 +34,7 @@ export function readNumber(text: string, flag: string, { min, max }: { min: numb
   return value;
 }
 
-/** `2h` (ago), `2026-11-22`, `2026-11-22T04:44:20Z`, or milliseconds since 1970; in these. */
+/** Reads `2h` (ago), `2026-11-22`, `2026-11-22T04:44:20Z` or Unix milliseconds; returns Unix milliseconds. */
 export function readTime(text: string, flag: string, nowMs: number): number {
   const [, count, unit = ""] = /^(\d+)([smhdw])$/.exec(text) ?? [];
   if (count !== undefined) return Math.max(0, nowMs - Number(count) * (SECONDS[unit] ?? 0) * 1000);
@@ -45,7 +45,7 @@ export function readTime(text: string, flag: string, nowMs: number): number {
   return at;
 }
 
-/** To the second, in UTC: it can be given back to --since. */
+/** A time in UTC, to the second, as `--since` takes it. */
 export const formatTime = (atMs: number): string =>
   Math.abs(atMs) <= 8.64e15 ? `${new Date(atMs).toISOString().slice(0, 19)}Z` : String(atMs);
 
@@ -55,10 +55,10 @@ export function formatBytes(bytes: number): string {
   return power === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
 }
 
-/** A text of the service, or of what it keeps for others, that steers no terminal. */
+/** Replaces control characters in a text of the service, so that it cannot control the terminal. */
 export const clean = (text: string): string => sanitizeForLog(text, Infinity);
 
-/** JSON in which nothing steers a terminal either: the same value, with such characters escaped. */
+/** JSON with control characters escaped, so that it cannot control the terminal. */
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, undefined, indent).replaceAll(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, (character) =>
     Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
@@ -68,7 +68,7 @@ export const toJson = (value: unknown, indent?: number): string =>
 
 const TIME = /(^at|At|From|Until)$/;
 
-/** One value of an answer, for people. */
+/** Renders one value for people. */
 export function formatValue(name: string, value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "yes" : "no";
