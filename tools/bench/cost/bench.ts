@@ -24,8 +24,8 @@ export const costBench: Bench = {
   operations: [],
   subjects: [],
   ratios: [],
-  // At rest first, and what is pushed behind the day by which the proof of an erasure moves the clock: subscriptions have
-  // work of their own.
+  // The study at rest runs first. Push runs after the proof of an erasure, which moves the clock by a day:
+  // subscriptions have periodic work of their own.
   studies: [
     fixedStudy,
     costStudy("oauth", "OAuth", oauthRows),

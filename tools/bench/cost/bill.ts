@@ -1,16 +1,16 @@
 import type { Counts } from "./counts.ts";
 import { PRICES, type Price, type Priced } from "./prices.ts";
 
-/** US$ for what was counted, beyond what the plan includes, by what it is for. */
+/** US$ by billed item, beyond what the plan includes. */
 export type Bill = Readonly<Record<Priced, number>>;
 
 const PRICED = Object.keys(PRICES) as readonly Priced[];
 
-/** What a million of an operation costs, if one of it is `counts`. */
+/** The price of a million operations with these counts each. */
 export const billOfAMillion = (counts: Counts): Bill =>
   forAllPriced((what) => unitsOf(what, counts) * PRICES[what].usdPerMillion);
 
-/** What `times` of it cost in a month in which nothing else is done, the plan's price left out. */
+/** The price of so many operations in a month with nothing else, without the plan's price. */
 export const billOfAMonth = (counts: Counts, times: number): Bill =>
   forAllPriced((what) => {
     const { includedAMonth, usdPerMillion } = PRICES[what];
@@ -19,7 +19,7 @@ export const billOfAMonth = (counts: Counts, times: number): Bill =>
 
 export const totalOf = (bill: Bill): number => PRICED.reduce((sum, what) => sum + bill[what], 0);
 
-/** What takes the largest part of what the plan includes, if `times` of it are done in a month. */
+/** The billed item that uses the largest share of the plan's monthly amount. */
 export function largestShare(counts: Counts, times: number): { readonly what: Priced; readonly part: number } {
   const shares = forAllPriced((what) => (unitsOf(what, counts) * times) / PRICES[what].includedAMonth);
   const what = largestOf(shares);

@@ -3,7 +3,7 @@ import { aroundMethods, aroundObjects, counting, type Around } from "../../../te
 import { realMs } from "./clock.ts";
 import { NO_COUNTS, type Controlled, type Counts } from "./counts.ts";
 
-/** What the isolate did since it began. Objects and Worker share it: locally all run in one isolate. */
+/** Counts since the isolate began. Locally, objects and Worker share one isolate. */
 const own = {
   workerRequests: 0,
   alarms: 0,
@@ -17,22 +17,22 @@ const own = {
   images: 0,
   lines: 0,
 };
-/** Bytes that objects store, by their ids. */
+/** Stored bytes by object id. */
 const sizes = new Map<string, number>();
 let counted: ReturnType<typeof counting> | undefined;
 
-/** Operations of R2 by how they are billed; `delete` and `abort` are free. */
+/** Operations of R2 by billing class; `delete` and `abort` are free. */
 const CLASS_A = ["put", "list", "createMultipartUpload"];
 const CLASS_B = ["get", "head"];
 
-/** The same bindings for everybody in the isolate, counted. */
+/** Wraps the bindings once for the whole isolate, so that they count. */
 export function countedEnv(env: Env): Env {
   if (counted !== undefined) return counted.env;
   const inner = counting({ ...env, MEDIA: countParts(env.MEDIA) });
   const timed: Around = (_, call) => timing(call);
   const objects = ["TOPIC_LOG", "TOPIC_CONSUMER", "PUSH_SUBSCRIPTION", "LOGIN_ATTEMPTS", "GUESS_COUNTER"] as const;
   const namespaces = Object.fromEntries(objects.map((name) => [name, aroundObjects(inner.env[name] as object, timed)]));
-  // What else a queue can do is missed here at once, not uncounted.
+  // Other methods of a queue are missing here, so that using one fails at once.
   const MEDIA_JOBS: Pick<Env["MEDIA_JOBS"], "sendBatch"> = {
     async sendBatch(messages) {
       const sent = [...messages];
@@ -41,7 +41,7 @@ export function countedEnv(env: Env): Env {
     },
   };
   const IMAGES = aroundMethods(env.IMAGES, (_, call) => {
-    // `input` begins one transformation, `info` is a call by itself.
+    // `input` begins one transformation; `info` is a call by itself.
     own.images += 1;
     return call();
   });
@@ -50,7 +50,7 @@ export function countedEnv(env: Env): Env {
   return counted.env;
 }
 
-/** Adds the wall time that a call of an object takes. */
+/** Adds the wall time of a call to an object. */
 export async function timing<T>(call: () => T): Promise<Awaited<T>> {
   const startedMs = performance.now();
   try {
@@ -60,7 +60,7 @@ export async function timing<T>(call: () => T): Promise<Awaited<T>> {
   }
 }
 
-/** Parts and completions go through what `createMultipartUpload` and `resumeMultipartUpload` give. */
+/** Counts the parts and completions of multipart uploads. */
 function countParts(bucket: R2Bucket): R2Bucket {
   const upload = (real: R2MultipartUpload): R2MultipartUpload =>
     aroundMethods(real, (method, call) => {
@@ -74,7 +74,7 @@ function countParts(bucket: R2Bucket): R2Bucket {
   });
 }
 
-/** An object's own storage, so that rows and alarms are counted. Before the object's constructor looks at it. */
+/** Wraps an object's storage, before its constructor uses it, so that rows and alarms count. */
 export function countStorage(context: DurableObjectState): void {
   const { storage, id } = context;
   const sql = new Proxy(storage.sql, {
@@ -82,8 +82,8 @@ export function countStorage(context: DurableObjectState): void {
       if (name === "exec")
         return (query: string, ...values: SqlStorageValue[]) => {
           const cursor = target.exec(query, ...values);
-          // A cursor says what it read once it is read through, which the objects do without a pause; and only to its
-          // own object.
+          // A cursor knows its rows only after it is read to the end, which the objects do synchronously, and tells
+          // only its own object.
           queueMicrotask(() => {
             own.rowsRead += cursor.rowsRead;
             own.rowsWritten += cursor.rowsWritten;
@@ -122,7 +122,7 @@ export function countInvocation(): void {
   own.workerRequests += 1;
 }
 
-/** Each message is read once a delivery, and deleted when it is acknowledged. */
+/** A message is read once for each delivery, and deleted on acknowledgement. */
 export function countBatch(batch: MessageBatch): void {
   countInvocation();
   for (const message of batch.messages) {
@@ -137,7 +137,7 @@ export function countBatch(batch: MessageBatch): void {
   }
 }
 
-/** Copies go to R2 by its S3 address, not by the binding. */
+/** Copies go to R2's S3 address, past the binding. */
 export function countCopies(): void {
   const send = globalThis.fetch;
   globalThis.fetch = (input, init) => {

@@ -1,8 +1,8 @@
-/** What a deployed platform is billed for, and what else tells about an operation. `cost/counter.ts` counts most of it. */
+/** Everything a deployed platform is billed for, and a few other numbers. `cost/counter.ts` counts most of them. */
 export interface Counts {
   /** Invocations of the Worker: requests, batches of the queue, runs of the cron. */
   readonly workerRequests: number;
-  /** Of the whole local runtime, the databases' and the bucket's included: more than a Worker is billed for. */
+  /** Processor time of the whole local runtime with databases and bucket, so more than a Worker is billed for. */
   readonly cpuMs: number;
   readonly d1Statements: number;
   readonly d1RoundTrips: number;
@@ -10,17 +10,17 @@ export interface Counts {
   readonly d1RowsWritten: number;
   /** Calls of objects' methods, and alarms. */
   readonly objectRequests: number;
-  /** From a call to its answer, and of alarms; calls of one object at the same time count each. */
+  /** From call to answer, and alarms. Concurrent calls of one object count each. */
   readonly objectMs: number;
   readonly objectRowsRead: number;
   readonly objectRowsWritten: number;
   readonly r2ClassA: number;
   readonly r2ClassB: number;
-  /** Messages written, read and deleted: all are below 64 KB. */
+  /** Messages written, read and deleted; all are below 64 KB. */
   readonly queueOperations: number;
-  /** Calls of the Images binding: each is a transformation. */
+  /** Calls of the Images binding; each is a transformation. */
   readonly images: number;
-  /** One an invocation of the Worker or of an object, and one a line that is logged. */
+  /** One for each invocation of the Worker or an object, and one for each logged line. */
   readonly logEvents: number;
 }
 
@@ -49,13 +49,13 @@ export const COUNTED = Object.keys(NO_COUNTS) as readonly Counted[];
 export const mapCounts = (value: (what: Counted) => number): Counts =>
   Object.fromEntries(COUNTED.map((what) => [what, value(what)])) as unknown as Counts;
 
-/** Where the counting Worker answers the bench; no route of the platform. */
+/** The counting Worker answers the bench at this path. */
 export const CONTROL_PATH = "/bench-cost";
 
 /** Its answer. */
 export interface Controlled {
-  /** Since the isolate began, without processor time, of which a Worker knows nothing. */
+  /** Since the isolate began, without processor time, which a Worker cannot measure. */
   readonly counts: Counts;
-  /** What the objects that are awake store. */
+  /** Bytes stored by the objects that are awake. */
   readonly objectBytes: number;
 }

@@ -5,7 +5,7 @@ import type { Meter } from "./meter.ts";
 import { type Client, type Platform } from "../lib/platform.ts";
 import type { Row } from "./tables.ts";
 
-/** Payloads of 512 bytes on topics of one shard. */
+/** Events of 512 bytes on topics of one shard. */
 export async function publishRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
   const owner = await platform.client("owner", ["pubsub_publish"]);
   const topicOf = await topics(platform, owner);
@@ -37,7 +37,7 @@ export async function consumeRows(platform: Platform, meter: Meter, repetitions:
   return rows;
 }
 
-/** One subscription, whose endpoint answers at once. A publish is done when all of it arrived. */
+/** Publishes to a topic with one push subscription. A publish counts as done when all of it was delivered. */
 export async function pushRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
   const owner = await platform.client("owner", ["pubsub_publish"]);
   const topic = await (await topics(platform, owner))("pushed");
@@ -63,7 +63,7 @@ export async function pushRows(platform: Platform, meter: Meter, repetitions: nu
   return rows;
 }
 
-/** Makes topics; gives their addresses. */
+/** Makes topics and returns their addresses. */
 export async function topics({ base }: Platform, owner: Client): Promise<(eventType: string) => Promise<string>> {
   const headers = await owner.authorize();
   return async (eventType) => {

@@ -6,11 +6,11 @@ import { openPlatform } from "../lib/platform.ts";
 import { COUNTED } from "./study.ts";
 import { countsTable, money } from "./tables.ts";
 
-/** Every five minutes, in 30 days. */
+/** One every five minutes, in 30 days. */
 const CRONS_A_MONTH = (30 * 24 * 60) / 5;
 const CRON_MS = 5 * 60_000;
 
-/** What a platform costs to which nobody comes. */
+/** The price of a platform without visitors. */
 export const fixedStudy: Study = {
   id: "fixed",
   label: "A platform at rest",

@@ -13,12 +13,12 @@ import { makeUploader, Uploader } from "./upload.ts";
 
 export const ARCHIVE_FILES = 1_000;
 const PAGE_SIZE = 16;
-/** Copies of a public file, each of which is fetched for the first time. */
+/** Copies of a public file, each fetched for the first time. */
 const COPIES = 1_000;
-/** The second look at a deleted file comes at the later of a day after its making and an hour after its deletion. */
+/** The erasure is proven a day after the file was made or an hour after its deletion, whichever is later. */
 const PROOF_DUE_MS = 26 * 60 * 60_000;
 
-/** What is done with files that are there. */
+/** Operations on stored files. */
 export async function mediaRows(
   platform: Platform,
   meter: Meter,
@@ -56,21 +56,21 @@ export async function mediaRows(
   rows.push(await measure(`list ${PAGE_SIZE} of 1,000 files`, page("")));
   rows.push(await measure(`list ${PAGE_SIZE} of 250 matching files of 1,000`, page("&q=color:red")));
 
-  // Tokens go out of date meanwhile.
+  // Tokens expire meanwhile.
   rows.push(...(await variantRows(media, await Uploader.open(platform, client), meter)));
   const runCron = (cronAtMs: number) => server.ask({ cronAtMs });
   rows.push(...(await deletionRows(media, await Uploader.open(platform, client), meter, repetitions, runCron)));
   return rows;
 }
 
-/** Whose files are listed. */
+/** The client whose files are listed. */
 export async function makeArchivist(platform: Platform, server: Server): Promise<Client> {
   const archivist = await platform.client("archivist", ["media_view"]);
   await server.ask({ fill: { client: archivist.id, tenant: TENANT, files: ARCHIVE_FILES } });
   return archivist;
 }
 
-/** Sizes of one master, each made once, in a message of its own and four in a batch. */
+/** Makes each size once, in a message of its own, and four in a batch. */
 async function variantRows(media: string, uploader: Uploader, meter: Meter): Promise<Row[]> {
   const photo = { type: "image/jpeg", bytes: readFileSync(join(ROOT, "scripts", "data", "photo.jpg")) };
   const id = await uploader.upload("files", photo);
@@ -80,7 +80,7 @@ async function variantRows(media: string, uploader: Uploader, meter: Meter): Pro
     await call("POST", `${media}/files/${id}/variants?clip=${sizes}`, { headers: uploader.headers });
   };
   const rows: Row[] = [];
-  // The first one finds out what the Images binding does.
+  // The first variant probes the Images binding, so it is not counted.
   for (const [variants, label] of [
     [1, ""],
     [1, "a variant made"],
@@ -92,7 +92,7 @@ async function variantRows(media: string, uploader: Uploader, meter: Meter): Pro
   return rows;
 }
 
-/** Deletions one by one, and the proof of all of them in one run of the cron a day later. */
+/** Deletes files one by one, then proves all erasures in one run of the cron a day later. */
 async function deletionRows(
   media: string,
   uploader: Uploader,

@@ -7,21 +7,21 @@ import type { Row } from "./tables.ts";
 
 export interface Measured {
   readonly label: string;
-  /** How many are done; the counts are of one of them. */
+  /** The counts are those of one repetition. */
   readonly repetitions: number;
-  /** One operation. Number 0 is not counted: it fills the copies that an isolate keeps. */
+  /** One operation. Number 0 is not counted: it fills the isolate's caches. */
   step(index: number): Promise<unknown>;
 }
 
-/** Longer than any copy of an isolate is used: number 0 finds all of them old, and the next ones none. */
+/** Longer than any cache lives, so that number 0 fills all of them. */
 const COPIES_OLD_MS = 61_000;
-/** For so long nothing must happen before all that follows an operation counts as done. The queue waits for a second. */
+/** An operation counts as finished after so long without activity. The queue waits for a second. */
 const QUIET_MS = 300;
 export const QUEUE_QUIET_MS = 1_500;
 const POLL_MS = 50;
 const PATIENCE_MS = 60_000;
 
-/** Counts what operations are made of, with all that follows them: alarms, deliveries, messages of the queue. */
+/** Counts an operation with everything that follows it: alarms, deliveries, messages of the queue. */
 export class Meter {
   readonly #server: Server;
   readonly #context: StudyContext;
@@ -45,7 +45,7 @@ export class Meter {
     return { label, counts };
   }
 
-  /** Of one of so many that `run` does, with all that follows. */
+  /** The counts of one of the repetitions in `run`. */
   async count(repetitions: number, run: () => Promise<unknown>, quietMs?: number): Promise<Counts> {
     const before = await this.quiet(quietMs);
     await run();
@@ -64,7 +64,7 @@ export class Meter {
     this.#aheadMs += ms;
   }
 
-  /** The counts, once nothing has happened for a while. */
+  /** Waits until nothing happens for a while, then returns the counts. */
   async quiet(quietMs: number = QUIET_MS): Promise<Counts> {
     let [counts, sinceMs] = [await this.#now(), performance.now()];
     for (const startedMs = sinceMs; performance.now() - sinceMs < quietMs; await sleep(POLL_MS)) {
@@ -77,7 +77,7 @@ export class Meter {
     return counts;
   }
 
-  /** What the objects that are awake store, bytes. */
+  /** Bytes stored by the objects that are awake. */
   async objectBytes(): Promise<number> {
     return (await this.#control("")).objectBytes;
   }

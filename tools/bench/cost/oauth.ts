@@ -18,7 +18,7 @@ export async function oauthRows(platform: Platform, meter: Meter, repetitions: n
   rows.push(await measure("tokeninfo", () => call("GET", `${oauth}/tokeninfo?access_token=${token}`)));
   rows.push(await measure("introspection", () => call("POST", `${oauth}/introspect`, asked)));
 
-  // A password is hashed for some 70 ms.
+  // Hashing a password takes some 70 ms.
   const few = Math.ceil(repetitions / 5);
   rows.push(await measure("a person signs in: page, form, code redeemed", person.signIn, few));
   rows.push(await measure("the browser comes again: code, redeemed", person.comeAgain));

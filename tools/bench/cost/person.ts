@@ -9,7 +9,7 @@ const WEB = `${TENANT}.web`;
 
 /** A person with a browser, at an application without a secret. */
 export interface Person {
-  /** By password; the browser is signed in from then on. Each gives a new grant. */
+  /** Signs in by password and keeps the browser signed in. Each sign-in makes a new grant. */
   signIn(): Promise<Tokens>;
   comeAgain(): Promise<Tokens>;
   refresh(token: string): Promise<Tokens>;
@@ -55,7 +55,7 @@ export async function makePerson({ base, put }: Platform): Promise<Person> {
   };
 }
 
-/** An authorization request of the application, and what it does with the code. */
+/** An authorization request, and how its code is redeemed. */
 function newRequest(oauth: string) {
   const verifier = randomBytes(32).toString("base64url");
   const parameters = new URLSearchParams({

@@ -1,6 +1,6 @@
 import type { Counted } from "./counts.ts";
 
-/** When the pages were read; prices change. */
+/** The day on which the pages were read. */
 export const PRICES_READ = "2026-11-22";
 
 const WORKERS = "https://developers.cloudflare.com/workers/platform/pricing/";
@@ -11,15 +11,15 @@ const QUEUES = "https://developers.cloudflare.com/queues/platform/pricing/";
 const IMAGES = "https://developers.cloudflare.com/images/pricing/";
 const LOGS = "https://developers.cloudflare.com/workers/observability/logs/workers-logs/";
 
-/** Of the Workers Paid plan, in US$ without taxes. */
+/** Prices of the Workers Paid plan, in US$ without taxes. */
 export interface Price {
-  /** What one of a million is. */
+  /** The unit of the price. */
   readonly unit: string;
   readonly usdPerMillion: number;
-  /** What the plan includes a month, in the same unit. */
+  /** Units included each month. */
   readonly includedAMonth: number;
   readonly page: string;
-  /** How many units one of what is counted makes; 1 where absent. */
+  /** Units in one count; 1 where absent. */
   readonly unitsEach?: number;
 }
 
@@ -29,7 +29,7 @@ const OBJECT_GB = 0.128;
 const ROWS_READ = { usdPerMillion: 0.001, includedAMonth: 25_000_000_000 };
 const ROWS_WRITTEN = { usdPerMillion: 1, includedAMonth: 50_000_000 };
 
-/** What is counted and not named here is free: statements and round trips of D1. */
+/** Counts without a price are free: statements and round trips of D1. */
 export const PRICES = {
   workerRequests: {
     unit: "Worker request",
@@ -59,7 +59,7 @@ export const PRICES = {
   r2ClassB: { unit: "R2 class B operation", usdPerMillion: 0.36, includedAMonth: 10_000_000, page: R2 },
   queueOperations: { unit: "Queues operation", usdPerMillion: 0.4, includedAMonth: 1_000_000, page: QUEUES },
   images: { unit: "Images transformation", usdPerMillion: 500, includedAMonth: 5_000, page: IMAGES },
-  /** From 2026-12-01 on by the GB: $0.25 each beyond 50 GB taken in, $0.10 a GB-month beyond 12 GB-months stored. */
+  /** From 2026-12-01 on billed by the GB: US$ 0.25 beyond 50 GB ingested, US$ 0.10 a GB-month beyond 12 stored. */
   logEvents: { unit: "Workers Logs event", usdPerMillion: 0.6, includedAMonth: 20_000_000, page: LOGS },
 } as const satisfies Partial<Record<Counted, Price>>;
 
@@ -68,7 +68,7 @@ export type Priced = keyof typeof PRICES;
 /** US$ a month. */
 export const PLAN = { usd: 5, page: WORKERS } as const;
 
-/** US$ a GB-month, beyond so many GB that are included. */
+/** US$ a GB-month, beyond the included GB. */
 export const STORAGE = [
   { unit: "D1", usdPerGbMonth: 0.75, includedGb: 5, page: D1 },
   { unit: "Durable Objects (SQLite)", usdPerGbMonth: 0.2, includedGb: 5, page: OBJECTS },

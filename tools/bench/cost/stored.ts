@@ -11,13 +11,13 @@ import { COUNTED } from "./study.ts";
 
 const EVENTS = 2_000;
 const FILES = 20_000;
-/** As often a browser comes again, and a grant of it is used. */
+/** Visits by a browser, each with a grant whose refresh token is used. */
 const GRANTS = 300;
 const GB = 1_000_000_000;
-/** Of an object, and of a database of D1. */
+/** The limit of an object and of a D1 database. */
 const LIMIT_GB = 10;
 
-/** What one of each takes, so how many fit. */
+/** Bytes for one of each, and how many fit. */
 export const storedStudy: Study = {
   id: "stored",
   label: "What is stored",
@@ -25,7 +25,7 @@ export const storedStudy: Study = {
     const server = await context.serverOf(COUNTED);
     const platform = await openPlatform(server);
     const meter = new Meter(server, context);
-    /** What a step adds to a size. */
+    /** The bytes that a step adds. */
     const growth = async (size: () => Promise<number>, step: () => Promise<unknown>): Promise<number> => {
       const before = await size();
       await step();

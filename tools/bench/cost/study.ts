@@ -17,7 +17,7 @@ export const COUNTED_R2: ServerModule = {
   env: { ...COUNTED.env, R2_ACCESS_KEY_ID: "cost-bench", R2_SECRET_ACCESS_KEY: "a-secret-of-this-bench" },
 };
 
-/** How often an operation is done, for each round of the run. */
+/** Repetitions of an operation for each round of the run. */
 const REPETITIONS_A_ROUND = 10;
 
 export type CountRows = (
@@ -27,7 +27,7 @@ export type CountRows = (
   context: StudyContext,
 ) => Promise<Row[]>;
 
-/** Operations that are counted on one platform, as counts and as money. */
+/** A study that counts operations and prices them. */
 export const costStudy = (id: string, label: string, countRows: CountRows, module: ServerModule = COUNTED): Study => ({
   id,
   label,

@@ -3,7 +3,7 @@ import { billOfAMillion, largestOf, totalOf, type Bill } from "./bill.ts";
 import { COUNTED, type Counted, type Counts } from "./counts.ts";
 import { PRICES, type Priced } from "./prices.ts";
 
-/** One operation as it was counted. */
+/** One operation and its counts. */
 export interface Row {
   readonly label: string;
   readonly counts: Counts;
@@ -27,10 +27,10 @@ const HEADS: Readonly<Record<Counted, string>> = {
   logEvents: "log events",
 };
 
-/** Times depend on the machine; all else is counted. */
+/** Times depend on the machine; counts do not. */
 const TIMES: ReadonlySet<Counted> = new Set(["cpuMs", "objectMs"]);
 
-/** What one of each operation is. What none of them needs has no column. */
+/** The counts of one of each operation. A column without counts is left out. */
 export function countsTable(title: string, rows: readonly Row[]): Table {
   const columns = COUNTED.filter((what) => rows.some(({ counts }) => counts[what] !== 0));
   return {
@@ -42,7 +42,7 @@ export function countsTable(title: string, rows: readonly Row[]): Table {
   };
 }
 
-/** Columns of the money. */
+/** Columns of the bill. */
 const SHARES = {
   Worker: ["workerRequests"],
   CPU: ["cpuMs"],

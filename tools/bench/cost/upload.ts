@@ -13,7 +13,7 @@ const METADATA = { order: "o-4711", color: "red", price: 129.9 };
 
 type Collection = "files" | "public/files";
 
-/** One client's uploads, in the three requests that a file is made of. */
+/** Uploads of one client, three requests a file. */
 export class Uploader {
   readonly #media: string;
   readonly headers: Record<string, string>;
@@ -27,7 +27,7 @@ export class Uploader {
     return new Uploader(`${base}/media/v2`, await client.authorize());
   }
 
-  /** A committed file; its id. */
+  /** Uploads and commits a file; returns its id. */
   async upload(collection: Collection = "files", content: Content = CONTENT): Promise<string> {
     const file = await this.create(collection, content);
     await this.put(file, content);
@@ -56,7 +56,7 @@ interface Created {
   readonly commitLink: string;
 }
 
-/** By way of the Worker, or straight to R2 where the platform's links lead there. */
+/** Uploads through the Worker, or straight to R2 if the platform's links lead there. */
 export async function uploadRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
   const uploader = await Uploader.open(platform, await makeUploader(platform));
   const files: Created[] = [];
@@ -66,7 +66,7 @@ export async function uploadRows(platform: Platform, meter: Meter, repetitions: 
   const rows = [await measure("create a file", create)];
   const isStraight = !files[0]!.uploadLink.startsWith(platform.base);
   const put = await measure("PUT 64 KiB to its link", (index) => uploader.put(files[index]!));
-  // The Worker does not see it; R2 does, whose time is nobody's here.
+  // R2 sees the request and the Worker does not, so it costs no processor time here.
   rows.push(isStraight ? { ...put, counts: { ...put.counts, cpuMs: 0, r2ClassA: 1 } } : put);
   rows.push(await measure("commit it with three attributes", (index) => uploader.commit(files[index]!)));
   return rows;

@@ -14,14 +14,14 @@ import {
 import { CONTROL_PATH } from "./counts.ts";
 
 /**
- * The platform with something that counts around it: its bindings, its objects' storage, its console. What it does is
- * unchanged, and nothing of this is in the shipped Worker. Below `CONTROL_PATH` it answers the bench: it gives
- * the counts so far, and `?ms=` moves the clock on, since some work waits for a day.
+ * The platform with counters around its bindings, its objects' storage and its console. Its behaviour does not change,
+ * and the shipped Worker contains none of this. Requests to `CONTROL_PATH` return the counts; `?ms=` moves the clock
+ * on, because some work waits for a day.
  */
 countLines();
 countCopies();
 
-/** TypeScript asks a mixin's class for these parameters. */
+/** TypeScript requires these parameters of a mixin's class. */
 type ObjectClass = new (...args: any[]) => { alarm?(): Promise<void> | void };
 
 function countedObject<T extends ObjectClass>(real: T): T {

@@ -2,7 +2,7 @@ import { BrokenAnswer, Connection } from "../lib/connection.ts";
 import { askFor, broken, requestBytes } from "../lib/exchange.ts";
 import type { Client, Work } from "../lib/load.ts";
 
-/** Reading under a lock and committing, over HTTP. */
+/** Reads under a lock and commits, over HTTP. */
 export interface Reader {
   readonly host: string;
   readonly port: number;
@@ -11,7 +11,7 @@ export interface Reader {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Reads batches and commits each; at the end of the log it begins again. Each client is a reader of its own. */
+/** Reads batches and commits each; starts again at the end of the log. Each client is a reader of its own. */
 export const consuming = (readers: readonly Reader[], numEvents: number): Work => ({
   connect: (client) => HttpConsumer.open(readers[client]!, numEvents),
 });
@@ -19,7 +19,7 @@ export const consuming = (readers: readonly Reader[], numEvents: number): Work =
 /** A number is a time in milliseconds. */
 export type Place = "oldest" | "newest" | number;
 
-/** Of how many batches one is parsed; of the others only the status and the token are read. */
+/** One batch of so many is parsed; of the others only status and token are read. */
 const PARSE_EVERY = 64;
 
 export class HttpConsumer implements Client {
@@ -59,7 +59,7 @@ export class HttpConsumer implements Client {
     await askFor(200, this.#connection, this.#seek(to));
   }
 
-  /** The token of the next batch; undefined at the end of the log. */
+  /** Returns the token of the next batch; undefined at the end of the log. */
   async read(): Promise<string | undefined> {
     const answer = await this.#connection.ask(this.#read);
     if (answer.status === 204) return undefined;

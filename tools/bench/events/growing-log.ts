@@ -4,7 +4,7 @@ import type { Server } from "../lib/server.ts";
 import { BATCH } from "./payload.ts";
 import type { Plinth } from "./plinth.ts";
 
-/** A topic that is published to, one by one up to the first batch and in batches then, and where its events are. */
+/** A topic that grows, one by one up to the first batch and then in batches, and the places of its events. */
 export class GrowingLog {
   readonly topic: string;
   readonly #plinth: Plinth;
@@ -29,7 +29,7 @@ export class GrowingLog {
   }
 
   async growTo(size: number, stopping: AbortSignal): Promise<void> {
-    // Of its own each time: the server closes one that rests.
+    // The server closes an idle connection, so each growth opens its own.
     const connection = await Connection.open(this.#server);
     try {
       while (this.#size < size) {
@@ -54,7 +54,7 @@ export class GrowingLog {
     return this.#places.findLast(({ index }) => index <= wanted)!.id;
   }
 
-  /** When the event behind the one of this id was published. */
+  /** The time at which the event after this one was published. */
   async timeBehind(id: string): Promise<number> {
     const { events } = await this.#plinth.call("GET", this.topic, `/events?after=${id}&limit=1`);
     return events[0].createdAt;

@@ -10,9 +10,9 @@ import { PLINTH_ON_DISK } from "../lib/server-module.ts";
 import { openPlinth } from "./plinth.ts";
 
 const FIRST_SIZE = 10;
-/** From here on a full batch lies behind every place. */
+/** From this size on, a full batch follows every place. */
 const FULL_SIZE = 1_000;
-/** Medians differ by tenths from one minute to the next; what grows with the log would differ by much more. */
+/** Medians vary by some tenths between minutes. A cost that grows with the log would differ by much more. */
 const MAX_GROWTH = 1.5;
 const SPOTS = ["beginning", "middle", "end"] as const;
 type Spot = (typeof SPOTS)[number];
@@ -20,7 +20,7 @@ type Spot = (typeof SPOTS)[number];
 interface Operation {
   readonly label: string;
   readonly events: number;
-  /** Makes what is measured, and what is done before each time. */
+  /** Makes the operation, and the step before each measurement. */
   open(log: GrowingLog, reader: Reader, spot: Spot, size: number, events: number): Promise<Measurable>;
 }
 
@@ -38,9 +38,9 @@ const OPERATIONS: readonly Operation[] = [
 ];
 
 /**
- * One topic grows to ten times as many events at each step. At each size one client seeks to a spot, reads and commits;
- * the read and the commit are measured. After a seek nothing is in memory, so the log is asked each time: there is no dearer
- * read. The same for a look.
+ * Grows one topic tenfold at each step. At each size, one client seeks to a spot, then reads and commits; read and
+ * commit are timed. A seek empties the memory, so every read asks the log, which is the most expensive read. Peeking
+ * is measured the same way.
  */
 export const growthStudy: Study = {
   id: "growth",

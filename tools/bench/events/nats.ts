@@ -9,7 +9,7 @@ import { findProgram, missing } from "../lib/program.ts";
 import type { Server } from "../lib/server.ts";
 import { batchOf, BATCH, forAllOperations, MANY, once, PAYLOAD, storedBatches } from "./payload.ts";
 
-/** `always`: an answer means that it is on disk. `default`: that it will be within two minutes. */
+/** `always`: an answer means that the event is on disk. `default`: it will be within two minutes. */
 export const natsServer = (sync: "default" | "always"): ServerModule => ({
   id: `nats-${sync}`,
   module: "tools/bench/events/nats-server.ts",
@@ -20,7 +20,7 @@ export const natsServer = (sync: "default" | "always"): ServerModule => ({
 
 const SYNC_SINCE = [2, 10] as const;
 
-/** Why this version cannot be told to write to disk before it answers. */
+/** Says why this version cannot write to disk before it answers. */
 function withoutSync(): string | undefined {
   const told = spawnSync(findProgram("nats-server") ?? "", ["--version"], { encoding: "utf8" }).stdout;
   const [, version = "?", major = "0", minor = "0"] = /v((\d+)\.(\d+)\S*)/.exec(told) ?? [];
@@ -31,9 +31,9 @@ function withoutSync(): string | undefined {
 const readerOf = (client: number): string => `reader-${client}`;
 
 /**
- * NATS JetStream, streams in files: every event is acknowledged when it is stored, those of a batch on their own and all at the
- * same time (there is no batch); each reading client is a durable consumer, which fetches and acknowledges all up to an event,
- * awaiting the server's answer. An event is its payload and nothing else.
+ * NATS JetStream with streams in files. Every event is acknowledged when it is stored; a batch is as many publishes at
+ * the same time, because NATS has no batch. Each reading client is a durable consumer, which fetches, acknowledges all
+ * up to an event and waits for the server's answer. An event is its payload and nothing else.
  */
 export const setUpNats: Subject["setUp"] = async (server, { events: maxEvents }) => {
   const stored = storedBatches(maxEvents) * BATCH;
@@ -80,7 +80,7 @@ const reading = (server: Server, events: number, stored: number): Work => ({
     let read = (await reader.info()).delivered.stream_seq;
     return {
       async step() {
-        // A consumer does not go back.
+        // A consumer cannot go back.
         if (read >= stored) {
           await manager.consumers.delete("stored", readerOf(index));
           await addReader(manager, index);

@@ -1,4 +1,4 @@
-/** What every subject publishes: 512 bytes of JSON, as an order may be. */
+/** Every subject publishes this: 512 bytes of JSON, like an order. */
 export const PAYLOAD_BYTES = 512;
 export const BATCH = 100;
 /** Readers go through so many events, again and again. */
@@ -12,7 +12,7 @@ export const PAYLOAD = `${beginning}${"x".repeat(PAYLOAD_BYTES - beginning.lengt
 
 export const batchOf = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
 
-/** The operations that every subject takes part in: how many events at once, by how many clients. */
+/** Operations of every subject: events at once, and clients. */
 export const SIZES = [1, BATCH] as const;
 export const CLIENTS = [1, MANY] as const;
 export type Kind = "publish" | "read";
@@ -27,7 +27,7 @@ export function forAllOperations<T>(make: (kind: Kind, events: number) => T): Re
   return made;
 }
 
-/** Runs once, whoever asks first. */
+/** Runs once and shares the result. */
 export function once<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => (running ??= run());

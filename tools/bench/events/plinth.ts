@@ -9,15 +9,15 @@ import { batchOf, BATCH, forAllOperations, MANY, once, PAYLOAD, storedBatches } 
 
 export const PLINTH_IN_MEMORY: ServerModule = { ...PLINTH, id: "plinth-memory" };
 
-/** Plinth with a client that owns topics and some that read them. */
+/** Plinth with a client that owns topics and clients that read them. */
 export interface Plinth {
   makeTopic(eventType: string): Promise<void>;
   publishing(eventType: string, events: number): Promise<Work>;
-  /** The same as one request. */
+  /** One publish as the bytes of its request. */
   publishRequest(eventType: string, events: number): Promise<Buffer>;
   /** One for each reading client. */
   readers(eventType: string): Promise<Reader[]>;
-  /** A call of the owner's, below the topic's address; gives what the answer says. */
+  /** Calls the owner's topic; returns the body. */
   call(method: "GET" | "POST", eventType: string, path: string, json?: unknown): Promise<any>;
 }
 

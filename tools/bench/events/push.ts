@@ -8,7 +8,7 @@ import { openPlinth } from "./plinth.ts";
 
 const EVENTS = 5_000;
 
-/** What one subscription delivers to an endpoint that answers at once: published in batches, counted as they come. */
+/** Publishes in batches and counts what one subscription delivers to an endpoint that answers at once. */
 export const pushStudy: Study = {
   id: "push",
   label: "Push to one endpoint",

@@ -1,7 +1,7 @@
 import { offer } from "../lib/offer.ts";
 import { runProgram } from "../lib/program.ts";
 
-/** Redis with an append-only file; `BENCH_APPENDFSYNC` says when that is on disk. */
+/** Redis with an append-only file; `BENCH_APPENDFSYNC` says when it is on disk. */
 await offer((place) => {
   const options = {
     bind: place.host,
@@ -9,7 +9,7 @@ await offer((place) => {
     dir: place.stateDir,
     appendonly: "yes",
     appendfsync: process.env["BENCH_APPENDFSYNC"] ?? "everysec",
-    // Neither snapshots nor rewriting of the file: both would cost it time in some rounds.
+    // Snapshots and rewriting of the file would slow some rounds down.
     save: "",
     "auto-aof-rewrite-percentage": "0",
   };

@@ -7,7 +7,7 @@ import { missing } from "../lib/program.ts";
 import type { Server } from "../lib/server.ts";
 import { BATCH, forAllOperations, MANY, once, PAYLOAD, storedBatches } from "./payload.ts";
 
-/** `always`: an answer means that it is on disk. `everysec`: that it will be within a second. */
+/** `always`: an answer means that the event is on disk. `everysec`: it will be within a second. */
 export const redisServer = (appendfsync: "always" | "everysec"): ServerModule => ({
   id: `redis-${appendfsync}`,
   module: "tools/bench/events/redis-server.ts",
@@ -19,8 +19,8 @@ export const redisServer = (appendfsync: "always" | "everysec"): ServerModule =>
 const groupOf = (client: number): string => `group-${client}`;
 
 /**
- * Redis Streams: `XADD` publishes, a batch is one transaction (`MULTI`); each reading client is a group of its own, `XREADGROUP`
- * reads and `XACK` commits. An event is its payload and nothing else.
+ * Redis Streams. `XADD` publishes, and a batch is one transaction (`MULTI`). Each reading client is a group:
+ * `XREADGROUP` reads and `XACK` commits. An event is its payload and nothing else.
  */
 export const setUpRedis: Subject["setUp"] = async (server, { events: maxEvents }) => {
   const filled = once(() =>
@@ -34,7 +34,7 @@ export const setUpRedis: Subject["setUp"] = async (server, { events: maxEvents }
       await filled();
       return reading(server, events);
     }
-    // It keeps all of it in memory, so what a measurement left is removed before the next one.
+    // Redis keeps everything in memory, so the events of the last measurement are removed.
     await withClient(server, (client) => client.unlink("orders"));
     return publishing(server, events);
   });
@@ -83,7 +83,7 @@ type Client = Awaited<ReturnType<typeof open>>;
 
 async function open({ host, port }: Server) {
   const client = createClient({ socket: { host, port, reconnectStrategy: false } });
-  // A fault rejects the command that it breaks.
+  // An error rejects the command that it breaks.
   client.on("error", () => undefined);
   await client.connect();
   return client;

@@ -10,7 +10,7 @@ import { openPlinth } from "./plinth.ts";
 const EVENTS = 100_000;
 const MAX_SECONDS = 10;
 
-/** From the first event published to the last one committed, by one client each, in batches. */
+/** Times all events from the first publish to the last commit, by one client each, in batches. */
 export const wholeStudy: Study = {
   id: "whole",
   label: "Publish 100,000 events, then read and commit all of them",
@@ -56,7 +56,7 @@ export const wholeStudy: Study = {
   },
 };
 
-/** One step is all of it. Every batch but the last is full, so their number tells that of the events. */
+/** One step reads everything. Every batch but the last is full, so the number of batches tells that of the events. */
 const toTheEnd = (reader: Reader, batches: number): Work => ({
   async connect() {
     const consumer = await HttpConsumer.open(reader, BATCH);

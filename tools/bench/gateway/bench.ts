@@ -7,7 +7,7 @@ import { SMALL } from "./rows.ts";
 import { PLINTH } from "../lib/server-module.ts";
 import { BARE, openBare, openPlinth, type Target } from "./target.ts";
 
-/** Of a long body: some 32 MB. */
+/** Blocks of a long body: some 32 MB. */
 const BLOCKS = 32;
 const LONG = {
   sparse: { density: "sparse", blocks: BLOCKS },
@@ -17,7 +17,7 @@ const LONG = {
 type Long = keyof typeof LONG;
 const LONGS = Object.keys(LONG) as Long[];
 
-/** Makers of the work of each operation on a long body. */
+/** Work for each operation on a long body. */
 const longWorks = (target: Target, isRewritten: boolean): Record<string, () => Promise<Work>> =>
   Object.fromEntries(
     LONGS.map((id) => [id, async () => reading(target, await target.authorize(), { ...LONG[id], isRewritten })]),

@@ -7,10 +7,10 @@ import { openPlinth } from "./target.ts";
 
 const [MEGABYTE, GIGABYTE] = [1_000_000, 1_000_000_000];
 const POINTS = 10;
-/** Garbage of small objects may lie for a while before the collector looks at all of them. */
+/** Small objects may stay in memory until the collector's next full pass. */
 const MAX_GROWTH_MEGABYTES = 96;
 
-/** How much the runtime has in memory while one body that is rewritten goes through. */
+/** Measures the runtime's memory while one long body is rewritten. */
 export const gigabyteStudy: Study = {
   id: "gigabyte",
   label: "Memory of the runtime while a gigabyte is rewritten",
@@ -60,5 +60,5 @@ export const gigabyteStudy: Study = {
   },
 };
 
-/** `--seconds` below one is for a look whether everything runs: then less goes through. */
+/** Less goes through if `--seconds` is below one: the run only shows that everything works. */
 const bytesOf = ({ seconds }: StudyContext): number => Math.min(GIGABYTE, GIGABYTE * seconds);

@@ -8,14 +8,14 @@ import type { Target } from "./target.ts";
 
 export interface LongBody {
   readonly density: Density;
-  /** Of JSON it is rewritten, of bytes it is not. */
+  /** JSON is rewritten, other bytes are not. */
   readonly isRewritten: boolean;
-  /** By the service; the gateway decodes it, since the client takes no coding. */
+  /** The service compresses it. The gateway decodes it, because the client accepts no coding. */
   readonly isCompressed?: boolean;
   readonly blocks: number;
 }
 
-/** Asks for the body again and again over one connection; the first answer is compared, of the others the length. */
+/** Requests the body repeatedly over one connection. Compares the first answer, and the length of the others. */
 export function reading(target: Target, headers: Record<string, string>, body: LongBody): Work {
   return {
     async connect() {
@@ -43,7 +43,7 @@ export function reading(target: Target, headers: Record<string, string>, body: L
   };
 }
 
-/** What each block has to be when it arrives. */
+/** Each block as the client must receive it. */
 const expectedBlock = ({ base, source }: Target, { density, isRewritten }: LongBody): Buffer =>
   blockOf(isRewritten ? base : source, density);
 

@@ -1,11 +1,11 @@
-/** What the bench's service answers: made from a base, so that what the gateway has to make of it is known. */
+/** The answers of the bench's service, built from a base address, so that the rewritten answer is known. */
 export const DENSITIES = ["dense", "sparse"] as const;
 export type Density = (typeof DENSITIES)[number];
 
 export const isDensity = (name: string): name is Density => DENSITIES.includes(name as Density);
 
 const ROWS = 7_000;
-/** One row in so many has an address of the service; the others name one that is not. */
+/** One row in so many has an address of the service; the others have a foreign one. */
 const EVERY: Readonly<Record<Density, number>> = { dense: 1, sparse: 100 };
 
 /** About a megabyte of rows of some 150 bytes. */
@@ -17,7 +17,7 @@ export function blockOf(base: string, density: Density): Buffer {
   return Buffer.from(rows.join(""));
 }
 
-/** A small answer, with two addresses. */
+/** A small answer with two addresses. */
 export const SMALL = (base: string): object => ({
   id: 17,
   name: "a product",

@@ -7,11 +7,11 @@ import { gzipSync } from "node:zlib";
 import { blockOf, isDensity, SMALL, type Density } from "./rows.ts";
 
 /**
- * The service behind the gateway, and behind what that is measured against: in the server's own process beside the runtime,
- * so that it costs both the same. `/v1/small`; `/v1/<density>?blocks=…&type=…&gzip`: the same block again and again.
+ * The service behind the gateway and the baseline. It runs in the server's own process beside the runtime, so that it
+ * costs both the same. `/v1/small`; `/v1/<density>?blocks=…&type=…&gzip` repeats one block.
  */
 export async function startService(): Promise<string> {
-  /** Made once: plain and compressed. */
+  /** Plain and compressed, made once. */
   const blocks = new Map<Density, { readonly plain: Buffer; readonly compressed: Buffer }>();
   const contentOf = (density: Density) => {
     const known = blocks.get(density);
@@ -30,7 +30,7 @@ export async function startService(): Promise<string> {
     const isCompressed = query.has("gzip");
     const headers = { "content-type": query.get("type") ?? "", ...(isCompressed && { "content-encoding": "gzip" }) };
     response.writeHead(200, headers);
-    // A body of several members is one body (RFC 1952 section 2.2).
+    // Several gzip members make one body (RFC 1952 section 2.2).
     void send(isCompressed ? compressed : plain, Number(query.get("blocks")), response);
   });
   const sendSmall = (response: ServerResponse): unknown => {
@@ -45,7 +45,7 @@ export async function startService(): Promise<string> {
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** As a file would be sent: in chunks of 64 KiB, as they are taken. */
+/** Sends like a file: in chunks of 64 KiB, as fast as they are taken. */
 async function send(block: Buffer, blocks: number, response: ServerResponse): Promise<void> {
   const chunks = function* () {
     for (let sent = 0; sent < blocks; sent++)

@@ -4,24 +4,24 @@ import type { Server } from "../lib/server.ts";
 
 export const BARE = bareWorker("gateway");
 
-/** Where the service is reached. */
+/** The service as a client reaches it. */
 export interface Target {
   readonly server: Server;
-  /** Path below which the service answers, and the address that its answers have to name. */
+  /** The path of the service, and the address that its answers must name. */
   readonly path: string;
   readonly base: string;
   /** The service's own address. */
   readonly source: string;
-  /** The same for callers who need not say who they are. */
+  /** The same for callers without a token. */
   readonly openPath: string;
   readonly openBase: string;
-  /** Headers of a request by somebody with a token; they go out of date. */
+  /** Headers with a new token; tokens expire. */
   authorize(): Promise<Record<string, string>>;
-  /** … and by somebody without one. */
+  /** Headers without a token. */
   readonly anyone: Record<string, string>;
 }
 
-/** Of the same service, for callers without a token. */
+/** Path of the same service for callers without a token. */
 const OPEN_PATH = "/open/v1";
 
 /** Plinth with its service and a client. */
@@ -44,12 +44,12 @@ export async function openPlinth(server: Server): Promise<Target> {
   };
 }
 
-/** It fetches from whom a header names; below `path` as a gateway, else it changes nothing. */
+/** The baseline, which fetches from the address in a header. With a `path` it acts as a gateway. */
 export async function openBare(server: Server, path: "" | "/gateway/v1"): Promise<Target> {
   const source: string = await server.ask({ service: true });
   const base = path === "" ? source : `${server.origin}${path}`;
   const anyone = { "bench-service": source };
-  // As long as one of the platform's; nobody reads it.
+  // As long as one of the platform's tokens.
   const authorize = async () => (path === "" ? anyone : { ...anyone, authorization: `Bearer ${"x".repeat(800)}` });
   return { server, path, base, source, openPath: path, openBase: base, authorize, anyone };
 }

@@ -4,8 +4,8 @@ import type { Server } from "./server.ts";
 import type { Study } from "./study.ts";
 
 /**
- * What a bench compares: subjects (servers) at operations (requests). A bench is data; `run.ts` measures it, `report.ts`
- * prints it, and a new one is a file that says what is asked of whom.
+ * Subjects (servers) compared at operations (requests). A bench is data: `run.ts` measures it and `report.ts` reports
+ * it.
  */
 export interface Bench {
   readonly summary: string;
@@ -13,18 +13,18 @@ export interface Bench {
   readonly operations: readonly Operation[];
   readonly ratios: readonly Ratio[];
   readonly levels?: readonly Level[];
-  /** What is no comparison; measured last. */
+  /** Measurements without a comparison; they run last. */
   readonly studies?: readonly Study[];
-  /** What a reader of the numbers has to know. */
+  /** Facts that a reader of the numbers needs. */
   readonly notes: readonly string[];
 }
 
 export interface Operation {
   readonly id: string;
   readonly label: string;
-  /** Clients that do it at the same time; as many as the run is asked for where absent. */
+  /** Concurrent clients; the run's `--connections` where absent. */
   readonly clients?: number;
-  /** What one request moves, where that is more than the request. */
+  /** Events that one request moves, if more than one. */
   readonly events?: number;
 }
 
@@ -34,30 +34,30 @@ export interface Subject {
   /** Subjects may share one. */
   readonly server: ServerModule;
   /**
-   * Makes what the requests need. Returns a maker for each operation that this subject takes part in, by operation id;
-   * it is called again before each measurement, since tokens expire and caches forget.
+   * Prepares a subject. Returns a maker of the work for each operation id; it is called before each measurement,
+   * because tokens expire and caches forget.
    */
   setUp(server: Server, options: SetUpOptions): Promise<Readonly<Record<string, () => Promise<Work>>>>;
 }
 
 export interface SetUpOptions {
-  /** At most so many are to be stored beforehand (`--events`). */
+  /** The most that may be stored beforehand (`--events`). */
   readonly events: number;
   readonly stopping: AbortSignal;
 }
 
-/** One subject against another at one operation. */
+/** One subject compared with another at one operation. */
 export interface Ratio {
   readonly operation: string;
   readonly of: string;
   readonly to: string;
-  /** What is asked of the ratio; without a mark it is only printed. */
+  /** The required ratio; without a mark the ratio is only printed. */
   readonly mark?: { readonly measure: Measure; readonly atLeast: number };
 }
 
 export type Measure = "requestsPerSec" | "requestsPerCpuSec";
 
-/** What is asked of one subject by itself. */
+/** A requirement for one subject by itself. */
 export interface Level {
   readonly operation: string;
   readonly subject: string;

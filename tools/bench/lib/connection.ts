@@ -1,28 +1,28 @@
 import { connect, type Socket } from "node:net";
 
-/** An answer that is not what it must be; it ends the bench. */
+/** A wrong answer; it ends the bench. */
 export class BrokenAnswer extends Error {
   override name = "BrokenAnswer";
 }
 
 /** The whole answer to a request. */
 export interface Answer {
-  /** 0: an answer whose end cannot be told. */
+  /** 0 for an answer whose end cannot be found. */
   readonly status: number;
-  /** Undefined when there is none; the name in lower case. */
+  /** Takes the name in lower case. */
   header(name: string): string | undefined;
   body(): string;
   bytes(): Buffer;
-  /** For a message about what is wrong with it. */
+  /** The raw answer, for an error message. */
   text(): string;
 }
 
-/** What an answer may take before the server counts as hanging. */
+/** After so long the server counts as hanging. */
 const PATIENCE_MS = 10_000;
 
 /**
- * HTTP/1.1 on a plain socket, one request at a time, at a tenth of what Node's own client costs, so that the server is
- * the limit of a measurement and not the one who measures.
+ * HTTP/1.1 on a plain socket, one request at a time. It costs a tenth of Node's own client, so that the server is the
+ * limit and not the load generator.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -36,7 +36,7 @@ export class Connection {
       this.#fault ??= fault;
       this.#waiting?.reject(this.#fault);
     };
-    // Of a connection that waits for no answer, silence says nothing.
+    // An idle connection may stay silent.
     socket.setTimeout(PATIENCE_MS, () => {
       if (this.#waiting !== undefined) fail(new BrokenAnswer("The server does not answer."));
     });
@@ -71,11 +71,11 @@ export class Connection {
   }
 }
 
-/** RFC 9112 section 6.3, whatever length they announce. */
+/** RFC 9112 section 6.3: these have no body, even with a length. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
 const LAST_CHUNK = "0\r\n\r\n";
 
-/** The answer that the bytes hold, undefined while it is not whole. */
+/** Parses a complete answer; undefined while bytes are missing. */
 function parse(bytes: Buffer): Answer | undefined {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd === -1) return undefined;

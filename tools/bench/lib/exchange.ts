@@ -1,11 +1,11 @@
 import { BrokenAnswer, Connection, type Answer } from "./connection.ts";
 import type { Work } from "./load.ts";
 
-/** One request as bytes, sent again and again, and what its answer must be. */
+/** A request as bytes, sent again and again, and the check of its answers. */
 export interface Exchange {
   readonly request: Buffer;
   readonly status: number;
-  /** What is wrong with an answer; undefined when it is right. Called for the first answer and for some later ones. */
+  /** Says what is wrong with an answer. Called for the first answer and for some later ones. */
   fault(answer: Answer): string | undefined;
 }
 
@@ -15,13 +15,13 @@ export interface ExchangeInit {
   readonly path: string;
   readonly host: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A body; at most one of the three. */
+  /** At most one of the three. */
   readonly form?: Readonly<Record<string, string>>;
   readonly json?: unknown;
   readonly file?: { readonly type: string; readonly bytes: Buffer };
-  /** Of the answer; 200 unless told. */
+  /** The expected status; 200 unless told. */
   readonly status?: number;
-  /** Of the answer's JSON. */
+  /** Checks the JSON of the answer. */
   readonly holds: (body: any) => boolean;
 }
 
@@ -59,10 +59,10 @@ function bodyOf({ form, json, file }: Body): [type: string | undefined, bytes: B
   return json === undefined ? [undefined, Buffer.alloc(0)] : ["application/json", Buffer.from(JSON.stringify(json))];
 }
 
-/** Of how many answers one is read in full; all are checked for their status. */
+/** One answer of so many is read in full; all are checked for their status. */
 const READ_EVERY = 64;
 
-/** The exchange, by each client over a connection of its own. */
+/** Repeats the exchange; each client has a connection of its own. */
 export const repeated = (
   { request, status, fault }: Exchange,
   place: { readonly host: string; readonly port: number },
@@ -81,7 +81,7 @@ export const repeated = (
   },
 });
 
-/** Asks over a connection; an answer with another status ends the bench. */
+/** Asks over a connection; another status ends the bench. */
 export async function askFor(status: number, connection: Connection, request: Buffer): Promise<Answer> {
   const answer = await connection.ask(request);
   if (answer.status !== status) throw broken(`status ${answer.status}`, answer);
@@ -98,7 +98,7 @@ export const basic = (id: string, secret: string): string =>
   `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`;
 
 export interface Call extends Body {
-  /** 200 unless told. */
+  /** The expected status; 200 unless told. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -110,7 +110,7 @@ export interface Called {
   json(): any;
 }
 
-/** One request for a set-up, by Node's own client. `address` is absolute; redirects are not followed. */
+/** Sends one request for a set-up, by Node's own client. `address` is absolute; redirects are not followed. */
 export async function call(method: string, address: string, request: Call = {}): Promise<Called> {
   const { status = 200, headers } = request;
   const [type, body] = bodyOf(request);

@@ -1,15 +1,15 @@
 import { percentile } from "./statistics.ts";
 
-/** The load generator: some clients, each of which goes on as soon as it has its answer. */
+/** Work for the load generator: clients that send the next request as soon as they have the answer. */
 export interface Work {
-  /** One client more, with a connection of its own; they are counted from 0. */
+  /** Adds a client with a connection of its own; they are counted from 0. */
   connect(client: number): Promise<Client>;
 }
 
 export interface Client {
-  /** Once what is measured: a request, or several that belong together. Throws when an answer is not what it must be. */
+  /** Does the measured operation once: a request, or several that belong together. Throws on a wrong answer. */
   step(): Promise<unknown>;
-  /** Ends a step that is under way, too. */
+  /** Also ends a step that is under way. */
   close(): unknown;
 }
 
@@ -22,16 +22,16 @@ export interface Load {
 export interface Answered {
   readonly requests: number;
   readonly elapsedMs: number;
-  /** Of each request, sorted. */
+  /** One for each request, sorted. */
   readonly latenciesMs: Float64Array;
 }
 
-/** Loads a server for a time; each client steps at least once. */
+/** Loads a server for a time; each client does at least one step. */
 export function load(work: Work, { clients, durationMs, stopping }: Load): Promise<Answered> {
   return drive(work, clients, stopping, (elapsedMs) => elapsedMs < durationMs);
 }
 
-/** The same work a number of times by one client. */
+/** Does the work a number of times with one client. */
 export function repeat(work: Work, times: number, stopping: AbortSignal): Promise<Answered> {
   let left = times;
   return drive(work, 1, stopping, () => --left > 0);
@@ -80,7 +80,9 @@ async function connectAll(work: Work, clients: number): Promise<Client[]> {
 const SAMPLES_A_SECOND = 100;
 const WARM_UP_SHARE = 0.1;
 
-/** Times an operation again and again, after a tenth as many runs to warm up. `prepare` comes before each and is not timed. */
+/**
+ * Times an operation repeatedly, after a tenth as many runs to warm up. `prepare` comes before each and is not timed.
+ */
 export async function sample(
   { seconds, stopping }: { readonly seconds: number; readonly stopping: AbortSignal },
   run: () => Promise<void>,

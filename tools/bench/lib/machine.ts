@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
 
-/** Which processor cores a bench uses, and what time its servers spend on them. Both need Linux; elsewhere they say so. */
+/** The processor cores that a bench uses. Binding and processor time need Linux. */
 export interface Cores {
   readonly servers: number;
   readonly generator: number;
 }
 
-/** A core for the servers and another for the load generator; undefined where processes cannot be bound to cores. */
+/** One core for the servers and one for the load generator; undefined if processes cannot be bound to cores. */
 export function chooseCores(): Cores | undefined {
   if (process.platform !== "linux" || spawnSync("taskset", ["--version"]).error !== undefined) return undefined;
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "";
@@ -20,15 +20,15 @@ export function chooseCores(): Cores | undefined {
   return servers === undefined || generator === undefined ? undefined : { servers, generator };
 }
 
-/** Binds this process, its threads included, to a core. */
+/** Binds this process with its threads to a core. */
 export function bindTo(core: number): void {
   spawnSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(process.pid)]);
 }
 
-/** Linux counts processor time in hundredths of a second, whatever the kernel's own clock (`USER_HZ`). */
+/** Linux counts processor time in hundredths of a second (`USER_HZ`). */
 const TICKS_PER_SEC = 100;
 
-/** Processor time that a process and its living descendants have used, in milliseconds; undefined where unknown. */
+/** Processor time of a process and its living descendants in milliseconds; undefined if unknown. */
 export function processorMs(root: number): number | undefined {
   if (process.platform !== "linux") return undefined;
   const all = new Map<number, { parent: number; ticks: number }>();
@@ -57,7 +57,7 @@ function readStat(pid: string): { parent: number; ticks: number } | undefined {
   }
 }
 
-/** Of a server's runtime, in megabytes; undefined where the system does not tell. */
+/** Memory of a server's runtime in megabytes; undefined if unknown. */
 export function residentMegabytes(leader: number): number | undefined {
   if (process.platform !== "linux") return undefined;
   const sizes = readdirSync("/proc").flatMap((pid) => {
@@ -72,14 +72,14 @@ export function residentMegabytes(leader: number): number | undefined {
   return sizes.length === 0 ? undefined : Math.max(...sizes);
 }
 
-/** What the numbers were measured on. */
+/** The machine of the measurement. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
   readonly memoryGiB: number;
   readonly system: string;
   readonly node: string;
-  /** Of the last minute before the start; near 0 on a machine that does nothing else. */
+  /** Load average of the minute before the start; near 0 on an idle machine. */
   readonly loadBefore: number;
   readonly bound: Cores | undefined;
 }

@@ -1,4 +1,4 @@
-/** What a server module gets from the bench that starts it. */
+/** Given to a server by the bench that starts it. */
 export interface Place {
   readonly host: string;
   readonly port: number;
@@ -7,15 +7,15 @@ export interface Place {
 }
 
 export interface Offered {
-  /** Told to the bench; JSON. */
+  /** JSON for the bench. */
   readonly facts?: object;
-  /** Answers what the bench asks past HTTP (`Server.ask`); both are JSON. */
+  /** Answers the bench past HTTP (`Server.ask`); question and answer are JSON. */
   answer?(question: any): Promise<unknown>;
   stop(): Promise<unknown>;
 }
 
 /**
- * The life of a server process: it starts, says so, and ends when the bench asks (SIGTERM) or is gone (the channel
+ * Runs a server process: it starts, reports its facts, and ends when the bench asks (SIGTERM) or is gone (the channel
  * closes).
  */
 export async function offer(start: (place: Place) => Promise<Offered>): Promise<void> {
@@ -23,7 +23,7 @@ export async function offer(start: (place: Place) => Promise<Offered>): Promise<
   let offered: Offered | undefined;
   const stop = async (): Promise<void> => {
     await offered?.stop().catch(() => undefined);
-    // The bench made this process the head of its group: whoever is left of it, a runtime that was starting, goes too.
+    // The bench made this process the leader of its group, so this also ends a runtime that was starting.
     process.kill(-process.pid, "SIGKILL");
   };
   const listen = (): void => {
@@ -35,7 +35,7 @@ export async function offer(start: (place: Place) => Promise<Offered>): Promise<
   listen();
   process.once("disconnect", () => void stop());
   offered = await start({ host, port: Number(port), stateDir });
-  // Miniflare puts handlers of its own in place, which would leave the runtime's process unwaited-for.
+  // Miniflare's own handlers would leave the runtime's process unwaited-for.
   listen();
   process.on("message", ({ id, question }: Question) => {
     const answering = async (): Promise<unknown> => offered?.answer?.(question);
@@ -47,13 +47,13 @@ export async function offer(start: (place: Place) => Promise<Offered>): Promise<
   process.send?.(offered.facts ?? {});
 }
 
-/** A question on its way to a server's process. */
+/** A question to a server's process. */
 export interface Question {
   readonly id: number;
   readonly question: unknown;
 }
 
-/** Exactly one of the two; no answer at all is an answer too. */
+/** Has an answer or a fault; an answer may be absent. */
 export interface Reply {
   readonly id: number;
   readonly answer?: unknown;

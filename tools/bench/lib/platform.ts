@@ -6,7 +6,7 @@ export const TENANT = "bench";
 /** Plinth with a tenant that has all of its services. */
 export interface Platform {
   readonly server: Server;
-  /** Path in front of all its paths. */
+  /** Its path prefix. */
   readonly prefix: string;
   /** Origin and prefix. */
   readonly base: string;

@@ -6,17 +6,17 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Offered, Place } from "./offer.ts";
 
-/** Where servers are installed without being on every user's path. */
+/** Servers may be installed outside a user's PATH. */
 const SYSTEM_DIRS = ["/usr/sbin", "/usr/local/sbin"];
 const START_MS = 10_000;
 
-/** The absolute path of a program of this machine; undefined when it has none of that name. */
+/** The absolute path of a program; undefined if it is not installed. */
 export function findProgram(name: string): string | undefined {
   const dirs = [...(process.env["PATH"] ?? "").split(delimiter), ...SYSTEM_DIRS];
   return dirs.map((dir) => join(dir, name)).find(isExecutable);
 }
 
-/** Why the program cannot be run here; undefined when it can. */
+/** Says why the program cannot run; undefined if it can. */
 export const missing = (name: string): string | undefined =>
   findProgram(name) === undefined ? `${name} is not installed` : undefined;
 
@@ -29,7 +29,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Runs a program that serves at a port, in this process's group, until it takes connections. To be offered (lib/offer.ts). */
+/** Starts a server program in this process's group and waits until it takes connections. For `offer` (lib/offer.ts). */
 export async function runProgram(name: string, args: readonly string[], { host, port }: Place): Promise<Offered> {
   const child = spawn(findProgram(name) ?? name, args, { stdio: ["ignore", "ignore", "inherit"] });
   const gone = once(child, "exit");

@@ -3,12 +3,12 @@ import type { LevelResult, RatioResult, Report, Result } from "./report.ts";
 import { spread, times, whole } from "./statistics.ts";
 import type { Table } from "./study.ts";
 
-/** A load generator that is busier than this may itself be the limit. */
+/** A busier load generator may itself be the limit. */
 const GENERATOR_MAX_BUSY = 0.9;
-/** Load of the minute before, beyond which absolute numbers say little. */
+/** Above this load, absolute numbers mean little. */
 const QUIET_LOAD = 0.3;
 
-/** The report as Markdown whose columns are padded, so that it reads well in a terminal too. */
+/** The report as Markdown with padded columns, which reads well in a terminal too. */
 export function renderMarkdown(report: Report, bench: Bench): string {
   const parts = sections(report, bench).flatMap(({ heading, tables, lines }) => [
     ...(heading === undefined ? [] : [`### ${heading}`]),
@@ -107,7 +107,7 @@ function levelLine(
   };
 }
 
-/** What makes the numbers less than they seem. */
+/** Facts that weaken the numbers. */
 function remarks({ machine, results, leftOut }: Report): string[] {
   const found: string[] = [...leftOut];
   if (machine.loadBefore > QUIET_LOAD)

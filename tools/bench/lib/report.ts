@@ -3,7 +3,7 @@ import type { Machine } from "./machine.ts";
 import type { Outcome, RunOptions, Sample } from "./run.ts";
 import { figure, times, type Figure } from "./statistics.ts";
 
-/** A bench's outcome, over its rounds. `--json` prints it as it is. */
+/** A bench's result over its rounds; `--json` prints it. */
 export interface Report {
   readonly bench: string;
   readonly machine: Machine;
@@ -36,7 +36,7 @@ export interface RatioResult {
   readonly operation: string;
   readonly of: string;
   readonly to: string;
-  /** Of the same round's measurements. */
+  /** Ratios of measurements in the same round. */
   readonly requestsPerSec: Figure;
   readonly requestsPerCpuSec: Figure | undefined;
   readonly mark: { readonly measure: Measure; readonly atLeast: number; readonly reached: boolean } | undefined;
@@ -88,7 +88,7 @@ function summarize(samples: readonly Sample[]): Result {
   };
 }
 
-/** Round against the same round, so that a slow minute of the machine counts for both. */
+/** Compares within a round, so that a slow minute of the machine affects both. */
 function compareRounds({ operation, of, to, mark }: Ratio, samples: readonly Sample[]): RatioResult | undefined {
   const left = samplesOf(samples, operation, of);
   const right = samplesOf(samples, operation, to);

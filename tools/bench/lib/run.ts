@@ -9,20 +9,20 @@ import { percentile } from "./statistics.ts";
 import type { Finding, Study } from "./study.ts";
 
 export interface RunOptions {
-  /** Of one measurement. */
+  /** The length of one measurement. */
   readonly seconds: number;
   readonly rounds: number;
-  /** Clients of an operation that does not say. */
+  /** Clients of an operation that does not say how many. */
   readonly connections: number;
   /** Ids of operations and studies; undefined: all. */
   readonly only: readonly string[] | undefined;
   /** Subject ids; undefined: all. */
   readonly subjects: readonly string[] | undefined;
-  /** Events that a study stores at most. */
+  /** The most events that a study stores. */
   readonly events: number;
   readonly cores: Cores | undefined;
   readonly stopping: AbortSignal;
-  /** Told what is being done. */
+  /** Shows the current step. */
   progress(line: string): void;
 }
 
@@ -36,9 +36,9 @@ export interface Sample {
   readonly requestsPerSec: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the server with all of its processes. Undefined where it cannot be known. */
+  /** By processor time of the server with all its processes; undefined if unknown. */
   readonly requestsPerCpuSec: number | undefined;
-  /** Of one core, 0 to 1: which of the two was the limit. */
+  /** Shares of one core, 0 to 1. They show which side was the limit. */
   readonly serverBusy: number | undefined;
   readonly generatorBusy: number;
 }
@@ -46,7 +46,7 @@ export interface Sample {
 export interface Outcome {
   readonly samples: readonly Sample[];
   readonly findings: readonly (Finding & Pick<Study, "id" | "label">)[];
-  /** Which subjects took no part, and why. */
+  /** Subjects that took no part, and why. */
   readonly leftOut: readonly string[];
   readonly fileSystems: FileSystems;
 }
@@ -57,12 +57,12 @@ interface Contestant {
   readonly works: Readonly<Record<string, () => Promise<Work>>>;
 }
 
-/** Before a subject's first measurement of an operation, and before each: code that runs often is compiled by then. */
+/** Warm-up before a subject's first measurement of an operation, and before each one, so that hot code is compiled. */
 const WARM_UP = { firstShare: 0.5, firstMaxMs: 2_000, eachShare: 0.1, eachMaxMs: 300 } as const;
 
 /**
- * Starts every server, then takes the operations one by one: rounds of one measurement a subject, in turn and every
- * second round backwards, so that whatever slows the machine for a while slows all of them. The servers end with it.
+ * Starts the servers, then measures operation by operation. Each round measures every subject once; every second round
+ * runs backwards, so that a slow phase of the machine affects all subjects. Stops the servers at the end.
  */
 export async function runBench(bench: Bench, options: RunOptions): Promise<Outcome> {
   const { cores, only, stopping, progress } = options;
@@ -145,7 +145,7 @@ async function measure(one: Contestant, operation: Operation, options: RunOption
   };
 }
 
-/** What a server answered in a time, and the processor time that it and the load generator spent on that. */
+/** Sends load for a time; returns the answers and the processor time of server and load generator. */
 function send(one: Contestant, operation: Operation, durationMs: number, { connections, stopping }: RunOptions) {
   return orBroken(`${operation.label}, ${one.subject.label}`, stopping, async () => {
     const work = await one.works[operation.id]!();
@@ -159,7 +159,7 @@ function send(one: Contestant, operation: Operation, durationMs: number, { conne
   });
 }
 
-/** A fault says where it came up; one that came of stopping is none. */
+/** Adds the place to an error. An error caused by stopping is passed on. */
 async function orBroken<T>(where: string, stopping: AbortSignal, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -4,7 +4,7 @@ export interface ServerModule {
   /** Relative to the checkout; it calls `offer` (lib/offer.ts). */
   readonly module: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Where its state lies; in memory unless told (lib/state-dir.ts). */
+  /** The place of its state; in memory unless told (lib/state-dir.ts). */
   readonly stateOn?: "memory" | "disk";
   /** Says why this machine cannot run it; its subjects are left out then. */
   absent?(): string | undefined;

@@ -7,23 +7,23 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 import type { ServerModule } from "./server-module.ts";
 import type { Question, Reply } from "./offer.ts";
 
-/** A running server: a process of its own, bound to one core where that can be. */
+/** A running server: a process of its own, bound to one core if possible. */
 export interface Server {
   readonly host: string;
   readonly port: number;
   readonly origin: string;
   readonly pid: number;
-  /** What it told when it was ready. */
+  /** Facts that it reported when it was ready. */
   readonly facts: any;
-  /** Asks its process, past HTTP, what it offers to answer (lib/offer.ts). */
+  /** Asks its process past HTTP (lib/offer.ts). */
   ask(question: object): Promise<any>;
-  /** Ends it and all that it started; returns when it is gone. */
+  /** Ends it with everything that it started; returns when it is gone. */
   stop(): Promise<void>;
 }
 
 const HOST = "127.0.0.1";
 const START_MS = 60_000;
-/** Between the asking and the killing. */
+/** Between SIGTERM and SIGKILL. */
 const STOP_MS = 3_000;
 
 export async function startServer(
@@ -39,9 +39,9 @@ export async function startServer(
   const [command = "", ...args] = core === undefined ? node : ["taskset", "--cpu-list", String(core), ...node];
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: "production", ...env, ...place },
-    // Its log lines are a part of its work; nobody reads them here.
+    // Logging is part of its work; the lines are dropped.
     stdio: ["ignore", "ignore", "inherit", "ipc"],
-    // A process group of its own: Ctrl-C is the bench's to answer, and what is left of the group can be killed.
+    // Its own process group, so that Ctrl-C reaches the bench alone and the whole group can be killed.
     detached: true,
   });
   const stop = (): Promise<void> => end(child);
@@ -100,6 +100,6 @@ async function end(child: ChildProcess): Promise<void> {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nobody is left, as it should be.
+    // The group is gone already.
   }
 }

@@ -6,11 +6,10 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 import type { ServerModule } from "./server-module.ts";
 
 /**
- * Where the servers of a run keep their state: memory-backed files where a disk would only disturb (a bench of tokens is
- * no bench of a disk), files on a disk where being durable is a part of what is measured.
+ * Places for the servers' state: memory where a disk would only disturb (tokens), a disk where durability is measured.
  */
 export interface StateDirs {
-  /** A new, empty directory for a server. */
+  /** Makes an empty directory for a server. */
   of(module: ServerModule): string;
   /** Names of the file systems. */
   readonly fileSystems: FileSystems;
@@ -45,7 +44,7 @@ function memoryDir(): string {
   return tmpdir();
 }
 
-/** On many systems the temporary directory is memory. */
+/** On many systems the temporary directory is in memory. */
 function diskDir(): string {
   if (fileSystemOf(tmpdir()) !== "tmpfs") return tmpdir();
   const ours = join(ROOT, ".build");
@@ -53,7 +52,7 @@ function diskDir(): string {
   return ours;
 }
 
-/** The file system's name, as stat(1) of the GNU tools has it. */
+/** Names the file system, by stat(1) of the GNU tools. */
 function fileSystemOf(dir: string): string {
   const { stdout } = spawnSync("stat", ["--file-system", "--format=%T", dir], { encoding: "utf8" });
   return stdout?.trim() || "unknown";

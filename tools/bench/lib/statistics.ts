@@ -5,7 +5,7 @@ export interface Figure {
   readonly max: number;
 }
 
-/** Undefined where a round has no value. */
+/** Undefined if a round has no value. */
 export function figure(values: readonly (number | undefined)[]): Figure | undefined {
   const known = values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
   const [min] = known;

@@ -1,7 +1,7 @@
 import type { ServerModule } from "./server-module.ts";
 import type { Server } from "./server.ts";
 
-/** A measurement of its own kind: it prints tables, and marks with what was reached. */
+/** A measurement without a comparison: tables, and marks with the result. */
 export interface Study {
   readonly id: string;
   readonly label: string;
@@ -9,11 +9,11 @@ export interface Study {
 }
 
 export interface StudyContext {
-  /** The running server of a module; it is started where no subject needed it. */
+  /** Returns the running server of a module; starts it if no subject needed it. */
   serverOf(module: ServerModule): Promise<Server>;
-  /** At most so many events are stored (`--events`). */
+  /** The most events that are stored (`--events`). */
   readonly maxEvents: number;
-  /** Of one measurement. */
+  /** The length of one measurement. */
   readonly seconds: number;
   readonly rounds: number;
   readonly stopping: AbortSignal;
@@ -32,7 +32,7 @@ export interface Table {
 }
 
 export interface StudyMark {
-  /** What was measured, what came out and what was asked. */
+  /** The measurement, its result and the requirement. */
   readonly text: string;
   readonly reached: boolean;
 }

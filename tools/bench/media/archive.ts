@@ -2,14 +2,14 @@ import { deepEqual, equal } from "node:assert/strict";
 import { attributesOf, type FileAttributes, KEYS_KEY, TYPE_KEY } from "../../../src/media/metadata/attributes.ts";
 
 /**
- * Files that nobody uploaded: rows by bulk SQL, as commits leave them (src/media/store/). The metadata of file `i` is
- * `{color, order, price}`: one of four, `o-<i>`, and `i` modulo 50,000. So an order names one file, a colour a quarter of
- * them, and neighbours by price lie far from each other. There are no bytes.
+ * Fills an archive by bulk SQL with the rows that uploads and commits would leave; there are no bytes. The metadata of
+ * file `i` is `{color, order, price}`: one of four colours, `o-<i>`, and `i` modulo 50,000. An order names one file, a
+ * colour a quarter of them, and neighbours by price lie far apart.
  */
 const COLORS = ["blue", "green", "red", "white"];
 export const PRICES = 50_000;
 const CONTENT_TYPES = ["application/pdf", "image/jpeg"];
-/** The first file came then, and a thousand in each second. */
+/** The time of the first file; a thousand follow each second. */
 const START_SEC = 1_763_000_000;
 const COPIES_START_SEC = 1_753_000_000;
 /** Files that one batch of statements makes. */
@@ -32,17 +32,17 @@ export const archived = (index: number) => ({
   },
 });
 
-/** What the record says of its attributes, where each file's own values go in. */
+/** A template of the attribute record; each file's values replace these. */
 const BLANK = { color: "COLOR", order: "ORDER", price: 123_456_789, type: "content/type" } as const;
 const BLANK_ATTRIBUTES = ((): FileAttributes => {
   const { type, ...metadata } = BLANK;
   return attributesOf(JSON.stringify(metadata), type);
 })();
-/** All have the same. */
+/** All files have the same keys. */
 const KEYS_DIGEST = String(BLANK_ATTRIBUTES.rows.find(([key]) => key === KEYS_KEY)?.[1]);
 const KEYS = JSON.stringify([".color", ".order", ".price"]);
 
-/** Of D1, what is needed here. */
+/** The part of D1 that is needed here. */
 export interface Database {
   prepare(sql: string): Statement;
   batch(statements: Statement[]): Promise<unknown>;
@@ -55,11 +55,11 @@ interface Statement {
 export interface Archive {
   readonly client: string;
   readonly tenant: string;
-  /** Private files that it shall have. */
+  /** The number of private files wanted. */
   readonly files: number;
 }
 
-/** Brings an archive to its number of files, from what it has. */
+/** Brings an archive to its number of files. */
 export async function fillArchive(db: Database, { client, tenant, files }: Archive): Promise<void> {
   const ask = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   await db.batch([ask(ENSURE_OWNER, client, tenant), ask(ENSURE_KEY_SET, client, tenant, KEYS_DIGEST, KEYS)]);
@@ -70,7 +70,7 @@ export async function fillArchive(db: Database, { client, tenant, files }: Archi
   await expectAsCommitted(db, owner, files - 1);
 }
 
-/** Throws when the file's rows are not those that a commit writes. */
+/** Throws if the file's rows differ from those that a commit writes. */
 async function expectAsCommitted(db: Database, owner: number, index: number): Promise<void> {
   const { id, metadata, contentType } = archived(index);
   const expected = attributesOf(JSON.stringify(metadata), contentType);
@@ -91,7 +91,7 @@ const ORDER = `printf('o-%0${ORDER_DIGITS}d', i)`;
 const choice = (values: readonly string[], index: string): string =>
   `CASE ${index} ${values.map((value, at) => `WHEN ${at} THEN '${value}'`).join(" ")} END`;
 
-/** The files from one index up to another. All are numbers of our own. */
+/** Inserts the files of a range. The interpolated values are numbers of our own. */
 function insertsOf(owner: number, from: number, to: number): string[] {
   const color = choice(COLORS, `i % ${COLORS.length}`);
   const type = choice(CONTENT_TYPES, `i % ${CONTENT_TYPES.length}`);
@@ -123,7 +123,7 @@ function insertsOf(owner: number, from: number, to: number): string[] {
   ];
 }
 
-/** `value` is SQL about the index `i`; files of one value are those of one group. */
+/** `value` is SQL over the index `i`; files with equal values form a group. */
 interface Pair {
   readonly key: string;
   readonly value: string;
@@ -132,8 +132,8 @@ interface Pair {
 }
 
 /**
- * The indices `i` of a range, those of one group (`i` modulo `groups`) after those of another: in the order of the
- * primary key of `attribute`, which is several times as fast as any other.
+ * Generates the indices `i` of a range, group after group (`i` modulo `groups`). This is the order of the primary key
+ * of `attribute`, which is several times as fast as any other.
  */
 function groupedSeries(from: number, to: number, groups: number): string {
   const firstOf = (group: string): string => `${from} + (${group} - ${from % groups} + ${groups}) % ${groups}`;
@@ -144,14 +144,14 @@ function groupedSeries(from: number, to: number, groups: number): string {
 }
 
 export interface Copies {
-  /** A public file, whose row is copied. */
+  /** The public file whose row is copied. */
   readonly of: string;
   readonly files: number;
 }
 
 export const copyId = (index: number): string => idOf(COPIES_START_SEC, index);
 
-/** Makes files of the same bytes: their rows name the one object of R2. */
+/** Makes files whose rows name the same R2 object. */
 export async function makeCopies(db: Database, { of, files }: Copies): Promise<void> {
   const columns = "owner_id, state, content_type, created_at, committed_at, size_bytes, etag, attributes";
   const sql = `INSERT INTO file (id, blob_key, ${columns}) ${groupedSeries(0, files, 1)}

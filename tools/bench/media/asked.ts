@@ -3,7 +3,7 @@ import { askFor, broken, repeated, requestBytes, type Exchange } from "../lib/ex
 import type { Work } from "../lib/load.ts";
 import type { Target } from "./target.ts";
 
-/** A `GET`, and what its answer must be. */
+/** A `GET` and its expected answer. */
 export interface Asked {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export const exchangeOf = (
 export const repeatedly = (target: Target, path: string, asked: Asked): Work =>
   repeated(exchangeOf(target, path, asked), target.server);
 
-/** One answer, read in full. */
+/** Requests one answer and reads it in full. */
 export async function answerTo(target: Target, path: string, asked: Asked): Promise<Answer> {
   const { request, status, fault } = exchangeOf(target, path, asked);
   const connection = await Connection.open(target.server);

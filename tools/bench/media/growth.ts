@@ -15,13 +15,13 @@ const FIRST_SIZE = 1_000;
 /** From the first size to the last. */
 const MAX_TIME_GROWTH = 2;
 /**
- * From the last size but one to the last. (A plan reads as much as it may before it takes another; among few files there is
- * less to read than that.)
+ * From the last size but one to the last. Among few files a plan may read less than its budget, so smaller sizes do
+ * not count.
  */
 const MAX_ROWS_GROWTH = 1.1;
 /**
- * The same for a page that is filtered and sorted: before it walks the order or the matches, the matches are counted as far
- * as it pays to know, which is by the square root of what there is.
+ * For a filtered and sorted page. The query first counts matches up to the square root of the number of files, to
+ * choose its plan.
  */
 const MAX_SURVEY_GROWTH = Math.sqrt(10) * MAX_ROWS_GROWTH;
 
@@ -29,7 +29,7 @@ const MAX_SURVEY_GROWTH = Math.sqrt(10) * MAX_ROWS_GROWTH;
 interface Listing {
   readonly label: string;
   query(size: number): string;
-  /** The page begins behind this file; without one at the beginning. */
+  /** The file before the page; the page is the first one without it. */
   after?(size: number): number;
   /** The first file of the page. */
   first(size: number): number;
@@ -40,7 +40,7 @@ interface Listing {
 const ARCHIVE = { client: CLIENTS.archivist, tenant: TENANT };
 
 const middle = (size: number): number => size / 2;
-/** Of the files in the order of their prices, one in the middle, and the only one of its price or the first. */
+/** A file in the middle of the price order. */
 const middlePrice = (size: number): number => Math.min(size, PRICES) / 2;
 const red = 2;
 
@@ -70,8 +70,8 @@ const LISTINGS: readonly Listing[] = [
 ];
 
 /**
- * An archive grows to ten times as many files at each step. At each size one client lists pages; so a page is measured
- * that D1 has in its memory, where the disk is no part of the time. `rows read` is what D1 counts.
+ * Grows an archive tenfold at each step. At each size one client lists pages, which D1 then has in memory, so the disk
+ * is no part of the time. `rows read` is D1's own count.
  */
 export const growthStudy: Study = {
   id: "growth",
@@ -92,7 +92,7 @@ export const growthStudy: Study = {
   },
 };
 
-/** Each ten times the one before; the last is what there may be at most. */
+/** Sizes grow tenfold; the last is the allowed maximum. */
 function sizesUpTo(max: number): number[] {
   const sizes = [FIRST_SIZE];
   for (let size = FIRST_SIZE * 10; size < max * 10; size *= 10) sizes.push(Math.min(size, max));
@@ -125,8 +125,8 @@ async function measure(plinth: Target, listing: Listing, size: number, context: 
 }
 
 /**
- * The path of a page behind a file: that of the second page, whose cursor names the last file of the first page by its id
- * and its price. (Nobody may make a cursor; a bench does, since it would walk for hours to the middle of a million.)
+ * Returns the path of the page after a file. It takes the cursor of the second page and replaces the last file's id
+ * and price, because walking to the middle of a million files would take hours.
  */
 function placedAfter(index: number, firstPage: Answer): string {
   const next = /<([^>]+)>; rel="next"/.exec(firstPage.header("link") ?? "")?.[1] ?? "";

@@ -1,6 +1,6 @@
 import type { Operation } from "../lib/bench.ts";
 
-/** What is asked of every subject, and by how many clients at a time. */
+/** Operations of every subject, and their numbers of clients. */
 const KINDS = {
   upload: { label: "upload and commit 64 KiB", clients: [1, 16] },
   link: { label: "link to a private file", clients: [1, 16] },
@@ -26,7 +26,7 @@ export const operations: readonly Operation[] = kinds.flatMap((kind) =>
   })),
 );
 
-/** By operation id what is there by kind. */
+/** Maps operation ids to the value of their kind. */
 export const forOperations = <T>(made: Readonly<Record<Kind, T>>): Record<string, T> =>
   Object.fromEntries(
     kinds.flatMap((kind) => KINDS[kind].clients.map((clients) => [operationId(kind, clients), made[kind]])),

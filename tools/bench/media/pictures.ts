@@ -1,6 +1,6 @@
 import sharp from "sharp";
 
-/** The variant that is made. */
+/** The size of the variant. */
 export const CLIP = { width: 300, height: 200 } as const;
 
 export interface Picture {
@@ -14,7 +14,7 @@ export const PICTURES: readonly Picture[] = [
   { label: "12 megapixels", width: 4_200, height: 2_800 },
 ];
 
-/** A jpeg with as much detail as a photograph has: noise at a quarter of the size, drawn large. */
+/** A jpeg with as much detail as a photograph: noise at a quarter of the size, scaled up. */
 export async function drawJpeg({ width, height }: Picture): Promise<Buffer> {
   const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
   const small = { width: width / 4, height: height / 4, channels: 3, background: "grey", noise } as const;

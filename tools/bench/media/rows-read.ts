@@ -5,15 +5,15 @@ import { createListingStore } from "../../../src/media/search/listing-store.ts";
 import { createFilterStore } from "../../../src/media/search/filter-store.ts";
 import type { Result } from "../../../src/platform/result.ts";
 
-/** A page that is asked for by HTTP, and who asks. */
+/** A page requested by HTTP, and its caller. */
 export interface PageRead {
   readonly client: string;
   readonly tenant: string;
-  /** Of the request's address. */
+  /** The query of the request's address. */
   readonly query: string;
 }
 
-/** Rows that D1 reads for a page: by the platform's own statements, outside the Worker. */
+/** Rows that D1 reads for a page, by the platform's own statements, outside the Worker. */
 export async function rowsReadFor(db: D1Database, rowBudget: number, { client, tenant, query }: PageRead) {
   const counted = countRows(db);
   const parameters = new URLSearchParams(query);
@@ -27,7 +27,7 @@ export async function rowsReadFor(db: D1Database, rowBudget: number, { client, t
   return counted.rowsRead();
 }
 
-/** As http/paging.ts reads it, which needs more of base64 than Node has. */
+/** Parses the cursor like http/paging.ts, whose base64 functions Node lacks. */
 function pagingOf(parameters: URLSearchParams) {
   const cursor = parameters.get("cursor");
   const parts = cursor === null ? undefined : JSON.parse(Buffer.from(cursor, "base64url").toString());
@@ -39,7 +39,7 @@ function valueOf<T>(result: Result<T, unknown>): T {
   return result.value;
 }
 
-/** A database that adds up what its statements say they read. It has the methods that the stores above call. */
+/** Wraps a database to add up the rows that its statements read. Has only the methods that the stores above call. */
 function countRows(db: D1Database): { readonly db: D1Database; rowsRead(): number } {
   let rowsRead = 0;
   const count = <T>(result: D1Result<T>): D1Result<T> => {

@@ -3,14 +3,14 @@ import sharp from "sharp";
 import { offer } from "../lib/offer.ts";
 import { CLIP } from "./pictures.ts";
 
-/** What the bench asks: a picture, and how often it is to be made small. */
+/** A picture, and how often to shrink it. */
 export interface Clipping {
   readonly file: string;
   readonly times: number;
   readonly inParallel: number;
 }
 
-/** `sharp` alone, in a process of its own where a server would be: it decodes, makes small and encodes. */
+/** `sharp` alone in a server's process: decodes, shrinks and encodes. */
 await offer(async () => ({
   async answer({ file, times, inParallel }: Clipping): Promise<{ elapsedMs: number }> {
     const bytes = readFileSync(file);

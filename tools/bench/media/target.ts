@@ -4,16 +4,16 @@ import type { Server } from "../lib/server.ts";
 
 export const BARE: ServerModule = { ...bareWorker("media"), stateOn: "disk" };
 
-/** Who serves media. */
+/** A server of media. */
 export interface Target {
   readonly server: Server;
   /** Path of the media service. */
   readonly base: string;
-  /** Of a request of a client's; they go out of date. */
+  /** Headers of a client's request; tokens expire. */
   authorize(client: Client): Promise<Record<string, string>>;
 }
 
-/** One uploads. The files of the other are there already (media/archive.ts). */
+/** One uploads. The other one's files exist already (media/archive.ts). */
 export const CLIENTS = { uploader: "bench.uploader", archivist: "bench.archivist" } as const;
 export type Client = keyof typeof CLIENTS;
 
@@ -25,7 +25,7 @@ export async function openPlinth(server: Server): Promise<Target> {
   return { server, base: `${prefix}/media/v2`, authorize: (name) => clients[name].authorize() };
 }
 
-/** Nobody's word is checked there: a header says who calls. */
+/** The baseline checks nobody: a header names the caller. */
 export const openBare = (server: Server): Target => ({
   server,
   base: "/media/v2",

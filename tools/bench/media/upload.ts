@@ -5,7 +5,7 @@ import type { Client, Work } from "../lib/load.ts";
 import { TENANT } from "../lib/platform.ts";
 import type { Target } from "./target.ts";
 
-/** What is uploaded. */
+/** A file to upload. */
 export interface Upload {
   readonly visibility: "private" | "public";
   readonly type: string;
@@ -18,7 +18,7 @@ export const CONTENT = randomBytes(CONTENT_BYTES);
 export const PRIVATE_FILE: Upload = { visibility: "private", type: "application/pdf", bytes: CONTENT };
 export const PUBLIC_FILE: Upload = { ...PRIVATE_FILE, visibility: "public" };
 
-/** As an invoice may be described: eight values of six attributes. */
+/** Metadata as of an invoice: eight values of six attributes. */
 const METADATA = {
   order: "o-4711",
   customer: { id: "c-1", country: "AT" },
@@ -31,12 +31,12 @@ const METADATA = {
 export const collectionOf = ({ base }: Target, visibility: Upload["visibility"]): string =>
   `${base}${visibility === "public" ? "/public" : ""}/files`;
 
-/** Uploads and commits: three requests, one after another. */
+/** Uploads and commits, three requests one after another. */
 export const uploading = (target: Target, headers: Record<string, string>, upload: Upload): Work => ({
   connect: () => Uploader.open(target, headers, upload),
 });
 
-/** Uploads one file; its id. */
+/** Uploads one file; returns its id. */
 export async function uploadOne(target: Target, upload: Upload): Promise<string> {
   const uploader = await Uploader.open(target, await target.authorize("uploader"), upload);
   try {

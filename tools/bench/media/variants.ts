@@ -11,19 +11,18 @@ import { openPlinth, type Target } from "./target.ts";
 import { collectionOf, uploadOne } from "./upload.ts";
 
 const SHARP: ServerModule = { id: "sharp", module: "tools/bench/media/sharp-server.ts" };
-/** A batch of the queue (wrangler.toml): of a number that is no multiple of it, the last ones wait for more messages. */
+/** A batch of the queue (wrangler.toml). With another number, the last masters would wait for more messages. */
 const MASTERS_A_SECOND = 10;
 /** As many as the platform makes at a time. */
 const IN_PARALLEL = 4;
 const SIZE = `${CLIP.width}x${CLIP.height}`;
 const POLL_MS = 20;
-/** Without an answer for so long, a variant will not come. */
+/** After so long, a variant will not come. */
 const PATIENCE_MS = 60_000;
 
 /**
- * So many masters are there; a clip of each is asked for, all at once, and the time runs from the first request until the
- * last clip is ready. `sharp` does the same work, on the same core, without HTTP, queue, D1 and R2; the local Images
- * binding is made of it.
+ * Requests a clip of every master at once and times it from the first request until the last clip is ready. `sharp`,
+ * which the local Images binding is made of, does the same work on the same core without HTTP, queue, D1 and R2.
  */
 export const variantsStudy: Study = {
   id: "variants",
@@ -71,7 +70,7 @@ function rowOf({ label, width, height }: Picture, bytes: Buffer, byPlinth: numbe
   return [`${label}, ${width}x${height}`, megabytes, cell(byPlinth, 1), cell(bySharp, 1), cell(ratios, 2)];
 }
 
-/** Clips made in a second. Before the time runs, those of the round before go. */
+/** Clips made in a second. The clips of the round before are deleted first. */
 async function clipAll(target: Target, masters: readonly string[], { stopping }: StudyContext): Promise<number> {
   const headers = await target.authorize("uploader");
   const call = async (method: "GET" | "POST" | "DELETE", id: string): Promise<Response> => {

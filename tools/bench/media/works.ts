@@ -8,13 +8,13 @@ import { TENANT } from "../lib/platform.ts";
 import { CLIENTS, type Target } from "./target.ts";
 import { collectionOf, CONTENT, PRIVATE_FILE, PUBLIC_FILE, uploading, uploadOne } from "./upload.ts";
 
-/** Of the archive that is listed, a quarter is red. */
+/** A quarter of the listed archive is red. */
 const ARCHIVE_FILES = 1_000;
 export const PAGE_SIZE = 16;
 /** Public files that are fetched once each. */
 const COPIES = 30_000;
 
-/** Makes what the operations need; gives a maker of the work of each. */
+/** Prepares the operations; returns the maker of the work for each. */
 export async function worksOf(target: Target): Promise<Readonly<Record<Kind, () => Promise<Work>>>> {
   await target.server.ask({ fill: { client: CLIENTS.archivist, tenant: TENANT, files: ARCHIVE_FILES } });
   const privatePath = `${collectionOf(target, "private")}/${await uploadOne(target, PRIVATE_FILE)}`;
@@ -62,7 +62,7 @@ function* pathsOfCopies(contentBase: string): Generator<string, void> {
   for (let copy = 0; copy < COPIES; copy++) yield `${contentBase}${copyId(copy)}`;
 }
 
-/** Each step asks for the content of the next file, whoever takes it. */
+/** Each step fetches the content of the next file, whichever client takes it. */
 const eachOnce = (target: Target, paths: Iterator<string, void>): Work => ({
   async connect() {
     const connection = await Connection.open(target.server);

@@ -9,9 +9,9 @@ const BARE = bareWorker("oauth");
 const OIDC_PROVIDER: ServerModule = { id: "oidc-provider", module: "tools/bench/oauth/oidc-provider-server.ts" };
 
 /**
- * Tokens and questions about tokens: the platform, a bare Worker that only signs and verifies (bare/worker.ts), and
+ * Issues tokens and answers about them: the platform, a bare Worker that only signs and verifies (bare/worker.ts), and
  * `oidc-provider` with opaque tokens in memory and with JWTs. All clients authenticate by HTTP Basic, all JWTs are
- * signed with ES256. (oidc-provider introspects and answers `/userinfo` for opaque tokens alone.)
+ * signed with ES256. (oidc-provider introspects and serves `/userinfo` only for opaque tokens.)
  */
 export const oauthBench: Bench = {
   summary: "tokens, token information, introspection, user information; against oidc-provider and a bare Worker",
@@ -77,12 +77,12 @@ async function setUpBare(server: Server): Promise<Works> {
   return { tokens: fixed(server, bareTokens), ...bareQuestions(server, "") };
 }
 
-/** The same signing on both sides: what is left is what the platform does besides. */
+/** The same signing on both sides isolates the platform's other work. */
 async function setUpBareWithOwnSigning(server: Server): Promise<Works> {
   return { tokens: fixed(server, tokenRequest("/own/token", bareAuthorization)) };
 }
 
-/** Who answers about a token has to ask whether it was revoked: the platform asks D1 every time. */
+/** A token may be revoked, so the platform asks D1 at every question about one. */
 async function setUpBareWithD1(server: Server): Promise<Works> {
   return bareQuestions(server, "/d1");
 }
@@ -117,8 +117,6 @@ async function setUpJwt(server: Server): Promise<Works> {
   return { tokens: fixed(server, tokenRequest("/token", basic(clientId, clientSecret), { scope, resource })) };
 }
 
-// --- requests
-
 function hasToken(body: any): boolean {
   return typeof body.access_token === "string";
 }
@@ -152,7 +150,7 @@ const userInfoRequest = (path: string, token: string, sub: string): Request => (
 const fixed = (server: Server, request: Request) => async (): Promise<Work> =>
   repeated(exchange({ ...request, host: hostOf(server) }), server);
 
-/** A request about a token that is fetched just before. */
+/** A request about a freshly fetched token. */
 const onToken = (server: Server, tokens: Request, request: (token: string) => Request) => async (): Promise<Work> => {
   const { access_token: token } = (await call(tokens.method, `${server.origin}${tokens.path}`, tokens)).json();
   return fixed(server, request(token))();

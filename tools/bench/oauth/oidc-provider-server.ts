@@ -1,11 +1,11 @@
 import { randomBytes, webcrypto } from "node:crypto";
 import { offer } from "../lib/offer.ts";
 
-/** `oidc-provider` as a program of its own would run it, with its in-memory storage. */
+/** `oidc-provider` with its in-memory storage. */
 const PACKAGE: string = "oidc-provider";
-/** It warns of its storage, which is what is wanted here. */
+/** Silences the warning about in-memory storage. */
 console.warn = () => {};
-/** It has no types. */
+/** The package has no types. */
 const { Provider }: { Provider: any } = await import(PACKAGE);
 
 const EMAIL = "ada@bench.example";
@@ -39,7 +39,7 @@ await offer(async ({ host, port }) => {
       clientCredentials: { enabled: true },
       introspection: { enabled: true, allowedPolicy: () => true },
       userinfo: { enabled: true },
-      // A token for a resource is a JWT, one for none is opaque and kept in memory.
+      // A token for a resource is a JWT; others are opaque and kept in memory.
       resourceIndicators: {
         enabled: true,
         defaultResource: () => undefined,
@@ -54,7 +54,7 @@ await offer(async ({ host, port }) => {
   });
   provider.on("server_error", (_: unknown, error: Error) => console.error(error));
 
-  /** A user's token without the browser: what the authorization code flow would have left in memory. */
+  /** Makes a user's token without a browser, as the authorization code flow would. */
   const userToken = async (): Promise<string> => {
     const client = await provider.Client.find(clientId);
     const grant = new provider.Grant({ accountId: EMAIL, clientId });

@@ -1,19 +1,19 @@
 import { DurableObject } from "cloudflare:workers";
 
 /**
- * What the platform is measured against: a Worker and Durable Objects that store the same rows and read the same rows,
- * as durable (the runtime holds an answer back until what was written is on disk), by the same calls between them.
+ * The baseline: a Worker and Durable Objects that store and read the same rows with the same durability (the runtime
+ * holds an answer back until the write is on disk) and by the same calls between objects.
  *
- * - Publish: the body is parsed, every event gets a random id and a time, the events are one row; the answer names the ids.
- * - Read: a reader is an object of its own with one row, which holds its position and its lock with a token, written before
- *   the answer leaves. It takes events from the log by as many as the platform does and keeps them in memory.
- * - Commit: the same row, written when the token is that of the lock.
+ * - Publish: parses the body, gives every event a random id and a time, writes the events as one row, answers the ids.
+ * - Read: a reader is an object with one row, which holds its position and its lock with a token, written before the
+ *   answer leaves. It takes as many events from the log at once as the platform does, and keeps them in memory.
+ * - Commit: writes the same row if the token is that of the lock.
  *
- * `/one/…` does the same with a single object for the log and all of its readers, which costs no call between objects.
+ * `/one/…` does the same with a single object for the log and all readers, which saves the calls between objects.
  *
- * Left out is everything else: tokens and rights, a router, names and limits, the checking of bodies, tenants, shards,
- * keys against repeated requests, retention, push, what a lost answer needs (how locks ended, how often an event was
- * handed out), size limits of an answer, request ids and headers, failures.
+ * It leaves out everything else: tokens and rights, a router, names and limits, validation, tenants, shards,
+ * idempotency keys, retention, push, recovery of lost answers (ended locks, delivery counts), size limits of an
+ * answer, request ids and headers, failures.
  */
 export default {
   async fetch(request, env) {
@@ -55,7 +55,7 @@ interface BareEnv {
   readonly READER: DurableObjectNamespace<BareReader>;
 }
 
-/** What the platform takes from a log at once. */
+/** Characters taken from the log at once, as in the platform. */
 const AHEAD_CHARS = 1024 * 1024;
 const LOCK_MS = 60_000;
 
@@ -68,7 +68,7 @@ interface Given {
 interface Row extends Record<string, SqlStorageValue> {
   first_seq: number;
   last_seq: number;
-  /** A line is an event. */
+  /** One event a line. */
   events: string;
 }
 
@@ -162,7 +162,7 @@ interface Lock {
   readonly lastSeq: number;
 }
 
-/** Where a reader is: one row, and events in memory that follow it. */
+/** A reader's position: one row, and the events after it in memory. */
 class Position {
   readonly #sql: SqlStorage;
   readonly #client: string;

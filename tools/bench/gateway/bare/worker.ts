@@ -1,10 +1,10 @@
 /**
- * What the gateway is measured against: a Worker that fetches from the service and answers what it got. No token is
- * looked at, no header removed or made, nothing is rewritten, counted or limited; the runtime moves the body by itself.
+ * The baseline: a Worker that fetches from the service and passes the answer on. It checks no token, changes no
+ * header, rewrites, counts and limits nothing; the runtime moves the body by itself.
  *
- * Below `/gateway/v1` it does what a gateway is seen to do, by the fewest lines: the service is told who asks and by what
- * address, and its answer is read, rewritten and made anew with headers of its own. It checks nobody and looks nothing up;
- * no time runs, no limit holds, and what the headers say is made up.
+ * Below `/gateway/v1` it does the visible work of a gateway in the fewest lines: it tells the service who asks and by
+ * which address, reads and rewrites the answer, and makes it anew with its own headers. It checks nobody, looks
+ * nothing up, has no timeouts or limits, and its headers hold made-up values.
  */
 const PUBLIC = "/gateway/v1";
 const SOME_ID = "0123456789abcdef0123456789abcdef";

@@ -1,14 +1,14 @@
 /**
- * What the platform is measured against: a Worker that keeps files in the same tables of D1 and in R2, by as many
- * statements in as many round trips, and by the same calls of R2.
+ * The baseline: a Worker that keeps files in the same D1 tables and in R2, with as many statements in as many round
+ * trips and the same calls to R2.
  *
- * - Create: owner and row in one batch. Upload: row and key are looked at, the bytes are put where nothing is, the row is
- *   looked at again. Commit: the row, the head of the object, and one batch that also writes the index of the metadata.
- * - Fetch of a file: one statement. Content: the same, then the object of R2; public content out of the edge cache where
- *   it is there, and into it where it is not. List: one statement about owner and term, one that reads the page.
+ * - Create: owner and row in one batch. Upload: checks row and key, puts the bytes only if the key is free, checks the
+ *   row again. Commit: the row, the head of the object, and one batch that also writes the metadata index.
+ * - Fetch of a file: one statement. Content: the same, then the object of R2; public content comes from the edge cache
+ *   and is put there on a miss. List: one statement for owner and term, one that reads the page.
  *
- * Left out is everything else: tokens and rights, signed links, a router, the checking of parameters and bodies, limits,
- * variants, quotas, repeated commits, ranges and most conditions, request ids and headers, failures.
+ * It leaves out everything else: tokens and rights, signed links, a router, validation, limits, variants, quotas,
+ * repeated commits, ranges and most conditions, request ids and headers, failures.
  */
 export default {
   async fetch(request, env, ctx) {
@@ -162,7 +162,7 @@ async function fetchFile({ request, url, env, id, visibility }: Call): Promise<R
   return new Response(null, { status: 302, headers: { ...headers, location: link } });
 }
 
-/** As the platform asks its cache: for the copy and for two marks of deletions. */
+/** Looks up the copy and two marks of deletion, as the platform does. */
 async function content({ url, env, ctx, id }: Call): Promise<Response> {
   const isSigned = url.searchParams.has("signature");
   const address = `${url.origin}${url.pathname}`;
@@ -187,7 +187,7 @@ async function content({ url, env, ctx, id }: Call): Promise<Response> {
   return new Response(sent, { headers });
 }
 
-/** Of one term, or of none; the first page. */
+/** The first page, of one term or of none. */
 async function list({ request, url, env, visibility }: Call): Promise<Response> {
   const tenant = url.searchParams.get("tenant") ?? "";
   const pageSize = Number(url.searchParams.get("pageSize"));

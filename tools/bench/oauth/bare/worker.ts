@@ -2,10 +2,10 @@ import { jwtVerify, SignJWT, type JWTPayload } from "jose";
 import { signJwt } from "../../../../src/oauth/tokens/jwt.ts";
 
 /**
- * What the platform is measured against: a Worker that signs a token for whoever asks, by the library that everybody
- * takes (below `/own` by the platform's own lines), and one check of a signature for the operations on tokens (below
- * `/d1` behind one statement of D1's). No router, no clients, no scopes, no storage, no log: what is left is the runtime, the form,
- * the signature and the JSON. The token has the claims of the platform's own.
+ * The baseline: a Worker that signs a token for everybody with jose (below `/own` with the platform's own code), and
+ * verifies one signature for operations on tokens (below `/d1` after one D1 statement). It has no router, clients,
+ * scopes, storage or log. What remains is the runtime, the form, the signature and the JSON. The token has the claims
+ * of the platform's own.
  */
 const LIFETIME_SEC = 3600;
 const SCOPE =
@@ -78,7 +78,7 @@ async function token(origin: string, form: URLSearchParams, sign: Sign): Promise
   };
   const signed = await sign(claims, privateKey);
   const body = { token_type: "Bearer", access_token: signed, expires_in: LIFETIME_SEC, scope: SCOPE };
-  // RFC 6749 5.1.
+  // RFC 6749 section 5.1.
   return Response.json(body, { headers: { "cache-control": "no-store", pragma: "no-cache" } });
 }
 
