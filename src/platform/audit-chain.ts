@@ -1,30 +1,31 @@
 import { utf8 } from "./encoding.ts";
 
 /**
- * Copies of the audit log as JSON lines, chained by hashes: the first line says which copy it is, every other one is a row.
- * Each line ends with the SHA-256 of the hash before it and of its own text without the hash; the first one goes on from
- * the last line of the copy before. So no line is changed, taken out, put in or moved without all hashes behind it.
+ * Copies of the audit log as JSON lines, chained by hashes: the first line describes the copy, every other one is a
+ * row. Each line ends with the SHA-256 of the previous hash and of its own text without the hash; the first line
+ * continues from the last line of the previous copy. To change, remove, insert or move a line, all later hashes would
+ * have to change.
  */
 export interface CopyFacts {
   readonly number: number;
   readonly rows: number;
-  /** Of the first and last row. */
+  /** Sequence numbers of the first and last row. */
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** The hash of the last line of the copy before. */
+  /** The hash of the last line of the previous copy. */
   readonly previous: string;
 }
 
-/** In front of the first copy. */
+/** The hash before the first copy. */
 export const GENESIS = "0".repeat(64);
 
-/** In words that every runtime has: copies are checked on other machines, by Node. */
+/** Uses functions of every runtime, since copies are checked on other machines with Node. */
 async function link(previous: string, text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", utf8(`${previous}\n${text}`));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The copy's lines, and the hash of the last one. */
+/** Returns the copy's lines and the hash of the last one. */
 export async function chain(
   facts: CopyFacts,
   rows: readonly object[],
@@ -41,7 +42,7 @@ export async function chain(
 
 const LINE = /^(\{.*),"chain":"([0-9a-f]{64})"\}$/s;
 
-/** Where a copy is not what it was, by the number of the line, or undefined. `head`: what the database has of its last line. */
+/** Finds the first line that was changed, by its number. `head` is the hash of the last line in the database. */
 export async function findBreak(
   lines: readonly string[],
   facts: CopyFacts & { readonly head: string },
@@ -69,7 +70,7 @@ export async function findBreak(
   return undefined;
 }
 
-/** The sequence number that a line states, as far as it can be read. */
+/** The sequence number of a line, if it can be read. */
 const seqOf = (line: string): number => Number(/^\{"seq":(\d{1,15}),/.exec(line)?.[1] ?? 0);
 
 function whyBroken(before: number, seq: number | undefined): string {

@@ -1,25 +1,25 @@
-/** One line of the audit log. Nothing secret: no password, token, code or secret, in no field. */
+/** One line of the audit log. No field may contain a password, token, code or secret. */
 export interface AuditRecord {
   readonly atMs: number;
   readonly requestId: string;
-  /** Who did it: a client id, or `user <address>`; empty where nobody is known. */
+  /** A client id, or `user <address>`; empty if nobody is known. */
   readonly actor: string;
   /** `token`, `sign in`, `revoke` … */
   readonly action: string;
-  /** What it was done to: `grants/{id}`, `users/{email}`; may be empty. */
+  /** The resource: `grants/{id}`, `users/{email}`; may be empty. */
   readonly subject: string;
   readonly outcome: "done" | "refused";
-  /** The subject is an account or client that there is: noise about others takes no row from it. */
+  /** The subject is an existing account or client: its rows have a budget apart from those about made-up names. */
   readonly known?: boolean;
-  /** Exactly what happened. */
+  /** The exact cause. */
   readonly reason: string;
-  /** What it changed, where that is known before: the names of fields. */
+  /** Names of the changed fields, if they are known before the write. */
   readonly changed?: readonly string[];
 }
 
 export interface AuditTrail {
   /** A row in the caller's transaction. `if changed`: only when the statement before it changed a row. */
   statement(when: "always" | "if changed", record: AuditRecord): D1PreparedStatement;
-  /** A row beside an answer: bounded in number by kind and subject, never throws, loses nothing but the row. */
+  /** Writes a row after the response. The number of rows by kind and subject is limited. Never throws. */
   note(record: AuditRecord): Promise<void>;
 }

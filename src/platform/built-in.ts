@@ -1,9 +1,9 @@
 import type { Names } from "./names.ts";
 
 /**
- * What the platform brings itself, read-only (contract section 5): services, the package that includes the two that
- * need a subscription, and the operator client with the tenant and organization that it belongs to. They have no rows
- * in D1, since their names carry the deployment's prefix and no operator may change them.
+ * The platform's own records, read-only: services, the package with the two that need a subscription, and the operator
+ * client with its tenant and organization. They have no rows in D1, since their names carry the deployment's prefix and
+ * no operator may change them.
  */
 export interface BuiltIn {
   readonly services: readonly ServiceRecord[];
@@ -14,13 +14,13 @@ export interface BuiltIn {
   readonly adminScope: string;
 }
 
-/** What decides about the scopes of a service, built in or registered. */
+/** A service, built in or registered, as far as it decides about scopes. */
 export interface ServiceRecord {
   readonly name: string;
   readonly proxyPath: string;
-  /** Scopes of the service; one that ends in `*` stands for every ending. */
+  /** Scopes of the service; a scope that ends in `*` covers every ending. */
   readonly scopes: readonly string[];
-  /** Needs no subscription. */
+  /** Usable without a subscription. */
   readonly essential: boolean;
   /** The tenant that owns it. */
   readonly tenant: string;

@@ -1,4 +1,4 @@
-/** Where time comes from. Rules take `nowMs` as a number; only wiring and Durable Objects hold a clock. */
+/** The source of time. Rules take `nowMs` as a number; only wiring and Durable Objects hold a clock. */
 export interface Clock {
   nowMs(): number;
 }

@@ -10,8 +10,8 @@ export class StoreUnavailable extends Error {
 export const DATABASE_NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
 
 /**
- * D1 whose failed calls throw `StoreUnavailable`. The message cannot tell them: the binding prefixes its own errors with
- * `D1_ERROR`, but throws the runtime's error as it is if the connection to D1 is lost.
+ * D1 whose failed calls throw `StoreUnavailable`. The message cannot tell them: the binding prefixes its own errors
+ * with `D1_ERROR`, but throws the runtime's error as it is if the connection to D1 is lost.
  */
 export function guardDatabase(db: D1Database): D1Database {
   const guarded = {

@@ -4,9 +4,9 @@ import { nfkc } from "./text.ts";
 export const EMAIL_MAX_CHARS = 254;
 
 /**
- * One spelling for an account (contract 2.6): trimmed, NFKC, lower case. Undefined when it is no e-mail address.
- * The check is of the shape alone; whether mail arrives is for a message to find out. What cannot be seen (a space without
- * width, a change of direction) is refused: two accounts would look like one.
+ * The one spelling of an account: trimmed, NFKC, lower case. Undefined if it is not an e-mail address, by its shape;
+ * only a message can show that mail arrives. Invisible characters (a zero-width space, a change of direction) are
+ * refused, since two accounts would look like one.
  */
 export function normalizeEmail(text: string): string | undefined {
   const email = nfkc(text.trim(), EMAIL_MAX_CHARS)?.toLowerCase();

@@ -4,7 +4,7 @@ const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }
 
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text) as Uint8Array<ArrayBuffer>;
 
-/** Text of UTF-8 bytes without a byte order mark in front, or undefined when they are not UTF-8. */
+/** Decodes UTF-8 and drops a byte order mark; undefined if the bytes are not UTF-8. */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {
     return strictDecoder.decode(bytes);
@@ -15,14 +15,14 @@ export function fromUtf8(bytes: Uint8Array): string | undefined {
 
 export const toHex = (bytes: Uint8Array): string => bytes.toHex();
 
-/** Every token passes here, so by the language's own means: a loop takes thirty times as long. */
+/** Uses the built-in function, since every token passes here and a loop takes thirty times as long. */
 export const toBase64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 
 export const toBase64 = (bytes: Uint8Array): string => bytes.toBase64();
 
 /**
- * Bytes of canonical base64url, or undefined. Padding, white space and set spare bits are refused, so that
- * one value has one spelling (contract 2.1: caches and revocation would otherwise see two tokens).
+ * Decodes canonical base64url; undefined for anything else. Padding, white space and set spare bits are refused, so
+ * that a value has one spelling: otherwise caches and revocation would see two tokens.
  */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
@@ -33,7 +33,7 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined
   }
 }
 
-/** Bytes of standard base64, or undefined when the text is not base64. For what the scripts read too, in older Nodes. */
+/** Decodes standard base64; undefined for anything else. Scripts use it too, in older versions of Node. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const binary = atob(text);

@@ -1,10 +1,10 @@
 /**
- * A bounded cache of records that may be a little old (contract 2.1: 30 s for what decides).
+ * A bounded cache of records that may be some seconds old.
  *
- * - Misses are kept like hits, so that known and unknown keys cost alike, unless `keeps` says otherwise.
- * - Values are kept, never promises: in a Worker a promise belongs to the request that made it, and one that
- *   is cancelled would leave every other request waiting.
- * - `clear` also disowns loads that are on their way: what was read before a change is not kept after it.
+ * - Misses are kept like hits, so that known and unknown keys cost the same, unless `keeps` says otherwise.
+ * - Values are kept, never promises: in a Worker a promise belongs to the request that made it, and a cancelled one
+ *   would leave every other request waiting.
+ * - `clear` also stops running loads from being kept, since they may have read the state before a change.
  */
 export class FreshCache<K, V> {
   readonly #entries = new Map<K, { readonly value: V; readonly freshUntilMs: number }>();
@@ -19,10 +19,10 @@ export class FreshCache<K, V> {
     this.#keeps = limits.keeps ?? (() => true);
   }
 
-  /** The kept value while it is fresh, else what `load` gives. A load that fails is not kept. */
+  /** Returns the kept value while it is fresh, else loads it. A failed load is not kept. */
   async get(key: K, nowMs: number, load: () => Promise<V>): Promise<V> {
     const kept = this.#entries.get(key);
-    // The lower bound: a clock that was set back makes an entry old, not fresh for as long as it was set back.
+    // The lower bound makes an entry old if the clock was set back, instead of fresh for all that time.
     if (kept !== undefined && nowMs < kept.freshUntilMs && nowMs >= kept.freshUntilMs - this.#ttlMs) return kept.value;
     const generation = this.#generation;
     const value = await load();
@@ -35,7 +35,7 @@ export class FreshCache<K, V> {
     this.#entries.clear();
   }
 
-  /** Like `clear` for one key. Loads of other keys that are on their way are not kept either, which costs a load. */
+  /** Like `clear` for one key. Running loads of other keys are not kept either, which costs a load. */
   invalidate(key: K): void {
     this.#generation += 1;
     this.#entries.delete(key);
@@ -44,7 +44,7 @@ export class FreshCache<K, V> {
   #keep(key: K, value: V, freshUntilMs: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, { value, freshUntilMs });
-    // A Map keeps insertion order and a refreshed key is inserted again: the first key is the oldest.
+    // The first key is the oldest: a Map keeps the order of insertion, and a refreshed key is inserted again.
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#maxEntries) return;
       this.#entries.delete(oldest);

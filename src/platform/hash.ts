@@ -6,7 +6,7 @@ export async function sha256(data: string | Uint8Array<ArrayBuffer>): Promise<Ui
 
 export const sha256Hex = async (data: string | Uint8Array<ArrayBuffer>): Promise<string> => toHex(await sha256(data));
 
-/** Constant-time comparison of two digests in hex. */
+/** Compares two digests in hex in constant time. */
 export function equalDigests(a: string, b: string): boolean {
   const left = utf8(a);
   const right = utf8(b);

@@ -1,16 +1,16 @@
-/** Dates of HTTP (RFC 9110 section 5.6.7). */
+/** Formats a date of HTTP (RFC 9110 section 5.6.7). */
 export const httpDate = (ms: number): string => new Date(ms).toUTCString();
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const TIME = String.raw`(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})`;
 const FORMS = [
-  // IMF-fixdate, which everybody sends, and the two of old times.
+  // IMF-fixdate, which everybody sends, and the two obsolete formats.
   new RegExp(String.raw`^[A-Z][a-z]{2}, (?<day>\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${TIME} GMT$`),
   new RegExp(String.raw`^[A-Z][a-z]{5,8}, (?<day>\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2}) ${TIME} GMT$`),
   new RegExp(String.raw`^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) ${TIME} (?<year>\d{4})$`),
 ];
 
-/** In ms. Any other text, and a day that there is not, is no date: who asked for it goes on as if there were none. */
+/** Parses a date to ms. Undefined for any other text or an impossible day: the header is then ignored. */
 export function parseHttpDate(text: string | null, nowMs: number): number | undefined {
   const found = FORMS.map((form) => form.exec(text?.trim() ?? "")?.groups).find((groups) => groups !== undefined);
   if (found === undefined) return undefined;
@@ -22,7 +22,7 @@ export function parseHttpDate(text: string | null, nowMs: number): number | unde
   return isDate && minute! < 60 && second! <= 60 ? date.getTime() : undefined;
 }
 
-/** Two digits: the year of these that is nearest, at most 50 years ahead. */
+/** Completes two digits to the nearest year that is at most 50 years ahead. */
 function fullYear(digits: string, nowMs: number): number {
   if (digits.length === 4) return Number(digits);
   const thisYear = new Date(nowMs).getUTCFullYear();

@@ -1,4 +1,6 @@
-/** One JSON object a line on the Worker's console, long texts cut. Never pass a secret, a token, a password or a signed link. */
+/**
+ * Writes one JSON object a line to the console, long texts cut. Never pass a secret, token, password or signed link.
+ */
 export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
@@ -7,7 +9,7 @@ export interface Log {
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What a stranger sends may be in a reason, and a line that is too long is lost whole. A stack fits. */
+/** Longer fields are cut: a reason may contain a caller's input, and the console drops lines that are too long. */
 const MAX_FIELD_CHARS = 8_192;
 
 export const LOG_LEVELS = ["info", "warn", "error"] as const;
@@ -25,12 +27,12 @@ export function createLog(lowest: LogLevel): Log {
 const cut = (_: string, value: unknown): unknown =>
   typeof value === "string" && value.length > MAX_FIELD_CHARS ? `${value.slice(0, MAX_FIELD_CHARS)}…` : value;
 
-/** What JSON leaves as it is and may yet steer whatever shows the line: controls, changes of direction, separators. */
+/** Characters that JSON does not escape and that could manipulate a terminal: controls, directions, separators. */
 const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const escape = (char: string): string =>
   char.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** What a thrown value says, for the log only: such texts never leave the Worker. */
+/** The text of a thrown value, only for the log: it must not leave the Worker. */
 export function describeError(thrown: unknown): string {
   if (thrown instanceof Error) {
     const cause = thrown.cause === undefined ? "" : `\ncaused by ${describeError(thrown.cause)}`;

@@ -1,7 +1,4 @@
-/**
- * Every name that starts with the platform's own prefix (`PLATFORM`, contract 1.1). Nothing else spells it.
- * The patterns are contract 1.1 too.
- */
+/** Makes every name that starts with the platform's prefix (`PLATFORM`). No other file spells it. */
 export interface Names {
   readonly platform: string;
   /** `media_view` → `plat.media_view` */
@@ -24,7 +21,7 @@ export function createNames(platform: string): Names {
   };
 }
 
-/** What `<platform>_id_provider` means besides the id of a provider: both are the platform's own directory of users. */
+/** Values of `<platform>_id_provider` besides the id of a provider: both are the platform's own directory of users. */
 export const DEFAULT_PROVIDER = "default_idp";
 export const LEGACY_PROVIDER = "legacy_idp";
 

@@ -1,12 +1,12 @@
 import { isGlobalIp, isIp, isLoopbackIp } from "./ip-range.ts";
 import { err, ok, type Result } from "./result.ts";
 
-/** Longer addresses than this are refused; nobody's are. */
+/** No real address is longer. */
 const MAX_CHARS = 2000;
 /** Names that never leave a machine or a local network (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`). */
 const LOCAL_NAMES: readonly string[] = ["localhost", "localdomain", "local", "internal", "home.arpa"];
 /**
- * Ports where another protocol than HTTP is spoken, such as mail's, which could take our words for its own. The list of
+ * Ports of other protocols, such as mail, whose servers could read an HTTP request as their own commands: the list of
  * the Fetch standard, "Port blocking", and port 0.
  */
 const FOREIGN_PORTS = new Set(
@@ -18,22 +18,21 @@ const FOREIGN_PORTS = new Set(
 );
 
 /**
- * An address outside that the platform may call or send people to (contract 3.5): https, no user and no fragment, the
- * host no IP address outside the global ranges and no name of a local network, a port where HTTP may be spoken.
- * `allowLoopback` makes one exception: hosts of this very machine, plain http and every port included. The error says
- * what must be different, to stand behind the field's name. What a name leads to is the resolver's word at each call;
- * deployed, a call cannot reach a private network.
+ * Parses an address that the platform may call or send people to: https, no user, no fragment, a port of HTTP, and as
+ * host neither an IP address outside the global ranges nor a name of a local network. `allowLoopback` admits hosts of
+ * this machine too, with plain http and every port. The error says what must change, to stand behind the field's name.
+ * A name is resolved at each call; a deployed Worker cannot reach a private network.
  */
 export function parseOutboundUrl(text: string, allowLoopback: boolean): Result<URL, string> {
   if (text.length > MAX_CHARS) return err("must be an absolute address");
   const url = URL.parse(text);
   if (url === null || !text.isWellFormed() || /[\s\p{Cc}\\]/u.test(text)) return err("must be an absolute address");
-  // `URL` adds slashes that are missing, drops those that are too many, and takes capitals.
+  // `URL` corrects the number of slashes and takes capitals.
   if (!/^https?:\/\/[^/]/.test(text)) return err("must start with https://");
   if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text)) return err("must name no user");
   if (text.includes("#")) return err("must have no fragment");
-  // A dot at the end of a fully qualified name changes nothing about where it leads; more of them make it no name,
-  // and `URL` does not look whether `127.1..` would be an IP address.
+  // A dot at the end leads to the same host. With more dots it is not a name, and `URL` does not notice that `127.1..`
+  // could be an IP address.
   const host = url.hostname.replace(/\.$/, "");
   if (host.split(".").includes("")) return err("must be an absolute address");
   const loopback = isLoopbackIp(host) || host === "localhost" || host.endsWith(".localhost");

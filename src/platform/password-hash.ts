@@ -4,14 +4,14 @@ import type { Random } from "./random.ts";
 import { nfkc } from "./text.ts";
 
 /**
- * Passwords as `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in base64url. The runtime computes scrypt on the
- * isolate's own thread whichever way it is asked, so the plain function is the honest one: nothing else runs meanwhile.
+ * Password hashes: `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in base64url. The synchronous function is used,
+ * since the runtime computes scrypt on the isolate's only thread in any case.
  */
 
-/** Of a password, before it is normalized. NIST SP 800-63B 3.1.1: length counts, rules of composition do not; the upper end bounds the work of hashing. */
+/** Length of a password before normalization (NIST SP 800-63B 3.1.1); the upper bound limits the work of hashing. */
 export const PASSWORD_CHARS = { min: 8, max: 256 } as const;
 
-/** Cost of one password check (contract 2.6): about 75 ms and 32 MiB. Stored with each hash, so it can rise. */
+/** Cost of one password check: about 75 ms and 32 MiB. Each hash stores its own cost, so it can be raised. */
 export const PASSWORD_COST = { log2N: 15, r: 8, p: 1 } as const;
 /** The cost of new hashes. Tests lower it. */
 export const cost: { log2N: number; r: number; p: number } = { ...PASSWORD_COST };
@@ -21,7 +21,7 @@ const KEY_BYTES = 32;
 const encode = (salt: Uint8Array, key: Uint8Array): string =>
   `scrypt$${cost.log2N}$${cost.r}$${cost.p}$${toBase64Url(salt)}$${toBase64Url(key)}`;
 
-/** Costs what a stored hash costs, for an account that has none. No password is known for it. */
+/** A hash that no password matches, for an account without one: checking it takes the same time. */
 export const noPasswordHash = (): string => encode(new Uint8Array(SALT_BYTES), new Uint8Array(KEY_BYTES));
 
 export function hashPassword(password: string, random: Random): string {
@@ -30,7 +30,9 @@ export function hashPassword(password: string, random: Random): string {
   return encode(salt, derive(password, { ...cost, salt }));
 }
 
-/** Whether the password is the stored one. One that is too long never is, and costs as much. A stored text that cannot be read answers false. */
+/**
+ * True if the password matches the hash. One that is too long never does, and costs the same; so does a broken hash.
+ */
 export function verifyPassword(password: string, stored: string): boolean {
   const known = parse(stored);
   if (known === undefined) return false;
@@ -38,13 +40,13 @@ export function verifyPassword(password: string, stored: string): boolean {
   return matches && !isTooLong(password);
 }
 
-/** Whether two passwords are one: they are compared in the form in which they are hashed. */
+/** True if two passwords are equal in the form in which they are hashed. */
 export const samePassword = (one: string, other: string): boolean =>
   !isTooLong(one) && !isTooLong(other) && normalizedPassword(one) === normalizedPassword(other);
 
 const isTooLong = (password: string): boolean => password.length > PASSWORD_CHARS.max;
 
-/** Whether a hash was made with another cost than today's. */
+/** True if a hash was made with another cost than the current one. */
 export function isOutdated(stored: string): boolean {
   const { log2N, r, p } = parse(stored) ?? cost;
   return log2N !== cost.log2N || r !== cost.r || p !== cost.p;
@@ -66,7 +68,7 @@ function parse(stored: string): (Parameters & { readonly key: Uint8Array }) | un
   return { log2N: Number(log2N), r: Number(r), p: Number(p), salt, key };
 }
 
-/** One Unicode form, so that the keyboard's way of typing an accent does not matter. Nothing of what is too long. */
+/** One Unicode form for every way to type an accent; empty for a password that is too long. */
 export const normalizedPassword = (password: string): string => nfkc(password, PASSWORD_CHARS.max) ?? "";
 
 function derive(password: string, { log2N, r, p, salt }: Parameters): Uint8Array {

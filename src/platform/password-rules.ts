@@ -2,14 +2,14 @@ import { isCommon } from "./common-passwords.ts";
 import { normalizedPassword, PASSWORD_CHARS } from "./password-hash.ts";
 
 /**
- * What a new password may not be (NIST SP 800-63B 3.1.1.2): of another length, what everybody tries first, or what stands in
- * the account. There are no rules of composition.
+ * Rules for new passwords (NIST SP 800-63B 3.1.1.2): the length, no common password, and nothing from the account
+ * itself. There are no rules of composition.
  */
 export type PasswordFault = "length" | "common" | "own";
 
-/** Digits and signs around a word make no other word of it: `ada1990!` */
+/** Digits and signs around a word do not hide it: `ada1990!` */
 const AROUND = /^[^\p{L}]+|[^\p{L}]+$/gu;
-/** Shorter words stand in too many passwords. */
+/** Shorter words are part of too many passwords. */
 const MIN_WORD_CHARS = 3;
 const ROWS = [
   "abcdefghijklmnopqrstuvwxyz",
@@ -21,10 +21,10 @@ const ROWS = [
   "yxcvbnm",
 ];
 const SEQUENCES = [...ROWS, ...ROWS.map((row) => Array.from(row).toReversed().join(""))];
-/** A password of one piece again and again, or of pieces of this length that all stand in a row. */
+/** A password may not repeat one piece, nor consist of rows of this length. */
 const MAX_PIECE_CHARS = 4;
 
-/** `platform`: the names of what it is a password for. */
+/** `platform`: names of the platform, which the password must not be. */
 export function passwordFault(
   password: string,
   { email, platform }: { readonly email: string; readonly platform: readonly string[] },
@@ -40,7 +40,7 @@ export function passwordFault(
 
 const bare = (text: string): string => text.replaceAll(AROUND, "");
 
-/** The same piece again and again, or a way along the keyboard, the alphabet or the digits. */
+/** A repeated piece, or rows of the keyboard, the alphabet or the digits. */
 function isSimple(text: string): boolean {
   if (SEQUENCES.some((row) => row.includes(text))) return true;
   for (let length = 1; length <= MAX_PIECE_CHARS; length++)

@@ -1,6 +1,6 @@
 import { toBase64Url, toHex } from "./encoding.ts";
 
-/** Where randomness comes from; a test may pass its own. */
+/** The source of randomness; a test may pass its own. */
 export interface Random {
   bytes(length: number): Uint8Array<ArrayBuffer>;
 }
@@ -12,5 +12,5 @@ export const systemRandom: Random = {
 /** A credential of 256 bits, as 43 characters of base64url. */
 export const randomSecret = (random: Random): string => toBase64Url(random.bytes(32));
 
-/** An identifier that nobody can guess: 128 bits, as 32 characters of hex. */
+/** An unguessable identifier of 128 bits, as 32 characters of hex. */
 export const randomId = (random: Random): string => toHex(random.bytes(16));

@@ -1,4 +1,4 @@
-/** An expected outcome as a value: rooms return failures, and throw only for bugs. */
+/** An expected outcome as a value: services return failures, and throw only for bugs. */
 export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 
 export const ok = <T>(value: T): { readonly ok: true; readonly value: T } => ({ ok: true, value });

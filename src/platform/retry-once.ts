@@ -1,6 +1,6 @@
 /**
- * Tries once more what failed, or whose answer was lost: only for what changes nothing the second time. `isRepeat` says
- * that this is the second time.
+ * Repeats a call once that failed or whose answer was lost: only for calls that change nothing the second time.
+ * `isRepeat` is true for the second call.
  */
 export async function retryOnce<T>(run: (isRepeat: boolean) => Promise<T>): Promise<T> {
   try {

@@ -1,20 +1,20 @@
 /**
- * Scope patterns (contract 2.2, 3.3): a scope, or the beginning of scopes and `*`, which stands for every ending. `a.*`
- * covers `a.b`, `a.b*` and itself; a plain scope covers itself.
+ * True if a scope pattern covers a scope or pattern. A pattern is a scope, or a prefix with `*`: `a.*` covers `a.b`,
+ * `a.b*` and itself; a plain scope covers only itself.
  *
- * In a scope of topics a name of the owner is matched whole: `…pubsub.topic=demo.shop*` is `…pubsub.topic=demo.shop.*`. It
- * would cover the topics of `demo.shopping` otherwise, who is somebody else.
+ * In a scope of topics the owner's name is matched whole: `…pubsub.topic=demo.shop*` means `…pubsub.topic=demo.shop.*`.
+ * Otherwise it would cover the topics of `demo.shopping`, which is another client.
  */
 export function scopeMatches(pattern: string, scope: string): boolean {
   const [wide, narrow] = [alignOwnerPattern(pattern), alignOwnerPattern(scope)];
   return wide.endsWith("*") ? narrow.startsWith(wide.slice(0, -1)) : wide === narrow;
 }
 
-/** Whether some scope is covered by both: of two beginnings that share a scope one begins the other. */
+/** True if both patterns cover some scope: then one prefix begins with the other. */
 export const scopesOverlap = (a: string, b: string): boolean => scopeMatches(a, b) || scopeMatches(b, a);
 
-/** The pattern with its `*` at the boundary of a name, where it stands in the name of a topic's owner. */
+/** Moves a `*` within the name of a topic's owner to the end of that name. */
 export const alignOwnerPattern = (pattern: string): string => pattern.replace(CUT_OWNER, "$1.*");
 
-/** An owner has two names, `<project>.<app>`: one of them, or both, and the `*` right behind. */
+/** An owner is `<project>.<app>`: matches one or both of the names with a `*` right behind. */
 const CUT_OWNER = /(\.pubsub\.(?:own_tenant_)?topic=[a-z0-9-]+(?:\.[a-z0-9-]+)?)\*$/;

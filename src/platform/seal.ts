@@ -7,15 +7,15 @@ import { err, ok, type Result } from "./result.ts";
  *
  * A sealed text is `<key id>.<iv>.<ciphertext>` (AES-256-GCM, 96-bit random iv, the parts after the id in base64url).
  * `context` names the row that the text belongs to: a sealed text copied to another row does not open.
- * The first configured key seals, every configured key opens: a key is rotated by putting a new one in front.
+ * The first configured key seals, every configured key opens: to rotate, put a new key in front.
  */
 export interface Sealer {
-  /** The id of the key that seals now: what is sealed under another one is to be sealed anew before that key may go. */
+  /** The id of the sealing key. Texts under another key have to be sealed anew before that key may be removed. */
   readonly keyId: string;
-  /** Of all keys that open, the one that seals first. */
+  /** The ids of all keys that open, the sealing one first. */
   readonly keyIds: readonly string[];
   seal(plain: string, context: string): Promise<string>;
-  /** The plain text, or undefined when the text was changed, moved, or sealed under a key that is not configured. */
+  /** The plain text; undefined if the sealed text was changed or moved, or its key is not configured. */
   open(sealed: string, context: string): Promise<string | undefined>;
   /** HMAC-SHA-256 keys for one purpose (HKDF), the current one first. */
   macKeys(purpose: string): Promise<readonly CryptoKey[]>;
@@ -93,7 +93,7 @@ async function derive(
   return crypto.subtle.deriveKey(hkdf, master, algorithm, false, usages);
 }
 
-/** Values are kept, never promises: a promise belongs to the request that made it. */
+/** Keeps values, never promises: a promise belongs to the request that made it. */
 async function remember<V>(kept: Map<string, V>, key: string, make: () => Promise<V>): Promise<V> {
   const known = kept.get(key);
   if (known !== undefined) return known;

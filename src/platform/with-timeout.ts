@@ -1,4 +1,4 @@
-/** What `work` gives, or an error when it gives nothing within `waitMs`. The work itself goes on. */
+/** Rejects if `work` takes longer than `waitMs`. The work itself goes on. */
 export async function withTimeout<T>(waitMs: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
