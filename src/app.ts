@@ -7,14 +7,14 @@ import type { Service } from "./http/service.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
 import { createDocumentRoutes, createPlatformRoutes, createReferenceRoutes } from "./ui/routes.ts";
 
-/** One router: Hono's default brings two more to choose from, and their weight. */
+/** Uses one router: Hono's default bundles two more to choose from. */
 export function createApp(deps: Deps): App {
   const app: App = new HonoBase({ router: new RegExpRouter() });
   mountServices(app, servicesOf(deps), deps.http, deps.gateway.answer);
   return app;
 }
 
-/** What is mounted where (contract 1.1). The interface document is made from the same list. */
+/** Every table of routes and its base. The interface document is made from the same list. */
 export function servicesOf(deps: Deps): readonly Service[] {
   const { names, pathPrefix } = deps.http;
   const documentOf = createInterfaceDocument(names, pathPrefix);

@@ -2,37 +2,37 @@ import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
 import { PATTERNS } from "./platform/names.ts";
 import { parseSealKeys, type SealKey } from "./platform/seal.ts";
 
-/** Every deployment variable, parsed once. A value that makes no sense stops the Worker with its name and reason. */
+/** Every deployment variable, parsed once. An invalid value stops the Worker with its name and the reason. */
 export interface Config {
   readonly platform: string;
   /** Empty, or starts with a slash and ends without one. */
   readonly pathPrefix: string;
-  /** An origin, or empty: the request's own. */
+  /** An origin; empty: the origin of each request. */
   readonly publicUrl: string;
-  /** An origin, or empty: the service's own. */
+  /** An origin; empty: the service's own. */
   readonly contentUrl: string;
   /** Origin of the pages that people see and of their cookies; empty: the service's own. */
   readonly authUrl: string;
   readonly allowLoopback: boolean;
   readonly logLevel: LogLevel;
   readonly eventRetentionMs: number;
-  /** What one log of a topic may store. */
+  /** The most bytes that one log of a topic stores. */
   readonly eventLogMaxBytes: number;
   readonly maxUploadBytes: number;
   /** Rows of the database that one query over metadata may read. */
   readonly queryRowBudget: number;
-  /** How long a service behind the gateway may take to its headers, and between two pieces of its body. */
+  /** The longest time to wait for the headers of a service behind the gateway, and between two pieces of its body. */
   readonly gatewayTimeoutMs: number;
-  /** The S3 API of the media bucket, where uploads go by presigned links; undefined: they go through the Worker. */
+  /** The S3 API of the media bucket, for uploads by presigned links; undefined: uploads go through the Worker. */
   readonly s3: S3Access | undefined;
-  /** Whether `subscriptionCreated` is published in its deprecated schemas too. */
+  /** Publishes `subscriptionCreated` in its deprecated schemas too. */
   readonly deprecatedSubscriptionEvents: boolean;
-  /** What `sub` is: the user's address, or a text that says nothing and is never given to another user. */
+  /** Content of `sub`: the user's address, or an opaque text that is never given to another user. */
   readonly subject: Subject;
-  /** Who may get tokens for a user's address and password at `/token`. */
+  /** The callers of `/token` that may get tokens for a user's address and password. */
   readonly passwordGrant: PasswordGrant;
   readonly operatorSecret: string;
-  /** The one before, which is taken too; empty: none. */
+  /** The previous secret, which is accepted too; empty: none. */
   readonly previousOperatorSecret: string;
   readonly sealKeys: readonly SealKey[];
 }
@@ -57,21 +57,20 @@ export class ConfigError extends Error {
 }
 
 const DAY_MS = 86_400_000;
-/** Our choice: ten years. */
+/** Ten years. */
 const MAX_RETENTION_DAYS = 3650;
-/** Our choice: from where a log works as it should to where an eighth more still fits an object's 10 GB. */
+/** Below the minimum a log cannot keep its segments; with the maximum an eighth more still fits an object's 10 GB. */
 const LOG_BYTES = { min: 1_000_000, max: 8_800_000_000 } as const;
-/** Contract 4.2, defaults. R2 takes one PUT of at most 5 GiB less 5 MiB; a Worker's own limit is the account's. */
+/** R2 takes one PUT of at most 5 GiB less 5 MiB; the limit of a Worker depends on the account. */
 const UPLOAD_BYTES = {
   worker: { default: 104_857_600, max: Infinity },
   r2: { default: 4_294_967_296, max: 5_363_466_240 },
 } as const;
-/** Our choice: what a test needs, and what a connection through Cloudflare is kept open for without a byte. */
+/** The minimum suits tests; Cloudflare closes a connection without a byte after the maximum. */
 const GATEWAY_TIMEOUT_MS = { min: 100, max: 100_000 } as const;
-/** Our choice: what a page of the largest size with the most terms takes. */
+/** Enough for the largest page with the most terms. */
 const MIN_ROW_BUDGET = 10_000;
 const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"] as const;
-/** Contract 2.1: a given client secret has at least 32 characters. */
 const OPERATOR_SECRET = /^[\x21-\x7e]{32,512}$/;
 const PREVIOUS = "OPERATOR_CLIENT_SECRET_PREVIOUS";
 
@@ -132,7 +131,7 @@ function positive(raw: RawConfig, name: string): number {
   return value;
 }
 
-/** Whole milliseconds: that is what the logs store. */
+/** In whole milliseconds, as the logs store it. */
 function retentionMs(raw: RawConfig): number {
   const timeMs = Math.floor(positive(raw, "EVENT_RETENTION_DAYS") * DAY_MS);
   if (timeMs < 1 || timeMs > MAX_RETENTION_DAYS * DAY_MS)
@@ -170,7 +169,7 @@ function gatewayTimeoutMs(raw: RawConfig): number {
   return timeMs;
 }
 
-/** Pages of one host sign people in for tokens of another, so both have to be known; and no host has two kinds of things. */
+/** Tokens name PUBLIC_URL as issuer, so separate pages need both; and each host has one purpose. */
 function authUrl(raw: RawConfig): string {
   const own = origin(raw, "AUTH_URL");
   if (own === "") return "";
@@ -182,7 +181,7 @@ function authUrl(raw: RawConfig): string {
   if (URL.parse(origin(raw, "CONTENT_URL"))?.hostname === hostname)
     throw new ConfigError("AUTH_URL and CONTENT_URL must be different hosts");
   const service = new URL(origin(raw, "PUBLIC_URL"));
-  // Cookies of one port go to all others.
+  // A cookie of one port is sent to all ports of the host.
   if (service.hostname === hostname && service.host !== host)
     throw new ConfigError("AUTH_URL and PUBLIC_URL must be different hosts, or the same origin");
   return own;
@@ -203,7 +202,7 @@ function s3Access(raw: RawConfig): S3Access | undefined {
   };
 }
 
-/** Callers send their files there: so TLS, except on this machine. */
+/** Requires TLS except on this machine, since callers send their files there. */
 function s3Endpoint(raw: RawConfig): string {
   const url = URL.parse(text(raw, "R2_S3_ENDPOINT"));
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && flag(raw, "ALLOW_LOOPBACK"));

@@ -40,7 +40,7 @@ export interface Deps {
   readonly gateway: Gateway;
 }
 
-/** The only wiring: bindings and variables become the ports of the rooms. */
+/** Wires the services: bindings and variables become their dependencies. No other file does. */
 export function createDeps(env: Env): Deps {
   const config = readConfig(env as unknown as Record<string, unknown>);
   const names = createNames(config.platform);
@@ -208,6 +208,6 @@ export function createDeps(env: Env): Deps {
   return { http, clock, log, oauth, outbox, adminRoutes, audit, auditCopies, events, push, media, gateway };
 }
 
-/** One key for one copy, whatever address it was asked for by. Without a public address the Worker runs locally. */
+/** One origin for all keys of the cache, however the platform is called. Without a public address it runs locally. */
 const edgeCacheAt = (origin: string) =>
   typeof caches === "undefined" ? undefined : { cache: caches.default, origin: origin || "http://localhost" };

@@ -10,14 +10,14 @@ export { GuessCounter } from "./oauth/sign-in/guess-counter.do.ts";
 export { LoginAttempts } from "./oauth/sign-in/login-attempts.do.ts";
 export { TopicLog } from "./events/log/topic-log.do.ts";
 
-/** What delivers needs what deps.ts wires: it checks a client's rights and opens a sealed password. */
+/** Gets its dependencies from deps.ts: to deliver, it checks the client's rights and opens a sealed password. */
 export class PushSubscription extends PushSubscriptionObject {
   constructor(context: DurableObjectState, env: Env) {
     super(context, env, start(env).deps.push);
   }
 }
 
-/** Made at the first event of an isolate and kept: bindings and variables do not change during its life. */
+/** Made at the first event of an isolate and kept: bindings and variables do not change while it lives. */
 let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | undefined;
 
 function start(env: Env): { readonly deps: Deps; readonly app: App } {

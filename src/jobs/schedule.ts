@@ -2,8 +2,8 @@ import type { Deps } from "../deps.ts";
 import { describeError } from "../platform/log.ts";
 
 /**
- * The cron of wrangler.toml: each sweep on its own, so that one that fails does not keep the others from running. They
- * share what one invocation may ask of D1, R2 and objects, so those that may have most to do come last.
+ * The cron of wrangler.toml. A sweep that fails does not stop the others. All share the invocation's limit of calls to
+ * D1, R2 and objects, so the sweeps with the most work come last.
  */
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {

@@ -3,7 +3,7 @@ import { alert, notice } from "./message.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** Which field a fault is about; others are told at the top. */
+/** The field of a fault; faults without one are shown at the top. */
 const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
   wrong: "password",
   length: "new-password",
@@ -14,7 +14,7 @@ const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
 };
 type FieldId = "password" | "new-password" | "repeated-password";
 
-/** One section for each thing that can be seen or changed, each change a form of its own. */
+/** One section for each thing to see or change; each change is a form of its own. */
 export function accountPage(
   view: AccountView,
   texts: Texts,
@@ -115,7 +115,7 @@ const list = (scopes: readonly string[]): Markup =>
     ? html`–`
     : html`${scopes.map((scope, at) => html`${at === 0 ? undefined : ", "}<code>${scope}</code>`)}`;
 
-/** Tells a password manager whose password this is; not sent. */
+/** Tells a password manager the account of the password; not sent. */
 const whose = (email: string): Markup =>
   html`<input type="text" autocomplete="username" value="${email}" readonly hidden />`;
 
@@ -137,7 +137,7 @@ function passwordField(
     />`;
 }
 
-/** Where the person is nobody knows here, so the clock is named. */
+/** Names the time zone, since the person's own is not known. */
 function moment(ms: number, lang: string): Markup {
   const date = new Date(ms);
   const format = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });

@@ -2,7 +2,7 @@ import type { TenantChooserView } from "../oauth/pages/port.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** A button for each tenant; the one that is pressed is sent as `scope`. */
+/** A button for each tenant; the pressed one is sent as `scope`. */
 export const chooseTenantPage = (
   { action, hidden, clientName, user, tenants }: TenantChooserView,
   { chooseTenant }: Texts,

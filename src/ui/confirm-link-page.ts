@@ -3,7 +3,7 @@ import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert } from "./message.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** One password, whose address is settled: the provider named it. */
+/** Asks for the password of the account whose address the provider named. */
 export function confirmLinkPage(
   { action, hidden, email, provider, clientName, fault }: ConfirmLinkView,
   { confirmLink, signIn }: Texts,

@@ -3,7 +3,7 @@ import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert } from "./message.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** Who asks, of which tenant, and for what; the two buttons send `decision`. */
+/** Names the application, its tenant and the requested access; the two buttons send `decision`. */
 export function consentPage(
   view: ConsentView,
   { consent, signIn, chooseTenant }: Texts,
@@ -38,6 +38,6 @@ export function consentPage(
   return { title: fault === undefined ? consent.title : `${signIn.failed}: ${consent.title}`, main, footer };
 }
 
-/** Its id tells it from others of its name. */
+/** Shows the id too, since names of tenants are not unique. */
 const named = ({ id, name }: ConsentView["tenant"]): Markup =>
   name === id ? given(name) : html`${given(name)} (<code>${id}</code>)`;

@@ -2,7 +2,7 @@ import type { ErrorView } from "../oauth/pages/port.ts";
 import { fill, html, type Markup } from "./markup.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** Words for the person, the exact fault for those who build the application, the request id for support. */
+/** Shows words for the person, the exact fault for the application's developers, and the request id for support. */
 export function errorPage(
   { kind, detail, requestId, account }: ErrorView,
   texts: Texts,

@@ -6,8 +6,8 @@ import { withCode } from "./prose.ts";
 import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
 /**
- * The page that `moreInfo` and `error_uri` of every error lead to: what each type means and what to do. In English: it is
- * for developers. `requestId` is what `error_uri` brought along.
+ * The target of `moreInfo` and `error_uri` of every error: the meaning of each type and what to do. In English, for
+ * developers. `requestId` comes from `error_uri`.
  */
 export function errorReferencePage(publicBase: string, pathPrefix: string, requestId: string | null): Response {
   const title = "Errors of this platform";
@@ -39,5 +39,5 @@ const entry = (id: string, name: string, advice: string, status?: number): Marku
     <dd>${withCode(advice)}</dd>
   </div>`;
 
-/** As `http/pipeline.ts` makes them; anything else in the address is somebody's joke. */
+/** The form of http/pipeline.ts; any other text in the address is not shown. */
 const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");

@@ -2,8 +2,8 @@ import type { Names } from "../platform/names.ts";
 import { sha256Hex } from "../platform/hash.ts";
 
 /**
- * api/openapi.json as this deployment serves it: with its own addresses, path prefix and platform name. `npm run openapi`
- * makes the file. It is loaded by the first request for it, so that other isolates do not pay for it.
+ * api/openapi.json as this deployment serves it: with its own addresses, path prefix and platform name. `npm run
+ * openapi` makes the file. It is loaded by the first request for it, so that other isolates do not pay for it.
  */
 export interface InterfaceDocument {
   readonly info: { readonly title: string; readonly summary: string; readonly description: string };

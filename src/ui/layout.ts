@@ -4,20 +4,20 @@ import { stylesheetHref } from "./stylesheet.ts";
 
 export interface Document {
   readonly status: number;
-  /** Of the words, as a BCP 47 tag. */
+  /** Language of the words, as a BCP 47 tag. */
   readonly lang: string;
   readonly title: string;
   /** `popup`: fills a small window. `wide`: a text to read. `account`: sections, one below the other. */
   readonly layout: "page" | "popup" | "wide" | "account";
-  /** Where this is, so that people see to whom they give a password. */
+  /** The platform's host, so that people see who gets their password. */
   readonly publicBase: string;
   readonly main: Markup;
   readonly footer?: Markup | undefined;
-  /** Where the browser may end after the form of the document; absent: it has no form. */
+  /** Addresses where the browser may end after the form; absent: the document has no form. */
   readonly formTargets?: readonly string[];
 }
 
-/** A whole answer: the document and the headers that keep it from being framed, kept, sniffed or extended. */
+/** A response with the document, and headers against framing, caching, sniffing and foreign content. */
 export function documentResponse(document: Document, pathPrefix: string): Response {
   const { status, lang, formTargets } = document;
   const policy = [
@@ -37,9 +37,9 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
       "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
-      // A page asks for a password and for nothing of the device.
+      // Pages use no feature of the device.
       "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-      // Sign-in in a popup ends with a message to `window.opener`; any stricter policy would cut the two apart.
+      // Sign-in in a popup ends with a message to `window.opener`; a stricter policy would separate the two.
       "cross-origin-opener-policy": "unsafe-none",
     },
   });

@@ -1,13 +1,13 @@
 /**
- * The pages that people see while they sign in and out, and of their account. Where to look:
+ * The pages for people: sign-in, sign-out and account.
  *
- *   what they say        texts/ (a language is a file), texts/languages.ts chooses
- *   how they look        stylesheet.ts, one for all pages
- *   what stands on them  sign-in-page.ts, confirm-link-page.ts, choose-tenant-page.ts, consent-page.ts, account-page.ts, error-page.ts;
- *                        around them layout.ts
- *   where forms may go   form-action.ts
+ *   words      texts/ (a language is a file), chosen by texts/languages.ts
+ *   design     stylesheet.ts, one for all pages
+ *   content    sign-in-page.ts, confirm-link-page.ts, choose-tenant-page.ts, consent-page.ts, account-page.ts,
+ *              error-page.ts; layout.ts is common to all
+ *   redirects  form-action.ts: where a form may lead
  *
- * They hold no state and run no script. `markup.ts` escapes whatever is put into them.
+ * They hold no state and run no script. `markup.ts` escapes every value on them.
  */
 import type { PageContext, Pages } from "../oauth/pages/port.ts";
 import { accountPage } from "./account-page.ts";

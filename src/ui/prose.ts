@@ -4,7 +4,7 @@ import { html, type Child } from "./markup.ts";
 export const withCode = (text: string): readonly Child[] =>
   text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 
-/** The little of Markdown that descriptions have: paragraphs, `code`, **strong** and [links](https://…). */
+/** The subset of Markdown in descriptions: paragraphs, `code`, **strong** and [links](https://…). */
 export const paragraphs = (text: string): readonly Child[] =>
   text.split("\n\n").map((paragraph) => html`<p>${inline(paragraph)}</p>`);
 

@@ -13,7 +13,7 @@ import { html, type Child, type Markup } from "./markup.ts";
 import { paragraphs, withCode } from "./prose.ts";
 import { schemaFields, typeOf } from "./reference-schema.ts";
 
-/** `/docs`: the interface document for people. Operations fold, and a link to one unfolds it; nothing runs. */
+/** `/docs`: the interface document for people. Operations fold, and a link to one unfolds it; without scripts. */
 export function createReferencePage(pathPrefix: string): (served: Served, publicBase: string) => Response {
   let kept: { readonly etag: string; readonly main: Markup } | undefined;
   return ({ document, etag }, publicBase) => {
@@ -114,7 +114,7 @@ function operationOf({ method, path, operation }: Listed, document: InterfaceDoc
   </details>`;
 }
 
-/** A path too long for its line goes on after a slash, not within a word. */
+/** Lets a long path break after a slash, not within a word. */
 const breakable = (path: string): readonly Child[] =>
   path.split(/(?<=.\/)/).map((part, at) => (at === 0 ? part : html`<wbr />${part}`));
 
@@ -159,7 +159,7 @@ function answerOf(
 const typesOf = (content: Content | undefined): Markup | undefined =>
   content === undefined ? undefined : html`<span>${Object.keys(content).join(", ")}</span>`;
 
-/** Of a body its fields too; an answer links to its shape. */
+/** A request body shows its fields; a response links to its schema. */
 const contentOf = (content: Content, isBody: boolean): Child =>
   Object.entries(content).map(
     ([type, { schema, example }]) =>
@@ -177,7 +177,7 @@ const asSent = (type: string, example: unknown): string =>
     ? asForm(example as Readonly<Record<string, string>>)
     : JSON.stringify(example, null, 2);
 
-/** `…` stands for what the reader fills in, so it is left as it is. */
+/** Keeps `…`, a placeholder for the reader's own value. */
 const asForm = (fields: Readonly<Record<string, string>>): string =>
   new URLSearchParams(fields).toString().replaceAll(encodeURIComponent("…"), "…");
 

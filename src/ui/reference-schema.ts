@@ -2,7 +2,7 @@ import type { JsonSchema } from "./interface-document.ts";
 import { html, type Child, type Markup } from "./markup.ts";
 import { withCode } from "./prose.ts";
 
-/** JSON Schemas as words: what a value is, and its fields. */
+/** JSON Schemas in words: the type of a value, and its fields. */
 export function schemaFields(schema: JsonSchema): Child {
   const { properties, required = [], items, oneOf, $ref } = schema;
   if ($ref !== undefined) return html`<p>${typeOf(schema)}</p>`;

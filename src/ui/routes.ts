@@ -6,7 +6,7 @@ import type { createInterfaceDocument } from "./interface-document.ts";
 import { createReferencePage } from "./reference-page.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./stylesheet.ts";
 
-/** Addresses that every host has: is it up, what do its errors mean, and how do its pages look. */
+/** Addresses of every host: health, error reference and stylesheet. */
 export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -35,7 +35,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   }),
 ];
 
-/** For people, beside what `createDocumentRoutes` has for machines. */
+/** The reference for people; `createDocumentRoutes` has the one for machines. */
 export const createReferenceRoutes = (pathPrefix: string, documentOf: DocumentOf): readonly Route[] => {
   const referencePage = createReferencePage(pathPrefix);
   return [
@@ -52,7 +52,7 @@ export const createReferenceRoutes = (pathPrefix: string, documentOf: DocumentOf
 
 type DocumentOf = ReturnType<typeof createInterfaceDocument>;
 
-/** Read by generators and editors anywhere, so by any origin. */
+/** Readable by any origin, for generators and editors on the web. */
 export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] => [
   defineRoute({
     method: "GET",

@@ -3,7 +3,7 @@ import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert, notice } from "./message.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** One form with e-mail and password. After a fault the cursor stands where the user goes on, or on the fault itself. */
+/** One form with e-mail and password. After a fault the focus is on the field to correct, or on the fault itself. */
 export function signInPage(
   view: SignInView,
   { signIn, account }: Texts,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * The one stylesheet. Colours are variables, so that each theme is one block; every pair that carries text has at
- * least 4.5:1, borders of fields and the focus ring at least 3:1 (WCAG 2.2 AA; a test computes them).
+ * The stylesheet of all pages. Colours are variables, so that a theme is one block. Contrast is at least 4.5:1 for
+ * text, and 3:1 for borders of fields and the focus ring (WCAG 2.2 AA; a test computes them).
  */
 export const STYLESHEET = `
 :root {
@@ -222,10 +222,10 @@ dd { margin: 0.25rem 0 0; }
 
 const HASH = createHash("sha256").update(STYLESHEET).digest("hex").slice(0, 16);
 
-/** Made of the content: another content has another name, so a copy of this one may be kept for ever. */
+/** A digest of the content in the name, so that a copy may be cached for ever. */
 export const STYLESHEET_NAME = `pages-${HASH}.css`;
 
-/** Below `/docs`, which contract 1.1 keeps for documents: a service may be registered at `/assets`. */
+/** Below `/docs`, which no registered service can use; `/assets` could be a service's. */
 export const STYLESHEET_DIRECTORY = "/docs/assets";
 
 export const stylesheetHref = (pathPrefix: string): string => `${pathPrefix}${STYLESHEET_DIRECTORY}/${STYLESHEET_NAME}`;

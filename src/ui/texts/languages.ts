@@ -3,7 +3,7 @@ import { en } from "./en.ts";
 import { fr } from "./fr.ts";
 import type { Texts } from "./texts.ts";
 
-/** The first one is for those who understand none of them. */
+/** The first one is the default. */
 export const LANGUAGES = { en, de, fr } as const satisfies Readonly<Record<string, Texts>>;
 export type Language = keyof typeof LANGUAGES;
 
@@ -11,8 +11,8 @@ const ALL = Object.keys(LANGUAGES) as Language[];
 const isLanguage = (tag: string): tag is Language => Object.hasOwn(LANGUAGES, tag);
 
 /**
- * The language of a page: the first one of `ui_locales` (OIDC Core 3.1.2.1: tags, best first) that there is, else the
- * best one of `Accept-Language` (RFC 9110 12.5.4), else English.
+ * The language of a page: the first supported one of `ui_locales` (OIDC Core 3.1.2.1: tags, best first), else the best
+ * one of `Accept-Language` (RFC 9110 12.5.4), else English.
  */
 export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: string | null): Language {
   for (const tag of (uiLocales ?? "").split(/\s+/)) {
@@ -33,14 +33,14 @@ function bestOf(acceptLanguage: string): Language | undefined {
   return undefined;
 }
 
-/** `de-CH;q=0.7` → one range; what is malformed → none. */
+/** `de-CH;q=0.7` → one range; malformed text → none. */
 function parseRange(text: string): readonly { readonly tag: string; readonly quality: number }[] {
   const [, tag = "", quality = "1"] =
     /^\s*(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?)\s*)?$/i.exec(text) ?? [];
   return tag === "" ? [] : [{ tag: tag.toLowerCase(), quality: Math.min(Number(quality), 1) }];
 }
 
-/** RFC 4647 3.4: a tag that there is nothing for loses its ending, `de-CH-1996` → `de-CH` → `de`. */
+/** Shortens an unsupported tag: `de-CH-1996` → `de-CH` → `de` (RFC 4647 3.4). */
 function lookUp(tag: string): Language | undefined {
   const primary = tag.toLowerCase().split("-", 1)[0] ?? "";
   return isLanguage(primary) ? primary : undefined;

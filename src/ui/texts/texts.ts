@@ -1,8 +1,8 @@
 import type { AccountFault, AccountNotice, ErrorView, SignInFault } from "../../oauth/pages/port.ts";
 
 /**
- * All that the pages say. A language is a file of this shape and a line in languages.ts. Names in braces stand for
- * what a page puts there. Detail for developers is English in every language.
+ * The words of the pages. A language is a file of this type and a line in languages.ts. Names in braces are
+ * placeholders for values. Details for developers are in English in every language.
  */
 export interface Texts {
   readonly signIn: {
@@ -14,7 +14,7 @@ export interface Texts {
     readonly email: string;
     readonly password: string;
     readonly submit: string;
-    /** In front of the window's title, so that it is the first thing that a screen reader says. */
+    /** Before the window's title, so that a screen reader says it first. */
     readonly failed: string;
     readonly faults: Readonly<Record<SignInFault, string>>;
   };
@@ -26,7 +26,7 @@ export interface Texts {
     readonly once: string;
     readonly submit: string;
     readonly wrong: string;
-    /** For who is not that user, or has no password. */
+    /** For people who are not that user, or have no password. */
     readonly otherwise: string;
   };
   readonly chooseTenant: {
@@ -40,7 +40,7 @@ export interface Texts {
     readonly title: string;
     /** `{client}`, `{tenant}` */
     readonly lead: string;
-    /** Above the list of what is asked for. */
+    /** Above the list of requested access. */
     readonly asked: string;
     /** `{user}` */
     readonly identity: string;
@@ -65,11 +65,11 @@ export interface Texts {
     readonly applications: string;
     readonly applicationsLead: string;
     readonly noApplications: string;
-    /** Behind the list, where it is cut. */
+    /** Behind a list that is cut. */
     readonly more: string;
     /** `{place}`: a tenant or an organization; `{scopes}`. */
     readonly inPlace: string;
-    /** `{scopes}` where access is for neither. */
+    /** `{scopes}` of access without tenant and organization. */
     readonly nowhere: string;
     /** `{time}` */
     readonly given: string;
