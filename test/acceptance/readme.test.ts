@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-test.skipIf(!hasCurl)("the commands of README.md work as they stand", async () => {
+test.skipIf(!hasCurl)("the commands of README.md, the quickstart and the guides work in order", async () => {
   const commands = pages().flatMap(blocks).join("\n");
   expect(commands).toContain("PLINTH=http://127.0.0.1:8787\n");
   platform = await startPlatform({ STATE_DIR: stateDir });

@@ -52,7 +52,7 @@ function tsc(...options: string[]): { readonly status: number | null; readonly f
 }
 
 describe("under the settings of tsc --init", () => {
-  test("what the compiler makes of the client and of README.md's program works", async () => {
+  test("the client and the guide's program compile and work", async () => {
     writeFileSync(join(project, "main.ts"), program);
     expect(tsc()).toEqual({ status: 0, faults: [] });
 
@@ -74,7 +74,7 @@ describe("under the settings of tsc --init", () => {
     expect(stdout, stderr).toMatch(/^published: \w+/);
   });
 
-  test("each wrong use is an error", () => {
+  test("every wrong call is a compile error", () => {
     const wrong = [
       `await client.getTokens();`,
       `await client.publishEvents("demo.shop", "orderPlaced");`,
@@ -93,7 +93,7 @@ describe("under the settings of tsc --init", () => {
     expect(new Set(lines), faults.join("\n")).toEqual(new Set(wrong.map((_, at) => String(at + 2))));
   });
 
-  test("its first line hides nothing but the one setting, and is needed for that", () => {
+  test("its first line hides only the errors of one setting", () => {
     const file = join(project, "plinth.ts");
     writeFileSync(file, written.replace("// @ts-nocheck\n", ""));
     const all = tsc("--noEmit").faults;
@@ -104,7 +104,7 @@ describe("under the settings of tsc --init", () => {
   });
 });
 
-test("README.md's recipe makes the same client of a platform's own document, but for the platform's address", () => {
+test("the guide's command makes the same client of a platform's own document, except for its address", () => {
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
   const command = `npx --yes oazapfts@${devDependencies["oazapfts"]?.split(".")[0]} https://plinth.example.com/openapi.json`;
   expect(recipe).toContain(command);
