@@ -12,9 +12,9 @@ import { makeUser, type TestUser } from "../support/users.ts";
 import { collection, expectJson, mediaApp, principal, type MediaCall } from "./media-app.ts";
 
 /**
- * A client stores a file, step by step; before, at the same time as, and after each step strangers try every operation on it
- * with every token that they can get: each was issued by the token endpoint, and is verified as any token is. Nothing of
- * the file changes but by its client's steps, all of which succeed, and no answer to a stranger has anything of it.
+ * A client stores a file step by step. Before, during and after each step, strangers try every operation on it with
+ * every token that they can get from the token endpoint. Only the client's steps change the file, all of them succeed,
+ * and no answer to a stranger reveals anything of it.
  */
 const SECRET = "a word of the victim";
 const PICTURE = await encodePng(gradient(4, 4));
@@ -22,10 +22,10 @@ const PICTURE = await encodePng(gradient(4, 4));
 const { oauth } = createDeps(env);
 const app = mediaApp({ verifier: oauth.verifier, access: oauth.access });
 
-/** What a token should say, as the other tests of media make it up. */
+/** The claims of a token, as the other media tests make them up. */
 type Said = Partial<Principal>;
 
-/** A token of each kind, and what it should say. */
+/** A token of each kind, and its claims. */
 export interface Stranger {
   readonly how: string;
   readonly token: string | undefined;
@@ -33,21 +33,21 @@ export interface Stranger {
 }
 
 interface World {
-  /** The tenants of the client whose file it is, and of most strangers. */
+  /** The tenants of the file's client, and of most strangers. */
   readonly victim: string;
   readonly other: string;
   readonly owner: Stranger;
   readonly strangers: readonly Stranger[];
-  /** Of a file of a stranger's own. */
+  /** A stranger's own file. */
   readonly strangersLink: string;
-  /** The address of the report of a deletion by the client. */
+  /** Address of the report of a deletion by the client. */
   readonly erasure: string;
 }
 
 async function makeWorld(): Promise<World> {
   const hers = await makeApp({ grantTypes: GRANTS });
   const { tenant: other } = hers;
-  // The client whose file it is serves the other tenant too, or that tenant's people get no token at it.
+  // The file's client also serves the other tenant, so people of that tenant can get a token for it.
   const client = await makeServiceClient([other]);
   const { tenant: victim } = client;
   const colleague = await makeClient({ tenant: victim });
@@ -95,7 +95,7 @@ async function makeWorld(): Promise<World> {
   const strangers: Stranger[] = [{ how: "nobody", token: undefined, said: {} }];
   for (const [how, token, said] of held) strangers.push({ how, token: await token, said });
   const owner = { how: "the client itself", token: await tokenFor(client), said: ofClient(client) };
-  // No token is older than the clock.
+  // The clock is not ahead of the tokens.
   app.clock.nowMs = Date.now() + 1000;
   const create = async (token: string) =>
     expectJson(await app.call(collection(), { token, json: { "Content-Type": "image/png" } }), 200);
@@ -119,7 +119,7 @@ const ofPerson = (user: TestUser, client: TestClient): Said => ({
   subject: user.email,
 });
 
-/** What the verifier makes of each token is what the other tests of media make up for one of its kind. */
+/** The verifier reads each token as the other media tests make up one of its kind. */
 export async function expectWorld(): Promise<void> {
   await expectJson(await app.call(world.erasure, { token: world.owner.token! }), 200);
   for (const { how, token, said } of [world.owner, ...world.strangers]) {
@@ -187,7 +187,7 @@ const ATTEMPTS: readonly Attempt[] = [
   ({ id }) => [`/media/v2/content/${id}/clip-3x3`, { method: "GET" }],
   ({ id }) => [`/media/v2/content/${id}?expires=9999999999999&signature=x`, { method: "GET" }],
   ({ id }) => [`/media/v2/uploads/${id}?type=image%2Fpng&expires=9999999999999&signature=x`, sent(PICTURE)],
-  // The link of a file of the stranger's own, for the victim's.
+  // The link of the stranger's own file, changed to the victim's.
   ({ id }) => [world.strangersLink.replace(/uploads\/\w+/, `uploads/${id}`), sent(PICTURE)],
 ];
 
@@ -195,7 +195,7 @@ function sent(body: Uint8Array<ArrayBuffer>): MediaCall {
   return { method: "PUT", body, headers: { "content-type": "image/png", "content-length": String(body.length) } };
 }
 
-/** What the client does; each but the first one needs those before. */
+/** The client's steps. Each needs those before. */
 const STEPS: readonly ((target: Target) => readonly [string, MediaCall, status: number])[] = [
   ({ uploadLink }) => [uploadLink, sent(PICTURE), 200],
   (target) => [...as(at("/commit", "POST", { album: SECRET })(target)), 202],
@@ -208,7 +208,7 @@ const as = ([path, init]: readonly [string, MediaCall]) => [path, { ...init, tok
 interface Schedule {
   readonly visibility: "private" | "public";
   readonly steps: number;
-  /** For each step: who tries what, and whether at the same time. */
+  /** For each step: who tries what, before, during or after it. */
   readonly attempts: readonly { readonly tries: readonly (readonly [number, number])[]; readonly atOnce: boolean }[];
 }
 
@@ -227,7 +227,7 @@ const adversarySchedule: fc.Arbitrary<Schedule> = fc.record({
   ),
 });
 
-/** All that there is of the file but what its client's own calls change in passing. */
+/** The file's state without the parts that its client's own calls change. */
 async function shown(id: string): Promise<unknown> {
   const [files, variants, attributes] = await env.DB.batch([
     env.DB.prepare("SELECT * FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1").bind(id),
@@ -266,7 +266,7 @@ async function runAdversary({ visibility, steps, attempts }: Schedule): Promise<
   }
 }
 
-/** So many schedules go on beside one another. */
+/** Schedules that run at the same time. */
 export const BESIDE = 5;
 export const adversarySchedules = fc.array(adversarySchedule, { minLength: BESIDE, maxLength: BESIDE });
 
@@ -278,7 +278,7 @@ export async function runAdversaries(schedules: readonly Schedule[]): Promise<vo
 
 async function attempt(target: Target, who: number, what: number, step: number): Promise<void> {
   const [path, init] = ATTEMPTS[what]!(target);
-  // Public content is for everybody, from its commit on.
+  // Public content is readable by everybody once it is committed.
   if (target.visibility === "public" && step > 0 && (what < 2 || path.includes("/content/"))) return;
   const { how, token } = STRANGERS[who]!;
   const answer = await app.call(path, token === undefined ? init : { ...init, token });

@@ -17,8 +17,8 @@ import {
 import { keysOf, mediaApp } from "./media-app.ts";
 
 /**
- * What a client has that is no committed file goes by its name too: uploads that wait for their commit, and reports of
- * deletions. Both go along with a new name; nobody inherits them with the old one.
+ * Pending files and reports of deletions belong to a client by its name. They follow a rename, and nobody inherits them
+ * with the old name.
  */
 const FILES = "/media/v2/public/files";
 const TYPE = { "content-type": "text/plain" };
@@ -48,7 +48,7 @@ const create = async (client: TestClient): Promise<Made> =>
   expectJson<Made>(await call(FILES, { token: await tokenFor(client), json: { "Content-Type": "text/plain" } }), 200);
 const upload = ({ uploadLink }: Made) => call(uploadLink, { method: "PUT", body: "x", headers: TYPE });
 
-/** A file that was uploaded and not committed. */
+/** A file that is uploaded but not committed. */
 async function pending(client: TestClient): Promise<Made> {
   const file = await create(client);
   expect((await upload(file)).status).toBe(200);
@@ -60,7 +60,7 @@ const commit = async ({ commitLink }: Made, client: TestClient): Promise<number>
 const deletion = async ({ id }: Made, client: TestClient): Promise<Response> =>
   call(`${FILES}/${id}`, { token: await tokenFor(client), method: "DELETE" });
 
-/** What the ways of a client to lose its name or itself leave to who has the name next. */
+/** Ways for a client to lose its name or be deleted. */
 const CHANGES: readonly [string, (client: TestClient, tenant: string) => Promise<TestClient>][] = [
   [
     "renamed, and the name taken by a new client",
@@ -160,7 +160,7 @@ describe("a pending file", () => {
     const client = await makeClient();
     const slow = isolate();
     const token = await tokenFor(client);
-    // The isolate's copy of what is revoked is fresh now.
+    // The isolate's copy of revocations is fresh now.
     expect((await asOf(slow, FILES, "POST", token)).status).toBe(200);
     await change(client, client.tenant, newName());
     const file = await expectJson<Made>(await asOf(slow, FILES, "POST", token), 200);
@@ -172,7 +172,7 @@ describe("a pending file", () => {
 });
 
 describe("a report of a deletion", () => {
-  /** `Location` of the report of a file that waited for its commit. */
+  /** `Location` of the report of a pending file. */
   const report = async (client: TestClient): Promise<string> => {
     const deleted = await deletion(await pending(client), client);
     expect(deleted.status).toBe(204);
@@ -227,7 +227,7 @@ const pathOf = (address: string): string => {
 const asOf = (place: Isolate, address: string, method: string, token: string): Promise<Response> =>
   place.fetch(pathOf(address), { method, headers: { authorization: `Bearer ${token}` } });
 
-/** A binding with something that happens once, in front of the first call of this method. */
+/** A binding that runs something once before the first call of this method. */
 function before<T extends object>(binding: T, method: keyof T, act: () => Promise<unknown>): T {
   let acted = false;
   return new Proxy(binding, {

@@ -13,7 +13,7 @@ export const rowsOf = async (fileId: string): Promise<object[]> =>
 
 let inserted = 0;
 
-/** Committed files of five bytes, by SQL, with their places in the index. */
+/** Committed files of five bytes, made by SQL, with their index rows. */
 export async function insertCommitted(
   as: Principal,
   count: number,
@@ -43,7 +43,7 @@ export async function insertCommitted(
   return ids;
 }
 
-/** How many of the files there are in each state, and which of their bytes. */
+/** The number of files in each state, and those of them with bytes. */
 export async function allFiles(ids: readonly string[]): Promise<Record<string, unknown>> {
   const sql = "SELECT state, count(*) AS n FROM file WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY state";
   const { results } = await env.DB.prepare(sql).bind(JSON.stringify(ids)).all<{ state: string; n: number }>();
@@ -52,7 +52,7 @@ export async function allFiles(ids: readonly string[]): Promise<Record<string, u
   return { ...Object.fromEntries(results.map(({ state, n }) => [state, n])), bytes };
 }
 
-/** Rows of the index of metadata, and sets of keys, of all owners that the client ever had here. */
+/** Index rows and key sets of all owners that the client ever had. */
 export async function indexRows(files: readonly string[]): Promise<number> {
   const sql = "SELECT count(*) AS n FROM attribute WHERE file_id IN (SELECT value FROM json_each(?1))";
   return (await env.DB.prepare(sql).bind(JSON.stringify(files)).first<number>("n")) ?? 0;

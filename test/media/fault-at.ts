@@ -1,17 +1,17 @@
 import { env } from "cloudflare:workers";
 
 /**
- * The real database and bucket, of whose operations one fails: the one with this number, before it is done (`before`)
- * or after it (`after`: the answer is lost).
+ * The real database and bucket with one failing operation: the one with this number, `before` or `after` it takes
+ * effect.
  */
 export interface Faults {
   readonly db: D1Database;
   readonly bucket: R2Bucket;
-  /** Counts an operation of another kind among the others. */
+  /** Counts an operation of another kind, too. */
   around<T>(perform: () => Promise<T>): Promise<T>;
-  /** From now on: the operation that fails, counted from 0. */
+  /** Starts anew; the operation to fail, counted from 0. */
   arm(number: number, when: "before" | "after"): void;
-  /** How many there were since then. */
+  /** The number of operations since then. */
   seen(): number;
 }
 

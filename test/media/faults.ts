@@ -3,25 +3,25 @@ import type { MediaJob } from "../../src/media/model/job.ts";
 import { guardDatabase } from "../../src/platform/database.ts";
 
 /**
- * What becomes of one call of D1, R2 or a queue: `late` ones happen after others that were asked for later, `failed` is
- * before it happens, `lost` is the answer of one that happened.
+ * The fate of a call of D1, R2 or a queue: `late` ones run after later ones, `failed` ones do not run, `lost` ones run
+ * without an answer.
  */
 export type Fate = "done" | "late" | "failed" | "lost";
 
-/** About as long as two or three calls take. */
+/** As long as two or three calls. */
 const LATE_MS = 6;
 
-/** The real database and bucket, and a queue that keeps its messages; calls fail as it was planned for the step. */
+/** The real database and bucket, and a queue that stores its messages. Calls fail as planned for the step. */
 export class FaultyBindings {
   readonly db: D1Database = faultyDatabase((run) => this.#meet(run));
   readonly bucket: R2Bucket = this.#faultyBucket();
   readonly queue: Queue<MediaJob> = this.#faultyQueue();
-  /** Sent and not settled yet. */
+  /** Messages that were sent and are not acknowledged. */
   messages: MediaJob[] = [];
-  /** How many calls of the step did not answer. */
+  /** Calls of the step without an answer. */
   unanswered = 0;
   #fates: Fate[] = [];
-  /** When the objects were written, by the clock of the test. */
+  /** When objects were written, by the test's clock. */
   readonly #uploaded = new Map<string, number>();
   readonly #nowMs: () => number;
 
@@ -29,7 +29,7 @@ export class FaultyBindings {
     this.#nowMs = nowMs;
   }
 
-  /** The fates of the next calls, in their order. Those after them are done. */
+  /** The fates of the next calls, in order. Later calls succeed. */
   plan(fates: readonly Fate[]): void {
     this.#fates = [...fates];
     this.unanswered = 0;
@@ -90,7 +90,7 @@ export class FaultyBindings {
 
 type Meet = <T>(run: () => Promise<T>) => Promise<T>;
 
-/** Guarded as the Worker's database is. Statements of others go through as they are. */
+/** Guarded like the Worker's database. Statements of others pass unchanged. */
 function faultyDatabase(meet: Meet): D1Database {
   const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
   const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {

@@ -2,12 +2,12 @@ import { Buffer } from "node:buffer";
 import { LIMITS } from "../../src/media/model/limits.ts";
 
 /**
- * The model of the media room: what its clients know of files, deletions and time. It knows nothing of rows, keys,
- * messages or caches. `answer` gives the answer that a call has to get, and leaves the world as after the call.
+ * The model of the media service: files, deletions and time, as clients know them, without rows, keys, messages and
+ * caches. `answer` returns the answer that a call must get, and moves the model to the state after it.
  */
 export interface World {
   nowMs: number;
-  /** Every file whose creation was answered, removed ones too, the oldest first. */
+  /** Every file whose creation was answered, removed ones included, oldest first. */
   readonly files: ModelFile[];
   readonly erasures: ModelErasure[];
 }
@@ -19,17 +19,17 @@ export interface ModelFile {
   readonly type: string;
   readonly createdAt: number;
   state: "pending" | "committed" | "removed";
-  /** Which of the contents was uploaded. */
+  /** The index of the uploaded content. */
   upload: number | undefined;
   tenant: string;
   committedAt: number;
   metadata: number;
-  /** What the commit said: the same once more is no other commit. */
+  /** The body of the commit: repeating it is no other commit. */
   commit: { readonly tenant: string; readonly metadata: number } | undefined;
   variants: Record<string, VariantState>;
-  /** By variant (empty: the master) when the latest link to it was given. */
+  /** By variant (empty: the master): when the latest link to it was given. */
   readonly links: Record<string, number>;
-  /** By variant when content ceased to be there by a deletion that nobody was told of. */
+  /** By variant: when content was removed by a deletion without an answer. */
   readonly quietly: Record<string, number>;
 }
 
@@ -37,7 +37,7 @@ export type Visibility = "private" | "public";
 export type VariantState = "declared" | "pending" | "ready" | "failed";
 
 export interface ModelErasure {
-  /** Undefined where the answer was lost. */
+  /** Undefined if the answer was lost. */
   readonly id: string | undefined;
   readonly kind: "file" | "query" | "all";
   readonly client: string;
@@ -54,7 +54,7 @@ export interface Caller {
   readonly reaches: readonly string[];
 }
 
-/** A service's client, the same with a token for one tenant, another client, all with files in the same tenants. */
+/** A service's client, the same with a token for one tenant, and another client, all with files in the same tenants. */
 export const CALLERS: readonly [Caller, ...Caller[]] = [
   { client: "a", tenant: "acme", tenantExplicit: false, reaches: ["acme", "globex"] },
   { client: "a", tenant: "globex", tenantExplicit: true, reaches: ["globex"] },
@@ -70,13 +70,13 @@ export const METADATA: readonly Record<string, unknown>[] = [
   { "a.b": "true", color: "\uFFFD" },
   { price: -1, a: { b: [{ c: "red" }, null] } },
 ];
-/** Sizes of the contents in bytes, and whether they are images. */
+/** Sizes of the contents in bytes; some are images. */
 export interface Content {
   readonly bytes: number;
   readonly isImage: boolean;
 }
 
-/** What a client asks for; `by`: which of the callers. */
+/** A client's request; `by` is the caller. */
 export type Call = { readonly by: number } & (
   | {
       readonly do: "create";
@@ -111,10 +111,10 @@ export type Call = { readonly by: number } & (
 );
 
 export interface Listing {
-  /** Empty: everything. */
+  /** Empty: all. */
   readonly q: string;
   readonly types: readonly string[];
-  /** Name and direction; what has no name is the content type. */
+  /** Name and direction; no name means the content type. */
   readonly sort: readonly (readonly [name: string, direction: "asc" | "desc"])[];
   readonly pageSize: number;
   readonly pageNumber: number;
@@ -122,7 +122,7 @@ export interface Listing {
 
 interface OnFile {
   readonly file: string;
-  /** Of the path; that of the file, or the other one. */
+  /** The visibility in the path: the file's, or the other one. */
   readonly visibility: Visibility;
 }
 
@@ -133,16 +133,16 @@ interface OnFiles {
 
 export interface Answer {
   readonly status: number;
-  /** What else a client sees and the model says. */
+  /** The client's view beyond files. */
   readonly says?: unknown;
-  /** What the room chose: the id of a new file or of the report of a deletion. */
+  /** Values that the service chose: the id of a new file or report. */
   readonly id?: string | undefined;
 }
 
-/** Of an answer that did not come nothing is known. */
+/** Nothing is known of a lost answer. */
 export const NO_ANSWER = 503;
 const CHANGES = /^(put|commit|describe|delete|add|bulk)/;
-/** Whether the call may have changed something though no answer came. What a lost creation made is in nobody's way. */
+/** The call may have changed something without an answer. Files of a lost creation disturb nobody. */
 export const mayHaveHappened = (call: Call): boolean => CHANGES.test(call.do);
 
 export function answer(world: World, call: Call, seen: Answer, contents: readonly Content[]): Answer {
@@ -165,7 +165,7 @@ export function answer(world: World, call: Call, seen: Answer, contents: readonl
   }
 }
 
-/** Work that is not asked for by a client. */
+/** Work that no client asked for. */
 export function expirePending(world: World): void {
   for (const file of world.files)
     if (file.state === "pending" && file.createdAt + LIMITS.uncommittedTtlMs <= world.nowMs) file.state = "removed";
@@ -225,7 +225,7 @@ function onFile(
   }
 }
 
-/** How many makings of variants start. */
+/** The number of renditions that start. */
 function addVariants(file: ModelFile, names: readonly string[]): number {
   const started = names.filter((name) => file.variants[name] === undefined || file.variants[name] === "failed");
   for (const name of started) file.variants[name] = "pending";
@@ -272,7 +272,7 @@ function fetch(world: World, file: ModelFile, { variant, fallback, tenant }: Cal
   return { status: file.visibility === "public" ? 302 : 200, says: found };
 }
 
-/** A signed link says for itself that it has ended. */
+/** A signed link tells its own end. */
 function content(world: World, file: ModelFile, { variant, signed }: Call & { do: "content" }): Answer {
   if (signed && world.nowMs >= toSec(file.links[variant] ?? 0) + LIMITS.contentLinkTtlMs) return { status: 403 };
   const isThere = file.state === "committed" && (variant === "" || file.variants[variant] === "ready");
@@ -282,7 +282,7 @@ function content(world: World, file: ModelFile, { variant, signed }: Call & { do
 
 const toSec = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
-/** Public content that was deleted may be seen for five minutes more, if the deletion was not answered. */
+/** Deleted public content may be visible for five more minutes if the deletion was not answered. */
 export const mayLinger = (world: World, call: Call, seen: Answer): boolean => {
   if (call.do !== "content" || call.signed || seen.status !== 200) return false;
   const file = world.files.find(({ id }) => id === call.file)!;
@@ -344,7 +344,7 @@ function goQuietly(world: World, file: ModelFile, name: string, seen: Answer): v
   else delete file.quietly[name];
 }
 
-/** By type and size, as the room lists them. */
+/** By type and size, as the service lists them. */
 export const variantsOf = (file: ModelFile): readonly string[] =>
   Object.entries(file.variants)
     .map(([name, state]) => `${name} ${state}`)
@@ -404,11 +404,11 @@ const recordOf = (file: ModelFile, contents: readonly Content[]): object => ({
 
 type Value = string | number;
 
-/** What a file sorts by: the first value of an attribute. */
+/** A file sorts by the first value of an attribute. */
 const leadOf = (file: ModelFile, name: string): Value | undefined =>
   name === "" ? file.type : pairsOf(METADATA[file.metadata]).find(([path]) => path === `.${name}`)?.[1];
 
-/** Numbers come before texts, texts by their characters, what has no value last in either direction. */
+/** Numbers before texts, texts by characters, no value last in either direction. */
 function compare(a: Value | undefined, b: Value | undefined, direction: "asc" | "desc"): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   const order =
@@ -431,7 +431,7 @@ export const filesOf = (world: World, owner: Pick<ModelFile, "client" | "tenant"
     )
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 
-/** `key:value` with spaces between them. */
+/** `key:value`, separated by spaces. */
 export const termsOf = (q: string): readonly (readonly string[])[] =>
   q.split(" ").flatMap((term) => (term === "" ? [] : [term.split(":")]));
 
@@ -440,7 +440,7 @@ const matches = (file: ModelFile, terms: readonly (readonly string[])[]): boolea
   return terms.every(([key, text]) => pairs.some(([path, value]) => path === `.${key}` && String(value) === text));
 };
 
-/** All pairs of key and value that the index has of metadata, each once: keys are paths with a dot before each part. */
+/** All indexed pairs of metadata, each once; keys are paths with a dot before each part. */
 export function pairsOf(value: unknown, path = ""): readonly (readonly [string, string | number])[] {
   const pairs = allPairs(value, path);
   return [...new Map(pairs.map((pair) => [JSON.stringify(pair), pair])).values()];

@@ -18,9 +18,9 @@ import { unique } from "../support/platform.ts";
 import { noteRequest } from "../support/secrets.ts";
 
 /**
- * The media room alone, on the real database, bucket and Images binding, behind the real HTTP layer. Played are: the
- * ports to the OAuth room (a token is its principal as JSON), the clock, and the queue, whose messages are kept in
- * `jobs` and `longJobs` until the test hands them to the consumer.
+ * The media service alone, behind the real HTTP layer, on the real database, bucket and Images binding. Simulated are
+ * the ports to OAuth (a token is its principal as JSON), the clock, and the queue, whose messages stay in `jobs` and
+ * `longJobs` until the test consumes them.
  */
 export interface MediaApp {
   call(path: string, init?: MediaCall): Promise<Response>;
@@ -28,13 +28,13 @@ export interface MediaApp {
   readonly clock: { nowMs: number };
   /** Messages that were sent. */
   readonly jobs: VariantJob[];
-  /** Messages of work that takes several steps. */
+  /** Messages of long work. */
   readonly longJobs: LongJob[];
   /** `<client id> <tenant>` */
   readonly actsFor: Set<string>;
-  /** Hands all kept messages to the consumer and says what became of each. */
+  /** Hands all messages to the consumer, and returns the fate of each. */
   consume(options?: { jobs?: readonly unknown[]; dead?: boolean; attempts?: number }): Promise<Settled>;
-  /** Waits until the work after the answers is done. */
+  /** Waits until the work after answers is done. */
   settle(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export interface Settled {
 
 export interface MediaCall {
   readonly as?: Principal;
-  /** One that was issued, for an app with the real verifier. */
+  /** An issued token, for an app with the real verifier. */
   readonly token?: string;
   readonly method?: string;
   readonly json?: unknown;
@@ -197,7 +197,7 @@ export interface StoredFile {
   readonly path: string;
   readonly uploadLink: string;
   readonly commitLink: string;
-  /** Of the upload's answer. */
+  /** The ETag of the upload. */
   readonly etag: string;
 }
 
@@ -248,14 +248,14 @@ export async function stored(
   return file;
 }
 
-/** The JSON of an answer that must have this status. */
+/** The JSON of an answer with this status. */
 export async function expectJson<T = any>(response: Response, status: number): Promise<T> {
   const text = await response.text();
   if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${text}`);
   return JSON.parse(text) as T;
 }
 
-/** The whole error object, and nothing else. */
+/** Expects exactly this error object. */
 export async function expectProblem(
   response: Response,
   status: number,

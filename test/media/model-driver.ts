@@ -16,7 +16,7 @@ import {
 } from "./file-model.ts";
 import { collection, mediaApp, principal, START_MS, type MediaApp, type Settled } from "./media-app.ts";
 
-/** What clients upload: two images, and something that is none. */
+/** Contents to upload: two images, and a text. */
 export const CONTENTS: readonly (Content & { readonly data: Uint8Array<ArrayBuffer> })[] = [
   await encodePng(gradient(8, 6)),
   await encodePng(quarters(5, 5)),
@@ -25,14 +25,14 @@ export const CONTENTS: readonly (Content & { readonly data: Uint8Array<ArrayBuff
 
 const ETAGS = CONTENTS.map(({ data }) => `"${createHash("md5").update(data).digest("hex")}"`);
 
-/** One making of a variant that is there. */
+/** A rendition of a variant. */
 export interface Making {
   readonly file: string;
   readonly variant: string;
   readonly state: string;
 }
 
-/** What the tables and the bucket say of what the model knows of. */
+/** The tables and the bucket, as far as the model knows them. */
 export interface Shown {
   /** By id. */
   readonly files: Readonly<Record<string, object>>;
@@ -52,17 +52,17 @@ const TABLES = [
 ];
 let rooms = 0;
 
-/** The real room with faulty bindings: speaks to it as a client does, and looks behind it. */
+/** Drives the real service with faulty bindings as a client does, and looks behind it. */
 export class Driver {
   readonly bindings = new FaultyBindings(() => this.app.clock.nowMs);
   readonly app: MediaApp;
   /** By nonce, as of the latest look. */
   makings: ReadonlyMap<string, Making> = new Map();
-  /** Copies of public content are kept by the names of clients. */
+  /** Copies of public content are stored by the names of clients. */
   readonly #room = `room${++rooms}`;
   readonly #links = new Map<string, { readonly upload: string; readonly commit: string }>();
   readonly #content = new Map<string, string>();
-  /** Of the latest page of a listing. */
+  /** The latest page of a listing. */
   #next: string | undefined;
 
   constructor() {
@@ -83,7 +83,7 @@ export class Driver {
     return principal({ clientId: this.#nameOf(client), clientName: this.#nameOf(client), tenant, tenantExplicit });
   }
 
-  /** Takes away what an earlier schedule left that broke off. */
+  /** Removes the rest of an earlier schedule that broke off. */
   static async wipe(): Promise<void> {
     await env.DB.batch(TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
     for (let keys = await keysLeft(); keys.length > 0; keys = await keysLeft()) await env.MEDIA.delete(keys);
@@ -111,7 +111,7 @@ export class Driver {
         return app.call(this.#links.get(call.file)!.upload, { method: "PUT", ...this.#upload(call) });
       case "commit": {
         const tenant = call.tenant === undefined ? "" : `?tenant=${call.tenant}`;
-        // The link is as it was given, but for the path of a client who takes the other one.
+        // The link as it was given, except for a client who takes the other visibility.
         const link = this.#links.get(call.file)!.commit;
         const path = new URL(link).pathname.startsWith(`${root}/`) ? link : `${file}/commit`;
         return ask(`${path}${tenant}`, "POST", METADATA[call.metadata]);
@@ -229,7 +229,7 @@ export class Driver {
     }
   }
 
-  /** The files of all pages, from one `next` to the other. */
+  /** The files of all pages, along the `next` links. */
   async listAll(call: Call & { do: "list" }): Promise<Answer> {
     const files: unknown[] = [];
     for (let page = await this.call(call); ; page = await this.#read(call, await this.#ask(call.by, this.#next!))) {
@@ -241,14 +241,14 @@ export class Driver {
     }
   }
 
-  /** Hands messages to the consumer, at once; those that are settled are gone unless they are to come again. */
+  /** Consumes messages at once. Acknowledged ones are gone unless they are to come again. */
   async deliver(jobs: readonly MediaJob[], how: { readonly dead?: boolean } = {}): Promise<Settled> {
     const settled = await this.app.consume({ jobs, ...how });
     await this.app.settle();
     return settled;
   }
 
-  /** What is there, without a fault. */
+  /** The state without faults. */
   async look(known: ReadonlySet<string>): Promise<Shown> {
     const [files, makings, miscounted, erasures] = await env.DB.batch<any>([
       env.DB.prepare(
@@ -269,7 +269,7 @@ export class Driver {
     );
     const shown: Record<string, object> = {};
     for (const { id, state, tenant, metadata } of files!.results) {
-      // What a creation made whose answer was lost.
+      // The file of a creation whose answer was lost.
       if (state === "pending" && !known.has(id)) continue;
       shown[id] = {
         state,
@@ -295,7 +295,7 @@ export class Driver {
 
 const keysLeft = async (): Promise<string[]> => (await env.MEDIA.list()).objects.map(({ key }) => key);
 
-/** Sums of reservations that are not those of the files that wait. */
+/** Sums of reservations that differ from those of the pending files. */
 const MISCOUNTED = `SELECT reservation.*, count(file.id) AS waiting FROM reservation LEFT JOIN file
   ON file.owner_id = reservation.owner_id AND file.reserved_for = reservation.tenant AND file.state = 'pending'
   GROUP BY reservation.tenant, reservation.owner_id
@@ -329,7 +329,7 @@ function listingOf({ tenant, q, types, sort, pageSize, pageNumber }: Listing & {
   return query;
 }
 
-/** A file of a listing as the model says it. */
+/** A listed file as the model describes it. */
 function readRecord(file: any): object {
   return {
     id: file.id,

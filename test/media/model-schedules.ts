@@ -50,7 +50,7 @@ const ORDERS: readonly (readonly [Visibility, Listing["sort"]])[] = [
   ],
 ];
 
-/** A call before it is known which files there are; numbers choose among them, the latest first. */
+/** A call before its files are known. Numbers choose among them, the latest first. */
 type Intent = { readonly by: number | "owner"; readonly file: number; readonly isAstray: boolean } & Wish;
 type Wish =
   | {
@@ -69,15 +69,15 @@ type Wish =
   | { readonly do: "delete all" | "delete by query"; readonly q: string }
   | ({ readonly do: "list" } & Listing)
   | ({ readonly do: "bulk add" | "bulk delete"; readonly variants: readonly string[] } & Listing)
-  /** The latest change once more. */
+  /** Repeats the latest change. */
   | { readonly do: "repeat" };
 
 type Step = { readonly fates: readonly Fate[] } & (
   | {
       readonly do: "at once";
-      /** One after the other, without faults: how a file comes to be there. */
+      /** The steps that create a file, in order and without faults. */
       readonly before: readonly Intent[];
-      /** Then all messages are delivered, before the calls. */
+      /** Delivers all messages before the calls. */
       readonly delivers: Delivers;
       readonly calls: readonly Intent[];
       readonly delivery?: Delivery | undefined;
@@ -87,10 +87,10 @@ type Step = { readonly fates: readonly Fate[] } & (
   | { readonly do: "compare" | "repair" }
 );
 
-/** `again`: they come once more later. */
+/** `again`: delivers them once more later. */
 type Delivers = "none" | "all" | "all, and again";
 
-/** A message comes to the consumer, or to that of the dead ones, or to both at once; `again`: and later once more. */
+/** Delivers a message to the consumer, the dead-letter consumer, or both at once; `again`: and once more later. */
 interface Delivery {
   readonly which: number;
   readonly to: "consumer" | "consumer twice" | "dead" | "both";
@@ -196,7 +196,7 @@ const delivery: fc.Arbitrary<Delivery> = fc.record({
 
 const deletion = fc.oneof(deleting, deleting, deletingAll, deletingByQuery);
 
-/** Calls that get in each other's way, on a file that is created, uploaded or committed. */
+/** Calls that conflict, on a file that is created, uploaded or committed. */
 const RACES = [
   [1, put, put],
   [1, put, deleting],
@@ -268,7 +268,10 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
 
 export const schedule = fc.array(step, { minLength: 10, maxLength: 24, size: "max" });
 
-/** Runs a schedule on the room and on the model, step by step; then everything comes to rest, is looked at, and goes. */
+/**
+ * Runs a schedule on the service and the model, step by step; then lets all work finish, compares, and deletes
+ * everything.
+ */
 export async function runSchedule(steps: readonly Step[]): Promise<void> {
   await Driver.wipe();
   const run = new Run();
@@ -280,10 +283,10 @@ export async function runSchedule(steps: readonly Step[]): Promise<void> {
 
 class Run {
   readonly #driver = new Driver();
-  /** Several only within a step: which of them it is shows. */
+  /** Several only within a step, until a look shows which one is real. */
   #worlds: World[] = [{ nowMs: START_MS, files: [], erasures: [] }];
   #latest: Call | undefined;
-  /** Settled, and to come once more. */
+  /** Acknowledged, and to come once more. */
   #again: MediaJob[] = [];
   #compared: string | undefined;
 
@@ -348,7 +351,7 @@ class Run {
     this.#worlds = afterAll(this.#worlds, events, bindings.unanswered > 0);
   }
 
-  /** What may become of the variant that the message is about, if it is. */
+  /** Possible states of the message's variant. */
   async #deliver({ which, to, again }: Delivery): Promise<((world: World) => void)[] | undefined> {
     const { bindings, makings } = this.#driver;
     const waiting = [...this.#again, ...bindings.messages];
@@ -373,7 +376,7 @@ class Run {
     return to === "both" ? [made, become("failed")] : [to === "dead" ? become("failed") : made];
   }
 
-  /** Of the worlds that there may be, the one that is there. */
+  /** The one of the possible states that is real. */
   async #look(): Promise<void> {
     const shown = await this.#driver.look(new Set(this.#world.files.map(({ id }) => id)));
     const fitting = this.#worlds.filter((world) => JSON.stringify(showOf(world)) === JSON.stringify(sorted(shown)));
@@ -381,7 +384,7 @@ class Run {
     this.#worlds = fitting.slice(0, 1);
   }
 
-  /** Faults have ended: all that is due is done, whatever it waits for. */
+  /** Without faults: does all work that is due, however long it waits. */
   async rest(): Promise<void> {
     const { bindings, app } = this.#driver;
     bindings.plan([]);
@@ -402,7 +405,7 @@ class Run {
     await this.#look();
   }
 
-  /** After the rest, all that there is is what the model says. */
+  /** Afterwards the state equals the model. */
   async checkAll(): Promise<void> {
     const { files, erasures } = this.#world;
     const committed = files.filter(({ state }) => state === "committed");
@@ -443,7 +446,7 @@ class Run {
     this.#worlds = afterAll(this.#worlds, [{ call: asked, seen }], false);
   }
 
-  /** By every way; what is removed by none. */
+  /** By every address; removed files by none. */
   async #readAll(file: ModelFile): Promise<void> {
     const by = CALLERS.findIndex(({ client }) => client === file.client);
     const on = { by, file: file.id, visibility: file.visibility };
@@ -463,7 +466,7 @@ class Run {
     }
   }
 
-  /** By pages that follow one another, unsorted and sorted. */
+  /** Page after page, unsorted and sorted. */
   async #listAll(by: number): Promise<void> {
     for (const from of CALLERS[by]!.reaches)
       for (const [kind, sort] of ORDERS) {
@@ -484,7 +487,7 @@ class Run {
     expect(types).toEqual(committed.map(({ id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
   }
 
-  /** Every deletion has come to its end, with exact counts. */
+  /** Every deletion is verified, with exact counts. */
   async #checkErasures(): Promise<void> {
     const open = await rows(
       `SELECT * FROM erasure WHERE verified_at IS NULL OR deleted_at IS NULL OR deleted_files <> files
@@ -493,7 +496,7 @@ class Run {
     expect(open).toEqual([]);
   }
 
-  /** The operator's own comparison finds nothing wrong. */
+  /** The consistency report finds nothing. */
   async #compare(): Promise<void> {
     const { app, bindings } = this.#driver;
     const { consistency } = app.media;
@@ -507,7 +510,7 @@ class Run {
     expect(done.checked).toEqual({ files, variants: makings, objects: files + makings });
   }
 
-  /** After the rest a deletion finds every place where there are bytes at once. */
+  /** A deletion then finds every key with bytes at once. */
   async deleteAll(): Promise<void> {
     const before = await lateObjects();
     for (const by of [0, 2])
@@ -544,7 +547,7 @@ const fileOf = (world: World, id: string): ModelFile => world.files.find((file) 
 
 const isImage = ({ upload }: ModelFile): boolean => CONTENTS[upload!]!.isImage;
 
-/** A making that is not pending any more stays as it is. */
+/** A rendition that is not pending any more stays as it is. */
 function setVariant(world: World, id: string, name: string, state: "ready" | "failed"): void {
   const file = fileOf(world, id);
   if (file.state === "committed" && file.variants[name] === "pending") file.variants[name] = state;
@@ -574,12 +577,12 @@ const sorted = ({ files, erasures }: Shown): Shown => ({
   erasures,
 });
 
-/** A call that was answered or not, or work that nobody asked for, with what may have become of it. */
+/** A call with or without an answer, or other work, with its possible outcomes. */
 type Event = { readonly call: Call; readonly seen: Answer } | { readonly becomes: readonly ((world: World) => void)[] };
 
 /**
- * Checks the answers to calls that were under way at once: there is an order of all that happened in which each of them
- * may be given. A change whose answer did not come may have happened or not, and with faults so may any other work.
+ * Checks the answers to parallel calls: some order of events must allow each of them. A change without an answer may
+ * have happened or not; with faults so may any other work.
  */
 function afterAll(worlds: readonly World[], events: readonly Event[], withFaults: boolean): World[] {
   const after: World[] = [];
@@ -614,7 +617,7 @@ function afterAll(worlds: readonly World[], events: readonly Event[], withFaults
   return after;
 }
 
-/** A bulk request finds its files before it asks for variants of them: meanwhile others may be faster. */
+/** A bulk request finds its files before it adds variants to them, so others may come in between. */
 function fits(asked: Call, seen: Answer, expected: Answer, isAlone: boolean): boolean {
   const says =
     asked.do === "bulk add" && !isAlone && seen.status === 202

@@ -4,7 +4,7 @@ import { modelRuns } from "../support/model-runs.ts";
 import { adversarySchedules, BESIDE, expectWorld, runAdversaries } from "./adversary.ts";
 import { runSchedule, schedule } from "./model-schedules.ts";
 
-/** First: those with faults empty what these found. */
+/** First, because schedules with faults empty the tables. */
 describe("strangers in random schedules", () => {
   const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 300);
   it("change nothing of a client's file and learn nothing of it, with any token", { timeout: 3_600_000 }, async () => {
@@ -15,10 +15,10 @@ describe("strangers in random schedules", () => {
 });
 
 /**
- * Random schedules of what clients, the queue, the sweep, the operator and time do, one after the other and at once, by
- * several clients in several tenants, while calls of D1, R2 and the queue fail or lose their answers: every answer and
- * every state is one that the model (file-model.ts) allows, and what is left in the end is what it says. A failure
- * prints the seed, the path and the schedule; `MODEL_SEED` and `MODEL_PATH` run it again.
+ * Random schedules of clients, the queue, the sweep, the operator and time, in sequence and in parallel, in several
+ * tenants, while calls of D1, R2 and the queue fail or lose their answers. The model (file-model.ts) must allow every
+ * answer and state, and the final state must equal it. A failure prints the seed, the path and the schedule;
+ * `MODEL_SEED` and `MODEL_PATH` repeat it.
  */
 describe("random schedules with faults", () => {
   // shows: media/upload-and-immutability/the-row-before-the-link

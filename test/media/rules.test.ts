@@ -9,7 +9,7 @@ import { parseSizes, variantDimensions } from "../../src/media/model/sizes.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { concat, exifSegment, GIF, jpegSegment, PNG_SIGNATURE, pngChunk } from "../support/images.ts";
 
-/** Texts of ASCII, of control characters, of anything that Unicode has, halves of surrogate pairs too. */
+/** Texts of ASCII, control characters and any Unicode, halves of surrogate pairs included. */
 const anyText = (maxLength: number) => {
   const anything = fc.integer({ min: 0, max: 0x10ffff });
   const unit = fc.oneof(fc.integer({ min: 0, max: 0x7f }), anything).map((code) => String.fromCodePoint(code));

@@ -13,7 +13,7 @@ async function subscribedService(tenant: string): Promise<string> {
   return name;
 }
 
-/** The whole platform: real tokens, the real queue, nothing played. */
+/** The whole platform: real tokens, the real queue, nothing simulated. */
 describe("media through the platform", () => {
   const PATIENCE_MS = 15_000;
 

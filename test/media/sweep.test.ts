@@ -25,7 +25,7 @@ describe("the sweep", () => {
     await app.media.sweep(START_MS + 86_400_000);
     expect(await keysOf(left.id)).toEqual([]);
     expect(await countOf("variant", [left.id])).toBe(0);
-    // The row stays until a second look, when no commit or upload that began before can still write.
+    // The row stays until the verification, when no commit or upload that began before can still write.
     await env.MEDIA.put(`blob/${left.id}.late`, "late");
     await app.media.sweep(START_MS + DAY_MS + LIMITS.lastWriteMs - 1);
     expect(await countOf("file", [left.id])).toBe(1);
@@ -190,7 +190,7 @@ describe("the sweep", () => {
   });
 });
 
-/** Pending files that were made at this time, with a declared variant each whose nonce is the id and `n`. */
+/** Pending files created at this time, each with a declared variant whose nonce is the id and `n`. */
 async function insertPending(count: number, createdAt: number): Promise<string[]> {
   const run = unique("f");
   const ids = Array.from({ length: count }, (_, index) => `${run}-${String(index).padStart(4, "0")}`);

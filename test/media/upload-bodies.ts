@@ -2,14 +2,14 @@ import type { Principal } from "../../src/http/auth.ts";
 import { LIMITS } from "../../src/media/model/limits.ts";
 import { collection, expectJson, principal, type MediaApp } from "./media-app.ts";
 
-/** Files to upload to, and bodies to upload. */
+/** Pending files, and bodies to upload. */
 export interface Created {
   readonly id: string;
   readonly uploadLink: string;
   readonly commitLink: string;
 }
 
-/** A pending file of this client (one of its own unless told otherwise). */
+/** A pending file of this client, by default one of its own. */
 export async function create(on: MediaApp, as: Principal = principal(), type?: string): Promise<Created> {
   const json = type === undefined ? {} : { "Content-Type": type };
   return expectJson<Created>(await on.call(collection(), { as, json }), 200);
@@ -18,7 +18,10 @@ export async function create(on: MediaApp, as: Principal = principal(), type?: s
 export const BINARY = { "content-type": "binary/octet-stream" };
 export const withLength = (length: number) => ({ ...BINARY, "content-length": String(length) });
 
-/** Bytes that differ from place to place, in chunks of odd sizes, without a length. What follows the first part waits for `gate`. */
+/**
+ * Bytes that differ from place to place, in chunks of odd sizes, without a length. Those after the first part wait for
+ * `gate`.
+ */
 export function chunked(
   size: number,
   breakAfter = Infinity,

@@ -25,7 +25,7 @@ import {
 
 beforeEach(clear);
 
-/** Some hundred good files and variants, and between them one of each fault, several of some; what has to be found. */
+/** Some hundred good files and variants with faults of each kind among them, and the findings expected. */
 async function world(files: number): Promise<string[]> {
   const owner = await makeOwner();
   const faults: string[] = [];
@@ -172,7 +172,7 @@ describe("a comparison", () => {
       [retired, "committed"],
       [owner, "removed"],
       [retired, "removed"],
-      // A retired owner goes before the last of its files.
+      // The row of a retired owner is deleted before the last of its files.
       [999_999, "removed"],
     ] as const) {
       await makeVariant(await makeFile({ owner: id, state, sizeBytes: 1, etag: "e" }), "ready", 5);
@@ -293,7 +293,7 @@ describe("a repair", () => {
     await run("UPDATE file SET state = 'removed', removed_at = 1, erasure_id = 'e2' WHERE id = ?1", removed);
     await run("UPDATE variant SET state = 'removed' WHERE nonce = ?1", variant);
     await env.MEDIA.put(`variant/${file}/${brought}`, "small");
-    // Just now: it may be the work of somebody.
+    // An object of just now may belong to work in progress.
     await repair(all, id, Date.now());
     expect((await findingsOf(all, id)).map(({ outcome }) => outcome)).toEqual(Array(5).fill("obsolete"));
     expect(await env.MEDIA.head(orphan)).not.toBeNull();

@@ -29,8 +29,8 @@ import {
 beforeEach(clear);
 
 /**
- * Everybody else at work: each call is one step in the life of a file or a variant, in the order in which the platform
- * writes (bytes before the row that needs them, rows after the bytes that they need), none of it wrong at any time.
+ * The platform's other work: each call is one step in the life of a file or variant, in the platform's order (bytes
+ * before the row that needs them, rows after the bytes that they need). No state in between is a fault.
  */
 class Platform {
   readonly #owner: number;
@@ -42,7 +42,7 @@ class Platform {
     this.#owner = owner;
   }
 
-  /** Lives take turns, and each turn begins another one, so that all of them are at different places. */
+  /** Lives take turns, and each turn begins another one, so that all are at different steps. */
   step(): Promise<unknown> {
     this.#last = this.#last.then(() => this.#step());
     return this.#last;
@@ -84,7 +84,7 @@ class Platform {
   }
 }
 
-/** Lets others work before and after each look that a run takes. */
+/** Runs other work before and after each read of a run. */
 const withOthers =
   (others: Platform, steps: number) =>
   (context: ConsistencyDeps): ConsistencyDeps => {
@@ -127,7 +127,7 @@ describe("a run while files come and go", () => {
   });
 });
 
-/** What happens once between the looks of a run: after the first listing, the first page of rows, or the first head. */
+/** Something that happens once between the reads of a run: after the first listing, page of rows, or head. */
 type At = "list" | "page" | "named" | "head";
 const happens =
   (events: Partial<Record<At, () => Promise<unknown>>>) =>
@@ -206,7 +206,7 @@ describe("a run does not report", () => {
   });
 });
 
-/** Some faults of all kinds, and good files around them. */
+/** Faults of all kinds, with good files around them. */
 async function smallWorld(times = 3): Promise<string[]> {
   const owner = await makeOwner();
   const faults: string[] = [];
@@ -295,7 +295,7 @@ describe("faults of R2, D1 and the queue", () => {
       const faults = await smallWorld(1);
       calls = 0;
       let hasFailed = false;
-      /** The n-th call fails; by turns before it did anything and after. */
+      /** The n-th call fails, alternately before and after it takes effect. */
       const failOnce = async <T>(call: () => Promise<T>): Promise<T> => {
         calls += 1;
         const fails = calls === failing;
@@ -319,7 +319,7 @@ describe("faults of R2, D1 and the queue", () => {
   });
 });
 
-/** As an operator and the queue do: what fails is tried again. */
+/** Retries, as the operator and the queue do. */
 async function throughFaults(shaky: Runner): Promise<string> {
   const nowMs = laterMs();
   const again = async <T>(call: () => Promise<T>): Promise<T> => call().catch(() => call());

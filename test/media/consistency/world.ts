@@ -9,10 +9,10 @@ import { LIMITS } from "../../../src/media/model/limits.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { heardLog } from "../../support/heard-log.ts";
 
-/** A run of the consistency report, step by step, over rows and objects that the test makes. */
+/** Runs the consistency report step by step, over rows and objects of the test. */
 export interface Runner {
   readonly consistency: Consistency;
-  /** Messages that were sent and not taken. */
+  /** Messages that were sent but not consumed. */
   readonly messages: MediaJob[];
 }
 
@@ -49,7 +49,7 @@ export const keeping = (messages: MediaJob[]): Queue<MediaJob> =>
     sendBatch: async (batch: readonly { body: MediaJob }[]) => void messages.push(...batch.map(({ body }) => body)),
   }) as unknown as Queue<MediaJob>;
 
-/** Takes messages of runs until there are none, as the queue does; what is left are messages of variants. */
+/** Consumes messages of runs until there are none, as the queue does. Messages of variants stay. */
 export async function drain({ consistency, messages }: Runner, nowMs = laterMs()): Promise<void> {
   for (;;) {
     const at = messages.findIndex((message) => "work" in message);
@@ -59,7 +59,7 @@ export async function drain({ consistency, messages }: Runner, nowMs = laterMs()
   }
 }
 
-/** A whole run; its id. */
+/** A whole run; returns its id. */
 export async function compare(run: Runner, nowMs = laterMs()): Promise<string> {
   const started = await run.consistency.start({ ...BY, nowMs });
   if (!started.ok) throw new Error(started.error);
@@ -76,7 +76,7 @@ export async function repair(run: Runner, id: string, nowMs = laterMs()): Promis
 export const findingsOf = ({ consistency }: Runner, id: string): Promise<readonly KeptFinding[]> =>
   consistency.findings(id, 0, 1000, 0);
 
-/** `kind key`, in order. */
+/** `kind key`, sorted. */
 export const shortly = (findings: readonly { kind: string; key: string }[]): string[] =>
   findings.map(({ kind, key }) => `${kind} ${key}`).toSorted();
 
@@ -95,7 +95,7 @@ export const run = (sql: string, ...values: unknown[]): Promise<D1Result> =>
 
 export const put = async (key: string, body: string): Promise<R2Object> => (await env.MEDIA.put(key, body))!;
 
-/** `retired` by a deletion of all. */
+/** `retired` by a deletion of all files. */
 export async function makeOwner(retired = false): Promise<number> {
   const { results } = await run(
     "INSERT INTO owner (client, tenant, visibility, erasure_id) VALUES ('shop', 'acme', 'private', ?1) RETURNING id",
@@ -105,7 +105,7 @@ export async function makeOwner(retired = false): Promise<number> {
 }
 
 let made = 0;
-/** Ids in the order in which they are made, with gaps where others come between. */
+/** Ids in increasing order, with gaps for others in between. */
 export const fileId = (): string => `65${(++made).toString(16).padStart(10, "0")}${"a".repeat(12)}`;
 export const nonce = (): string => (++made).toString(16).padStart(32, "0");
 
@@ -135,7 +135,7 @@ export async function makeFile(given: FileColumns): Promise<string> {
   return id;
 }
 
-/** A committed file with its bytes; `copied`: where presigned uploads put them. */
+/** A committed file with its bytes; `copied`: at the key of a presigned upload. */
 export async function goodFile(owner: number, copied = false): Promise<string> {
   const id = fileId();
   const body = `bytes of ${id}`;

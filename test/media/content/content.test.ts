@@ -362,7 +362,7 @@ describe("content without storage", () => {
 describe("the cost", () => {
   it("is one D1 round trip for a fetch and one R2 operation more for content; upload and commit stay within theirs", async () => {
     const { env: counted, tally, reset } = counting(env);
-    // What a copy at the edge costs is in edge-cache.test.ts.
+    // edge-cache.test.ts counts the cost of copies.
     const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA, edgeCache: undefined });
     const cost = async (work: () => Promise<Response>) => {
       reset();
@@ -447,7 +447,7 @@ describe("the cost", () => {
     await recorded.media.sweep(START_MS + 2 * 86_400_000);
     await recorded.media.usage("acme");
 
-    // Those of the other operations are explained with the whole platform's, in test/statements.test.ts.
+    // test/statements.test.ts explains the statements of the other operations.
     expect(statements.size).toBeGreaterThan(50);
     for (const sql of statements) {
       const parameters = Math.max(...[...sql.matchAll(/\?(\d+)/g)].map(([, index]) => Number(index)));

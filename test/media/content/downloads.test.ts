@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mediaApp, principal, stored } from "../media-app.ts";
 
-/** How strangers' bytes reach a browser: under which name, shown or saved, and never run. */
+/** Content from strangers in a browser: its name, shown or saved, and never run. */
 const app = mediaApp();
 const as = principal();
 const BYTES = new TextEncoder().encode("x") as Uint8Array<ArrayBuffer>;
@@ -14,7 +14,7 @@ async function headersOf(type: string, disposition?: string): Promise<Headers> {
   return (await app.call(`/media/v2/content/${file.id}`, { method: "HEAD" })).headers;
 }
 
-/** As a client of others names its upload: in plain ASCII where that says it, else by `filename*`. */
+/** Names an upload as another client library does: in plain ASCII if possible, else by `filename*`. */
 const dispositionFor = (name: string): string =>
   contentDisposition(name, /^[\x20-\x7e]*$/.test(name) ? {} : { fallback: "f" });
 
@@ -129,7 +129,7 @@ describe("the file name", () => {
   });
 });
 
-/** The last part of a path, without what nobody sees; nothing of a name of dots. */
+/** The last part of a path without invisible characters; nothing if only dots are left. */
 function expectedName(given: string): string | undefined {
   const visible = given
     .split(/[/\\]/)

@@ -20,7 +20,10 @@ const BYTES = new TextEncoder().encode(TEXT) as Uint8Array<ArrayBuffer>;
 const ID = "[0-9a-f]{24}";
 const addressOf = (file: { id: string }): string => `/media/v2/content/${file.id}`;
 
-/** An app whose D1, R2 and cache are counted; `cost` tells what a request cost, the work after its answer included. */
+/**
+ * An app that counts its calls of D1, R2 and the cache. `cost` returns those of a request and of the work after its
+ * answer.
+ */
 function counted(overrides: Parameters<typeof mediaApp>[0] = {}) {
   const { env: bindings, tally, reset } = counting(env);
   const cacheCalls: string[] = [];
@@ -275,7 +278,7 @@ describe("a deletion", () => {
       await cost(path);
       expect(await cost(path)).toMatchObject({ status: 200, ...HIT });
     }
-    // One more asked D1 before the deletion and sends, and stores, after it.
+    // Another one read D1 before the deletion; it sends and stores after it.
     const late = counted({ bucket: slow });
     const sending = late.app.call(clips[1]!);
     await reached.promise;

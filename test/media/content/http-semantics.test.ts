@@ -5,15 +5,15 @@ import { encodePng, gradient } from "../../support/images.ts";
 import { expectJson, mediaApp, principal, stored } from "../media-app.ts";
 
 /**
- * RFC 9110 (conditions, ranges) case by case, the same for every way in which content is served: the master and a
- * variant, by a public address and by a temporary link, read from R2 and from a copy at the edge.
+ * Conditions and ranges of RFC 9110 case by case, at every address: master and variant, public and by a temporary link,
+ * read from R2 and from a copy at the edge.
  */
 interface Way {
   readonly name: string;
   readonly link: string;
   readonly bytes: Uint8Array;
   readonly etag: string;
-  /** The ETag of the master for a variant, and the other way round. */
+  /** The ETag of the other one: the master's for a variant, and the variant's for the master. */
   readonly otherEtag: string;
   readonly get: (headers: Record<string, string>, method?: "GET" | "HEAD") => Promise<Response>;
   readonly cacheControl: string;
@@ -79,7 +79,7 @@ beforeAll(async () => {
   bare.clock.nowMs += 7000;
 });
 
-/** Every way, and a check that those from the edge are from there. */
+/** All addresses; checks that copies come from the edge. */
 async function everyWay(check: (way: Way) => Promise<void>): Promise<void> {
   expect(ways).toHaveLength(6);
   for (const way of ways) await check(way);
@@ -88,7 +88,7 @@ async function everyWay(check: (way: Way) => Promise<void>): Promise<void> {
 type Case = [headers: Record<string, string>, status: number];
 
 describe("conditions (section 13)", () => {
-  // E stands for the content's own ETag (with quotes), O for that of the master or variant beside it.
+  // E is the content's own ETag (with quotes), O that of the other master or variant.
   const cases: Case[] = [
     [{}, 200],
     // 13.1.1
@@ -170,7 +170,7 @@ describe("conditions (section 13)", () => {
         for (const method of ["GET", "HEAD"] as const) {
           const answer = await way.get(headers, method);
           const bytes = await answer.bytes();
-          // A range is of GET alone: HEAD answers as if there were none.
+          // Ranges apply to GET only; HEAD ignores them.
           const expected = method === "HEAD" && (status === 206 || status === 416) ? 200 : status;
           expect([way.name, method, given, answer.status]).toEqual([way.name, method, given, expected]);
           checkAnswer(way, answer, method === "HEAD" ? undefined : bytes);
@@ -181,7 +181,7 @@ describe("conditions (section 13)", () => {
   });
 });
 
-/** What every answer of a status has to have, and must not. */
+/** Headers that every answer of a status must and must not have. */
 function checkAnswer(way: Way, answer: Response, bytes: Uint8Array | undefined): void {
   const header = (name: string) => answer.headers.get(name);
   expect(header("x-content-type-options")).toBe("nosniff");
@@ -191,7 +191,7 @@ function checkAnswer(way: Way, answer: Response, bytes: Uint8Array | undefined):
     expect(header("cache-control")).toBe("no-store");
     return;
   }
-  // Sections 15.4.5 and 15.3.7: those that a 200 would have.
+  // Sections 15.4.5 and 15.3.7: the headers that a 200 would have.
   expect([header("etag"), header("last-modified"), header("cache-control")]).toEqual([
     way.etag,
     LAST_MODIFIED,
@@ -221,7 +221,7 @@ const isMultipart = (answer: Response): boolean =>
   answer.headers.get("content-type")?.startsWith("multipart/byteranges") === true;
 
 describe("ranges (section 14)", () => {
-  /** `n`: the size; [from, to] as slice takes them. */
+  /** `n` is the size; [from, to] as in slice. */
   const cases: [string, (n: number) => [number, number][] | "whole" | "none"][] = [
     ["bytes=0-0", () => [[0, 1]]],
     ["bytes=0-9", () => [[0, 10]]],
@@ -324,7 +324,7 @@ describe("ranges (section 14)", () => {
   });
 });
 
-/** The specification of a range set, written anew: which bytes each member names, from a list of all of them. */
+/** Computes the bytes of each member from a list of all bytes, as RFC 9110 defines a range set. */
 function slicesOf(specs: readonly string[], size: number): [number, number][] | "whole" | "none" {
   const named = specs.map((spec) => {
     const [first = "", last = ""] = spec.split("-");
@@ -367,7 +367,7 @@ async function checkRanges(way: Way, answer: Response, expected: [number, number
 
 const latin1 = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 
-/** RFC 2046 section 5.1.1, read as a client does. */
+/** RFC 2046 section 5.1.1, parsed as a client does. */
 function partsOf(body: Uint8Array, boundary: string): { headers: object; bytes: string }[] {
   const [preamble, ...parts] = latin1(body).split(`\r\n--${boundary}`);
   expect(preamble).toBe("");

@@ -161,7 +161,7 @@ describe("deleting all files", () => {
   // shows: media/shapes/delete-all
   // shows: media/ownership/delete-all
   it("returns 202 and makes every file unreadable in every way before bytes are deleted", async () => {
-    // Work after the answer does not take place here.
+    // Work after the answer does not run here.
     const halted = mediaApp({ bucket: failing("delete") });
     const as = principal();
     for (const visibility of ["private", "public"] as const) {
@@ -271,7 +271,7 @@ describe("deleting all files", () => {
       files: { requested: 1050, deleted: 1050, verified: 0 },
       bytes: { requested: 1050 * 5, deleted: 1050 * 5 },
     });
-    // The second look goes the same way.
+    // The verification breaks off, too.
     await env.MEDIA.put(`incoming/${ids[300]}/late`, "x");
     large.clock.nowMs = START_MS + DAY_MS;
     await large.media.sweep(large.clock.nowMs);
@@ -316,7 +316,7 @@ describe("deleting all files", () => {
     const [first, second] = app.jobs.splice(0);
     let location = "";
     const bucket = withMethods({
-      // Deleted, all of it, between the write of the bytes and the write of the row.
+      // Deletes everything between the write of the bytes and the write of the row.
       put: async (...given: Parameters<R2Bucket["put"]>) => {
         const done = await env.MEDIA.put(...given);
         location = await deleteAll(as);
@@ -467,7 +467,7 @@ describe("reports", () => {
       await kept.consume();
     };
     await finish(START_MS + DAY_MS);
-    // The report of many files learns at its own next step that it has nothing to do any more.
+    // The deletion of many files learns at its own next step that it is done.
     await finish(START_MS + 2 * DAY_MS);
     await finish(START_MS + 400 * DAY_MS - 1);
     for (const location of [one, all]) expect((await reportAt(kept, as, location)).state).toBe("verified");
@@ -484,7 +484,7 @@ describe("the verification", () => {
     await app.settle();
     const late = [`blob/${file.id}`, `blob/${file.id}.abc`, `variant/${file.id}/n`, `incoming/${file.id}/x`];
     for (const key of late) await env.MEDIA.put(key, "late");
-    // Found and written down; then the bucket gives up. Twice.
+    // Recorded; then the bucket fails, twice.
     const broken = mediaApp({ bucket: failing("delete") });
     for (const _ of [1, 2]) await broken.media.sweep(START_MS + DAY_MS);
     expect((await reportAt(app, as, location)).state).toBe("deleted");
@@ -522,7 +522,7 @@ async function contentLinks(on: MediaApp, as: Principal, path: string): Promise<
   );
 }
 
-/** The real bucket, some of its methods replaced. */
+/** The real bucket with some methods replaced. */
 const withMethods = (methods: object): R2Bucket =>
   new Proxy(env.MEDIA, {
     get: (target, name) => Reflect.get(methods, name) ?? (target as any)[name].bind(target),

@@ -12,12 +12,12 @@ const METADATA = '{"color":"red","tags":["a","b"]}';
 type Kind = "file" | "query" | "all";
 
 /**
- * Each call that a deletion makes of D1, R2 and the queue fails once: before it is done, or after it. A client repeats
- * what it got no answer to; time goes on, and with it the sweep. Whatever it was, in the end every byte and row is gone
- * and the reports count each file once.
+ * Each call of D1, R2 and the queue in a deletion fails once, before or after it takes effect. The client repeats
+ * requests without an answer; time passes, and the sweep runs. In the end every byte and row is gone, and the reports
+ * count each file once.
  */
 describe.each([
-  // All of it, and of the other kinds what is not the same: the request and the work after its answer.
+  // The whole of one kind; of the others only the part that differs: the request and the work after its answer.
   { kind: "all", upTo: "second look" },
   { kind: "query", upTo: "first deletion" },
   { kind: "file", upTo: "first deletion" },
@@ -50,8 +50,8 @@ describe.each([
 let nextStartMs = START_MS;
 
 /**
- * One deletion, earlier by days than the one before it, so that its sweep finds nothing of that one; how many calls it
- * made.
+ * One deletion, days earlier than the one before it, so that its sweep finds nothing of that one. Returns the number of
+ * its calls.
  */
 async function begin(kind: Kind, upTo: "first deletion" | "second look", faults: Faults) {
   const startMs = (nextStartMs -= 3 * DAY_MS);
@@ -64,7 +64,7 @@ async function begin(kind: Kind, upTo: "first deletion" | "second look", faults:
   await requested(app, as, kind, ids[0]!);
   await consume();
   if (upTo === "second look") {
-    // At a place that no row names.
+    // At a key that no row names.
     await env.MEDIA.put(`blob/${ids[0]}.late`, "late");
     app.clock.nowMs = startMs + DAY_MS;
     await app.media.sweep(app.clock.nowMs);
@@ -73,7 +73,7 @@ async function begin(kind: Kind, upTo: "first deletion" | "second look", faults:
   return { as, gone: { all: [...ids, other!], query: ids, file: [ids[0]!] }[kind], calls: faults.seen() };
 }
 
-/** As a client does it: again, until there is an answer. One that was done, and whose answer was lost, is a 404 then. */
+/** Repeats until there is an answer, as a client does. A deletion whose answer was lost returns 404 then. */
 async function requested(app: MediaApp, as: Principal, kind: Kind, id: string): Promise<void> {
   const query = { file: `/${id}`, query: "?tenant=acme&q=color:red", all: "?tenant=acme" }[kind];
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -84,7 +84,7 @@ async function requested(app: MediaApp, as: Principal, kind: Kind, id: string): 
   throw new Error("no answer");
 }
 
-/** A platform whose calls are those of `faults`, its queue among them. A message that is not acknowledged comes again. */
+/** A platform with the calls of `faults`, queue included. A message that is not acknowledged comes again. */
 function faulty(faults: Faults): { app: MediaApp; consume: () => Promise<void> } {
   const messages: MediaJob[] = [];
   const jobs = {
@@ -104,7 +104,7 @@ function faulty(faults: Faults): { app: MediaApp; consume: () => Promise<void> }
   };
 }
 
-/** Time goes by without faults: the cron, and what it sends. */
+/** Time passes without faults: the cron runs, and its messages are consumed. */
 async function finish(): Promise<void> {
   const app = mediaApp();
   for (let days = 0; days < 3; days++) {
@@ -199,7 +199,7 @@ describe("many files", () => {
     const answer = await app.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
     expect(answer.status).toBe(202);
     await app.settle();
-    // Given up after a few attempts, as a consumer that was stopped in the middle.
+    // Stops after a few attempts, like a consumer that was killed.
     const [message] = messages.splice(0);
     if (message !== undefined) expect(await app.consume({ jobs: [message] })).toEqual({ acked: 0, retried: 1 });
     const own = (job: MediaJob) => "work" in job && answer.headers.get("location")!.endsWith(job.id);

@@ -48,7 +48,7 @@ describe("deleting by query", () => {
       files: { requested: 3, deleted: 3, verified: 0 },
       bytes: { requested: 15, deleted: 15 },
     });
-    // What was asked for may be about a person.
+    // The query may name a person.
     expect(JSON.stringify(report)).not.toContain("red");
     const usage = await env.DB.prepare(
       "SELECT files, bytes FROM owner WHERE client = ? AND tenant = 'acme' AND visibility = 'private'",

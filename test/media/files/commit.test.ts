@@ -51,7 +51,7 @@ describe("a commit", () => {
       faulty.actsFor.add(`${as.clientId} globex`);
       const file = await uploaded(faulty, PICTURE, { as });
       const commit = () => faulty.call(`${file.commitLink}?tenant=globex`, { as, method: "POST" });
-      // Whose file it is, what it is, the write.
+      // The calls: owner, row, write.
       bindings.plan(name === "lost" ? ["done", "done", "lost"] : ["done", "done", "late", "late", "done", "done"]);
       const answers = await Promise.all(name === "lost" ? [commit()] : [commit(), commit()]);
       expect([name, ...answers.map(({ status }) => status)]).toEqual([name, ...answers.map(() => 202)]);

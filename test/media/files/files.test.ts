@@ -181,7 +181,7 @@ describe("a file of others", () => {
       for (const attempt of attempts)
         for (const { suffix, ...init } of operations) {
           const answer = await app.call(`${attempt.path}${suffix}`, { as: attempt.as, ...init });
-          // A token for another tenant may not commit for it anyway.
+          // A token for another tenant may not commit for this one.
           const { message } = await expectProblem(answer, 404, "element_resource_non_existing");
           expect(message).toBe("There is no such file, or it is not yours.");
         }
@@ -211,7 +211,7 @@ describe("a file of a disabled tenant", () => {
     expect(await statuses(apart)).toEqual([404, 404, 404]);
     await disable(false);
     expect(await statuses(apart)).toEqual([302, 200, 200]);
-    // A copy of public content that the edge has by now counts for 300 s and no longer.
+    // A copy of public content that the edge has is valid for 300 s.
     await apart.settle();
     await disable(true);
     expect(await statuses(apart)).toEqual([404, 404, 200]);
@@ -268,7 +268,7 @@ describe.each(["private", "public"] as const)("a deletion (%s)", (visibility) =>
     const fetched = await app.call(file.path, { as });
     const link = visibility === "public" ? fetched.headers.get("location")! : (await expectJson(fetched, 200)).link;
     await app.consume();
-    // What an upload left that broke off.
+    // The rest of an upload that broke off.
     await env.MEDIA.put(`incoming/${file.id}/x`, "half");
     expect(await keysOf(file.id)).toHaveLength(3);
     const answer = await app.call(file.path, { as, method: "DELETE" });
@@ -280,10 +280,10 @@ describe.each(["private", "public"] as const)("a deletion (%s)", (visibility) =>
     expect(await keysOf(file.id)).toEqual([]);
     const states = async () =>
       (await env.DB.prepare("SELECT state, due_at FROM file WHERE id = ?").bind(file.id).all()).results;
-    // Not looked at before: the sweep has nothing to do for it until then.
+    // Not due earlier.
     const kept = [{ state: "removed", due_at: START_MS + 86_400_000 }];
     expect(await states()).toEqual(kept);
-    // Bytes that came by the link after all go with the row.
+    // Bytes that still came by the link are deleted with the row.
     await env.MEDIA.put(`blob/${file.id}`, "late");
     await app.media.sweep(START_MS + 60_000);
     expect(await states()).toEqual(kept);

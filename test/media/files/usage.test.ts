@@ -16,7 +16,7 @@ type Quota = { files?: number; bytes?: number };
 const setQuota = (tenant: string, quota?: Quota) =>
   put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: "x", quota: quota ?? {} });
 
-/** A caller of a tenant of its own, with this quota. */
+/** A caller of its own tenant, with this quota. */
 async function ofTenant(quota?: Quota) {
   const tenant = await makeTenant({ subscribed: false });
   await setQuota(tenant, quota);
@@ -100,7 +100,7 @@ describe("a quota", () => {
       }
       expect(await storedOf(as.tenant)).toEqual({ files: 2, bytes: 20 });
       await expectProblem(await app.call(waiting.path, { as }), 404, "element_resource_non_existing");
-      // A commit that was done is repeated, full or not.
+      // A commit can be repeated even if the quota is full.
       await expectJson(await app.call(second.commitLink, { as: other, method: "POST" }), 202);
       expect((await app.call(second.path, { as: other, method: "DELETE" })).status).toBe(204);
       await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
@@ -136,7 +136,7 @@ describe("a quota", () => {
     const answer = await app.call(`/media/v2/files?tenant=${as.tenant}`, { as, method: "DELETE" });
     expect(answer.status).toBe(202);
     await app.settle();
-    // A message, which nobody takes here, is to remove them.
+    // Nobody consumes the message that removes them.
     expect(await allFiles(ids)).toMatchObject({ committed: count });
     await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
   });
@@ -188,7 +188,7 @@ describe("a quota", () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(five)));
     expect(statusesOf(answers)).toEqual([...Array(5).fill(200), ...Array(15).fill(413)]);
     expect(await waitingOf(five.tenant)).toEqual({ files: 5, bytes: 0 });
-    // What is removed before its commit gives its place back.
+    // A file that is removed before its commit no longer counts.
     const [{ id }] = await Promise.all(
       answers.filter(({ status }) => status === 200).map((answer) => expectJson(answer, 200)),
     );
@@ -208,7 +208,7 @@ describe("a quota", () => {
     const put4 = await Promise.all(links.slice(0, 4).map(({ uploadLink }) => send(uploadLink, 4)));
     expect(statusesOf(put4)).toEqual([200, 200, 413, 413]);
     expect(await waitingOf(as.tenant)).toEqual({ files: 8, bytes: 8 });
-    // A shorter upload that loses gives nothing back of what the other took.
+    // A shorter upload that loses gives back nothing of the other one's bytes.
     const taken = links[put4.findIndex(({ status }) => status === 200)];
     expect((await send(taken.uploadLink, 0)).status).toBe(409);
     expect(await waitingOf(as.tenant)).toEqual({ files: 8, bytes: 8 });

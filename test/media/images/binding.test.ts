@@ -19,7 +19,7 @@ import {
 } from "../../support/images.ts";
 import { expectJson, keysOf, mediaApp, principal, stored } from "../media-app.ts";
 
-/** The local binding turns images by itself; this one, as others do, leaves that to the caller for jpegs. */
+/** The local binding applies orientations. This one, like some others, does not for jpegs. */
 function binding(options: { isDown?: () => boolean } = {}): {
   images: ImagesBinding;
   steps: ImageTransform[];
@@ -121,7 +121,7 @@ describe("gifs", () => {
     target: { width: 4, height: 2 },
   });
 
-  /** Writes gifs as it is told to; what it got is in `outputs`. */
+  /** Writes gifs as it is told; `outputs` has the options that it got. */
   function gifBinding(write: (input: Uint8Array) => Uint8Array<ArrayBuffer>) {
     const outputs: ImageOutputOptions[] = [];
     const images = {

@@ -57,7 +57,7 @@ async function made(bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: str
 const reduced = async (bytes: Uint8Array<ArrayBuffer>, type: VariantType, size: string): Promise<DecodedGif> =>
   decodeGif(await made(bytes, type, size));
 
-/** The colours of a frame, row by row, by the letter they begin with; a dot where nothing is. */
+/** The colours of a frame row by row, by their first letter; a dot is transparent. */
 function drawn({ width, frames }: DecodedGif, index = 0): string {
   const { pixels, alpha } = frames[index]!;
   const letters = Array.from(alpha, (there, at) => {
@@ -68,7 +68,7 @@ function drawn({ width, frames }: DecodedGif, index = 0): string {
   return (letters.join("").match(new RegExp(`.{${width}}`, "g")) ?? []).join(" ");
 }
 
-/** Each pixel as a block of two by two, which a variant of half the size makes a pixel again. */
+/** Each pixel as a block of two by two, which a variant of half the size reduces to a pixel. */
 const doubled = (rows: readonly number[][]): number[] =>
   rows.flatMap((row) => [...row.flatMap((index) => [index, index]), ...row.flatMap((index) => [index, index])]);
 
@@ -96,7 +96,7 @@ describe("a still gif", () => {
       [255, 255, 255],
     ];
     const gif = encodeGif(3, 1, [black!, white!], [{ width: 3, height: 1, indices: [1, 0, 1] }]);
-    // The first covers the first pixel and half of the second.
+    // The first new pixel covers the first pixel and half of the second.
     expect([...(await reduced(gif, "clip", "2x1")).frames[0]!.pixels]).toEqual([170, 170, 170, 170, 170, 170]);
   });
 
@@ -146,7 +146,7 @@ describe("a still gif", () => {
   it("gives the same bytes each time", async () => {
     const gif = encodeGif(6, 1, PALETTE, [{ width: 6, height: 1, indices: [0, 1, 2, 3, 0, 1] }]);
     expect(await made(gif, "clip", "4x4")).toEqual(await made(gif, "clip", "4x4"));
-    // A change of these bytes is another version of the encoder, which ETags name.
+    // If these bytes change, so must the version of the encoder, which is part of ETags.
     expect(await sha256Hex((await made(manyColours(), "clip", "50x50")).toBase64())).toBe(
       "545e5ddf54ba5558cc3682ef127090a8f521966c8aa96f0626769ffe92f321a2",
     );
@@ -234,7 +234,7 @@ describe("a broken gif", () => {
     }
     const [two, three] = [2, 3].map((count) => animation(count));
     const start = two!.length - 1;
-    // The third frame is made of a control extension (8 bytes), a descriptor (10) and data.
+    // The third frame has a control extension (8 bytes), a descriptor (10) and data.
     for (const length of [1, 2, 7, 8, 9, 17, 18, 19, 20, 100].map((more) => start + more)) {
       const { result } = await transform(three!.slice(0, length), "clip", "10x10");
       expect([length - start, result]).toEqual([length - start, BROKEN]);
@@ -297,7 +297,7 @@ describe("a broken gif", () => {
     short[short.indexOf(0x2c, 25) + 7] = 4;
     expect(drawn(await reduced(short, "clip", "4x4"))).toBe("rgby rgby .... ....");
     const lacking = encodeGif(2, 1, [...PALETTE, ...PALETTE], [{ width: 2, height: 1, indices: [1, 7] }]);
-    // Four colours instead of eight; the others are taken out.
+    // Four colours instead of eight; the others are removed.
     lacking[10] = (lacking[10]! & 0xf8) | 1;
     const fewer = concat(lacking.subarray(0, 13 + 12), lacking.subarray(13 + 24));
     expect(drawn(await reduced(fewer, "clip", "2x1"))).toBe("g.");
@@ -331,7 +331,7 @@ describe("a gif that is too large", () => {
 });
 
 describe("a transformation", () => {
-  /** Waits do not last; they are counted by their length. */
+  /** Waits take no time; they are counted by length. */
   function counted(pause = () => scheduler.wait(0)) {
     const waits = new Map<number, number>();
     const wait = (ms: number): Promise<void> => {

@@ -19,7 +19,7 @@ const keySets = async (as: Principal): Promise<string[]> => {
 const replace = async (file: StoredFile, as: Principal, json: unknown): Promise<number> =>
   (await app.call(`${file.path}/metadata`, { method: "PUT", as, json })).status;
 
-/** In an order that puts files without the attribute at its end: they are found by their sets of keys. */
+/** Sorts files without the attribute last; those are found by their key sets. */
 const sortedIds = async (as: Principal, sort = "none"): Promise<string[]> => {
   const files = await expectJson<{ id: string }[]>(
     await app.call(`${collection()}?tenant=acme&sort=${sort}`, { as }),

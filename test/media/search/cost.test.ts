@@ -5,7 +5,7 @@ import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
 import { expectJson, expectProblem, mediaApp, principal } from "../media-app.ts";
 import { makeOwner } from "./listing-files.ts";
 
-/** What D1 says that it read, and how often it was asked. */
+/** Rows read and round trips, as D1 reports them. */
 const cost = { rowsRead: 0, roundTrips: 0 };
 const measured = (results: readonly D1Result[]): void => {
   cost.roundTrips += 1;
@@ -40,8 +40,8 @@ const { caller, ownerId } = await makeOwner();
 const as = principal({ clientName: caller.client });
 
 /**
- * Files `from` to `to`: `tie` has five values; `unique` differs in each, and each tenth file lacks it; ten files are
- * `rare`. Row by row in the order of the index, which is several times faster.
+ * Files `from` to `to`. `tie` has five values; `unique` differs in each file, and each tenth file lacks it; ten files
+ * are `rare`. Inserted in the order of the index, which is several times faster.
  */
 async function makeFiles(from: number, to: number): Promise<void> {
   const type = `CASE WHEN n % 3 = 0 THEN 'image/png' ELSE 'text/plain' END`;
@@ -100,7 +100,9 @@ async function listed(path: string): Promise<Measured> {
 const PAGE = 20;
 const first = (query: string) => listed(`/media/v2/files?tenant=acme&pageSize=${PAGE}${query}`);
 
-/** Queries, and how many rows a page of them may read: in terms of the page and of what the rarest term matches. */
+/**
+ * Queries and the most rows that a page of them may read, by the size of the page and the matches of the rarest term.
+ */
 const PAGE_ROWS = 4 * (PAGE + 1) + 6;
 const CASES: readonly (readonly [query: string, maxRows: number])[] = [
   ["", PAGE_ROWS],
@@ -119,7 +121,7 @@ const CASES: readonly (readonly [query: string, maxRows: number])[] = [
   ["&content-type=image/png", PAGE_ROWS + 20],
   ["&content-type=image/png,text/plain", 3 * PAGE_ROWS],
   ["&q=nothing:1", 20],
-  // Of what many files have, enough is counted to know that it is many.
+  // Common terms are counted far enough to know that they are common.
   ["&q=tie:1&sort=unique", 4000],
   ["&q=tie:4&sort=tie:desc", 4000],
   ["&q=tie:1&content-type=image/png", 6000],
@@ -175,7 +177,7 @@ describe("the rows that a page reads, and its round trips", () => {
   });
 
   it("are one round trip more for long metadata, and two after a walk that was cut", async () => {
-    // Common enough not to be counted at first, and behind all that a walk over another condition looks at.
+    // Too common to be counted at first, and behind everything that a walk of another condition passes.
     await env.DB.prepare(
       `INSERT INTO attribute (owner_id, key, value, file_id, leads)
       SELECT owner_id, '.late', 'yes', id, 1 FROM file WHERE owner_id = ?1 AND id >= ?2 AND id < ?3`,
@@ -196,7 +198,7 @@ describe("the rows that a page reads, and its round trips", () => {
   it.each([
     // Each is in a fifth of the files, and no file has both.
     "&q=tie:1 tie:2&sort=unique",
-    // Just not too far in, just too far, and beyond all files.
+    // Just near enough, just too far in, and beyond all files.
     ...["", "&sort=unique", "&sort=unique:desc", "&q=tie:1", "&sort=tie,unique", "&q=tie:1&sort=tie,unique"].flatMap(
       (query) => [500, 625, 1875, 50_000].map((pageNumber) => `${query}&pageNumber=${pageNumber}`),
     ),

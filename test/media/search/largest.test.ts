@@ -4,7 +4,7 @@ import { unique } from "../../support/platform.ts";
 import { expectJson, mediaApp, principal } from "../media-app.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 
-/** The longest statement since it was last set. */
+/** Length of the longest statement since the last reset. */
 let longest = 0;
 const db = new Proxy(env.DB, {
   get(target, name) {
@@ -18,7 +18,7 @@ const db = new Proxy(env.DB, {
 });
 const app = mediaApp({ db });
 
-/** 20 terms, each of two values, 20 content types and 4 sort keys. */
+/** 20 terms with two values each, 20 content types and 4 sort keys. */
 const TERMS = Array.from({ length: 20 }, (_, at) => `key${at}:${at}`).join(" ");
 const TYPES = ["image/png", ...Array.from({ length: 19 }, (_, at) => `application/x-type-${at};charset=utf-8`)];
 const SORT = "key1:desc,key2,missing:desc,key3";

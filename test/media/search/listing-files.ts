@@ -4,7 +4,7 @@ import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import type { FileCaller } from "../../../src/media/model/file.ts";
 import { unique } from "../../support/platform.ts";
 
-/** Committed files that are made by SQL, many at once, as a commit leaves them. */
+/** Committed files made by SQL, many at once, in the state that a commit leaves. */
 export interface PlainFile {
   readonly id: string;
   readonly metadata: unknown;

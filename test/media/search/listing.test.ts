@@ -134,7 +134,7 @@ describe("a listing", () => {
     const found = async (id: string) => (await idsOf(as, `&q=id:${id}`)).map((of) => ids.indexOf(of));
     expect(await found("12345678901234567890")).toEqual([1]);
     expect(await found("12345678901234567891")).toEqual([0]);
-    // What JavaScript makes of both.
+    // JavaScript reads both as this.
     expect(await found("12345678901234567000")).toEqual([]);
     expect(await found("1234567890123456789")).toEqual([2]);
     expect([await found("7.50"), await found("7.5"), await found("1e3"), await found("1000")]).toEqual([
@@ -143,7 +143,7 @@ describe("a listing", () => {
       [4],
       [4],
     ]);
-    // The two longest are one number to JavaScript, so their files' ids tell the order.
+    // JavaScript reads the two longest as one number, so the ids decide the order.
     const alike = [0, 1].toSorted((a, b) => (ids[a]! < ids[b]! ? -1 : 1));
     for (const [order, expected] of [
       ["id", [3, 4, 2, ...alike]],
@@ -177,7 +177,7 @@ describe("a listing", () => {
     await expectJson(await replace(values(100)), 200);
     expect(await idsOf(as, "&q=a:99")).toEqual([file.id]);
     expect(await idsOf(as, "&q=a:2499")).toEqual([]);
-    // What is said twice is one attribute.
+    // Repeated values are one attribute.
     await expectJson(await replace({ a: Array(3000).fill(1) }), 200);
   });
 });
@@ -377,7 +377,7 @@ describe("an error", () => {
       await expectProblem(await app.call(listPath(`&cursor=${cursor}`), { as }), 400, "validation_violation", [
         { type: "invalid_query_parameter", field: "cursor" },
       ]);
-    // One of another order: no harm, and nothing of anybody else.
+    // A cursor of another order does no harm and shows nothing of others.
     expect(await idsOf(as, `&sort=a&cursor=${cursorOf(["' OR 1=1", "x"])}`)).toEqual([]);
   });
 
@@ -437,7 +437,7 @@ describe("an error", () => {
       path = links["next"];
     }
     if (!query.includes("few")) expect(prevs).toHaveLength(query.includes("half") ? 20 : 40);
-    // Page 1 has none, the next ones have, and those from where on a number does not reach.
+    // Page 1 has none, the next pages do, and those beyond the reach of a number do not.
     expect(prevs.indexOf(true)).toBe(prevs.length > 1 ? 1 : -1);
     expect(prevs.slice(prevs.lastIndexOf(true) + 1)).not.toContain(true);
     expect(prevs.at(-1)).toBe(false);

@@ -6,7 +6,7 @@ import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
 
 const LONG = "ä".repeat(32_000);
 
-/** How much metadata each statement of its own gave, and whether the next ones fail. */
+/** Bytes of metadata that each statement returned, and whether the next ones fail. */
 const reads: number[] = [];
 let isBroken = false;
 const db = new Proxy(env.DB, {
@@ -95,7 +95,7 @@ describe("a page with much metadata", () => {
       return items;
     };
     expect(await removed(159, 160)).toHaveLength(159);
-    // The first part was read before; what is short came with the page.
+    // The first part was read before; short metadata came with the page.
     const left = await removed(0, 160);
     expect(left.length).toBeLessThan(110);
     expect(left.map(({ id }) => id)).toEqual(

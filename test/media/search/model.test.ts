@@ -11,7 +11,7 @@ import { unique } from "../../support/platform.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 import { modelListing, type ModelQuery } from "./listing-model.ts";
 
-/** Few values, so that there are ties; among them what compares oddly. */
+/** Few values, so that there are ties; some compare oddly. */
 const scalar = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<unknown>(1, 2, "1", "a", true) },
   {
@@ -23,7 +23,7 @@ const scalar = fc.oneof(
       -1,
       0.1,
       1e300,
-      // Beyond 53 bits; the database takes it for an integer, which is not what JavaScript reads of it.
+      // Beyond 53 bits; the database reads it as an integer, JavaScript as another number.
       Number("1234567890123456789"),
       -0,
       "",
@@ -48,7 +48,7 @@ const metadata = fc.oneof(
     weight: 9,
     arbitrary: fc.record({ a: value, b: value, "c.d": value, c: fc.record({ d: value }) }, { requiredKeys: [] }),
   },
-  // More than the index takes. All keys that are sorted by come first.
+  // More than the index takes. The sort keys come first.
   {
     weight: 1,
     arbitrary: fc.record({ a: scalar, b: scalar, c: fc.constant(Array.from({ length: 70 }, (_, at) => ({ d: at }))) }),
@@ -98,7 +98,7 @@ const storeWith = (budget: number) => createListingStore(env.DB, createFilterSto
 
 type Asked = Pick<{ query: ModelQuery; pageSize: number; budget: number }, "query" | "pageSize" | "budget">;
 
-/** The ids of one page, and the cursor to the next; undefined: too broad. */
+/** The ids of one page and the cursor of the next; undefined: too broad. */
 async function pageOf(caller: FileCaller, asked: Asked, cursor: readonly CursorPart[] | undefined, skip = 0) {
   const paging = { pageSize: asked.pageSize, skip, cursor };
   const conditions = conditionsOf(asked.query);
@@ -107,12 +107,12 @@ async function pageOf(caller: FileCaller, asked: Asked, cursor: readonly CursorP
   return { ids: page.items.map(({ id }) => id), next: page.next };
 }
 
-/** All pages in a row by their cursors; undefined: one of them was too broad. */
+/** All pages along their cursors; undefined: one was too broad. */
 async function allPages(caller: FileCaller, asked: Asked): Promise<string[] | undefined> {
   const seen: string[] = [];
   let cursor: readonly CursorPart[] | undefined;
   do {
-    // What comes back in an address.
+    // The cursor as it comes back in an address.
     if (cursor !== undefined) cursor = JSON.parse(JSON.stringify(cursor)) as CursorPart[];
     const page = await pageOf(caller, asked, cursor);
     if (page === undefined) return undefined;

@@ -31,7 +31,7 @@ describe("a failure of the storage", () => {
         const reader = body.getReader();
         await reader.read();
         await reader.cancel();
-        // Long enough for the pipe to see it.
+        // Long enough for the pipe to notice.
         await scheduler.wait(20);
         throw new Error("injected: put: internal error (10001)");
       },
@@ -111,13 +111,13 @@ describe("a failure to clean up", () => {
   });
 });
 
-/** The real bucket, some of its methods replaced. */
+/** The real bucket with some methods replaced. */
 const withMethods = (methods: object): R2Bucket =>
   new Proxy(env.MEDIA, {
     get: (target, name) => Reflect.get(methods, name) ?? (target as any)[name].bind(target),
   });
 
-/** A body of so many bytes that says when nobody wants the rest of it. */
+/** A body of so many bytes that reports when it is cancelled. */
 function watched(size: number, onCancel: () => void): ReadableStream<Uint8Array> {
   const reader = chunked(size).getReader();
   return new ReadableStream({

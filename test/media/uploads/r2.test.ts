@@ -20,7 +20,7 @@ interface World {
   read(): Promise<string>;
 }
 
-/** A pending file of its own, in `r2` mode. */
+/** A pending file of its own, with presigned uploads. */
 async function world(overrides: Partial<MediaDeps> = {}): Promise<World> {
   let nowMs = () => START_MS;
   const s3 = scriptedS3(() => nowMs());
@@ -304,7 +304,7 @@ describe("parallel commits", () => {
         if (end === "sweep") await app.media.sweep(START_MS + LIMITS.uncommittedTtlMs);
         else expect((await app.call(`/media/v2/files/${file.id}`, { as, method: "DELETE" })).status).toBe(204);
         await app.settle();
-        // The purge took the upload away. A copy that had begun before has it still.
+        // The purge deleted the upload, but a copy that had begun before still has it.
         await put("gone");
         return perform();
       };

@@ -3,16 +3,16 @@ import type { MediaDeps } from "../../../src/media/service.ts";
 import { toHex, utf8 } from "../../../src/platform/encoding.ts";
 
 /**
- * The S3 API of R2 as the Worker and the holders of links see it, on the test's real bucket: PutObject and CopyObject,
- * with signatures checked by an own reading of AWS Signature Version 4. A test says what happens around a copy.
+ * R2's S3 API on the test's real bucket: PutObject and CopyObject. It checks signatures by its own implementation of
+ * AWS Signature Version 4, and runs a hook around each copy.
  */
 export interface ScriptedS3 {
   readonly access: NonNullable<MediaDeps["s3"]>;
-  /** A request by the holder of a link. */
+  /** A request by the link's holder. */
   put(link: string, body: BodyInit, headers: Record<string, string>): Promise<Response>;
-  /** Around each copy: what the Worker gets for an answer. */
+  /** The hook around each copy; returns the answer to the Worker. */
   onCopy: (perform: () => Promise<Response>) => Promise<Response>;
-  /** What was copied where. */
+  /** The copies, by source and target. */
   readonly copies: string[];
 }
 
@@ -66,7 +66,7 @@ async function copy(copies: string[], from: string, to: string, headers: Headers
 export const problem = (status: number, code: string): Response =>
   new Response(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`, { status });
 
-/** AWS Signature Version 4, by its specification: in the query of a link, or in the header `Authorization`. */
+/** AWS Signature Version 4 as AWS describes it, in the query of a link or the header `Authorization`. */
 async function signatureFault(request: Request, nowMs: number): Promise<string | undefined> {
   const url = new URL(request.url);
   const inQuery = url.searchParams.has("X-Amz-Signature");

@@ -181,7 +181,7 @@ describe("digests", () => {
   );
   const size = LIMITS.partBytes + 1000;
   const [small, large, other] = [bytesOf(3), bytesOf(size), bytesOf(3, 1)];
-  /** Each way by which bytes come to R2. */
+  /** Each way of writing to R2. */
   const ways = [
     { bytes: small, body: () => small, headers: withLength(3) },
     { bytes: small, body: () => chunked(3), headers: BINARY },
@@ -236,7 +236,7 @@ describe("digests", () => {
       expect(problem.message).toContain("must be like");
     }
     expect(await keysOf(id)).toEqual([]);
-    // One that nobody uses any more says nothing.
+    // Headers of deprecated algorithms are ignored.
     const headers = { ...withLength(3), "content-digest": `md5=:${await MD5!(other)}:` };
     expect((await app.call(uploadLink, { method: "PUT", body: small, headers })).status).toBe(200);
   });
@@ -340,7 +340,7 @@ describe("a deleted file", () => {
         async (...args: unknown[]) => {
           const result = await (target as any)[name](...args);
           if (name !== "put") return result;
-          // The removal looks for bytes just before they are there.
+          // The removal looks for bytes just before they arrive.
           await env.MEDIA.delete(`blob/${during.id}`);
           expect((await app.call(`${collection()}/${during.id}`, { as, method: "DELETE" })).status).toBe(204);
           await app.settle();

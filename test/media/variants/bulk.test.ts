@@ -79,7 +79,7 @@ describe("adding variants in bulk", () => {
     const [failed, full] = await pictures(as, 2);
     await expectJson(await app.call(`${failed!.path}/variants?clip=8x8`, { as, method: "POST" }), 200);
     await app.consume();
-    // What a making wrote before it was taken for failed goes when another one replaces it.
+    // Bytes of a failed rendition are deleted when another one replaces it.
     await env.DB.prepare("UPDATE variant SET state = 'failed' WHERE file_id = ?").bind(failed!.id).run();
     expect(await keysOf(failed!.id)).toHaveLength(2);
     const sizes = Array.from({ length: 100 }, (_, at) => `${at + 1}x1`).join(",");
@@ -88,7 +88,7 @@ describe("adding variants in bulk", () => {
     app.jobs.splice(0);
     const counts = { files: 2, transformations: 1, skipped: 1 };
     expect(await expectJson(await post(bulk("clip=8x8&dryRun=true"), as), 200)).toEqual(counts);
-    // What it has already finds room, and a deletion needs none.
+    // Existing variants always fit, and a deletion needs no space.
     const there = { files: 2, transformations: 1 };
     expect(await expectJson(await post(bulk("clip=100x1&dryRun=true"), as), 200)).toEqual(there);
     expect(await expectJson(await remove(bulk("clip=8x8,100x1&dryRun=true"), as), 200)).toEqual({

@@ -171,7 +171,7 @@ describe("a variant", () => {
   // shows: media/variants/exif-orientation
   it("is upright for any orientation of the jpeg or png, and has none of its own", async () => {
     const lying = quarters(80, 40);
-    // Where the corners of the stored picture (RED GREEN / BLUE YELLOW) belong, by orientation.
+    // Corners of the stored picture (RED GREEN / BLUE YELLOW) when upright, by orientation.
     const upright: Record<number, Colour[]> = {
       1: [RED, GREEN, BLUE, YELLOW],
       2: [GREEN, RED, YELLOW, BLUE],
@@ -337,7 +337,7 @@ describe("a variant fails at once with a reason for", () => {
   });
 });
 
-/** A gif whose header claims these dimensions, over one pixel. */
+/** A gif of one pixel whose header claims these dimensions. */
 function gifBomb(width: number, height: number): Uint8Array<ArrayBuffer> {
   const bytes = GIF.slice();
   new DataView(bytes.buffer).setUint16(6, width, true);
@@ -345,7 +345,7 @@ function gifBomb(width: number, height: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A png whose header claims these dimensions, over the pixels of none. */
+/** A png without pixels whose header claims these dimensions. */
 function bomb(width: number, height: number): Uint8Array<ArrayBuffer> {
   const header = new Uint8Array(13);
   new DataView(header.buffer).setUint32(0, width);
@@ -392,7 +392,7 @@ describe("messages", () => {
       await app.call(`${file.path}${path}`, { as, method: "DELETE" });
       await app.settle();
       for (const dead of [false, true]) {
-        // An attempt that was cut off had written them already.
+        // An interrupted attempt wrote them.
         await env.MEDIA.put(`variant/${file.id}/${jobs[0]!.nonce}`, "x");
         expect(await app.consume({ jobs, dead })).toEqual({ acked: 1, retried: 0 });
         expect(await keysOf(file.id)).toEqual(path === "" ? [] : [`blob/${file.id}`]);
@@ -560,7 +560,7 @@ describe("adding variants", () => {
     await app.settle();
     expect(await keysOf(file.id)).toEqual([`blob/${file.id}`, `variant/${file.id}/${second!.nonce}`]);
     expect(app.jobs).toHaveLength(2);
-    // The old message comes once more, and then the new ones.
+    // The old message comes once more, then the new ones.
     expect(await app.consume({ jobs: [first, first] })).toEqual({ acked: 2, retried: 0 });
     expect(await app.consume({ jobs: [first], dead: true })).toEqual({ acked: 1, retried: 0 });
     expect(await app.consume()).toEqual({ acked: 2, retried: 0 });
@@ -582,7 +582,7 @@ describe("adding variants", () => {
     await app.media.sweep(START_MS);
     expect(await keysOf(file.id)).toEqual([`blob/${file.id}`]);
     expect(await variantRow(file)).toMatchObject({ state: "pending" });
-    // It is as broken as it was.
+    // It is still broken.
     await app.consume({ jobs: broken.jobs });
     expect((await listed(file))[0]).toMatchObject({ state: "failed" });
   });
