@@ -16,23 +16,23 @@ import type { AnyCall } from "./model/call.ts";
 import { renderOAuthProblem } from "./model/failure.ts";
 import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo, renderProblemPage } from "./pages/page.ts";
 
-/** What all endpoints share, made once in service.ts. Each takes the part that it uses. */
+/** The dependencies of all endpoints, made once in service.ts. Each takes the part that it uses. */
 export interface RouteDeps extends TokenEndpointDeps, PageEndpointDeps {
   readonly federation: Federation;
-  /** Tags of the languages that the pages speak. */
+  /** Tags of the pages' languages. */
   readonly uiLocales: readonly string[];
 }
 
 export const OAUTH_BASE = "/oauth2/v1";
 
-/** A form with the longest scope list, and a list of tokens to revoke. */
+/** Fit the longest list of scopes, and a list of tokens to revoke. */
 const TOKEN_FORM_BYTES = 64 * 1024;
 const REVOKE_FORM_BYTES = 1024 * 1024;
 const METADATA_MAX_AGE_SEC = 300;
-/** An operator's new key signs at once, so a verifier behind a cache should not wait long for it. */
+/** A new key of an operator signs at once, so a verifier with a cache must not wait long for it. */
 const JWKS_MAX_AGE_SEC = 60;
 
-/** The OAuth service, and the address of its metadata that RFC 8414 wants at the root. */
+/** The OAuth service, and its metadata at the root as RFC 8414 wants it. */
 export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readonly Service[] {
   const metadata = async (call: AnyCall): Promise<Response> => {
     const scopes = deps.builtIn.services
@@ -97,7 +97,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       operation: "readKeys",
       produces: "any",
       handle: async (call) => {
-        // A verifier keeps what it gets for a while, so it must not miss the key of the token that made it ask.
+        // Verifiers cache the response, so it must contain the key of the token that made them ask.
         if (!(await deps.trust.ensure(call.nowMs, "newest"))) return deps.unavailable();
         return publicDocument({ keys: await deps.trust.publicKeys(call.nowMs) }, JWKS_MAX_AGE_SEC);
       },

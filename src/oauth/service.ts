@@ -1,23 +1,23 @@
 /**
- * The OAuth room. Where to look:
+ * The OAuth service.
  *
- *   POST /token     endpoints/token.ts → clients/authentication.ts → model/scopes.ts → grants/… → tokens/access-token.ts
- *   about tokens    endpoints/: token-info.ts, introspect.ts, user-info.ts; revoke.ts; refresh-tokens.ts (a user's own grants)
- *   grants          grants/: codes.ts (the life of a code), refresh-rotation.ts (of a refresh token), revoke-grants.ts
- *   metadata        endpoints/discovery.ts
- *   who is who      clients/directory.ts (30 s copy of what the operator registered)
- *   the own page    account/routes.ts (`/account`: what people see of it, end and change)
- *   who signs in    sign-in/: accounts.ts → login-attempts.do.ts (the attempts of one account, by the rules of attempts.ts);
- *                   guess-guard.ts → guess-counter.do.ts (of one network, and with one password, by guesses.ts)
- *   what is valid   tokens/trust.ts (5 s copy of keys and revocations), tokens/own-token.ts (how a token is read)
- *   why a scope is granted or not, for the operator   explain/explain.ts
- *   which key signs tokens/key-life.ts, tokens/key-rotation.ts
+ *   POST /token        endpoints/token.ts → clients/authentication.ts → model/scopes.ts → grants/ → tokens/access-token.ts
+ *   about tokens       endpoints/: token-info.ts, introspect.ts, user-info.ts; revoke.ts; refresh-tokens.ts
+ *   grants             grants/: authorization-code.ts, refresh-rotation.ts, revoke-grants.ts
+ *   metadata           endpoints/discovery.ts
+ *   clients, tenants   clients/directory.ts (a 30 s copy of the registrations)
+ *   account page       account/routes.ts (`/account`)
+ *   sign-in            sign-in/: accounts.ts → login-attempts.do.ts (one account; rules in attempts.ts),
+ *                      guess-guard.ts → guess-counter.do.ts (one network, one password; rules in guesses.ts)
+ *   valid tokens       tokens/trust.ts (a 5 s copy of keys and revocations), tokens/jwt.ts (how a token is read)
+ *   scope questions    explain/explain.ts, for the operator
+ *   signing keys       tokens/key-life.ts, tokens/key-rotation.ts
  *
- * An access token is valid from its issue for 3600 s. It ends early by a row in `revocation`: its own, written by
- * `/revoke` for the client that it was issued to; its grant's, when a refresh token is revoked or deleted, or a code or
- * refresh token is used twice; or one for its client, tenant, user or session, written by the operator service in the
- * transaction that disables, removes, renames or revokes it. Such a row voids what was issued by the records as
- * they were before, in whatever isolate and however late, and nothing that was issued by the records after it.
+ * An access token is valid for 3600 s. A row in `revocation` ends it earlier: its own, written by `/revoke`; its
+ * grant's, written when a refresh token is revoked or deleted, or a code or refresh token is used twice; or one for its
+ * client, tenant, user or session, written by the operator service in the transaction that disables, removes, renames
+ * or revokes it. That last kind of row revokes every token issued from the old record, in every isolate, and no token
+ * issued from the new one.
  */
 import type { ClientAccess, Principal, TokenVerifier } from "../http/auth.ts";
 import { problem } from "../http/errors.ts";
@@ -68,28 +68,28 @@ export interface OAuthDeps {
   readonly builtIn: BuiltIn;
   readonly db: D1Database;
   readonly loginAttempts: DurableObjectNamespace<LoginAttempts>;
-  /** Undefined: nobody is counted by network and password. */
+  /** Undefined: sign-ins are not counted by network and password. */
   readonly guessCounters: DurableObjectNamespace<GuessCounter> | undefined;
-  /** How often one client may authenticate. */
+  /** Limits the authentications of one client. */
   readonly clientLimit: RateLimit;
   readonly sealer: Sealer;
   readonly random: Random;
   readonly log: Log;
   readonly pathPrefix: string;
   readonly publicUrl: string;
-  /** Where pages are, if they have a host of their own; else empty. */
+  /** The origin of the pages if they have their own host, else empty. */
   readonly authUrl: string;
-  /** Each of them does. */
+  /** Each of them is accepted. */
   readonly operatorSecrets: readonly string[];
-  /** Whether identity providers may be on loopback hosts and speak plain http. */
+  /** Allows identity providers on loopback hosts and plain http. */
   readonly allowLoopback: boolean;
-  /** Who may get tokens by the password grant. */
+  /** The callers that may use the password grant. */
   readonly passwordGrant: PasswordGrant;
-  /** What `sub` of a user is. */
+  /** The form of a user's `sub`. */
   readonly subject: Subject;
   readonly audit: AuditTrail;
   readonly pages: Pages;
-  /** Tags of the languages that the pages speak. */
+  /** Tags of the pages' languages. */
   readonly uiLocales: readonly string[];
 }
 
@@ -97,34 +97,34 @@ export interface OAuth extends RevokeAllStore {
   readonly services: readonly Service[];
   readonly verifier: TokenVerifier;
   readonly access: ClientAccess;
-  /** What a service of another tenant gets in the place of the caller's token; `origin`: the request's public one. */
+  /** The token that a service of another tenant gets instead of the caller's. `origin`: the request's public one. */
   serviceToken(caller: Principal, service: AudienceService, origin: string, nowMs: number): Promise<string>;
-  /** To be called after a change of clients, tenants, services, packages or subscriptions in this isolate. */
+  /** Call this after a change of clients, tenants, services, packages or subscriptions in this isolate. */
   recordsChanged(): void;
   /**
-   * Voids all that a client, tenant, user or session got by its records until now, as a part of the caller's transaction.
-   * `if changed`: only when the statement before it changed a row.
+   * Revokes all that a client, tenant, user or session got by its records until now, in the caller's transaction. `if
+   * changed`: only if the statement before it changed a row.
    */
   revokeStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
-  /** Voids all that members of an organization got until now, as a part of the transaction that removes it. */
+  /** Revokes the tokens of an organization's members, in the transaction that removes it. */
   revokeMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
-  /** The same for all who have a role, if the statement before it changed a row. */
+  /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
   revokeRoleHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
-  /** The client secret of an identity provider, as its row holds it. */
+  /** Seals the client secrets of identity providers for their rows. */
   readonly providerSecrets: ProviderSecrets;
-  /** Forgets the failed sign-ins of an account and ends its block. */
+  /** Clears the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
-  /** Whether `/token` would grant it, and exactly why; read anew. */
+  /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
   explain(question: ExplainQuestion, nowMs: number): Promise<Explanation>;
-  /** The keys that sign tokens, for an operator to see and to replace: here at once, elsewhere within ten minutes. */
+  /** The signing keys, for an operator to see and to replace: here at once, elsewhere within ten minutes. */
   readonly signingKeys: Pick<KeyRotation, "page" | "byOperator">;
-  /** Makes signing keys that are due, and removes those that are long gone. */
+  /** Makes signing keys that are due, and deletes those that ended long ago. */
   rotateKeys(nowMs: number): Promise<void>;
-  /** Seals what is under an old key of SEAL_KEYS anew. */
+  /** Seals again the texts under an old key of SEAL_KEYS. */
   reseal(): Promise<void>;
-  /** How much of each kind is sealed under each key. */
+  /** The number of sealed texts of each kind under each key. */
   countSealed(most: number): Promise<Readonly<Record<SealedKind, ReadonlyMap<string, number>>>>;
-  /** Forgets what is over and concerns nothing that lives: revocations, sessions, sign-ins, codes, used refresh tokens. */
+  /** Deletes expired rows: revocations, sessions, pending sign-ins, codes and used refresh tokens. */
   sweep(nowMs: number): Promise<void>;
 }
 
@@ -232,7 +232,7 @@ export function createOAuth(deps: OAuthDeps): OAuth {
         try {
           return await rotation.byOperator(by);
         } finally {
-          // Whatever became of the answer: they may have been written.
+          // The keys may have been written even if the response was lost.
           await trust.ensure(by.nowMs, "now");
         }
       },

@@ -1,5 +1,5 @@
 import type { Consent } from "../grants/consent-store.ts";
-import { consentTo, isAllowed, needsConsent } from "../grants/consent.ts";
+import { requestedConsent, isAllowed, needsConsent } from "../grants/consent.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext } from "../pages/page.ts";
 import { csrfToken } from "../sign-in/browser.ts";
@@ -27,7 +27,7 @@ export async function promptConsent(
   const { client, prompt, parameters, asksConsent } = request;
   const { user } = identity;
   if (!needsConsent(client, user, granted)) return undefined;
-  const asked = consentTo(deps, client, granted);
+  const asked = requestedConsent(deps, client, granted);
   const stored = await deps.consents.find(asked);
   if (!asksConsent && isAllowed(asked, stored)) return undefined;
   const reason = `${user.email} is no member of tenant ${client.tenant}, and has not given client ${client.id} consent`;

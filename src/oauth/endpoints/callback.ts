@@ -22,7 +22,7 @@ import { readCookie } from "../sign-in/browser.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 import { confirmPage } from "./link-identity.ts";
 
-/** `GET /callback/{providerId}`: the browser comes back from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
+/** `GET /callback/{providerId}`: the browser returns from a provider (OIDC Core 3.1.2.5 and 3.1.2.6, RFC 9207). */
 export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, providerId: string): Promise<Response> {
   const refuse = (reason: string): Response =>
     refusedPage(deps, call, "callback", { kind: "over", detail: "", reason, clientId: "" });
@@ -55,11 +55,11 @@ export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, 
 
 interface Admitted {
   readonly vouched: Vouched;
-  /** That the account there is theirs. */
+  /** The user must confirm that the account at the provider is theirs. */
   readonly mustConfirm: boolean;
 }
 
-/** The user whom the answer vouches for, as far as the account there is linked, or may be. */
+/** The user whom the response vouches for, if the account is linked or can be. */
 async function admit(
   deps: PageEndpointDeps,
   answer: Parameters,
@@ -82,7 +82,7 @@ async function admit(
 const isSilent = (deps: PageEndpointDeps, { request }: PendingSignIn): boolean =>
   promptValues(readClientRequest(deps, request)).includes("none");
 
-/** The account that the answer vouches for. */
+/** The account that the response vouches for. */
 async function readAnswer(
   deps: PageEndpointDeps,
   answer: Parameters,
@@ -90,7 +90,7 @@ async function readAnswer(
   pending: PendingSignIn,
   call: AnyCall,
 ): Promise<Result<{ readonly vouched: Vouched; readonly provider: ProviderRecord }, FederationFailure>> {
-  // A provider that was asked about one user must not answer for another provider.
+  // A provider that was asked about a user must not answer for another provider.
   if (providerId !== pending.provider) return denied(`the answer came to the address of ${quoted(providerId)}`);
   const provider = await deps.federation.providers.find(providerId, call.nowMs);
   if (provider === undefined) return faulty("it has just been removed");
@@ -120,7 +120,7 @@ function readCode(
   return code === undefined ? denied("the answer has neither a code nor an error") : ok(code);
 }
 
-/** These say that the provider could not, or that it does not like how the platform asked. */
+/** Errors that mean that the provider failed, or that it refuses the platform's request. */
 const FAULTS: readonly string[] = [
   "server_error",
   "invalid_request",
@@ -129,7 +129,7 @@ const FAULTS: readonly string[] = [
   "unsupported_response_type",
 ];
 
-/** What the client hears of the provider's refusal. */
+/** Maps the provider's error to one for the client. */
 function refusal(error: string, description: string, silent: boolean): Result<never, FederationFailure> {
   const reason = `the provider answers ${quoted(error)}: ${quoted(description)}`;
   const unshown = SILENT_FAILURES.find((known) => known === error);

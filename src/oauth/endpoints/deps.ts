@@ -6,14 +6,14 @@ import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { Refusals } from "../model/call.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 
-/** What the endpoints of clients take: they get, read and revoke tokens. */
+/** Dependencies of the endpoints for clients, which get, read and revoke tokens. */
 export interface TokenEndpointDeps extends GrantDeps, RevokeAccessDeps, Refusals {
   readonly verifier: StrictVerifier;
-  /** Revocations cannot be read: nothing is called valid or invalid. */
+  /** Revocations cannot be read, so no token is called valid or invalid. */
   unavailable(): Problem;
 }
 
-/** What the pages of people take: they sign in, for a client or for their account. */
+/** Dependencies of the pages for people, who sign in for a client or for their account. */
 export interface PageEndpointDeps extends AuthorizeDeps, AccountDeps {
   readonly federation: AuthorizeDeps["federation"];
 }

@@ -4,12 +4,12 @@ import { ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
 export interface ServerDescription {
   readonly issuer: string;
-  /** Below which the pages for people are: the issuer where they have no host of their own. */
+  /** The base of the pages for people: the issuer, unless pages have their own host. */
   readonly pages: string;
   /** `{origin}{PATH_PREFIX}` */
   readonly publicBase: string;
   readonly scopes: readonly string[];
-  /** Tags of the languages that the pages speak (RFC 5646). */
+  /** Tags of the pages' languages (RFC 5646). */
   readonly uiLocales: readonly string[];
   readonly grantTypes: readonly string[];
 }
@@ -17,8 +17,8 @@ export interface ServerDescription {
 const BY_SECRET = ["client_secret_basic", "client_secret_post"];
 
 /**
- * What this server can do, as machines read it (RFC 8414, OpenID Connect Discovery, RP-Initiated Logout, RFC 9207). It
- * says too what it does not do wherever silence would mean that it does.
+ * The server's metadata (RFC 8414, OpenID Connect Discovery, RP-Initiated Logout, RFC 9207). It states unsupported
+ * features too if their absence would mean support.
  */
 export function serverMetadata({
   issuer,
@@ -43,19 +43,19 @@ export function serverMetadata({
     response_modes_supported: [...new Set(flows.map(({ mode }) => mode))],
     grant_types_supported: [...new Set([...grantTypes, ...flows.map(({ grantType }) => grantType)])],
     code_challenge_methods_supported: ["S256", "plain"],
-    // `none`: clients without a secret, which prove themselves by PKCE.
+    // `none`: clients without a secret, which use PKCE.
     token_endpoint_auth_methods_supported: [...BY_SECRET, "none"],
     revocation_endpoint_auth_methods_supported: [...BY_SECRET, "none"],
     introspection_endpoint_auth_methods_supported: BY_SECRET,
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [ID_TOKEN_ALG],
-    // Those of the ID token (tokens/id-token.ts); userinfo has `sub` alone.
+    // The claims of the ID token (tokens/id-token.ts). Userinfo has `sub` only.
     claims_supported: ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "tenant"],
     claim_types_supported: ["normal"],
     claims_parameter_supported: false,
     request_parameter_supported: false,
-    // Left out it would mean true.
+    // Absence would mean true.
     request_uri_parameter_supported: false,
     prompt_values_supported: PROMPTS,
     display_values_supported: ["page", "popup"],

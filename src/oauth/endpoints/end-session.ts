@@ -9,11 +9,10 @@ import { readIdTokenHint } from "../tokens/id-token.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
 /**
- * `GET` and `POST /end_session` (specification; contract 2.5; OIDC RP-Initiated Logout): the browser is signed out
- * here. Tokens live on by their own rules; an ID token signs nobody in any more as a hint (authorize/hint.ts).
+ * `GET` and `POST /end_session` (OIDC RP-Initiated Logout): signs the browser out. Tokens stay valid by their own
+ * rules. An ID token of the session is not valid as a hint any more (authorize/identify.ts).
  *
- * Wrong input ends nothing: 400 page. Else the browser goes to `post_logout_redirect_uri`, or sees that it is signed
- * out.
+ * Invalid input changes nothing: 400 page. Otherwise the browser goes to `post_logout_redirect_uri`, or sees a page.
  */
 export async function endSession(
   deps: PageEndpointDeps,
@@ -72,7 +71,7 @@ async function readLogout(
   const reason = `post_logout_redirect_uri ${target?.slice(0, 200)} is not registered`;
   if (target !== undefined && !client.postLogoutRedirectUris.includes(target))
     return fail("post_logout_redirect_uri is not registered for this client.", reason, client.id);
-  // What was no UTF-8 was replaced when it was read, and could not be given back.
+  // Invalid UTF-8 was replaced on reading, so the response could not return the same state.
   if (get("state")?.includes("\ufffd")) return fail("state must be UTF-8.", undefined, client.id);
   return ok({ clientId: client.id, target, state: get("state"), uiLocales: get("ui_locales") });
 }
@@ -81,8 +80,7 @@ const hasSession = ({ names }: PageEndpointDeps, call: AnyCall): boolean =>
   readCookie(call, "session", names) !== undefined;
 
 /**
- * Another site's form brings no cookies (SameSite=Lax); a GET that follows does. An ID token never stands in an
- * address.
+ * Another site's form sends no cookies (SameSite=Lax), but a redirect to GET does. An ID token must not be in a URL.
  */
 function logoutAddress(deps: PageEndpointDeps, { clientId, target, state, uiLocales }: Logout, call: AnyCall): string {
   const asked = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };

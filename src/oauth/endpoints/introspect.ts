@@ -13,8 +13,8 @@ import { EVERYTHING } from "../model/scopes.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `POST /introspect` (RFC 7662, contract 2.5): what a token is good for now. A client asks about its own tokens, the
- * client of a registered service and the operator about any. Everything else is not active, and not told apart.
+ * `POST /introspect` (RFC 7662): the current state of a token. A client may ask about its own tokens; the client of a
+ * registered service and the operator may ask about any. All other tokens are reported as inactive.
  */
 export async function introspect(
   deps: TokenEndpointDeps,
@@ -43,7 +43,7 @@ export async function introspect(
 const maySee = ({ builtIn }: TokenEndpointDeps, client: ClientRecord, owner: string): boolean =>
   client.id === owner || client.service !== undefined || client.id === builtIn.operatorClientId;
 
-/** RFC 7662 2.2, and the tenant, which is empty outside any. */
+/** RFC 7662 2.2, plus the tenant, which is empty outside any. */
 interface Description {
   readonly scope: string;
   readonly client_id: string;
@@ -86,8 +86,8 @@ const toDescription = (token: Principal, { issuer, audience }: Issuer): Descript
 });
 
 /**
- * One that was used is not active, though its successor may still be asked for with it; nor is one that a refresh would
- * refuse now. It is good for what a refresh would give. It has no end and no audience.
+ * Active only if a refresh would succeed now, and with the scopes that a refresh would get. A used token is inactive,
+ * even while its successor can still be requested with it. It has no end and no audience.
  */
 async function describeRefreshToken(
   deps: TokenEndpointDeps,

@@ -15,16 +15,15 @@ import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
 /**
- * The page on which a user says, by the password here, that the account at a provider is theirs: `POST /link-identity`.
+ * `POST /link-identity`: on this page a user confirms by password that the account at a provider is theirs.
  *
- *   from another site ──▶ 400 page, nothing is looked at
- *   another browser's, ten minutes old ──▶ 400 page: the sign-in is over
- *   wrong, blocked ──▶ 400, the page again; counted with all attempts to sign in
+ *   sent from another site ──▶ 400 page
+ *   made for another browser, or ten minutes old ──▶ 400 page: the sign-in is over
+ *   wrong password or blocked account ──▶ 400, the page again; counted with all attempts to sign in
  *   the account or the provider changed meanwhile ──▶ back to the client with the error
- *   right ──▶ linked, a new session, on with the request as `/authorize` would answer it now
+ *   right password ──▶ linked, a new session, on with the request as `/authorize` would answer it now
  *
- * What the provider vouched for goes along in the form, sealed for this very browser: nobody else can send it or change
- * it.
+ * The form carries the provider's statement, sealed for this browser, so nobody else can send or change it.
  */
 export interface PendingLink extends Unlinked {
   readonly provenAtMs: number | undefined;
@@ -33,7 +32,7 @@ export interface PendingLink extends Unlinked {
 }
 
 const ACTION = "link identity";
-/** As long as people may take at a provider. */
+/** Leaves people time to find their password. */
 const LIFETIME_MS = 600_000;
 
 export async function confirmPage(
@@ -87,7 +86,7 @@ export async function confirmLink(
   return rememberDevice(deps, call, entered, signedIn);
 }
 
-/** Whom the user signs in for; or what a request that does not hold any more is answered with. */
+/** The client that the user signs in to, or the response if the request is not valid any more. */
 async function linkPageContext(
   deps: PageEndpointDeps,
   call: AnyCall,
@@ -109,5 +108,5 @@ async function open(deps: PageEndpointDeps, vouched: string, call: AnyCall): Pro
   return call.nowMs - waiting.vouchedAtMs < LIFETIME_MS ? waiting : undefined;
 }
 
-/** What is sealed for one browser opens in no other. */
+/** Text that is sealed for one browser opens in no other. */
 const sealPurpose = async (browserKey: string): Promise<string> => `link identity:${await sha256Hex(browserKey)}`;

@@ -8,11 +8,11 @@ import type { PageEndpointDeps } from "./deps.ts";
 import { endSession } from "./end-session.ts";
 import { confirmLink } from "./link-identity.ts";
 
-/** A request has an ID token and a state at most; the form of the sign-in page holds all of it, encoded once more. */
+/** A request holds at most an ID token and a state. The sign-in form holds the whole request, encoded once more. */
 const REQUEST_FORM_BYTES = 64 * 1024;
 const SIGN_IN_FORM_BYTES = 256 * 1024;
 
-/** Where browsers come with people before them: they answer with pages and redirects, to no other origin's scripts. */
+/** The endpoints for browsers with people. They respond with pages and redirects, never to scripts of other origins. */
 export const createPageRoutes = (deps: PageEndpointDeps): readonly Route[] => [
   defineRoute({
     method: "GET",

@@ -9,12 +9,12 @@ import { scopeText } from "../model/authorization.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `/refreshtokens` (specification; contract 2.5, 8): what a user gave the client that asks, looked through and ended by
- * the user's token. What is listed is the grant: its token may be replaced at each use, its id stays. With a grant its
- * access tokens end. What other clients have is nobody's here: a person sees and ends all of it at `/account`.
+ * `/refreshtokens`: lists and deletes the grants that a user gave the calling client, with the user's token. The list
+ * shows grants: a grant keeps its id while its token is replaced. Deleting a grant revokes its access tokens. Other
+ * clients' grants are visible only to the person, at `/account`.
  *
- *   token of a client that proved itself, or that has no secret   that client's grants
- *   … of one that has a secret and did not send it, or of none    nothing is there
+ *   token of a client that authenticated, or that has no secret      that client's grants
+ *   token of a client that did not send its secret, or of no client  an empty list
  */
 const query = z.object({ clientId: z.optional(z.string()) });
 
@@ -51,7 +51,7 @@ export const refreshTokenRoutes = (deps: TokenEndpointDeps): readonly Route[] =>
 type UserCall<P, Q> = Call<P, Q, undefined, Principal>;
 type Query = z.output<typeof query>;
 
-/** Whose grants a token reaches. */
+/** The grants that a token reaches. */
 interface Owner {
   readonly email: string;
   /** Undefined: no client's. */
@@ -68,7 +68,7 @@ async function forOwner(
   return handle({ email, clientId: (await speaksForClient(deps, principal, nowMs)) ? clientId : undefined });
 }
 
-/** Anybody can name a client: one that has a secret speaks where it sent it. */
+/** Anybody can name a client. A client with a secret must have sent it. */
 async function speaksForClient(
   { directory }: TokenEndpointDeps,
   { clientId, clientAuthenticated }: Principal,
@@ -79,7 +79,7 @@ async function speaksForClient(
   return client?.confidential === false;
 }
 
-/** The client whose grants are meant; undefined: none that this token reaches. */
+/** The client of the request. Undefined if this token does not reach it. */
 const requestedClient = (
   { query: { clientId } }: Pick<UserCall<unknown, Query>, "query">,
   owner: Owner,

@@ -12,18 +12,19 @@ import { REVOKED_TOKENS_PER_CLIENT, type NewRevocation } from "../tokens/trust-s
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `POST /revoke` (RFC 7009, contract 2.5): one token or a comma-separated list, access and refresh tokens mixed.
+ * `POST /revoke` (RFC 7009): one token or a comma-separated list, access and refresh tokens mixed.
  *
- *   who asks                     what is revoked of the tokens that live
+ *   caller                       valid tokens that it can revoke
  *   a client with its secret     its own
- *   a client that names itself   its own that were issued without its secret
- *   nobody                       all that were issued without a secret: who holds one may end it
+ *   a client without proof       its own that were issued without its secret
+ *   nobody                       all that were issued without a secret: a holder may end a token
  *
- * - What lives and is not revoked is told: 401 where a secret was needed and none came, else 400. The rest is revoked.
- * - A token that is unknown, expired or revoked already counts as revoked. So repeating a request changes nothing, and
- *   a
- *   lost answer is asked for again.
- * - A refresh token, a used one too, ends its grant with all access tokens of it.
+ * - Valid tokens that are not revoked are reported: 401 if a secret was needed and none was sent, else 400. The rest is
+ *   revoked.
+ * - An unknown, expired or revoked token counts as revoked. So a repeated request changes nothing, and a client can
+ *   repeat
+ *   it after a lost response.
+ * - A refresh token, even a used one, revokes its grant with all access tokens.
  */
 const MAX_TOKENS = 500;
 
@@ -63,7 +64,7 @@ interface Revoker {
   readonly authenticated: boolean;
 }
 
-/** A client that sends no secret is taken at its word: it may end no more than whoever holds the token. */
+/** A client without a secret is not verified: it can revoke no more than any holder of the token. */
 async function identify(
   deps: TokenEndpointDeps,
   credentials: Credentials | undefined,
@@ -76,10 +77,10 @@ async function identify(
   return client.ok ? ok({ clientId: client.value.id, authenticated: true }) : client;
 }
 
-/** A token of either kind that something can be taken from. */
+/** A valid token of either kind. */
 interface LiveToken {
   readonly clientId: string;
-  /** It was issued to a client that authenticated. */
+  /** It was issued to an authenticated client. */
   readonly needsSecret: boolean;
   readonly ended: NewRevocation;
 }
@@ -89,7 +90,7 @@ function mayRevoke({ clientId, authenticated }: Revoker, token: LiveToken): bool
   return authenticated || !token.needsSecret;
 }
 
-/** The tokens of the list that live; undefined: it cannot be known now. */
+/** The valid tokens of the list. Undefined if revocations cannot be read. */
 async function findLiveTokens(
   deps: TokenEndpointDeps,
   tokens: readonly string[],
@@ -124,8 +125,8 @@ const fromRefreshToken = ({ grantId, clientId, confidential }: TokenOwner, nowMs
 });
 
 /**
- * One transaction: what ends, the refresh grants among it, and a row of the audit log each. A client whose revoked
- * tokens are too many to be known one by one loses all that it got until now, and gets others at once.
+ * Revokes the tokens and their refresh grants, with an audit row each, in one transaction. A client with too many
+ * revoked tokens loses every token that it got until now. It can get new ones at once.
  */
 async function revokeTokens(
   { trust, refreshGrants, audit, log }: TokenEndpointDeps,

@@ -3,9 +3,9 @@ import { failure } from "../model/failure.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `GET /tokeninfo` (specification, Token information). Revocation is asked of D1 every time. `scopes` begins with the
- * one that says where the token is for; `tenant` is empty for an organization and outside any tenant, `clientId` where
- * a user signed in without a client.
+ * `GET /tokeninfo`. Reads revocations from D1 every time. `scopes` begins with the one that names the tenant or
+ * organization. `tenant` is empty for an organization and outside any tenant, `clientId` if a user signed in without a
+ * client.
  */
 export async function tokenInfo(
   deps: TokenEndpointDeps,
@@ -32,8 +32,8 @@ export async function tokenInfo(
 }
 
 /**
- * Services that a package brought to the token's tenant; essential ones and the tenant's own are left out. A token that
- * is for an organization, or for no tenant, has none: it is tenants that subscribe.
+ * Services that a package brought to the token's tenant, without essential ones and the tenant's own. Tokens for an
+ * organization or for no tenant have none, because only tenants subscribe.
  */
 async function subscribedServices(
   deps: TokenEndpointDeps,

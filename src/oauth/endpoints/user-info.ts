@@ -5,7 +5,7 @@ import { err } from "../../platform/result.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
-/** `/userinfo` (specification, User information; OIDC Core 5.3): who the token was issued for. Asks D1 every time. */
+/** `/userinfo` (OIDC Core 5.3): the user of the access token. Reads revocations from D1 every time. */
 const FORM_BYTES = 64 * 1024;
 
 export function userInfoRoutes(deps: TokenEndpointDeps): readonly Route[] {
@@ -31,7 +31,7 @@ async function userInfo(
   { request, nowMs, publicBase }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs" | "publicBase">,
   form: URLSearchParams | undefined,
 ): Promise<Answer> {
-  // A token in the body is never taken; beside one in the header it is a mistake that is told (RFC 6750 2, contract 1.2).
+  // A token in the body is never accepted. If the header has one too, the request is wrong (RFC 6750 2).
   if (request.headers.has("authorization") && form?.has("access_token") === true)
     return twoTokens(names.platform, `${publicBase}/docs/errors`);
   const caller = await authenticate(request.headers.get("authorization"), strict(verifier), names, nowMs);
@@ -48,7 +48,8 @@ const strict = (verifier: StrictVerifier): TokenVerifier => ({
 });
 
 /**
- * The platform's error object, with RFC 6750's word for it in the header (3.1) and in the body, where some look for it.
+ * The platform's error object, with RFC 6750's code in the header (3.1) and in the body, where some clients look for
+ * it.
  */
 function twoTokens(realm: string, docsUrl: string): Response {
   const message = "Send the access token in the Authorization header alone.";

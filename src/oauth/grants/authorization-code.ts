@@ -14,9 +14,9 @@ import type { CodeStore, Redemption, StoredCode, CodeRequest } from "./code-stor
 import { revokeGrants } from "./revoke-grants.ts";
 
 /**
- * A client redeems a code (RFC 6749 4.1.3, contract 2.3). Every check comes before the one conditional write, so a
- * request that fails leaves the code as it was. A code that comes back after it was redeemed ends its grant, whatever
- * verifier comes with it: one of the two who sent it stole it.
+ * A client redeems a code (RFC 6749 4.1.3). Every check runs before the one conditional write, so a failed request
+ * leaves the code as it was. A redeemed code that comes back ends its grant, with any verifier: one of the two senders
+ * stole it.
  */
 export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const { call, parameters, scopes } = request;
@@ -32,7 +32,7 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const replayed = async () => {
     const subject = `grants/${code.grantId}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
-    // The code goes with its grant: kept, it would write to the audit log as often as anybody sends it.
+    // The code is removed too. Otherwise each repetition would write to the audit log.
     await revokeGrants(deps, [code.grantId], why, call, [deps.codes.removeStatement(code.codeHash)]);
     return err(invalidGrant("the code was used already", client.id));
   };
@@ -58,7 +58,7 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   });
 };
 
-/** Why the code is not good for this request; the texts are for the operator. */
+/** Returns why the code does not fit this request, for the operator. */
 async function codeFault(
   code: StoredCode,
   { call, parameters }: TokenRequest,
@@ -71,18 +71,21 @@ async function codeFault(
   const { challenge } = code;
   if (challenge === undefined) {
     if (needsPkce(client)) return "the client needs PKCE";
-    // RFC 9700 4.8.2: somebody took the challenge out of the authorization request.
+    // RFC 9700 4.8.2: an attacker removed the challenge from the authorization request.
     return verifier === undefined ? undefined : "a code_verifier, and no code_challenge before";
   }
   if (verifier === undefined) return "the code_verifier is missing";
   return (await matchesChallenge(verifier, challenge)) ? undefined : "the code_verifier does not fit";
 }
 
-/** The same text, or none in both requests (RFC 6749 4.1.3); and where none was sent before, the one it stood for. */
+/**
+ * Both requests must have the same text, or both none (RFC 6749 4.1.3). If none was sent before, the default one fits
+ * too.
+ */
 const isSameAddress = (sent: string | undefined, code: StoredCode, { redirectUris }: ClientRecord): boolean =>
   sent === code.redirectUri || (code.redirectUri === undefined && sent === onlyRedirectUri(redirectUris));
 
-/** A write whose answer was lost is tried again: under the same name it is done once, and who did it is known. */
+/** Repeats a write whose response was lost. Under the same id it is done once, and each attempt learns who did it. */
 async function redeemWithRetry(
   codes: CodeStore,
   codeHash: string,
@@ -98,19 +101,16 @@ async function redeemWithRetry(
 }
 
 /**
- * Authorization codes (RFC 6749 4.1, contract 2.3): random 256 bit, stored as SHA-256, for one client, one redirect URI
- * and one PKCE challenge.
+ * Authorization codes (RFC 6749 4.1): 256 random bits, stored as SHA-256, for one client, one redirect URI and one PKCE
+ * challenge.
  *
- *   open ──redeemed in time, by its client, with its verifier (grants/authorization-code.ts)──▶ redeemed
- *    │                                                                                            │ presented again
- *    └──60 s──▶ expired                                                        it goes, with all that came of it
+ *   open ──redeemed in time, by its client, with its verifier──▶ redeemed
+ *    │                                                              │ presented again
+ *    └──60 s──▶ expired                          removed, and every token issued for it is revoked
  */
 const CODE_LIFETIME_MS = 60_000;
 
-/**
- * A new code, to be handed to the client through the browser. Undefined: the client or the user has just been removed,
- * or the session revoked.
- */
+/** Makes a code for the client. Undefined if the client or the user has just been removed, or the session revoked. */
 export async function createCode(
   deps: { readonly codes: CodeStore; readonly random: Random },
   request: CodeRequest,

@@ -10,8 +10,8 @@ import type { Granted } from "../tokens/issue.ts";
 import { refusedScope, type GrantStep } from "./grant-step.ts";
 
 /**
- * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, its parent tenant is meant. Client
- * and tenant are one look-up, so the secret is checked with the tenant's records already at hand.
+ * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, it acts for its parent tenant. One
+ * lookup finds client and tenant, so the secret is checked with the tenant's records at hand.
  */
 export const clientCredentials: GrantStep = async (deps, { call, credentials, scopes: request }) => {
   if (credentials === undefined) return err(noCredentials());
@@ -45,7 +45,7 @@ interface Rules {
   readonly builtIn: BuiltIn;
 }
 
-/** What a client gets for itself (contract 2.2); `entry` was asked for with the tenant of the request. */
+/** The access that a client gets for itself. `entry` must have been looked up with the tenant of the request. */
 export function grantForClient(
   client: ClientRecord,
   entry: Entry,
@@ -73,7 +73,7 @@ export function grantForClient(
   });
 }
 
-/** The tenant that a client's own token is for. */
+/** The tenant of a client's own token. */
 export function placeOfClient(
   client: ClientRecord,
   { tenant }: Entry,

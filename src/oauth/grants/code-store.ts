@@ -5,11 +5,11 @@ import { ALL_EXPIRED_AFTER_SEC } from "../tokens/access-token.ts";
 export interface CodeRequest {
   readonly clientId: string;
   readonly email: string;
-  /** As the authorization request had it; undefined where it named none. */
+  /** As in the authorization request. Undefined if it named none. */
   readonly redirectUri: string | undefined;
   readonly challenge: CodeChallenge | undefined;
   readonly nonce: string | undefined;
-  /** The grant that the code goes on with; absent: a new one. */
+  /** The grant that the code continues. A new one if absent. */
   readonly grantId?: string | undefined;
   readonly authorization: Authorization;
 }
@@ -17,7 +17,7 @@ export interface CodeRequest {
 export interface CodeRecord extends CodeRequest {
   /** SHA-256 in hex. */
   readonly codeHash: string;
-  /** Names all tokens that come of the code. */
+  /** Shared by all tokens that are issued for the code. */
   readonly grantId: string;
   readonly expiresAtMs: number;
 }
@@ -27,12 +27,12 @@ export interface StoredCode extends CodeRecord {
 }
 
 export interface Redemption {
-  /** Names the attempt. */
+  /** Identifies the attempt. */
   readonly id: string;
   readonly refresh: { readonly tokenHash: string; readonly authorization: Authorization } | undefined;
 }
 
-/** A session that an operator has just revoked gives no code any more, though it was looked at before. */
+/** A session that has just been revoked gets no code, even if it was valid when it was read. */
 const ADD = `
   INSERT INTO authorization_code (code_hash, grant_id, client, email, redirect_uri, code_challenge,
     code_challenge_method, nonce, authorization, expires_at)
@@ -50,7 +50,7 @@ const ADD_REFRESH_GRANT = `
 const ADD_REFRESH_TOKEN = `
   INSERT INTO refresh_token (token_hash, grant_id, created_at)
   SELECT ?2, grant_id, ?3 FROM authorization_code WHERE code_hash = ?1 AND redemption IS NULL`;
-/** Last: what goes with a redemption is made while there is none. */
+/** Last in the batch: the statements before it insert only while the code is not redeemed. */
 const REDEEM = `
   UPDATE authorization_code SET redemption = ?2 WHERE code_hash = ?1 AND (redemption IS NULL OR redemption = ?2)`;
 const REMOVE = `DELETE FROM authorization_code WHERE code_hash = ?1`;

@@ -1,17 +1,17 @@
-/** What people allowed clients of tenants that they are no members of (consent.ts). */
+/** The scopes that a user allowed a client of a tenant that they are not a member of (consent.ts). */
 export interface Consent {
   readonly email: string;
   readonly clientId: string;
   /** Empty outside any organization. */
   readonly org: string;
-  /** The client's. What was allowed for another tenant's client counts no more. */
+  /** The client's tenant. If the client moves to another tenant, the consent is void. */
   readonly tenant: string;
   /** `openid` and service scopes. */
   readonly scopes: readonly string[];
 }
 
 export interface StoredConsent {
-  /** For people. */
+  /** For display. */
   readonly tenantName: string;
   /** Undefined: the user allowed nothing there. */
   readonly scopes: readonly string[] | undefined;

@@ -7,13 +7,14 @@ import type { UserRecord } from "../users/user-store.ts";
 import type { Consent, StoredConsent } from "./consent-store.ts";
 
 /**
- * Whether a person has to be asked before a client gets anything of theirs (contract 2.4, 8).
+ * Decides whether a user must consent before a client gets access.
  *
- *   a member of the client's tenant                      no: the tenant chose its clients
- *   for a tenant that the person is a member of          no: it subscribes to the client's service
- *   outside any tenant, or for an organization, else     yes, on a page (authorize/consent.ts): what is allowed there is kept for
- *                                                        each person, client and organization, and asked for again when it
- *                                                        is not enough, where the client moved to another tenant, or was taken back
+ *   the user is a member of the client's tenant              no: the tenant chose its clients
+ *   for a tenant that the user is a member of                no: that tenant subscribes to the client's service
+ *   else, for an organization or outside any tenant          yes, on a page (authorize/consent.ts)
+ *
+ * A consent is stored for each user, client and organization. The page appears again if the consent does not cover the
+ * request, was revoked, or the client moved to another tenant.
  */
 export const needsConsent = (
   client: Pick<ClientRecord, "tenant"> | undefined,
@@ -21,8 +22,8 @@ export const needsConsent = (
   place: Pick<Granted, "tenant">,
 ): boolean => client !== undefined && place.tenant === "" && !user.tenants.some(({ id }) => id === client.tenant);
 
-/** What the person is asked for. */
-export const consentTo = (
+/** The consent that the request needs. */
+export const requestedConsent = (
   { names }: { readonly names: Names },
   client: Pick<ClientRecord, "id" | "tenant">,
   granted: Granted,
@@ -34,7 +35,7 @@ export const consentTo = (
   scopes: [...(granted.scopes.includes("openid") ? ["openid"] : []), ...serviceScopes(granted, names)],
 });
 
-/** Whether what was allowed is enough. */
-export const isAllowed = ({ scopes }: Consent, standing: StoredConsent | undefined): boolean =>
-  standing?.scopes !== undefined &&
-  scopes.every((scope) => standing.scopes?.some((allowed) => scopeMatches(allowed, scope)));
+/** True if the stored consent covers the request. */
+export const isAllowed = ({ scopes }: Consent, stored: StoredConsent | undefined): boolean =>
+  stored?.scopes !== undefined &&
+  scopes.every((scope) => stored.scopes?.some((allowed) => scopeMatches(allowed, scope)));

@@ -2,7 +2,7 @@ import type { Paging } from "../../http/paging.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
-/** The refresh grants of a user, as the user looks through them. */
+/** A refresh grant as its user sees it. */
 export interface ListedGrant {
   readonly id: string;
   readonly clientId: string;
@@ -12,27 +12,27 @@ export interface ListedGrant {
   readonly lastUsedAtMs: number;
 }
 
-/** What a user lets a client do for as long as its grants live, or allowed it until it is taken back. */
+/** A client with refresh grants or a consent of the user. */
 export interface Application {
   readonly clientId: string;
   readonly clientName: string;
-  /** What its grants are good for, each once. */
+  /** The access of its grants, without duplicates. */
   readonly access: readonly Pick<Authorization, "tenant" | "org" | "openid" | "scopes">[];
-  /** Of the oldest grant, or of what was allowed first. */
+  /** The time of the oldest grant or consent. */
   readonly createdAtMs: number;
-  /** Of any of them; as `createdAtMs` until one is used. */
+  /** The last use of any grant. Equals `createdAtMs` before the first use. */
   readonly lastUsedAtMs: number;
 }
 
-/** Comes behind `(createdAtMs, id)`, newest first. */
+/** The position after `(createdAtMs, id)`, newest first. */
 export interface GrantCursor {
   readonly createdAtMs: number;
   readonly id: string;
 }
 
 /**
- * A grant whose sign-in counts no more gives nothing, and is not shown. Grants are found by their user, who has few,
- * never by their client: `+` keeps the query planner from that index.
+ * Omits grants whose sign-in is not valid any more: they give nothing. Grants are found by user (a user has few), never
+ * by client: `+` keeps the query planner from that index.
  */
 const PAGE = `
   SELECT refresh_grant.id, refresh_grant.client AS clientId, client.name AS clientName, refresh_grant.authorization,
@@ -50,7 +50,7 @@ const APPLICATIONS = `
   FROM refresh_grant JOIN client ON client.id = refresh_grant.client JOIN user ON user.email = refresh_grant.email
   WHERE refresh_grant.email = ?1 AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;
-/** In the shape of a grant: the place, and what may be had there. */
+/** A consent in the shape of a grant. */
 const CONSENTS = `
   SELECT consent.client AS clientId, client.name AS clientName, min(consent.given_at) AS createdAtMs,
     min(consent.given_at) AS lastUsedAtMs,
@@ -64,7 +64,7 @@ const REMOVE_REST = [
   `DELETE FROM authorization_code WHERE email = ?1 AND +client = ?2`,
   `DELETE FROM refresh_grant WHERE email = ?1 AND +client = ?2`,
 ] as const;
-/** Before every other in this order. */
+/** Before every grant. */
 const FIRST: GrantCursor = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
 
 export type GrantListStore = ReturnType<typeof createGrantListStore>;

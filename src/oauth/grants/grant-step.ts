@@ -15,11 +15,11 @@ import type { CodeStore } from "./code-store.ts";
 import type { ConsentStore } from "./consent-store.ts";
 import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 
-/** What grants decide by, and what they leave behind. */
+/** Dependencies of the grants. */
 export interface GrantDeps extends IssueDeps, RevokeGrantsDeps {
   readonly builtIn: BuiltIn;
   readonly directory: Directory;
-  /** Requests of a client that proved itself. */
+  /** Counts the requests of an authenticated client. */
   readonly clientLimit: RateLimit;
   readonly users: UserStore;
   readonly accounts: Accounts;
@@ -31,7 +31,7 @@ export interface GrantDeps extends IssueDeps, RevokeGrantsDeps {
 
 export type TokenCall = Call<unknown, unknown, URLSearchParams, undefined>;
 
-/** What a grant's own step works with, read and checked already. */
+/** The checked input of a grant's own step. */
 export interface TokenRequest {
   readonly call: TokenCall;
   readonly parameters: Parameters;
@@ -41,13 +41,13 @@ export interface TokenRequest {
 
 export type GrantStep = (deps: GrantDeps, request: TokenRequest) => Promise<Result<GrantOutcome, OAuthFailure>>;
 
-/** What a grant's step ends in. */
+/** The result of a grant's own step. */
 export interface GrantOutcome extends Omit<Issue, "callerSessionId"> {
-  /** Shown beside the access token. */
+  /** Returned with the access token. */
   readonly refreshToken: string | undefined;
 }
 
-/** Names the scope and not why: whether a tenant exists or subscribes is not the caller's to learn. */
+/** Names the scope but not the reason: a caller must not learn whether a tenant exists or subscribes. */
 export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuthFailure =>
   failure(
     "invalid_scope",
@@ -61,9 +61,7 @@ export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuth
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 256);
 
-/**
- * The client of a grant that a user gave it: known, authenticated where it has a secret, and registered for the grant.
- */
+/** The client of a grant by a user: known, authenticated if it has a secret, and registered for the grant. */
 export async function identifyGrantClient(
   deps: GrantDeps,
   { call, credentials }: TokenRequest,
@@ -86,12 +84,12 @@ export async function identifyGrantClient(
 }
 
 /**
- * Who may get tokens by the password grant (RFC 9700 2.4 advises against it): nobody, clients that list it, or also
- * whoever passes no client, as the specification has it. The deployment says so.
+ * The callers that may use the password grant (RFC 9700 2.4 advises against it): nobody, clients that list it, or also
+ * requests without a client. The deployment decides.
  */
 export type PasswordGrant = "nobody" | "clients" | "everybody";
 
-/** Why it is refused, for the operator; undefined: it is not. */
+/** The reason for a refusal, for the operator. Undefined if the grant is allowed. */
 export function passwordGrantFault(policy: PasswordGrant, passesClient: boolean): string | undefined {
   if (policy === "nobody") return "the deployment has PASSWORD_GRANT=false";
   return policy === "everybody" || passesClient

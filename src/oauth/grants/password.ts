@@ -14,14 +14,15 @@ import type { RefreshGrant } from "./refresh-store.ts";
 import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
 
 /**
- * A user's address and password (RFC 6749 4.3, deprecated; contract 2.3). How far the client is trusted:
+ * A user's address and password (RFC 6749 4.3, deprecated). The client decides how much is granted:
  *
- *   no client passed          only where the deployment takes that: any user, limited by roles alone; `clientId` is empty; no ID token, no refresh token
- *   client_id                 limited by the client's scopes too; nobody proved to be it: no refresh token
- *   client_id and its secret  the same, and a refresh token where the client is registered for them
+ *   no client                 only if the deployment allows it: any user, limited by roles alone; `clientId` is
+ *                             empty; no ID token, no refresh token
+ *   client_id                 limited by the client's scopes too; not authenticated, so no refresh token
+ *   client_id and secret      the same, and a refresh token if the client is registered for them
  *
- * A client of a tenant that the user is no member of gets nothing outside the user's tenants: there is no page to allow
- * it on. Where no tenant is named: the client's own if the user is a member, else the only one that it could be.
+ * A client of a tenant that the user is not a member of gets nothing outside the user's tenants, because there is no
+ * page for consent. If no tenant is named: the client's own if the user is a member, else the only possible one.
  */
 export const passwordGrant: GrantStep = async (deps, request) => {
   const { call, parameters, credentials } = request;
@@ -50,7 +51,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
     return err(signIn.kind === "blocked" ? { ...failed, retryAtMs: signIn.untilMs } : failed);
   }
   const user = await deps.users.find(signIn.email);
-  // Whatever happened to the user while the password was looked at happened before the sign-in.
+  // Any change to the user during the password check counts as earlier than the sign-in.
   if (user === undefined || user.signedOutAtMs >= call.nowMs) return err(refused("wrong", "the user has just changed"));
 
   const clientAuthenticated = byClient;
@@ -82,7 +83,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(deps, grant, call.nowMs) });
 };
 
-/** Makes a grant that lives until it is revoked; its first refresh token (contract 2.1: 256 bit, stored as SHA-256). */
+/** Adds a grant that lives until it is revoked. Returns its first refresh token (256 bits, stored as SHA-256). */
 async function createRefreshGrant(deps: GrantDeps, grant: RefreshGrant, nowMs: number): Promise<string> {
   const token = randomSecret(deps.random);
   await deps.refreshGrants.add(grant, await sha256Hex(token), nowMs);
@@ -91,13 +92,13 @@ async function createRefreshGrant(deps: GrantDeps, grant: RefreshGrant, nowMs: n
 
 const REFUSAL = {
   wrong: "The e-mail address or the password is wrong.",
-  /** Specification, "User account". */
+  /** A fixed text, which clients may compare. */
   blocked: "There were too many unsuccessful authentication attempts. Try again later.",
 } as const;
 
 /**
- * The client, if one was passed. Who names one without its secret is told of none whether it exists: one that may not
- * be used like this answers as an unknown one.
+ * The client, if one was named. A caller who names a client without its secret cannot learn whether it exists: a client
+ * that may not be used this way gives the same response as an unknown one.
  */
 async function passedClient(
   deps: GrantDeps,

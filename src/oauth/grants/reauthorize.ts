@@ -4,11 +4,11 @@ import { narrow, type Authorization } from "../model/authorization.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
-import { consentTo, isAllowed, needsConsent } from "./consent.ts";
+import { requestedConsent, isAllowed, needsConsent } from "./consent.ts";
 import { refusedScope, type GrantDeps } from "./grant-step.ts";
 import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
 
-/** What a user authorized a client to do, some time ago. */
+/** An authorization from an earlier request. */
 export interface Authorized {
   readonly email: string;
   readonly authorization: Authorization;
@@ -16,17 +16,17 @@ export interface Authorized {
 
 export interface Reauthorized {
   readonly granted: Granted;
-  /** What later tokens of the grant may have: as much as this one was asked for, never more. */
+  /** The bounds of later tokens of the grant: never more than this request asked for. */
   readonly authorization: Authorization;
 }
 
 /**
- * What was authorized, as far as it is asked for now and still holds: the user, memberships, roles and subscriptions
- * are checked as if the user signed in this moment (contract 2.2).
+ * Grants again what a user authorized earlier, as far as it is requested and still valid. The user, memberships, roles
+ * and subscriptions are checked as in a new sign-in.
  *
- *   no scope asked for ──▶ everything that was authorized and is still there
- *   scopes asked for   ──▶ exactly these, or a refusal that names one
- *   the user's place is gone, or the sign-in counts no more ──▶ the grant is not valid
+ *   no scope requested ──▶ everything authorized that is still available
+ *   scopes requested   ──▶ exactly these, or a refusal that names one
+ *   the user's membership is gone, or the sign-in is not valid any more ──▶ the grant is not valid
  */
 export async function reauthorize(
   deps: GrantDeps,
@@ -54,7 +54,7 @@ export async function reauthorize(
   );
   if (!granted.ok) return err(toFailure(granted.error, asked, client.id));
   if (needsConsent(client, user, granted.value)) {
-    const consent = consentTo(deps, client, granted.value);
+    const consent = requestedConsent(deps, client, granted.value);
     if (!isAllowed(consent, await deps.consents.find(consent)))
       return err(invalidGrant(`${email} does not allow the client this, or no more`, client.id));
   }
@@ -66,7 +66,7 @@ export async function reauthorize(
   });
 }
 
-/** What was authorized, as the request for scopes that would get it. */
+/** The scope request that would get the same authorization. */
 const toScopeRequest = (
   { tenant, org }: Authorization,
   { openid, scopes }: Pick<Authorization, "openid" | "scopes">,
@@ -81,7 +81,7 @@ const toScopeRequest = (
   limitedTo: scopes,
 });
 
-/** A refusal of something that the caller named names it; what the grant stands on is its own affair. */
+/** A refusal names a scope only if the caller named it. Otherwise the grant itself is not valid. */
 function toFailure(refusal: UserGrantRefusal, asked: ScopeRequest, clientId: string): OAuthFailure {
   if (refusal.kind !== "scope") return invalidGrant(refusal.kind, clientId);
   return isNamed(refusal.refusal, asked)
@@ -96,8 +96,6 @@ const isNamed = ({ scope }: ScopeRefusal, asked: ScopeRequest): boolean =>
   asked.organization !== undefined ||
   asked.noTenant;
 
-/**
- * Everything about a code or a refresh token that is not good: one text for the caller, the reason for the operator.
- */
+/** Any fault of a code or a refresh token: one text for the caller, the reason for the operator. */
 export const invalidGrant = (reason: string, clientId: string): OAuthFailure =>
   failure("invalid_grant", "The grant is not valid, has expired, was used already or was revoked.", reason, clientId);

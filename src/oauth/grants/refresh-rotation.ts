@@ -5,13 +5,13 @@ import { createSealer, type Sealer } from "../../platform/seal.ts";
 import type { StoredRefreshToken, Successor } from "./refresh-store.ts";
 
 /**
- * Rotation of the refresh tokens of clients without a secret (contract 2.3, RFC 9700 4.14.2), as a pure rule.
+ * Rotation of refresh tokens of clients without a secret (RFC 9700 4.14.2).
  *
  *   living ──used──▶ superseded ──its successor was used, or 30 s went by──▶ spent
- *                       └ presented again: the answer was lost, or a parallel request was first: the same successor
+ *                       └ presented again: the response was lost, or a parallel request was first: the same successor
  *
- * Presenting a spent token means that two hold the family, so it ends. The tokens of clients with a secret are used as
- * often as wanted and stay living.
+ * If a spent token is presented, two parties hold the family, so it is revoked. Tokens of clients with a secret can be
+ * used any number of times and stay living.
  */
 export type TokenState =
   | { readonly kind: "living" }
@@ -30,7 +30,7 @@ export function tokenState(
   return { kind: "superseded", sealedSuccessor };
 }
 
-/** A token to follow this one. */
+/** Makes the next token. */
 export async function makeSuccessor(token: string, grantId: string, random: Random): Promise<Successor> {
   const successor = randomSecret(random);
   return {
@@ -39,7 +39,7 @@ export async function makeSuccessor(token: string, grantId: string, random: Rand
   };
 }
 
-/** The token that follows this one; what stands in the database opens with nothing but the token itself. */
+/** Opens the next token. The sealed text in the database opens with the previous token only. */
 export async function openSuccessor(token: string, sealed: string, grantId: string, random: Random): Promise<string> {
   const successor = await tokenSealer(token, random).open(sealed, sealContext(grantId));
   if (successor === undefined) throw new Error(`the successor of a refresh token of grant ${grantId} does not open`);

@@ -1,19 +1,19 @@
 import type { Authorization } from "../model/authorization.ts";
 
-/** Refresh grants and the tokens that stand for them, in D1. */
+/** A refresh grant. Refresh tokens stand for it. */
 export interface RefreshGrant {
-  /** The `gid` of every token that comes of it. */
+  /** The `gid` of its tokens. */
   readonly id: string;
   readonly clientId: string;
   readonly email: string;
   readonly authorization: Authorization;
 }
 
-/** Of a token, what tells whether it may be used; hashes are SHA-256 in hex. */
+/** A refresh token, with the facts that decide whether it can be used. Hashes are SHA-256 in hex. */
 export interface StoredRefreshToken {
   readonly grant: RefreshGrant;
   readonly createdAtMs: number;
-  /** Undefined: it stands for its grant. Else it was used then and another one took its place. */
+  /** Undefined: it stands for its grant. Otherwise the time at which another token replaced it. */
   readonly usedAtMs: number | undefined;
   readonly sealedSuccessor: string | undefined;
   readonly successorUsed: boolean;
@@ -21,11 +21,11 @@ export interface StoredRefreshToken {
 
 export interface Successor {
   readonly tokenHash: string;
-  /** Opens with the token that it follows, and with nothing else. */
+  /** Opens with the previous token only. */
   readonly sealed: string;
 }
 
-/** Whose a token is, living or used. */
+/** The owner of a token, living or used. */
 export interface TokenOwner {
   readonly grantId: string;
   readonly clientId: string;
@@ -47,7 +47,7 @@ const FIND = `
 const SUPERSEDE = `
   UPDATE refresh_token SET used_at = ?4, successor_hash = ?2, sealed_successor = ?3
   WHERE token_hash = ?1 AND used_at IS NULL`;
-/** Only where the statement above did its work, now or in an attempt before whose answer was lost. */
+/** Adds the successor only if SUPERSEDE took effect, now or in an attempt whose response was lost. */
 const ADD_SUCCESSOR = `
   INSERT OR IGNORE INTO refresh_token (token_hash, grant_id, created_at)
   SELECT successor_hash, grant_id, used_at FROM refresh_token WHERE token_hash = ?1 AND successor_hash = ?2`;

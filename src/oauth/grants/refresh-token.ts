@@ -8,9 +8,9 @@ import { makeSuccessor, openSuccessor, tokenState } from "./refresh-rotation.ts"
 import { revokeGrants } from "./revoke-grants.ts";
 
 /**
- * A client uses a refresh token (RFC 6749 6, contract 2.3). What was authorized is checked again first, so a request
- * that fails leaves the token as it was; then one write uses it, and the row tells which token stands for the grant
- * from now on. A lost answer is asked for again with the same token.
+ * A client uses a refresh token (RFC 6749 6). The authorization is checked first, so a failed request leaves the token
+ * as it was. Then one write uses it, and the row tells which token stands for the grant from now on. After a lost
+ * response, the client repeats the request with the same token.
  */
 export const refreshTokenGrant: GrantStep = async (deps, request) => {
   const { call, parameters, scopes } = request;

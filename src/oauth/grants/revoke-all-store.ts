@@ -58,7 +58,7 @@ export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
 /**
  * Revokes everything that a client, user, tenant or session got until now. Registrations stay.
  *
- *   access tokens            revoked everywhere within 5 s, including those that other isolates issue from older records
+ *   access tokens            revoked everywhere within 5 s, even those issued later from older records
  *   refresh grants, codes    removed
  *   consents                 removed, for a client or a user
  *   browser sessions         removed, for a user or a session; the grants of a session are revoked too

@@ -18,13 +18,13 @@ export interface RevokeAccessDeps extends RevokeGrantsDeps {
   readonly grantLists: GrantListStore;
 }
 
-/** What the audit log says of it. */
+/** The reason, for the audit log. */
 export type RevocationReason = Pick<AuditRecord, "actor" | "action" | "subject" | "reason">;
 
-/** Grants that are ended in one transaction, and such steps of one request. */
-const OF_USER = { grants: 500, steps: 20 } as const;
+/** Grants revoked in one transaction, and such transactions per request. */
+const MAX = { grants: 500, steps: 20 } as const;
 
-/** What ends a grant's access tokens: every one that was issued, and those that are being issued now. */
+/** Revokes a grant's access tokens: those that were issued and those that are being issued now. */
 export const grantRevocation = (id: string, nowMs: number): NewRevocation => ({
   kind: "grant",
   key: id,
@@ -32,8 +32,8 @@ export const grantRevocation = (id: string, nowMs: number): NewRevocation => ({
 });
 
 /**
- * Ends grants with their access and refresh tokens, and says so in the audit log: one transaction, with the statements
- * `beside`. May be repeated.
+ * Revokes grants with their access and refresh tokens, with an audit row and the statements `beside` in one
+ * transaction. Can be repeated.
  */
 export async function revokeGrants(
   { trust, refreshGrants, audit, log }: RevokeGrantsDeps,
@@ -54,10 +54,9 @@ export async function revokeGrants(
 }
 
 /**
- * Ends all that a client got of a user: its grants, and with the last of them also codes, access tokens and ID token
- * hints that are of no such grant. `by`: how the user asked for it. `consent`: takes back what the user allowed the
- * client, with the last of them too. The audit log says so where something was there. False: there are more grants than
- * one request ends.
+ * Revokes all that a client got of a user: its grants, and with the last of them also codes, access tokens and ID token
+ * hints without a grant. `by`: the user's way to ask for it, for the audit log. `consent`: a statement that revokes the
+ * consent, run with the last grants too. Returns false if there are more grants than one request revokes.
  */
 export async function revokeAccess(
   deps: RevokeAccessDeps,
@@ -67,9 +66,9 @@ export async function revokeAccess(
 ): Promise<boolean> {
   const { grantLists, trust, audit } = deps;
   const { nowMs, requestId } = call;
-  for (let step = 0; step < OF_USER.steps; step++) {
-    const ids = await grantLists.grantIds(email, clientId, OF_USER.grants);
-    const isLast = ids.length < OF_USER.grants;
+  for (let step = 0; step < MAX.steps; step++) {
+    const ids = await grantLists.grantIds(email, clientId, MAX.grants);
+    const isLast = ids.length < MAX.grants;
     const rest = isLast ? grantLists.revokeRestStatements(email, clientId, allExpiredSec(nowMs)) : [];
     const taken = consent !== undefined && isLast ? [consent] : [];
     const why = deletedByUser(email, `users/${email}/grants`, `${ids.length} ${by}`);
@@ -78,7 +77,7 @@ export async function revokeAccess(
       if (ids.length > 0) await revokeGrants(deps, ids, why, call, [...taken, ...rest]);
       else await trust.revoke([], [...taken, ...ifTaken, ...rest]);
     } finally {
-      // Whatever became of the answer: the rest may have been written, which this isolate's copy does not know.
+      // The last statements may have run even if their response was lost, and this isolate's copy does not show them.
       if (isLast) trust.markStale();
     }
     if (isLast) return true;
@@ -86,7 +85,7 @@ export async function revokeAccess(
   return false;
 }
 
-/** What the audit log says of grants that their user ended. */
+/** The audit log's words for grants that their user deleted. */
 export const deletedByUser = (email: string, subject: string, reason: string): RevocationReason => ({
   actor: `user ${email}`,
   action: "delete refresh tokens",

@@ -17,15 +17,15 @@ import type { Membership, TenantMembership, UserRecord } from "../users/user-sto
 import { needsConsent } from "./consent.ts";
 
 /**
- * What a user may give a client, or take without one (contract 2.2): where the token is for, and which scopes.
+ * The access that a user can give a client, or get without one: the tenant or organization, and the scopes.
  *
- *   place named ──▶ that tenant or organization, if the user is a member and the client may act for it; or none at all
+ *   place named ──▶ that tenant or organization, if the user is a member and the client may act for it; or none
  *   none named  ──▶ `of-client`: the client's parent tenant (code flow)
- *                   `only`: the user's only tenant for which the client may act (implicit flow, password without client);
- *                   of several one has to be chosen
+ *                   `only`: the user's only tenant that the client may act for (implicit flow, password without
+ *                   client); if there are several, the user chooses
  */
 export type DefaultTenant = "of-client" | "only";
-/** By the grant of a browser's flow; the password grant has a rule of its own. */
+/** By the grant of a browser flow. The password grant has its own rule. */
 export const DEFAULT_TENANT = { authorization_code: "of-client", implicit: "only" } as const;
 
 export interface UserGrantRequest {
@@ -33,17 +33,17 @@ export interface UserGrantRequest {
   readonly client: ClientRecord | undefined;
   readonly clientAuthenticated: boolean;
   readonly user: UserRecord;
-  /** What the identity provider that vouched is bound to. */
+  /** The binding of the identity provider that vouched. */
   readonly binding: Binding;
   readonly scopes: ScopeRequest;
   readonly defaultTenant: DefaultTenant;
-  /** The user can be asked on a page for what they have to allow (consent.ts); where they cannot, it is refused. */
+  /** The user can consent on a page (consent.ts). If false, requests that need consent are refused. */
   readonly hasPages: boolean;
 }
 
 export type UserGrantRefusal =
   | { readonly kind: "scope"; readonly refusal: ScopeRefusal }
-  /** The user belongs to no tenant that the flow could mean. */
+  /** The user is not a member of any suitable tenant. */
   | { readonly kind: "no-tenant"; readonly reason: string }
   /** Several tenants, none named. */
   | { readonly kind: "choose"; readonly tenants: readonly Pick<Membership, "id" | "name">[] };
@@ -54,7 +54,7 @@ export interface UserGrantDeps {
   readonly directory: Directory;
 }
 
-/** What fits into a token (decision 33), asked before a code or a refresh token is used up for it. */
+/** Fits into a token. Checked before a code or a refresh token is used up. */
 const MAX_SCOPE_CHARS = 4_608;
 
 export async function grantForUser(
@@ -90,7 +90,7 @@ export async function grantForUser(
   });
 }
 
-/** Where a token is for. */
+/** The tenant or organization of a token. */
 export interface Place {
   readonly tenant: string;
   readonly org: string;
@@ -102,7 +102,7 @@ export interface Place {
   readonly asOfMs: number;
 }
 
-/** Where the user may have a token for, with the roles that the user has there. */
+/** The tenant or organization of the token, with the user's roles there. */
 export async function findPlace(
   deps: UserGrantDeps,
   request: UserGrantRequest,
@@ -146,7 +146,7 @@ export async function findPlace(
   if (!reaches(binding, chosen)) return refuse(beyond);
   const membership = user.tenants.find(({ id }) => id === chosen);
   if (membership === undefined) return refuse(`${user.email} is no member of tenant ${chosen}`);
-  // The client's own tenant came with the client already, where none was named.
+  // If no tenant was named, the client's own tenant came with the client.
   const own = requested.tenant === undefined && chosen === client?.tenant;
   const entry = await deps.directory.find(client?.id, own ? undefined : chosen, nowMs);
   if (entry.tenant?.id !== chosen) return refusedPlace(scope, `tenant ${chosen} is unknown`);
@@ -165,7 +165,7 @@ export async function findPlace(
   });
 }
 
-/** The tenant where none was named, or why there is none. */
+/** The default tenant, or the reason why there is none. */
 function defaultTenant({ client, user, binding, defaultTenant: rule }: UserGrantRequest): string | UserGrantRefusal {
   if (rule === "of-client" && client !== undefined) return client.tenant;
   const mayBeMeant = ({ id, subscribed }: TenantMembership): boolean =>

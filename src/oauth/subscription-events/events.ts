@@ -1,8 +1,8 @@
 import type { Names } from "../../platform/names.ts";
 
 /**
- * What is told of subscriptions (specification, "Events"; contract 2.8): two topics, and the schemas of their events,
- * the newest first. Each schema is an event of its own, so consumers of old ones go on.
+ * The events about subscriptions: two topics, and the schemas of their events, the newest first. Each schema is
+ * published as an event of its own, so consumers of old schemas keep working.
  */
 export type SubscriptionEventType = "subscriptionCreated" | "subscriptionCancelled";
 
@@ -10,21 +10,21 @@ export type SubscriptionEventType = "subscriptionCreated" | "subscriptionCancell
 export interface SubscriptionSnapshot {
   readonly id: string;
   readonly tenant: string;
-  /** Organization of the tenant. */
+  /** The tenant's organization. */
   readonly org: string;
   readonly package: {
     readonly id: string;
     readonly version: string;
-    /** Organization that offers the package. */
+    /** The organization that offers the package. */
     readonly org: string;
-    /** By name. None for a cancellation, whose event names none. */
+    /** By name. Empty for a cancellation. */
     readonly services: readonly { readonly name: string; readonly scopes: readonly string[] }[];
   };
   readonly createdAt: number;
   readonly cancelledAt?: number;
 }
 
-/** What an event of a subscription brings to the topic of its type. */
+/** An event as published to the topic of its type. */
 export interface SubscriptionEvent {
   readonly tenant: string;
   readonly payload: string;
@@ -38,7 +38,7 @@ const DESCRIPTIONS: Readonly<Record<SubscriptionEventType, string>> = {
   subscriptionCancelled: "A tenant's subscription to a package was cancelled.",
 };
 
-/** The topics, which are there before their first event. */
+/** The topics exist before their first event. */
 export const subscriptionTopics = (names: Names) =>
   Object.entries(DESCRIPTIONS).map(([eventType, description]) => ({
     owner: topicOwner(names),
@@ -46,7 +46,7 @@ export const subscriptionTopics = (names: Names) =>
     description,
   }));
 
-/** The events that tell of a snapshot, in the order in which they are published. */
+/** The events for a snapshot, in the order of publication. */
 export function subscriptionEvents(
   type: SubscriptionEventType,
   snapshot: SubscriptionSnapshot,
@@ -76,7 +76,7 @@ const SCHEMAS: Readonly<Record<SubscriptionEventType, readonly Schema[]>> = {
   subscriptionCancelled: [{ name: "subscriptionCancelled_v1", deprecated: false, payload: cancelledV1 }],
 };
 
-/** A package belongs to an organization and to no tenant, so the provider is that organization under both names. */
+/** A package belongs to an organization, not to a tenant, so the provider is that organization under both names. */
 function createdV1({ id, tenant, org, package: offered, createdAt }: SubscriptionSnapshot) {
   return {
     id,

@@ -10,8 +10,8 @@ export interface OutboxRow {
 }
 
 /**
- * The snapshot is made in the transaction that changes the subscription, so it is the state of that very moment. The
- * built-in package and services have no rows: ?3 to ?5 are the package's id, version and organization, ?6 all services.
+ * The transaction that changes the subscription makes the snapshot, so it shows that moment. Built-in package and
+ * services have no rows: ?3 to ?5 are the package's id, version and organization, ?6 all services.
  */
 const CREATED = `
   INSERT INTO outbox (id, event_type, tenant, created_at, snapshot)
@@ -29,7 +29,7 @@ const CREATED = `
   FROM subscription JOIN tenant ON tenant.id = subscription.tenant
     LEFT JOIN package ON package.id = subscription.package
   WHERE subscription.id = ?7`;
-/** Never before it was created, whichever clocks said so. */
+/** Never earlier than the creation, despite clock differences. */
 const CANCELLED = `
   INSERT INTO outbox (id, event_type, tenant, created_at, snapshot)
   SELECT ?1, 'subscriptionCancelled', tenant.id, ?2, json_object(
@@ -42,7 +42,7 @@ const CANCELLED = `
     LEFT JOIN package ON package.id = subscription.package
   WHERE subscription.tenant = ?5 AND subscription.package = ?6`;
 
-/** One that ends further away than two leases was taken by a clock that is far ahead, and is nobody's. */
+/** A lease that ends more than two lease times from now was taken by a clock far ahead, and counts as free. */
 const ACQUIRE = `
   INSERT INTO lease (name, holder, until_at) VALUES ('outbox', ?1, ?3)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_at = excluded.until_at

@@ -7,7 +7,7 @@ import { withTimeout } from "../../platform/with-timeout.ts";
 import { topicOwner, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
 import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 
-/** Port to the events room. Stores all events or none; throws when it is not known that they are stored. */
+/** Port to the events service. Stores all events or none. Throws if the result is unknown. */
 export interface EventPublisher {
   publish(
     topic: { readonly owner: string; readonly eventType: string },
@@ -25,34 +25,36 @@ export interface OutboxDeps {
   readonly random: Random;
   readonly log: Log;
   readonly publisher: EventPublisher;
-  /** Whether the deprecated schemas are published too. */
+  /** Publish deprecated schemas too. */
   readonly deprecatedEvents: boolean;
 }
 
 /**
- * All our choice. A run fits the 30 s that work beside an answer may take and the calls that an invocation may make;
- * the lease is longer than any step and is extended with each.
+ * Our choice. A run fits the 30 s and the subrequests that an invocation has after its response. The lease is longer
+ * than any step, and each step extends it.
  */
 export const DRAIN = { leaseMs: 30_000, runMs: 20_000, publishWaitMs: 5_000, rowsARun: 200, rowsAPage: 50 } as const;
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * Events of subscriptions, published exactly when the database changed (contract 2.8).
+ * Publishes the events of subscriptions that changed in the database.
  *
  *   subscribe or cancel ── one transaction: subscription, outbox row ──→ drain, at once and by schedule
- *   drain: lease → each row in order: publish its events, all or none, under the row's id as key → remove the row → release
+ *   drain: lease → each row in order: publish its events, all or none, the row's id as key → remove row → release
  *
- * - A crash after any step loses nothing: the row is there until its events are stored. The next drain publishes the
- *   row
- *   again, and the topic knows the key for 24 h. Only when nothing could be drained for 24 h after events were stored and
- *   their row was not removed do consumers get them a second time; the payload's subscription id tells.
- * - The lease keeps drains from working side by side. One that lost its lease without noticing does no harm: it
- *   publishes one row at a time in the same order, so all it can do is to repeat.
- * - A row that cannot be published, or not in time, keeps the later ones of its tenant back in this run, and nobody
- *   else's. No row is too large to be published: the table takes none that is.
- * - Who finds the lease taken leaves: the holder looks for rows that came meanwhile in the transaction in which it
- *   gives the lease back.
+ * - A crash after any step loses nothing: the row stays until its events are stored. The next drain publishes it again,
+ *   and
+ *   the topic knows the key for 24 h. Only if no drain succeeds for 24 h after events were stored and their row was not
+ *   removed, consumers get them twice. The subscription id in the payload tells.
+ * - The lease prevents parallel drains. A drain that lost its lease unnoticed does no harm: it publishes one row at a
+ *   time
+ *   in the same order, so it can only repeat.
+ * - A row that cannot be published in time holds back later rows of its tenant in this run, and no other tenant's. No
+ *   row is
+ *   too large to be published, because the table limits its size.
+ * - A drain that finds the lease taken stops. The holder checks for new rows in the transaction that releases the
+ *   lease.
  */
 export function createOutbox(deps: OutboxDeps) {
   const { names, clock, random, log, publisher } = deps;
@@ -71,7 +73,7 @@ export function createOutbox(deps: OutboxDeps) {
     }
   }
 
-  /** Until nothing is left, the run is over, or the lease is another's. */
+  /** Runs until no row is left, the time is over, or the lease is lost. */
   async function publishPending(run: Run): Promise<void> {
     for (;;) {
       const rows = await store.pending(run.afterSeq, DRAIN.rowsAPage);

@@ -17,7 +17,7 @@ export interface Kind {
   /** Undefined: not compared. */
   readonly issuer?: string;
   readonly audience?: string;
-  /** Whether an expired token is accepted. */
+  /** Accepts or refuses an expired token. */
   readonly expired: "refused" | "taken";
 }
 

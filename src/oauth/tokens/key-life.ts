@@ -3,7 +3,7 @@ import type { KeyTimes } from "./key-store.ts";
 /**
  * The life of a signing key. Each algorithm has its own keys, and one of them signs.
  *
- *   made ──▶ published ──its time comes──▶ signs ──a later key signs──▶ verifies ──published until──▶ gone ──a day──▶ no row
+ *   made ──▶ published ──its time comes──▶ signs ──later key signs──▶ verifies ──publication ends──▶ gone
  *              │                                                           ▲
  *              └──────── overtaken: a key made after it signs already ─────┘
  *

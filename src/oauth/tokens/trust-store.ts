@@ -128,9 +128,7 @@ export const createTrustStore = (db: D1Database) => ({
     when: "always" | "if changed",
   ): D1PreparedStatement =>
     db.prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`).bind(kind, key, expiresSec),
-  /**
-   * Revokes every token that the client has of the user, whatever its grant. Does nothing if there is no such client.
-   */
+  /** Revokes every token that the client has of the user, under any grant. Does nothing if there is no such client. */
   revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
     db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
   /** Revokes the tokens of all members of an organization, in the transaction that removes it. */

@@ -24,7 +24,7 @@ export const MAX_VERIFIED_TOKENS = 1_000;
 export class VerifiedTokens {
   readonly #tokens = new Map<string, VerifiedToken>();
 
-  /** Undefined for an unknown or expired token. Reading it in full then tells what is wrong. */
+  /** Undefined for an unknown or expired token. Reading it in full then tells the fault. */
   find(token: string, nowMs: number): VerifiedToken | undefined {
     const known = this.#tokens.get(tokenIdText(token));
     if (known === undefined || known.issued.expiresAtSec * 1000 <= nowMs) return undefined;
