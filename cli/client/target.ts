@@ -41,7 +41,7 @@ export function findSecret(given: string | undefined, { base }: Target, env: Env
     isLoopback(new URL(base))
       ? "There is no operator secret yet: `npm start` makes one, in .dev.vars. Or set OPERATOR_CLIENT_SECRET."
       : `The operator secret of ${base} is needed: in OPERATOR_CLIENT_SECRET, or in a file that --operator-secret-file names. ` +
-          "(`npm run deploy` wrote it to .deploy.vars when it made it.)",
+          "(`npm run deploy` wrote it to deploy/<name>.secrets when it made it.)",
   );
 }
 

@@ -25,37 +25,10 @@ describe("npm run deploy", () => {
     );
   });
 
-  for (const url of ["", "http://plain.example", "https://host.example/path"]) {
-    // shows: platform/deployment-variables/public_url
-    // shows: running/commands/npm-run-deploy
-    test(`refuses PUBLIC_URL=${url}`, async () => {
-      const deploy = npm("deploy", { PUBLIC_URL: url });
-      expect(await deploy.ended).toBe(1);
-      expect(deploy.output()).toContain("Set PUBLIC_URL=https://<host> first");
-    });
-  }
-
-  for (const [name, url] of [
-    ["CONTENT_URL", "http://plain.example"],
-    ["AUTH_URL", "https://auth.example:8443"],
-  ] as const) {
-    test(`refuses ${name}=${url}, before it asks the account anything`, async () => {
-      const deploy = npm("deploy", { PUBLIC_URL: "https://host.example", [name]: url });
-      expect(await deploy.ended).toBe(1);
-      expect(deploy.output()).toContain(`Set ${name}=https://<host>, or leave it empty`);
-    });
-  }
-
   test("refuses an option that it does not have, in one line", async () => {
     const deploy = npm("deploy", { npm_config_loglevel: "silent" }, ["--", "--frob"]);
     expect(await deploy.ended).toBe(1);
     expect(deploy.output()).toMatch(/^Unknown option '--frob'.*\n$/);
-  });
-
-  test("refuses half the credentials of S3, before it asks the account anything", async () => {
-    const deploy = npm("deploy", { PUBLIC_URL: "https://host.example", R2_ACCESS_KEY_ID: "an-id" });
-    expect(await deploy.ended).toBe(1);
-    expect(deploy.output()).toContain("need R2_S3_ENDPOINT and R2_BUCKET and R2_SECRET_ACCESS_KEY too");
   });
 });
 

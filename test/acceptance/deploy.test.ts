@@ -1,0 +1,355 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { newDeploymentFile, parseDeployment } from "../../tools/deploy/deployment.ts";
+import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
+import { startFakeCloudflare, ZONE, type FakeCloudflare } from "./support/fake-cloudflare.ts";
+import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+
+/**
+ * `npm run deploy` and the real wrangler, against Cloudflare's API played on loopback. What the deployed platform would
+ * answer is asked of a platform that was started here under the same address. Tests work in a
+ * copy of the checkout, which they may change.
+ */
+const SECRET = "an-operator-secret-for-deployments";
+const SEAL_KEYS = `k1:${Buffer.alloc(32, 1).toString("base64")}`;
+const HOST = "plinth.example.com";
+/** Which changing calls of a first deployment fail once, by number. All forty take ten minutes. */
+const FAULTS = (process.env["DEPLOY_FAULTS"] ?? "2").split(",").map(Number);
+
+const COPIED = [
+  "src",
+  "scripts",
+  "tools",
+  "migrations",
+  "api",
+  "deploy",
+  "wrangler.toml",
+  "package.json",
+  "tsconfig.json",
+];
+
+const stateDir = newStateDir();
+let platform: Platform;
+let account: FakeCloudflare;
+let checkout: string;
+
+beforeAll(async () => {
+  platform = await startPlatform({
+    STATE_DIR: stateDir,
+    PUBLIC_URL: `https://${HOST}`,
+    OPERATOR_CLIENT_SECRET: SECRET,
+    ALLOW_LOOPBACK: "true",
+  });
+});
+afterAll(async () => {
+  await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+async function fresh(): Promise<void> {
+  account = await startFakeCloudflare();
+  checkout = mkdtempSync(join(tmpdir(), "plinth-deploy-"));
+  for (const path of COPIED) cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+}
+
+async function clear(): Promise<void> {
+  await account.close();
+  rmSync(checkout, { recursive: true, force: true });
+}
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+function deploy(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  const options = {
+    cwd: checkout,
+    maxBuffer: 1 << 26,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: checkout,
+      CI: "1",
+      WRANGLER_SEND_METRICS: "false",
+      CLOUDFLARE_API_BASE_URL: account.url,
+      CLOUDFLARE_API_TOKEN: account.token,
+      CLOUDFLARE_ACCOUNT_ID: account.accountId,
+      ...env,
+    },
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(checkout, "scripts", "deploy.ts"), ...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: stdout + stderr });
+    });
+  });
+}
+
+const GIVEN = { OPERATOR_CLIENT_SECRET: SECRET, SEAL_KEYS };
+const atPlatform = (): string[] => ["--yes", "--at", platform.url];
+
+const writeDeployment = (name: string, text: string): void =>
+  writeFileSync(join(checkout, "deploy", `${name}.toml`), text);
+const PRODUCTION = `worker = "plinth"\nhost = "${HOST}"\nlocation = "weur"\nrate_limit_ids = 8700\n`;
+
+const WITH_EVENTS = `${PRODUCTION}[vars]\nEVENT_RETENTION_DAYS = 365\n`;
+
+const onlyDatabase = () => [...account.databases.values()][0]!;
+const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
+const variable = (name: string, worker?: string): unknown => bindings(worker).find((one) => one.name === name)?.text;
+
+describe("a deployment's file", () => {
+  it.each([
+    [`${PRODUCTION}host = "x.example"`, "production.toml"],
+    [PRODUCTION.replace(HOST, `https://${HOST}`), "host: must be a host name such as"],
+    [`${PRODUCTION}auth_host = "auth.example:8443"`, "auth_host: must be a host name"],
+    [PRODUCTION.replace('"plinth"', '"Plinth"'), "worker: must have 1 to 40 of"],
+    [PRODUCTION.replace('"weur"', '"paris"'), "location: "],
+    [`${PRODUCTION}jurisdiction = "eu"`, "jurisdiction"],
+    [PRODUCTION.replace("rate_limit_ids = 8700", ""), "rate_limit_ids: "],
+    [`${PRODUCTION}[vars]\nEVENT_RETENTION = 7`, "there is no variable EVENT_RETENTION."],
+    [`${PRODUCTION}[vars]\nPUBLIC_URL = "https://x.example"`, "PUBLIC_URL is made of host."],
+  ])("that says %j is refused", (text, words) => {
+    expect(() => parseDeployment("production", text)).toThrow(words);
+  });
+
+  it("has the defaults of wrangler.toml, and names for everything of its own", () => {
+    const { vars, ...deployment } = parseDeployment(
+      "staging",
+      newDeploymentFile({ name: "staging", host: HOST, location: "eeur" }),
+    );
+    expect(deployment).toMatchObject({
+      worker: "plinth-staging",
+      database: "plinth-staging",
+      bucket: "plinth-staging-media",
+      queues: ["plinth-staging-media-jobs", "plinth-staging-media-jobs-dead"],
+      hosts: [HOST],
+      location: "eeur",
+    });
+    expect(vars).toMatchObject({
+      PLATFORM: "plat",
+      PUBLIC_URL: `https://${HOST}`,
+      CONTENT_URL: "",
+      EVENT_RETENTION_DAYS: "7",
+    });
+  });
+});
+
+describe("a migration as it is sent to D1", () => {
+  it("makes the same schema, without comments, a statement a line", () => {
+    for (const name of migrationNames()) {
+      const sql = plainSql(readFileSync(join(ROOT, "migrations", name), "utf8"));
+      expect(sql).not.toMatch(/--|\/\*|^\s/m);
+    }
+    const schemaOf = (change: (sql: string) => string): unknown[] => {
+      const sqlite = new DatabaseSync(":memory:");
+      for (const name of migrationNames()) sqlite.exec(change(readFileSync(join(ROOT, "migrations", name), "utf8")));
+      const rows = sqlite.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").all();
+      return rows.map((row) => ({ ...row, sql: plainSql(String(row["sql"])) }));
+    };
+    expect(schemaOf(plainSql)).toEqual(schemaOf((sql) => sql));
+  });
+});
+
+describe("a first deployment", () => {
+  beforeEach(fresh);
+  afterEach(clear);
+
+  // shows: running/commands/npm-run-deploy
+  it("makes everything, keeps the secrets it made, and tests what it deployed", async () => {
+    expect(await deploy(["production", "init", "--host", HOST, "--location", "weur"])).toMatchObject({ code: 0 });
+    const { code, output } = await deploy(["production", ...atPlatform(), "--secrets", "kept.secrets"], {
+      // The platform that answers here has this one.
+      OPERATOR_CLIENT_SECRET: SECRET,
+    });
+    expect(output).toContain("✓ its operator gets a token");
+    expect(output).toContain("https://plinth.example.com works.");
+    expect(code, output).toBe(0);
+    expect(account.unknown).toEqual([]);
+
+    expect(onlyDatabase()).toMatchObject({ name: "plinth", location: "weur" });
+    const tables = onlyDatabase().sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["client", "signing_key", "d1_migrations"]));
+    expect(account.buckets.get("plinth-media")).toMatchObject({ location: "weur" });
+    expect(account.buckets.get("plinth-media")!.lifecycle.map((rule: any) => rule.id)).toEqual([
+      "incoming",
+      "unfinished-uploads",
+    ]);
+    const consumed = [...account.queues.values()].map(({ queue_name: name, consumers }) => [name, consumers.size]);
+    expect(consumed).toEqual([
+      ["plinth-media-jobs", 1],
+      ["plinth-media-jobs-dead", 1],
+    ]);
+    expect(account.domains.get(HOST)).toMatchObject({ service: "plinth", zone_id: ZONE.id });
+    expect(variable("PUBLIC_URL")).toBe(`https://${HOST}`);
+    expect(bindings().find(({ name }) => name === "DB").id).toBe(onlyDatabase().uuid);
+
+    const kept = readFileSync(join(checkout, "kept.secrets"), "utf8");
+    expect(kept).toContain(`SEAL_KEYS="${account.workers.get("plinth")!.secrets.get("SEAL_KEYS")}"`);
+    expect(kept).not.toContain(SECRET);
+    expect(statSync(join(checkout, "kept.secrets")).mode & 0o777).toBe(0o600);
+    expect(output).toContain("a password manager");
+  });
+
+  it("refuses half the credentials of S3, before it changes anything", async () => {
+    writeDeployment("production", PRODUCTION);
+    const { code, output } = await deploy(["production", ...atPlatform()], { ...GIVEN, R2_ACCESS_KEY_ID: "an-id" });
+    expect({ code, calls: account.calls }).toEqual({ code: 1, calls: [] });
+    expect(output).toContain("need R2_S3_ENDPOINT and R2_BUCKET and R2_SECRET_ACCESS_KEY too");
+  });
+
+  it("makes no secret where its file may be lost", async () => {
+    writeDeployment("production", PRODUCTION);
+    const { code, output } = await deploy(["production", ...atPlatform()]);
+    expect({ code, calls: account.calls }).toEqual({ code: 1, calls: [] });
+    expect(output).toContain("--secrets FILE");
+  });
+
+  // shows: running/commands/npm-run-deploy-the-host-is-another-s
+  it.each([
+    [{ zone: ZONE.id, name: HOST, type: "A", content: "192.0.2.1" }, "plinth.example.com has DNS records: A 192.0.2.1"],
+    [undefined, "belongs to the Worker shop"],
+  ])("refuses a host that is another's, before it changes anything", async (record, words) => {
+    writeDeployment("production", PRODUCTION);
+    if (record !== undefined) account.records.push(record);
+    else account.domains.set(HOST, { id: "d", hostname: HOST, service: "shop", zone_id: ZONE.id });
+    const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
+    expect({ code, calls: account.calls }).toEqual({ code: 1, calls: [] });
+    expect(output).toContain(words);
+  });
+
+  // shows: running/commands/npm-run-deploy-broken-off
+  it.each(FAULTS)(
+    "is simply repeated where it broke off, call %i",
+    async (call) => {
+      writeDeployment("production", PRODUCTION);
+      account.failAt(call);
+      const first = await deploy(["production", ...atPlatform()], GIVEN);
+      // A first deployment has fewer calls than that.
+      if (!account.hasFailed()) return expect(first.code).toBe(0);
+      expect(first.code, first.output).toBe(1);
+      const second = await deploy(["production", ...atPlatform()], GIVEN);
+      expect(second.code, second.output).toBe(0);
+      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 1, 2]);
+      expect([...account.queues.values()].map(({ consumers }) => consumers.size)).toEqual([1, 1]);
+      expect([...account.domains.keys()]).toEqual([HOST]);
+    },
+    240_000,
+  );
+});
+
+describe("a deployment that is there", () => {
+  beforeAll(async () => {
+    await fresh();
+    writeDeployment("production", WITH_EVENTS);
+    expect(await deploy(["production", ...atPlatform()], GIVEN)).toMatchObject({ code: 0 });
+  });
+
+  afterAll(clear);
+
+  it("is replaced by the next, with a new migration, its variables and secrets as they are", async () => {
+    const sqlite = onlyDatabase().sqlite;
+    writeFileSync(
+      join(checkout, "migrations", "9999_more.sql"),
+      "-- Isn't it nice; it is.\nCREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;\n" +
+        "CREATE TRIGGER more_once\nBEFORE INSERT ON more\nBEGIN\n  SELECT CASE WHEN NEW.id > 1 THEN RAISE(ABORT, 'a;b') END;\nEND;\n",
+    );
+    // What a shell has set changes nothing: the file alone says what the platform is.
+    const { code, output } = await deploy(["production", ...atPlatform()], {
+      EVENT_RETENTION_DAYS: "7",
+      PLATFORM: "linux",
+    });
+    expect(output).toContain("+ migration 9999_more.sql");
+    expect(code, output).toBe(0);
+    expect(sqlite.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'more%'").all()).toHaveLength(2);
+    expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
+    expect(variable("PLATFORM")).toBe("plat");
+    expect(account.workers.get("plinth")!.secrets.get("OPERATOR_CLIENT_SECRET")).toBe(SECRET);
+    expect(account.workers.get("plinth")!.versions).toHaveLength(2);
+  });
+
+  // shows: running/commands/npm-run-deploy-data-would-be-lost
+  it("shows what would change, and needs a flag for what would lose data", async () => {
+    const before = account.calls.length;
+    writeDeployment("production", PRODUCTION.replace(HOST, "other.example.com") + '[vars]\nPLATFORM = "acme"\n');
+    const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
+    expect(output).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
+    expect(output).toContain("- host plinth.example.com");
+    for (const flag of ["--lose-events", "--rename-platform", "--move-host"]) expect(output).toContain(`${flag}: `);
+    const planned = await deploy(["production", "--plan", "--lose-events", "--rename-platform", "--move-host"], GIVEN);
+    expect(planned).toMatchObject({ code: 0 });
+    const unasked = await deploy(["production", "--lose-events", "--rename-platform", "--move-host"], GIVEN);
+    expect(unasked).toMatchObject({ code: 1, output: expect.stringContaining("Say --yes") });
+    expect({ code, calls: account.calls.length }).toEqual({ code: 1, calls: before });
+    writeDeployment("production", WITH_EVENTS);
+  });
+
+  it("stands beside another one in the same account", async () => {
+    const [calls, workers] = [account.calls.length, [...account.workers.keys()]];
+    await deploy(["staging", "init", "--host", "staging.example.com"]);
+    const { output } = await deploy(["staging", "--plan"], GIVEN);
+    for (const made of [
+      "database plinth-staging",
+      "bucket plinth-staging-media",
+      "queue plinth-staging-media-jobs",
+      "host staging.example.com",
+    ])
+      expect(output).toContain(`+ ${made}`);
+    expect(output).not.toContain(HOST);
+    expect([account.calls.length, [...account.workers.keys()]]).toEqual([calls, workers]);
+  });
+
+  it("replaces a secret that is given, and refuses keys that do not open what is stored", async () => {
+    onlyDatabase()
+      .sqlite.prepare(
+        "INSERT INTO identity_provider (id, issuer, client_id, sealed_client_secret, scopes, trusted_since, created_at) VALUES ('x', 'https://x.example', 'x', 'k1.sealed', '', 0, 0)",
+      )
+      .run();
+    const other = await deploy(["production", "--plan"], { ...GIVEN, SEAL_KEYS: SEAL_KEYS.replace("k1", "k2") });
+    expect(other).toMatchObject({ code: 1, output: expect.stringContaining("SEAL_KEYS has no k1") });
+    const rotated = await deploy(["production", "--plan"], {
+      ...GIVEN,
+      SEAL_KEYS: `${SEAL_KEYS.replace("k1", "k2")},${SEAL_KEYS}`,
+    });
+    expect(rotated).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("~ secret SEAL_KEYS, from the environment"),
+    });
+  });
+
+  // shows: running/commands/npm-run-deploy-what-it-can-undo
+  it("takes a canary, rolls back, and is destroyed once that is said twice", async () => {
+    const worker = account.workers.get("plinth")!;
+    const first = worker.versions.at(-1);
+    expect(await deploy(["production", "--yes", "--canary", "10"], GIVEN)).toMatchObject({ code: 0 });
+    const second = worker.versions.at(-1);
+    expect(worker.deployments[0]!.versions).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ version_id: first!.id, percentage: 90 }),
+        expect.objectContaining({ version_id: second!.id, percentage: 10 }),
+      ]),
+    );
+    expect(await deploy(["production", "rollback", ...atPlatform()], GIVEN)).toMatchObject({ code: 0 });
+    expect(worker.deployments[0]!.versions).toEqual([
+      expect.objectContaining({ version_id: first!.id, percentage: 100 }),
+    ]);
+
+    account.buckets.get("plinth-media")!.objects.set("a/b c", "bytes");
+    const once = await deploy(["production", "destroy", "--yes"]);
+    expect(once).toMatchObject({ code: 1, output: expect.stringContaining("Nothing was deleted.") });
+    const twice = await deploy(["production", "destroy", "--yes", "--host", HOST]);
+    expect(twice.code, twice.output).toBe(0);
+    expect([
+      account.databases.size,
+      account.buckets.size,
+      account.queues.size,
+      account.workers.size,
+      account.domains.size,
+    ]).toEqual([0, 0, 0, 0, 0]);
+    expect(account.unknown).toEqual([]);
+  });
+});

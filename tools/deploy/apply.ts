@@ -1,0 +1,245 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "smol-toml";
+import { wrangler } from "../../scripts/lib/bundle.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Cloudflare } from "./cloudflare.ts";
+import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
+import { appliedMigrations, findDatabaseId, type Found } from "./found.ts";
+import { writePlainMigrations } from "./migrations.ts";
+
+/**
+ * Brings the account to what the file says. Each step looks before it makes and may be repeated, so a deployment that
+ * broke off anywhere is simply run again.
+ *
+ * Order: what the new Worker needs comes first (database, bucket, queues, migrations), then the Worker, then its
+ * hosts. So nothing is served that has no database, and until the last step the old version answers.
+ */
+export interface Steps {
+  readonly cloudflare: Cloudflare;
+  readonly deployment: Deployment;
+  readonly found: Found;
+  /** Uploaded with the Worker. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly say: (line: string) => void;
+}
+
+/** Cloudflare's default lets objects run old code for five minutes; all callers of ours take a reset. */
+const OBJECT_UPDATE = ["--durable-objects-code-update-mode", "deferred 30s"];
+const DAY_SEC = 86_400;
+
+export const workFolder = ({ worker }: Deployment): string => join(ROOT, ".build", "deploy", worker);
+
+/** Everything but the Worker itself; gives the path of wrangler's configuration. */
+export async function prepare(steps: Steps): Promise<string> {
+  const { cloudflare, deployment, found, say } = steps;
+  const databaseId = found.database?.id ?? (await makeDatabase(steps));
+  const folder = workFolder(deployment);
+  const migrationsFolder = join(folder, "migrations");
+  const migrations = writePlainMigrations(migrationsFolder);
+  const config = join(folder, "wrangler.json");
+  writeFileSync(config, JSON.stringify(wranglerConfig(deployment, databaseId, migrationsFolder), null, 2));
+  if (found.bucket === undefined) {
+    say(`make bucket ${deployment.bucket}`);
+    const hint = deployment.location === undefined ? {} : { locationHint: deployment.location };
+    await cloudflare.account.send("POST", "/r2/buckets", { name: deployment.bucket, ...hint });
+  }
+  await setBucketRules(steps);
+  for (const name of deployment.queues.filter((one) => !found.queues.has(one))) {
+    say(`make queue ${name}`);
+    await cloudflare.account.send("POST", "/queues", { queue_name: name });
+  }
+  say("apply migrations");
+  await wrangler(["d1", "migrations", "apply", deployment.database, "--remote", "--config", config]);
+  // wrangler ends with 0 where D1 says that a statement failed.
+  const applied = await appliedMigrations(cloudflare, databaseId);
+  const missing = migrations.filter((name) => !applied.includes(name));
+  if (missing.length > 0)
+    throw new UserError(`These migrations were not applied: ${missing.join(", ")}. Run it again.`);
+  return config;
+}
+
+/** All requests go to the new version at once. */
+export async function deployWorker({ secrets, say, deployment }: Steps, config: string): Promise<void> {
+  say(`deploy worker ${deployment.worker}`);
+  await withSecretsFile(deployment, secrets, (args) =>
+    wrangler(["deploy", "--config", config, ...OBJECT_UPDATE, ...args]),
+  );
+}
+
+/** The new version beside the one that runs; `percent` of the requests go to it. */
+export async function deployCanary(
+  { secrets, say, deployment, cloudflare }: Steps,
+  config: string,
+  percent: number,
+): Promise<void> {
+  const running = await runningVersion(cloudflare, deployment);
+  if (running === undefined)
+    throw new UserError("A first deployment has nothing to stand beside. Deploy it without --canary.");
+  say(`upload a version of ${deployment.worker}`);
+  await withSecretsFile(deployment, secrets, (args) => wrangler(["versions", "upload", "--config", config, ...args]));
+  const made = (await versions(cloudflare, deployment))[0];
+  if (made === undefined || made === running) throw new UserError("The uploaded version is not listed. Run it again.");
+  await split(deployment, config, [`${made}@${percent}`, `${running}@${100 - percent}`]);
+  say(`${percent} % of requests go to version ${made}. All of them: npm run deploy -- ${deployment.name}`);
+  say(`Back to the version before: npm run deploy -- ${deployment.name} rollback`);
+}
+
+const split = (deployment: Deployment, config: string, parts: readonly string[]): Promise<string> =>
+  wrangler([
+    "versions",
+    "deploy",
+    ...parts,
+    "--yes",
+    "--name",
+    deployment.worker,
+    "--config",
+    config,
+    ...OBJECT_UPDATE,
+  ]);
+
+/** Newest first. */
+export async function versions({ account }: Cloudflare, { worker }: Deployment): Promise<string[]> {
+  const found = await account.find<{ items: { id: string; number: number }[] }>(`/workers/scripts/${worker}/versions`);
+  return (found?.items ?? []).toSorted((one, other) => other.number - one.number).map(({ id }) => id);
+}
+
+/** The version that most requests go to. */
+export async function runningVersion(cloudflare: Cloudflare, deployment: Deployment): Promise<string | undefined> {
+  const [newest] = await deployments(cloudflare, deployment);
+  return newest?.versions.toSorted((one, other) => other.percentage - one.percentage)[0]?.version_id;
+}
+
+interface WorkerDeployment {
+  readonly versions: { readonly version_id: string; readonly percentage: number }[];
+}
+
+export async function deployments({ account }: Cloudflare, { worker }: Deployment): Promise<WorkerDeployment[]> {
+  const found = await account.find<{ deployments: WorkerDeployment[] }>(`/workers/scripts/${worker}/deployments`);
+  return found?.deployments ?? [];
+}
+
+/** Attaches what the file names and detaches what it does not. The plan refused every host that is another's. */
+export async function attachHosts({ cloudflare, deployment, found, say }: Steps): Promise<void> {
+  for (const { host, zoneId, service, domainId } of found.hosts) {
+    if (deployment.hosts.includes(host)) {
+      if (service !== undefined) continue;
+      say(`attach ${host}`);
+      const body = { hostname: host, zone_id: zoneId, service: deployment.worker, environment: "production" };
+      await cloudflare.account.send("PUT", "/workers/domains", body);
+    } else if (domainId !== undefined) {
+      say(`detach ${host}`);
+      await cloudflare.account.send("DELETE", `/workers/domains/${domainId}`);
+    }
+  }
+}
+
+async function makeDatabase({ cloudflare, deployment: { database, location }, say }: Steps): Promise<string> {
+  say(`make database ${database}`);
+  const hint = location === undefined ? {} : { primary_location_hint: location };
+  await cloudflare.account.send("POST", "/d1/database", { name: database, ...hint });
+  const made = await findDatabaseId(cloudflare, database);
+  if (made === undefined) throw new UserError(`The database ${database} was made and is not listed yet. Run it again.`);
+  return made;
+}
+
+interface Rule {
+  readonly id?: string;
+}
+
+/**
+ * Uploads may come from any page, and what a broken upload leaves goes after two days: under incoming/, and parts of
+ * multipart uploads anywhere. Rules of others stay: ours are known by their ids.
+ */
+async function setBucketRules({ cloudflare: { account }, deployment, say }: Steps): Promise<void> {
+  const base = `/r2/buckets/${deployment.bucket}`;
+  const cors = {
+    id: "plinth-uploads",
+    allowed: {
+      origins: ["*"],
+      methods: ["GET", "HEAD", "PUT"],
+      // Of the digests R2 checks the first alone; a browser that sends another is not to be refused for that.
+      headers: ["content-type", "content-disposition", "content-md5", "content-digest", "repr-digest"],
+    },
+    exposeHeaders: ["ETag"],
+    maxAgeSeconds: 3600,
+  };
+  const condition = { type: "Age", maxAge: 2 * DAY_SEC };
+  const lifecycle = [
+    { id: "incoming", enabled: true, conditions: { prefix: "incoming/" }, deleteObjectsTransition: { condition } },
+    {
+      id: "unfinished-uploads",
+      enabled: true,
+      conditions: { prefix: "" },
+      abortMultipartUploadsTransition: { condition },
+    },
+  ];
+  for (const [path, ours] of [
+    ["cors", [cors]],
+    ["lifecycle", lifecycle],
+  ] as const) {
+    const there = (await account.find<{ rules?: Rule[] }>(`${base}/${path}`))?.rules ?? [];
+    const ids = new Set<string | undefined>(ours.map(({ id }) => id));
+    // R2's own rule for parts (seven days) would stand beside ours.
+    const others = there.filter(({ id }) => !ids.has(id) && id !== "Default Multipart Abort Rule");
+    const rules = [...others, ...ours];
+    if (JSON.stringify(rules) === JSON.stringify(there)) continue;
+    say(`set ${path} rules of ${deployment.bucket}`);
+    await account.send("PUT", `${base}/${path}`, { rules });
+  }
+}
+
+/** wrangler.toml with this deployment's names, ids and variables. Paths are absolute: the file lies elsewhere. */
+function wranglerConfig(deployment: Deployment, databaseId: string, migrationsFolder: string): object {
+  const config = parse(readFileSync(WRANGLER_CONFIG, "utf8")) as any;
+  const [jobs, dead] = deployment.queues;
+  const renamed: Record<string, string> = { [config.queues.producers[0].queue]: jobs };
+  for (const { dead_letter_queue: name } of config.queues.consumers) if (name) renamed[name] = dead;
+  const rename = (name: string): string => renamed[name] ?? name;
+  return {
+    ...config,
+    name: deployment.worker,
+    main: join(ROOT, config.main),
+    vars: deployment.vars,
+    d1_databases: [
+      {
+        ...config.d1_databases[0],
+        database_name: deployment.database,
+        database_id: databaseId,
+        migrations_dir: migrationsFolder,
+      },
+    ],
+    r2_buckets: [{ ...config.r2_buckets[0], bucket_name: deployment.bucket }],
+    queues: {
+      producers: config.queues.producers.map((one: any) => ({ ...one, queue: rename(one.queue) })),
+      consumers: config.queues.consumers.map((one: any) => ({
+        ...one,
+        queue: rename(one.queue),
+        ...(one.dead_letter_queue ? { dead_letter_queue: dead } : {}),
+      })),
+    },
+    ratelimits: config.ratelimits.map((one: any, index: number) => ({
+      ...one,
+      namespace_id: String(deployment.rateLimitIds + index),
+    })),
+  };
+}
+
+async function withSecretsFile(
+  deployment: Deployment,
+  secrets: Readonly<Record<string, string>>,
+  use: (args: string[]) => Promise<unknown>,
+): Promise<void> {
+  if (Object.keys(secrets).length === 0) return void (await use([]));
+  const folder = workFolder(deployment);
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${randomBytes(6).toString("hex")}.json`);
+  writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
+  try {
+    await use(["--secrets-file", path]);
+  } finally {
+    rmSync(path);
+  }
+}

@@ -1,0 +1,106 @@
+import { UserError } from "../../scripts/lib/user-error.ts";
+
+/** Cloudflare's API, as far as a deployment needs it. What wrangler does well (bundling, uploading) is left to it. */
+export interface Cloudflare {
+  readonly accountId: string;
+  /** Paths are below the account. */
+  readonly account: Api;
+  readonly root: Api;
+}
+
+export interface Api {
+  /** The result, or undefined where the answer is 404. Every other failure throws: "not there" is never guessed. */
+  find<T>(path: string): Promise<T | undefined>;
+  /** All pages. */
+  list<T>(path: string): Promise<T[]>;
+  send<T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T>;
+}
+
+export class CloudflareError extends UserError {
+  override name = "CloudflareError";
+  /** Cloudflare's own. */
+  readonly codes: readonly number[];
+  constructor(message: string, codes: readonly number[]) {
+    super(message);
+    this.codes = codes;
+  }
+}
+
+interface Envelope {
+  readonly success: boolean;
+  readonly errors?: readonly { readonly code: number; readonly message: string }[];
+  readonly result: unknown;
+  readonly result_info?: { readonly total_pages?: number; readonly total_count?: number; readonly cursor?: string };
+}
+
+const TIMEOUT_MS = 60_000;
+const PER_PAGE = 100;
+/** Answers of a Cloudflare that is busy. Each of our calls may be sent twice. */
+const BUSY = new Set([429, 502, 503, 504]);
+const ATTEMPTS = 4;
+
+export function createCloudflare(options: {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly accountId: string;
+  readonly pause?: (timeMs: number) => Promise<unknown>;
+}): Cloudflare {
+  const {
+    baseUrl,
+    token,
+    accountId,
+    pause = (timeMs) => new Promise((resolve) => setTimeout(resolve, timeMs)),
+  } = options;
+
+  async function call(method: string, path: string, body?: unknown): Promise<Envelope | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      }).catch((error: unknown) => {
+        throw new UserError(`Cloudflare's API does not answer (${method} ${path}): ${String(error)}`);
+      });
+      if (BUSY.has(response.status) && attempt < ATTEMPTS) {
+        await response.body?.cancel();
+        await pause(500 * 2 ** attempt);
+        continue;
+      }
+      const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined;
+      if (response.ok && envelope?.success === true) return envelope;
+      if (response.status === 404 && method === "GET") return undefined;
+      const errors = envelope?.errors ?? [];
+      const said = errors.map(({ code, message }) => `${message} (${code})`).join("; ") || `status ${response.status}`;
+      throw new CloudflareError(
+        `Cloudflare refuses ${method} ${path}: ${said}`,
+        errors.map(({ code }) => code),
+      );
+    }
+  }
+
+  const below = (base: string): Api => ({
+    async find<T>(path: string) {
+      return (await call("GET", base + path))?.result as T | undefined;
+    },
+    async list<T>(path: string) {
+      const found: T[] = [];
+      for (let page = 1; ; page++) {
+        const separator = path.includes("?") ? "&" : "?";
+        const answer = await call("GET", `${base}${path}${separator}per_page=${PER_PAGE}&page=${page}`);
+        const items = itemsOf(answer?.result) as T[];
+        found.push(...items);
+        const pages = answer?.result_info?.total_pages;
+        if (pages === undefined ? items.length < PER_PAGE : page >= pages) return found;
+      }
+    },
+    async send<T>(method: string, path: string, body?: unknown) {
+      return (await call(method, base + path, body))!.result as T;
+    },
+  });
+  return { accountId, account: below(`/accounts/${accountId}`), root: below("") };
+}
+
+/** Most lists are the result; some are the one array in it. */
+const itemsOf = (result: unknown): unknown[] =>
+  Array.isArray(result) ? result : (Object.values(result ?? {}).find((value) => Array.isArray(value)) ?? []);

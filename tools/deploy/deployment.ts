@@ -1,0 +1,157 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, TomlError } from "smol-toml";
+import { unstable_readConfig } from "wrangler";
+import * as z from "zod";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+
+/**
+ * A deployment is a file, `deploy/<name>.toml`, which is kept and reviewed like code. It alone says what a platform
+ * is: its hosts, its place and its variables. Nothing of it is taken from the shell, so what somebody forgot to export
+ * cannot turn 365 days of events into 7.
+ *
+ * Every resource of the account is named after `worker`, so deployments stand beside each other in one account.
+ */
+export interface Deployment {
+  /** The name of the file. */
+  readonly name: string;
+  readonly worker: string;
+  readonly database: string;
+  readonly bucket: string;
+  readonly queues: readonly [jobs: string, dead: string];
+  /** Those of PUBLIC_URL, CONTENT_URL and AUTH_URL. The first one is the platform's. */
+  readonly hosts: readonly string[];
+  readonly publicUrl: string;
+  readonly location: string | undefined;
+  /** All of wrangler.toml's, with the file's in place. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** First of the ids that the rate limits use; they are shared by all Workers of the account. */
+  readonly rateLimitIds: number;
+  /** Where secrets that are made here are written. Not committed. */
+  readonly secretsPath: string;
+}
+
+/** Cloudflare's hints for a database and a bucket. */
+const LOCATIONS = ["wnam", "enam", "weur", "eeur", "apac", "oc"] as const;
+const HOST = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+/** A bucket is named `<worker>-media`, in at most 63 characters. */
+const WORKER = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/;
+const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
+
+const host = z.string().regex(HOST, "must be a host name such as plinth.example.com, without https://");
+const file = z.strictObject({
+  worker: z.string().regex(WORKER, "must have 1 to 40 of a-z, 0-9 and -, a letter first"),
+  host,
+  content_host: host.optional(),
+  auth_host: host.optional(),
+  location: z.enum(LOCATIONS).optional(),
+  rate_limit_ids: z.int().min(1).max(2_000_000_000),
+  vars: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+});
+
+/** Variables that the file says in another way. */
+const HOST_VARIABLES = { PUBLIC_URL: "host", CONTENT_URL: "content_host", AUTH_URL: "auth_host" } as const;
+
+export const WRANGLER_CONFIG = join(ROOT, "wrangler.toml");
+export const deploymentPath = (name: string): string => join(ROOT, "deploy", `${name}.toml`);
+
+export function readDeployment(name: string): Deployment {
+  if (!NAME.test(name)) throw new UserError(`"${name}" is no name of a deployment: a-z, 0-9 and - are.`);
+  const path = deploymentPath(name);
+  if (!existsSync(path))
+    throw new UserError(
+      `There is no deploy/${name}.toml. Make it: npm run deploy -- ${name} init --host plinth.example.com`,
+    );
+  return parseDeployment(name, readFileSync(path, "utf8"));
+}
+
+export function parseDeployment(name: string, text: string): Deployment {
+  const given = file.safeParse(parseToml(name, text));
+  if (!given.success) {
+    const faults = given.error.issues.map(({ path, message }) => `  ${path.join(".") || "file"}: ${message}`);
+    throw new UserError(`deploy/${name}.toml:\n${faults.join("\n")}`);
+  }
+  const { worker, host: main, content_host: content, auth_host: auth, location, rate_limit_ids, vars } = given.data;
+  return {
+    name,
+    worker,
+    database: worker,
+    bucket: `${worker}-media`,
+    queues: [`${worker}-media-jobs`, `${worker}-media-jobs-dead`],
+    hosts: [...new Set([main, content, auth].filter((one) => one !== undefined))],
+    publicUrl: `https://${main}`,
+    location,
+    vars: variables(name, vars, { PUBLIC_URL: main, CONTENT_URL: content, AUTH_URL: auth, bucket: `${worker}-media` }),
+    rateLimitIds: rate_limit_ids,
+    secretsPath: join(ROOT, "deploy", `${name}.secrets`),
+  };
+}
+
+function parseToml(name: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof TomlError) throw new UserError(`deploy/${name}.toml: ${error.message}`);
+    throw error;
+  }
+}
+
+function variables(
+  name: string,
+  given: Readonly<Record<string, string | number | boolean>>,
+  { bucket, ...hosts }: Readonly<Record<keyof typeof HOST_VARIABLES | "bucket", string | undefined>>,
+): Record<string, string> {
+  const { vars: known } = unstable_readConfig({ config: WRANGLER_CONFIG }, { hideWarnings: true });
+  for (const variable of Object.keys(given)) {
+    if (variable in HOST_VARIABLES)
+      throw new UserError(
+        `deploy/${name}.toml: ${variable} is made of ${HOST_VARIABLES[variable as keyof typeof HOST_VARIABLES]}. Set that.`,
+      );
+    if (!(variable in known))
+      throw new UserError(`deploy/${name}.toml: there is no variable ${variable}. wrangler.toml lists them all.`);
+  }
+  const all = Object.fromEntries(Object.entries({ ...known, ...given }).map(([key, value]) => [key, String(value)]));
+  for (const [variable, one] of Object.entries(hosts)) all[variable] = one === undefined ? "" : `https://${one}`;
+  if (all["R2_S3_ENDPOINT"]) all["R2_BUCKET"] ||= bucket ?? "";
+  return all;
+}
+
+/** The file that `init` writes. The ids of rate limits differ from other deployments' by the Worker's name. */
+export function newDeploymentFile({ name, host: main, location }: NewDeployment): string {
+  const worker = name === "production" ? "plinth" : `plinth-${name}`;
+  const place = location ?? "weur";
+  return `# The deployment "${name}". Keep this file: it alone says what the platform is.
+# Names of everything in the account: ${worker}, ${worker}-media, ${worker}-media-jobs.
+worker = "${worker}"
+
+# A host in a zone of the account. Links and the token issuer begin with it; changing it ends all tokens.
+host = "${main}"
+# content_host = "content.example.com"   # media alone
+# auth_host = "login.example.com"        # pages for people alone
+
+# Where database and bucket are made, for ever: ${LOCATIONS.join(", ")}.
+${location === undefined ? "# " : ""}location = "${place}"
+
+# The first of ten ids that the rate limits use. No other Worker of the account may use them.
+rate_limit_ids = ${rateLimitIds(worker)}
+
+# Whatever differs from the defaults in wrangler.toml.
+[vars]
+# PLATFORM = "plat"
+# EVENT_RETENTION_DAYS = 7
+`;
+}
+
+export interface NewDeployment {
+  readonly name: string;
+  readonly host: string;
+  readonly location: string | undefined;
+}
+
+/** FNV-1a of the name, in steps of 100 so that the ten ids of two deployments do not overlap. */
+function rateLimitIds(worker: string): number {
+  let hash = 0x811c9dc5;
+  for (const character of worker) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
+  return 100 * (1 + (hash % 10_000_000));
+}

@@ -1,0 +1,84 @@
+import { CloudflareError, type Cloudflare } from "./cloudflare.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Found } from "./found.ts";
+
+/** What goes, in the order in which it goes: first what the outside sees, last what holds the data. */
+export function destruction({ worker, database, bucket, queues, hosts }: Deployment, found: Found): string[] {
+  return [
+    ...found.hosts
+      .filter(({ host, service }) => hosts.includes(host) && service === worker)
+      .map(({ host }) => `- host ${host}`),
+    ...(found.worker === undefined ? [] : [`- worker ${worker}, with its secrets and the events of all topics`]),
+    ...queues.filter((name) => found.queues.has(name)).map((name) => `- queue ${name}`),
+    ...(found.bucket === undefined ? [] : [`- bucket ${bucket}, with all files`]),
+    ...(found.database === undefined ? [] : [`- database ${database}, with all records`]),
+  ];
+}
+
+const AT_ONCE = 20;
+const NOT_EMPTY = 10_008;
+
+/** May be repeated where it broke off. */
+export async function destroy(
+  { account }: Cloudflare,
+  deployment: Deployment,
+  found: Found,
+  say: (line: string) => void,
+): Promise<void> {
+  for (const { host, service, domainId } of found.hosts)
+    if (service === deployment.worker && domainId !== undefined) {
+      say(`detach ${host}`);
+      await account.send("DELETE", `/workers/domains/${domainId}`);
+    }
+  const ids = new Map(
+    (await account.list<{ queue_name: string; queue_id: string }>("/queues")).map((one) => [
+      one.queue_name,
+      one.queue_id,
+    ]),
+  );
+  for (const name of deployment.queues) {
+    const id = ids.get(name);
+    if (id === undefined) continue;
+    // A queue with a consumer cannot go, and a Worker that consumes cannot either.
+    const consumers = await account.list<{ consumer_id: string }>(`/queues/${id}/consumers`);
+    for (const { consumer_id: consumer } of consumers)
+      await account.send("DELETE", `/queues/${id}/consumers/${consumer}`);
+  }
+  if (found.worker !== undefined) {
+    say(`delete worker ${deployment.worker}`);
+    await account.send("DELETE", `/workers/scripts/${deployment.worker}?force=true`);
+  }
+  for (const name of deployment.queues.filter((one) => ids.has(one))) {
+    say(`delete queue ${name}`);
+    await account.send("DELETE", `/queues/${ids.get(name)!}`);
+  }
+  if (found.bucket !== undefined) await destroyBucket(account, deployment.bucket, say);
+  if (found.database !== undefined) {
+    say(`delete database ${deployment.database}`);
+    await account.send("DELETE", `/d1/database/${found.database.id}`);
+  }
+}
+
+/** A bucket goes when it is empty, so its objects go first, a page at a time. */
+async function destroyBucket(account: Cloudflare["account"], name: string, say: (line: string) => void): Promise<void> {
+  let gone = 0;
+  for (;;) {
+    const page = (await account.find<{ key: string }[]>(`/r2/buckets/${name}/objects?per_page=1000`)) ?? [];
+    for (let at = 0; at < page.length; at += AT_ONCE)
+      await Promise.all(
+        page
+          .slice(at, at + AT_ONCE)
+          .map(({ key }) => account.send("DELETE", `/r2/buckets/${name}/objects/${encodeURIComponent(key)}`)),
+      );
+    gone += page.length;
+    if (page.length > 0) say(`deleted ${gone} objects`);
+    else
+      try {
+        say(`delete bucket ${name}`);
+        return void (await account.send("DELETE", `/r2/buckets/${name}`));
+      } catch (error) {
+        // An upload by a link that is still valid came between.
+        if (!(error instanceof CloudflareError && error.codes.includes(NOT_EMPTY))) throw error;
+      }
+  }
+}

@@ -1,0 +1,162 @@
+import type { Cloudflare } from "./cloudflare.ts";
+import type { Deployment } from "./deployment.ts";
+
+/** What the account has of a deployment, before anything is changed. */
+export interface Found {
+  readonly database: FoundDatabase | undefined;
+  readonly bucket: FoundBucket | undefined;
+  /** Those of the deployment's queues that are there. */
+  readonly queues: ReadonlySet<string>;
+  readonly worker: FoundWorker | undefined;
+  /** One for each host of the deployment, then those that the Worker answers at and the file does not name. */
+  readonly hosts: readonly FoundHost[];
+}
+
+export interface FoundDatabase {
+  readonly id: string;
+  /** Names of applied migrations; undefined: the table of migrations is not there. */
+  readonly applied: readonly string[] | undefined;
+  /** Tables that are not SQLite's, D1's or the list of migrations. */
+  readonly tables: number;
+  /** Whether anything is stored that SEAL_KEYS protect or that a client's secret opens. */
+  readonly hasRecords: boolean;
+  /** Ids of the keys that something stored is sealed with. */
+  readonly sealKeyIds: readonly string[];
+}
+
+export interface FoundBucket {
+  readonly isEmpty: boolean;
+}
+
+export interface FoundWorker {
+  /** Plain variables of the version that runs. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** Names of its secrets. */
+  readonly secrets: ReadonlySet<string>;
+  /** The database that it is bound to as DB. */
+  readonly databaseId: string | undefined;
+}
+
+export interface FoundHost {
+  readonly host: string;
+  /** The zone of the account that the host lies in. */
+  readonly zoneId: string | undefined;
+  /** The Worker that has it as a custom domain. */
+  readonly service: string | undefined;
+  /** Id of the custom domain, to detach it. */
+  readonly domainId: string | undefined;
+  /** DNS records that are there and not made by a custom domain, as `A 192.0.2.1`. */
+  readonly records: readonly string[];
+}
+
+interface Binding {
+  readonly type: string;
+  readonly name: string;
+  readonly text?: string;
+  readonly id?: string;
+}
+
+interface Domain {
+  readonly id: string;
+  readonly hostname: string;
+  readonly service: string;
+  readonly zone_id: string;
+}
+
+const SEALED = `SELECT substr(sealed_private_jwk, 1, instr(sealed_private_jwk, '.') - 1) AS id FROM signing_key
+  UNION SELECT substr(sealed_client_secret, 1, instr(sealed_client_secret, '.') - 1) FROM identity_provider
+  UNION SELECT seal_key FROM push_subscription`;
+
+export async function inspect(cloudflare: Cloudflare, deployment: Deployment): Promise<Found> {
+  const [database, bucket, queues, worker, hosts] = await Promise.all([
+    findDatabase(cloudflare, deployment.database),
+    findBucket(cloudflare, deployment.bucket),
+    cloudflare.account.list<{ queue_name: string }>("/queues"),
+    findWorker(cloudflare, deployment.worker),
+    findHosts(cloudflare, deployment),
+  ]);
+  const names = new Set(queues.map(({ queue_name: name }) => name));
+  return { database, bucket, queues: new Set(deployment.queues.filter((name) => names.has(name))), worker, hosts };
+}
+
+async function findDatabase(cloudflare: Cloudflare, name: string): Promise<FoundDatabase | undefined> {
+  const id = await findDatabaseId(cloudflare, name);
+  if (id === undefined) return undefined;
+  const tables = await query<{ name: string }>(
+    cloudflare,
+    id,
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'",
+  );
+  const names = new Set(tables.map((table) => table.name));
+  const isOurs = names.has("signing_key") && names.has("push_subscription") && names.has("identity_provider");
+  const sealed = isOurs ? await query<{ id: string }>(cloudflare, id, SEALED) : [];
+  return {
+    id,
+    applied: names.delete("d1_migrations") ? await appliedMigrations(cloudflare, id) : undefined,
+    tables: names.size,
+    hasRecords: sealed.length > 0,
+    sealKeyIds: sealed.map((row) => row.id),
+  };
+}
+
+export async function findDatabaseId({ account }: Cloudflare, name: string): Promise<string | undefined> {
+  const all = await account.list<{ name: string; uuid: string }>(`/d1/database?name=${encodeURIComponent(name)}`);
+  return all.find((database) => database.name === name)?.uuid;
+}
+
+export async function appliedMigrations(cloudflare: Cloudflare, id: string): Promise<string[]> {
+  const rows = await query<{ name: string }>(cloudflare, id, "SELECT name FROM d1_migrations ORDER BY id");
+  return rows.map(({ name }) => name);
+}
+
+async function query<T>({ account }: Cloudflare, id: string, sql: string): Promise<T[]> {
+  const answers = await account.send<{ results: T[] }[]>("POST", `/d1/database/${id}/query`, { sql });
+  return answers[0]?.results ?? [];
+}
+
+async function findBucket({ account }: Cloudflare, name: string): Promise<FoundBucket | undefined> {
+  if ((await account.find(`/r2/buckets/${name}`)) === undefined) return undefined;
+  const objects = await account.find<unknown[]>(`/r2/buckets/${name}/objects?per_page=1`);
+  return { isEmpty: (objects ?? []).length === 0 };
+}
+
+async function findWorker({ account }: Cloudflare, name: string): Promise<FoundWorker | undefined> {
+  const settings = await account.find<{ bindings: Binding[] }>(`/workers/scripts/${name}/settings`);
+  if (settings === undefined) return undefined;
+  const { bindings } = settings;
+  const plain = bindings.filter(({ type }) => type === "plain_text");
+  return {
+    vars: Object.fromEntries(plain.map((binding) => [binding.name, binding.text ?? ""])),
+    secrets: new Set(bindings.filter(({ type }) => type === "secret_text").map((binding) => binding.name)),
+    databaseId: bindings.find((binding) => binding.type === "d1" && binding.name === "DB")?.id,
+  };
+}
+
+async function findHosts(cloudflare: Cloudflare, { hosts, worker }: Deployment): Promise<FoundHost[]> {
+  const [zones, domains] = await Promise.all([
+    cloudflare.root.list<{ id: string; name: string }>(`/zones?account.id=${cloudflare.accountId}`),
+    cloudflare.account.list<Domain>("/workers/domains"),
+  ]);
+  const named = hosts.map(async (host): Promise<FoundHost> => {
+    const zone = zones
+      .filter(({ name }) => host === name || host.endsWith(`.${name}`))
+      .toSorted((one, other) => other.name.length - one.name.length)[0];
+    const domain = domains.find(({ hostname }) => hostname === host);
+    const found = { host, zoneId: zone?.id, service: domain?.service, domainId: domain?.id };
+    if (zone === undefined || domain !== undefined) return { ...found, records: [] };
+    const records = await cloudflare.root.list<{ name: string; type: string; content: string }>(
+      `/zones/${zone.id}/dns_records?name=${host}`,
+    );
+    return { ...found, records: records.map(({ type, content }) => `${type} ${content}`) };
+  });
+  const others = domains
+    .filter(({ service, hostname }) => service === worker && !hosts.includes(hostname))
+    .map(({ id, hostname, service, zone_id: zoneId }) => ({
+      host: hostname,
+      zoneId,
+      service,
+      domainId: id,
+      records: [],
+    }));
+  return [...(await Promise.all(named)), ...others];
+}

@@ -1,0 +1,272 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { BUNDLE_BUDGET_GZIP_BYTES, bundleWorker, wrangler } from "../../scripts/lib/bundle.ts";
+import { checkS3, givenS3Secrets, parseWithS3 } from "../../scripts/lib/deploy-s3.ts";
+import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { run } from "../../scripts/lib/run.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import { attachHosts, deployCanary, deployWorker, prepare, workFolder, type Steps } from "./apply.ts";
+import { createCloudflare, type Cloudflare } from "./cloudflare.ts";
+import { deploymentPath, newDeploymentFile, readDeployment, type Deployment } from "./deployment.ts";
+import { destroy, destruction } from "./destroy.ts";
+import { inspect } from "./found.ts";
+import { migrationNames } from "./migrations.ts";
+import { DANGER_FLAGS, makePlan, type Plan } from "./plan.ts";
+import { askAt, askHost, waitUntilReachable, type Ask } from "./reach.ts";
+import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
+import { checkZones, smokeTest, type Check } from "./smoke.ts";
+
+export const HELP = `npm run deploy -- <name> [what] [options]     puts a platform on Cloudflare; safe to repeat
+
+A deployment is a file, deploy/<name>.toml: hosts, place, variables. Nothing is taken from the shell but secrets.
+
+  npm run deploy -- production init --host plinth.example.com --location weur
+  npm run deploy -- production                 shows what changes, asks, does it, and tests it
+  npm run deploy -- production --canary 10     10 % of requests go to the new version
+  npm run deploy -- production rollback        back to the version before
+  npm run deploy -- production smoke           tests what is deployed
+  npm run deploy -- production destroy         deletes all of it, asks twice
+  npm run deploy -- --dry-run                  bundles offline, prints the size, fails over the budget
+
+Options
+  --yes                do not ask
+  --plan               show what would change, and end
+  --tour               take the tour at the end; it makes a tenant named tour-… and removes it
+  --secrets FILE       where secrets that are made here are kept (deploy/<name>.secrets)
+  --at URL             where the tests reach the platform, before its name leads there
+  --lose-events        a shorter retention, or smaller logs
+  --rename-platform    another PLATFORM or PATH_PREFIX
+  --move-host          another host
+  --take-over          a bucket that has objects already
+
+It needs an account that wrangler is signed in to (npx wrangler login), or CLOUDFLARE_API_TOKEN and
+CLOUDFLARE_ACCOUNT_ID. Secrets are taken from the environment where they are set: OPERATOR_CLIENT_SECRET,
+OPERATOR_CLIENT_SECRET_PREVIOUS, SEAL_KEYS, R2_ACCESS_KEY_ID, R2_SECRET_ACCESS_KEY. docs/operate/deploy.md says more.
+`;
+
+const OPTIONS = {
+  help: { type: "boolean" },
+  "dry-run": { type: "boolean" },
+  yes: { type: "boolean" },
+  plan: { type: "boolean" },
+  tour: { type: "boolean" },
+  canary: { type: "string" },
+  secrets: { type: "string" },
+  at: { type: "string" },
+  host: { type: "string" },
+  location: { type: "string" },
+  ...Object.fromEntries(DANGER_FLAGS.map((flag) => [flag, { type: "boolean" } as const])),
+} as const;
+
+type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>["values"];
+
+const say = (line: string): void => console.log(line);
+const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+
+export async function main(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  const [name, what = "deploy", ...more] = positionals;
+  if (values.help === true) return say(HELP);
+  if (values["dry-run"] === true) return dryRun();
+  const command = COMMANDS[what];
+  if (command === undefined || more.length > 0)
+    throw new UserError(
+      `There is no "${[what, ...more].join(" ")}" of a deployment: ${Object.keys(COMMANDS).join(", ")}.`,
+    );
+  if (name === undefined) throw new UserError(`Which deployment? npm run deploy -- <name>\n\n${HELP}`);
+  await command(name, values);
+}
+
+const COMMANDS: Readonly<Record<string, (name: string, options: Options) => Promise<void>>> = {
+  deploy: deployAll,
+  init: writeFile,
+  smoke: async (name, options) => {
+    const deployment = readDeployment(name);
+    await test(await signIn(), deployment, options);
+  },
+  rollback,
+  destroy: destroyAll,
+};
+
+async function deployAll(name: string, options: Options): Promise<void> {
+  const deployment = readDeployment(name);
+  const percent = canaryPercent(options.canary);
+  const secretsPath = secretsPathOf(deployment, options);
+  const cloudflare = await signIn();
+  const found = await inspect(cloudflare, deployment);
+  const secrets = planSecrets(found, {
+    env: process.env,
+    path: secretsPath,
+    mayMake: isTerminal || options.secrets !== undefined,
+  });
+  const s3Secrets = givenS3Secrets(process.env);
+  const { s3 } = parseWithS3({ ...deployment.vars, ...PLACEHOLDER_SECRETS, ...secrets.values }, s3Secrets);
+  await checkS3(s3, s3Secrets, found.worker?.secrets ?? new Set(), [deployment.bucket]);
+
+  const plan = makePlan(deployment, found, migrationNames(), secrets);
+  show(deployment, cloudflare, plan);
+  if (plan.refusals.length > 0) throw new UserError(`\nNothing was changed:\n${bullets(plan.refusals)}`);
+  const forbidden = plan.dangers.filter(({ flag }) => options[flag as keyof Options] !== true);
+  if (forbidden.length > 0 && options.plan !== true)
+    throw new UserError(
+      `\nNothing was changed. If that is meant:\n${bullets(forbidden.map(({ flag, text }) => `--${flag}: ${text}`))}`,
+    );
+  if (options.plan === true) return;
+  await confirm(options, "Go on?", "y");
+
+  mkdirSync(workFolder(deployment), { recursive: true });
+  keepSecrets(secretsPath, secrets.made);
+  const steps: Steps = { cloudflare, deployment, found, secrets: secrets.values, say };
+  const config = await prepare(steps);
+  if (percent !== undefined) return deployCanary(steps, config, percent);
+  await deployWorker(steps, config);
+  await attachHosts(steps);
+  if (Object.keys(secrets.made).length > 0)
+    say(`\nSecrets were made and are in ${relative(ROOT, secretsPath)}.\n${ESCROW}\n`);
+  await test(cloudflare, deployment, options);
+}
+
+/** Where a value is checked that Cloudflare has and nobody can read. */
+const PLACEHOLDER_SECRETS = {
+  OPERATOR_CLIENT_SECRET: "a-secret-that-the-worker-has-already",
+  SEAL_KEYS: `k0:${Buffer.alloc(32).toString("base64")}`,
+};
+
+function canaryPercent(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const percent = Number(text);
+  if (!Number.isInteger(percent) || percent < 1 || percent > 99)
+    throw new UserError("--canary takes 1 to 99, in percent.");
+  return percent;
+}
+
+const secretsPathOf = ({ secretsPath }: Deployment, { secrets }: Options): string =>
+  secrets === undefined ? secretsPath : resolve(secrets);
+
+async function writeFile(name: string, { host, location }: Options): Promise<void> {
+  const path = deploymentPath(name);
+  if (existsSync(path)) throw new UserError(`deploy/${name}.toml is there already.`);
+  if (host === undefined)
+    throw new UserError(`Name its host: npm run deploy -- ${name} init --host plinth.example.com`);
+  mkdirSync(join(ROOT, "deploy"), { recursive: true });
+  writeFileSync(path, newDeploymentFile({ name, host, location }), { flag: "wx" });
+  try {
+    readDeployment(name);
+  } catch (error) {
+    rmSync(path);
+    throw error;
+  }
+  say(`deploy/${name}.toml is written. Look at it, keep it in your repository, then: npm run deploy -- ${name}`);
+}
+
+async function rollback(name: string, options: Options): Promise<void> {
+  const { worker } = readDeployment(name);
+  await confirm(options, `${worker} goes back to the version before. The database stays as it is. Go on?`, "y");
+  say(await wrangler(["rollback", "--name", worker, "--yes", "--message", "npm run deploy -- rollback"]));
+  await test(await signIn(), readDeployment(name), options);
+}
+
+async function destroyAll(name: string, options: Options): Promise<void> {
+  const deployment = readDeployment(name);
+  const cloudflare = await signIn();
+  const found = await inspect(cloudflare, deployment);
+  const goes = destruction(deployment, found);
+  if (goes.length === 0) return say(`Nothing of ${deployment.worker} is in the account.`);
+  say(`${deployment.worker} in account ${cloudflare.accountId}:\n${goes.map((line) => `  ${line}`).join("\n")}`);
+  await confirm(options, "All of this is deleted, and nothing brings it back. Go on?", "y");
+  await confirm(
+    { ...options, yes: options.host === deployment.hosts[0] },
+    "Type the host, to be sure:",
+    deployment.hosts[0]!,
+  );
+  await destroy(cloudflare, deployment, found, say);
+  say(`Deleted. deploy/${name}.toml is still here.`);
+}
+
+/** At a terminal the person is asked. Elsewhere --yes has to say it (and --host, where a deletion is asked for twice). */
+async function confirm(options: Options, question: string, expected: string): Promise<void> {
+  if (options.yes === true) return;
+  if (!isTerminal)
+    throw new UserError(
+      expected === "y"
+        ? "\nNothing was changed. Say --yes to do it."
+        : `\nNothing was deleted. Say --host ${expected} too.`,
+    );
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await terminal
+    .question(`${question} ${expected === "y" ? "[y/N] " : ""}`)
+    .finally(() => terminal.close());
+  if (answer.trim().toLowerCase() !== expected) throw new UserError("Nothing was changed.");
+}
+
+/** wrangler knows who is signed in; its token serves our own calls too. */
+async function signIn(): Promise<Cloudflare> {
+  const baseUrl = process.env["CLOUDFLARE_API_BASE_URL"] || "https://api.cloudflare.com/client/v4";
+  const token = process.env["CLOUDFLARE_API_TOKEN"] || (await wranglerToken());
+  const given = process.env["CLOUDFLARE_ACCOUNT_ID"];
+  if (given) return createCloudflare({ baseUrl, token, accountId: given });
+  const { root } = createCloudflare({ baseUrl, token, accountId: "" });
+  const accounts = await root.list<{ id: string; name: string }>("/accounts");
+  if (accounts.length === 1) return createCloudflare({ baseUrl, token, accountId: accounts[0]!.id });
+  throw new UserError(
+    `Set CLOUDFLARE_ACCOUNT_ID to one of these accounts:\n${bullets(accounts.map(({ id, name }) => `${id}  ${name}`))}`,
+  );
+}
+
+async function wranglerToken(): Promise<string> {
+  const output = await wrangler(["auth", "token", "--json"]).catch(() => {
+    throw new UserError("Sign in first: npx wrangler login. In CI: CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.");
+  });
+  const { token } = JSON.parse(output.slice(output.indexOf("{"))) as { token?: string };
+  if (token === undefined)
+    throw new UserError("wrangler is signed in with a global API key. Set CLOUDFLARE_API_TOKEN.");
+  return token;
+}
+
+async function test(cloudflare: Cloudflare, deployment: Deployment, options: Options): Promise<void> {
+  const ask: Ask = options.at === undefined ? askHost(deployment.publicUrl) : askAt(options.at);
+  await waitUntilReachable(ask, say);
+  const secret =
+    process.env["OPERATOR_CLIENT_SECRET"] || readDevVars(secretsPathOf(deployment, options))["OPERATOR_CLIENT_SECRET"];
+  const { hosts } = await inspect(cloudflare, deployment);
+  const faults = report(await smokeTest({ ask, deployment, operatorSecret: secret }));
+  // The zone is not ours alone: what it does is told, and fails nothing that works.
+  report(await checkZones(cloudflare, hosts));
+  if (faults > 0) throw new UserError(`\n${deployment.publicUrl} is deployed, and ${faults} of the checks failed.`);
+  if (options.tour === true) await takeTour(deployment, options.at ?? deployment.publicUrl, secret);
+  say(`\n${deployment.publicUrl} works.`);
+}
+
+function report(checks: readonly Check[]): number {
+  for (const { name, fault, unknown } of checks)
+    say(unknown === true ? `? ${name}: not known` : fault === undefined ? `✓ ${name}` : `✗ ${name}: ${fault}`);
+  return checks.filter(({ fault }) => fault !== undefined).length;
+}
+
+async function takeTour({ vars }: Deployment, url: string, secret: string | undefined): Promise<void> {
+  if (secret === undefined) throw new UserError("The tour needs OPERATOR_CLIENT_SECRET.");
+  const args = [join(ROOT, "scripts", "tour.ts"), "--url", url];
+  const { code } = await run(process.execPath, args, {
+    env: { ...process.env, ...vars, OPERATOR_CLIENT_SECRET: secret },
+    show: true,
+  });
+  if (code !== 0) throw new UserError("It is deployed, and the tour found something wrong.");
+}
+
+function show(deployment: Deployment, { accountId }: Cloudflare, { changes, dangers }: Plan): void {
+  say(`${deployment.publicUrl} (deploy/${deployment.name}.toml) in account ${accountId}:`);
+  for (const change of changes) say(`  ${change}`);
+  for (const { text } of dangers) say(`  ! ${text}`);
+}
+
+const bullets = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join("\n");
+
+async function dryRun(): Promise<void> {
+  const { path, sizeBytes, gzipBytes } = await bundleWorker(join(ROOT, ".build"), { minify: true });
+  const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
+  say(`${path}\n${kib(sizeBytes)}, gzip ${kib(gzipBytes)} (budget ${kib(BUNDLE_BUDGET_GZIP_BYTES)})`);
+  if (gzipBytes > BUNDLE_BUDGET_GZIP_BYTES) throw new UserError("The bundle is over its budget.");
+}

@@ -1,0 +1,148 @@
+import type { Deployment } from "./deployment.ts";
+import type { Found } from "./found.ts";
+
+/**
+ * The difference between a deployment's file and what the account has, as sentences: what is made, what is changed,
+ * what nobody may do by accident, and what cannot be done at all. Pure: the same file and account give the same plan.
+ */
+export interface Plan {
+  readonly changes: readonly string[];
+  /** Each needs a flag of its own, beside --yes. */
+  readonly dangers: readonly Danger[];
+  /** Any of these ends the deployment before it has begun. */
+  readonly refusals: readonly string[];
+}
+
+export interface Danger {
+  readonly flag: DangerFlag;
+  readonly text: string;
+}
+
+export const DANGER_FLAGS = ["lose-events", "rename-platform", "move-host", "take-over"] as const;
+export type DangerFlag = (typeof DANGER_FLAGS)[number];
+
+/** What the secrets will be, as decided by secrets.ts. */
+export interface SecretPlan {
+  readonly changes: readonly string[];
+  readonly refusals: readonly string[];
+}
+
+export function makePlan(
+  deployment: Deployment,
+  found: Found,
+  migrations: readonly string[],
+  secrets: SecretPlan,
+): Plan {
+  const parts = [
+    database(deployment, found, migrations),
+    bucket(deployment, found),
+    queues(deployment, found),
+    worker(deployment, found),
+    hosts(deployment, found),
+    secrets,
+  ];
+  const dangers: Danger[] = [];
+  for (const part of parts) dangers.push(...("dangers" in part ? (part.dangers ?? []) : []));
+  return {
+    changes: parts.flatMap((part) => part.changes),
+    dangers,
+    refusals: parts.flatMap((part) => part.refusals ?? []),
+  };
+}
+
+interface Part {
+  readonly changes: readonly string[];
+  readonly dangers?: readonly Danger[];
+  readonly refusals?: readonly string[];
+}
+
+function database({ database: name, location }: Deployment, found: Found, migrations: readonly string[]): Part {
+  const place = location === undefined ? "near where this runs" : `in ${location}`;
+  if (found.database === undefined)
+    return { changes: [`+ database ${name}, ${place}, for ever`, `+ ${migrations.length} migrations`] };
+  const { applied, tables } = found.database;
+  if (applied === undefined && tables > 0)
+    return {
+      changes: [],
+      refusals: [`The database ${name} has tables and was not made by Plinth. Name another worker.`],
+    };
+  const unknown = (applied ?? []).filter((one) => !migrations.includes(one));
+  if (unknown.length > 0)
+    return {
+      changes: [],
+      refusals: [`The database ${name} has migrations of a newer release: ${unknown.join(", ")}. Deploy that release.`],
+    };
+  const missing = migrations.filter((one) => !applied?.includes(one));
+  return { changes: missing.map((one) => `+ migration ${one}`) };
+}
+
+function bucket({ bucket: name, location }: Deployment, found: Found): Part {
+  if (found.bucket === undefined)
+    return { changes: [`+ bucket ${name}${location === undefined ? "" : `, in ${location}`}`] };
+  if (found.database?.hasRecords || found.bucket.isEmpty) return { changes: [] };
+  return {
+    changes: [],
+    dangers: [
+      {
+        flag: "take-over",
+        text: `The bucket ${name} has objects, and the database none that they could belong to. They would be deleted as orphans.`,
+      },
+    ],
+  };
+}
+
+const queues = ({ queues: names }: Deployment, found: Found): Part => ({
+  changes: names.filter((name) => !found.queues.has(name)).map((name) => `+ queue ${name}`),
+});
+
+function worker(deployment: Deployment, found: Found): Part {
+  const { worker: name, vars } = deployment;
+  if (found.worker === undefined) return { changes: [`+ worker ${name}`] };
+  const running = found.worker.vars;
+  if (running["PLATFORM"] === undefined)
+    return { changes: [], refusals: [`There is a Worker ${name}, and it is not Plinth. Name another one.`] };
+  const changed = Object.keys({ ...running, ...vars })
+    .toSorted()
+    .filter((key) => (running[key] ?? "") !== (vars[key] ?? ""));
+  const changes = changed.map((key) => `~ ${key}: ${shown(running[key])} → ${shown(vars[key])}`);
+  const dangers: Danger[] = [];
+  for (const key of changed) {
+    const [before, after] = [running[key] ?? "", vars[key] ?? ""];
+    if (
+      (key === "EVENT_RETENTION_DAYS" || key === "EVENT_LOG_MAX_BYTES") &&
+      before !== "" &&
+      Number(after) < Number(before)
+    )
+      dangers.push({
+        flag: "lose-events",
+        text: `${key} falls from ${before} to ${after}: older events are deleted at once.`,
+      });
+    if (key === "PLATFORM" || key === "PATH_PREFIX")
+      dangers.push({
+        flag: "rename-platform",
+        text: `${key} changes from ${shown(before)} to ${shown(after)}: ${key === "PLATFORM" ? "scopes, headers and built-in clients get other names" : "every address changes"}; all callers break.`,
+      });
+    if (key === "PUBLIC_URL" && before !== "")
+      dangers.push({
+        flag: "move-host",
+        text: `The platform moves from ${before} to ${after}: all tokens and links end.`,
+      });
+  }
+  return { changes: [`~ worker ${name}: a new version`, ...changes], dangers };
+}
+
+const shown = (value: string | undefined): string => (value === undefined || value === "" ? '""' : value);
+
+function hosts({ worker: name, hosts: wanted }: Deployment, found: Found): Part {
+  const changes: string[] = [];
+  const refusals: string[] = [];
+  for (const { host, zoneId, service, records } of found.hosts) {
+    if (!wanted.includes(host)) changes.push(`- host ${host}`);
+    else if (zoneId === undefined) refusals.push(`${host} lies in no zone of this account.`);
+    else if (service !== undefined && service !== name) refusals.push(`${host} belongs to the Worker ${service}.`);
+    else if (records.length > 0)
+      refusals.push(`${host} has DNS records: ${records.join(", ")}. Another site may be there. Remove them first.`);
+    else if (service === undefined) changes.push(`+ host ${host}`);
+  }
+  return { changes, refusals };
+}

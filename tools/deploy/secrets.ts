@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+import type { Found } from "./found.ts";
+import type { SecretPlan } from "./plan.ts";
+
+/**
+ * Which secrets a deployment uploads.
+ *
+ * Cloudflare gives a secret back to nobody. So what is made here is written to a file before it is uploaded, and it is
+ * made only for an empty database: keys that do not open what is stored would be worse than no deployment.
+ *
+ * A value comes from the environment, else from that file. A value that is given is always uploaded, so a leaked
+ * secret is replaced by giving another one.
+ */
+export interface Secrets extends SecretPlan {
+  /** To be uploaded. */
+  readonly values: Readonly<Record<string, string>>;
+  /** What `keep` writes: made here, and not kept anywhere else. */
+  readonly made: Readonly<Record<string, string>>;
+}
+
+const MAKERS: Readonly<Record<string, () => string>> = {
+  OPERATOR_CLIENT_SECRET: () => randomBytes(32).toString("base64url"),
+  SEAL_KEYS: () => `k1:${randomBytes(32).toString("base64")}`,
+};
+const OPTIONAL = ["OPERATOR_CLIENT_SECRET_PREVIOUS", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
+
+export interface SecretSources {
+  readonly env: NodeJS.ProcessEnv;
+  /** Where made secrets are kept. */
+  readonly path: string;
+  /** Whether somebody sees where they are: at a terminal, or by having named the file. */
+  readonly mayMake: boolean;
+}
+
+export function planSecrets({ database, worker }: Found, { env, path, mayMake }: SecretSources): Secrets {
+  const kept = readDevVars(path);
+  const values: Record<string, string> = {};
+  const made: Record<string, string> = {};
+  const changes: string[] = [];
+  const refusals: string[] = [];
+  const shownPath = relative(ROOT, path);
+  for (const name of [...Object.keys(MAKERS), ...OPTIONAL]) {
+    const isThere = worker?.secrets.has(name) === true;
+    const given = env[name] || undefined;
+    if (given !== undefined) {
+      values[name] = given;
+      changes.push(`${isThere ? "~" : "+"} secret ${name}, from the environment`);
+    } else if (!isThere && kept[name] !== undefined) {
+      values[name] = kept[name];
+      changes.push(`+ secret ${name}, from ${shownPath}`);
+    } else if (!isThere && name in MAKERS) {
+      if (database?.hasRecords === true)
+        refusals.push(`The Worker has no ${name}, and the database has records that need the one in use. Set ${name}.`);
+      else if (!mayMake)
+        refusals.push(
+          `${name} would be made here, where its file may be lost. Set it, or name a file that stays: --secrets FILE`,
+        );
+      else {
+        values[name] = made[name] = MAKERS[name]!();
+        changes.push(`+ secret ${name}, made now and kept in ${shownPath}`);
+      }
+    }
+  }
+  const lost = sealKeysThatAreMissing(values["SEAL_KEYS"], database?.sealKeyIds ?? []);
+  if (lost.length > 0)
+    refusals.push(
+      `SEAL_KEYS has no ${lost.join(", ")}, and records are sealed with it. Put the new key in front of the old ones.`,
+    );
+  return { values, made, changes, refusals };
+}
+
+function sealKeysThatAreMissing(keys: string | undefined, used: readonly string[]): string[] {
+  if (keys === undefined) return [];
+  const ids = new Set(keys.split(",").map((key) => key.trim().split(":")[0]));
+  return used.filter((id) => !ids.has(id));
+}
+
+/** Writes made secrets beside those that the file has already. Before they are uploaded: an upload may break off. */
+export function keepSecrets(path: string, made: Readonly<Record<string, string>>): void {
+  if (Object.keys(made).length === 0) return;
+  const lines = Object.entries({ ...readDevVars(path), ...made }).map(([name, value]) => `${name}="${value}"\n`);
+  writeFileSync(path, lines.join(""), { mode: 0o600 });
+}
+
+export const ESCROW = `Cloudflare shows a secret to nobody. Whoever loses SEAL_KEYS loses the signing keys, the secrets of identity
+providers and the credentials of push subscriptions; whoever has them can forge tokens. Put a copy of the file
+where two people can get it and a thief cannot: a password manager, or paper in a safe.`;
