@@ -58,18 +58,18 @@ export class ConfigError extends Error {
 
 const DAY_MS = 86_400_000;
 /** Ten years. */
-const MAX_RETENTION_DAYS = 3650;
+const RETENTION: Range = { max: 3650, unit: "days" };
 /** Below the minimum a log cannot keep its segments; with the maximum an eighth more still fits an object's 10 GB. */
-const LOG_BYTES = { min: 1_000_000, max: 8_800_000_000 } as const;
+const LOG_BYTES: Range = { min: 1_000_000, max: 8_800_000_000, unit: "bytes" };
 /** R2 takes one PUT of at most 5 GiB less 5 MiB; the limit of a Worker depends on the account. */
 const UPLOAD_BYTES = {
-  worker: { default: 104_857_600, max: Infinity },
-  r2: { default: 4_294_967_296, max: 5_363_466_240 },
+  worker: { default: 104_857_600, range: { unit: "bytes" } },
+  r2: { default: 4_294_967_296, range: { max: 5_363_466_240, unit: "bytes" } },
 } as const;
 /** The minimum suits tests; Cloudflare closes a connection without a byte after the maximum. */
-const GATEWAY_TIMEOUT_MS = { min: 100, max: 100_000 } as const;
-/** Enough for the largest page with the most terms. */
-const MIN_ROW_BUDGET = 10_000;
+const GATEWAY_TIMEOUT: Range = { min: 100, max: 100_000, unit: "ms" };
+/** The minimum suffices for the largest page with the most terms. */
+const ROW_BUDGET: Range = { min: 10_000, unit: "rows" };
 const S3_VARIABLES = ["R2_S3_ENDPOINT", "R2_BUCKET", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"] as const;
 const OPERATOR_SECRET = /^[\x21-\x7e]{32,512}$/;
 const PREVIOUS = "OPERATOR_CLIENT_SECRET_PREVIOUS";
@@ -78,6 +78,7 @@ export function readConfig(raw: RawConfig): Config {
   const sealKeys = parseSealKeys(text(raw, "SEAL_KEYS"));
   if (!sealKeys.ok) throw new ConfigError(`SEAL_KEYS: ${sealKeys.error}`);
   const s3 = s3Access(raw);
+  const upload = UPLOAD_BYTES[s3 === undefined ? "worker" : "r2"];
   return {
     platform: matching(raw, "PLATFORM", PATTERNS.platform),
     pathPrefix: matching(raw, "PATH_PREFIX", /^(\/[A-Za-z0-9._~-]+)*$/),
@@ -86,11 +87,12 @@ export function readConfig(raw: RawConfig): Config {
     authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     logLevel: oneOf(raw, "LOG_LEVEL", LOG_LEVELS),
-    eventRetentionMs: retentionMs(raw),
-    eventLogMaxBytes: logMaxBytes(raw),
-    maxUploadBytes: uploadMaxBytes(raw, s3 === undefined ? "worker" : "r2"),
-    queryRowBudget: rowBudget(raw),
-    gatewayTimeoutMs: gatewayTimeoutMs(raw),
+    eventRetentionMs: amount(raw, "EVENT_RETENTION_DAYS", RETENTION, DAY_MS),
+    eventLogMaxBytes: amount(raw, "EVENT_LOG_MAX_BYTES", LOG_BYTES),
+    maxUploadBytes:
+      text(raw, "MAX_UPLOAD_BYTES") === "" ? upload.default : amount(raw, "MAX_UPLOAD_BYTES", upload.range),
+    queryRowBudget: amount(raw, "MEDIA_QUERY_ROW_BUDGET", ROW_BUDGET),
+    gatewayTimeoutMs: amount(raw, "GATEWAY_TIMEOUT_MS", GATEWAY_TIMEOUT),
     s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     subject: oneOf(raw, "SUBJECT", SUBJECTS),
@@ -125,48 +127,18 @@ function origin(raw: RawConfig, name: string): string {
   return url.origin;
 }
 
-function positive(raw: RawConfig, name: string): number {
-  const value = Number(text(raw, name));
-  if (!Number.isFinite(value) || value <= 0) throw new ConfigError(`${name} must be a positive number`);
-  return value;
+interface Range {
+  readonly min?: number;
+  readonly max?: number;
+  readonly unit: string;
 }
 
-/** In whole milliseconds, as the logs store it. */
-function retentionMs(raw: RawConfig): number {
-  const timeMs = Math.floor(positive(raw, "EVENT_RETENTION_DAYS") * DAY_MS);
-  if (timeMs < 1 || timeMs > MAX_RETENTION_DAYS * DAY_MS)
-    throw new ConfigError(`EVENT_RETENTION_DAYS must be a number of days above 0, at most ${MAX_RETENTION_DAYS}`);
-  return timeMs;
-}
-
-function logMaxBytes(raw: RawConfig): number {
-  const sizeBytes = Math.floor(positive(raw, "EVENT_LOG_MAX_BYTES"));
-  if (sizeBytes < LOG_BYTES.min || sizeBytes > LOG_BYTES.max)
-    throw new ConfigError(`EVENT_LOG_MAX_BYTES must be a number of bytes from ${LOG_BYTES.min} to ${LOG_BYTES.max}`);
-  return sizeBytes;
-}
-
-function uploadMaxBytes(raw: RawConfig, way: keyof typeof UPLOAD_BYTES): number {
-  if (text(raw, "MAX_UPLOAD_BYTES") === "") return UPLOAD_BYTES[way].default;
-  const sizeBytes = Math.floor(positive(raw, "MAX_UPLOAD_BYTES"));
-  const { max } = UPLOAD_BYTES[way];
-  if (sizeBytes > max) throw new ConfigError(`MAX_UPLOAD_BYTES must be at most ${max}: R2 takes no more in one PUT`);
-  return sizeBytes;
-}
-
-function rowBudget(raw: RawConfig): number {
-  const rows = Math.floor(positive(raw, "MEDIA_QUERY_ROW_BUDGET"));
-  if (rows < MIN_ROW_BUDGET) throw new ConfigError(`MEDIA_QUERY_ROW_BUDGET must be at least ${MIN_ROW_BUDGET}`);
-  return rows;
-}
-
-function gatewayTimeoutMs(raw: RawConfig): number {
-  const timeMs = Math.floor(positive(raw, "GATEWAY_TIMEOUT_MS"));
-  if (timeMs < GATEWAY_TIMEOUT_MS.min || timeMs > GATEWAY_TIMEOUT_MS.max)
-    throw new ConfigError(
-      `GATEWAY_TIMEOUT_MS must be a number of ms from ${GATEWAY_TIMEOUT_MS.min} to ${GATEWAY_TIMEOUT_MS.max}`,
-    );
-  return timeMs;
+/** A number within the range, times `factor`, without a fraction. */
+function amount(raw: RawConfig, name: string, { min = 0, max = Infinity, unit }: Range, factor = 1): number {
+  const value = Math.floor(Number(text(raw, name)) * factor);
+  if (Number.isFinite(value) && value >= 1 && value >= min * factor && value <= max * factor) return value;
+  const lower = min === 0 ? "above 0" : `at least ${min}`;
+  throw new ConfigError(`${name} must be a number of ${unit}, ${lower}${max === Infinity ? "" : `, at most ${max}`}`);
 }
 
 /** Tokens name PUBLIC_URL as issuer, so separate pages need both; and each host has one purpose. */

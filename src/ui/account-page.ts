@@ -1,4 +1,5 @@
 import type { AccountApplication, AccountFault, AccountView } from "../oauth/pages/port.ts";
+import type { Page } from "./layout.ts";
 import { alert, notice } from "./message.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
 import type { Texts } from "./texts/texts.ts";
@@ -15,11 +16,7 @@ const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
 type FieldId = "password" | "new-password" | "repeated-password";
 
 /** One section for each thing to see or change; each change is a form of its own. */
-export function accountPage(
-  view: AccountView,
-  texts: Texts,
-  lang: string,
-): { readonly title: string; readonly main: Markup } {
+export function accountPage(view: AccountView, texts: Texts, lang: string): Page {
   const { actions, hidden, user, fault, hasPassword } = view;
   const { account } = texts;
   const inPassword = hasPassword && fault !== undefined && fault !== "stale";

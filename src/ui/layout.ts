@@ -1,20 +1,23 @@
-import { formAction } from "./form-action.ts";
 import { html, type Markup } from "./markup.ts";
 import { stylesheetHref } from "./stylesheet.ts";
 
-export interface Document {
+/** The content of a document. */
+export interface Page {
+  readonly title: string;
+  readonly main: Markup;
+  readonly footer?: Markup | undefined;
+}
+
+export interface Document extends Page {
   readonly status: number;
   /** Language of the words, as a BCP 47 tag. */
   readonly lang: string;
-  readonly title: string;
   /** `popup`: fills a small window. `wide`: a text to read. `account`: sections, one below the other. */
   readonly layout: "page" | "popup" | "wide" | "account";
   /** The platform's host, so that people see who gets their password. */
   readonly publicBase: string;
-  readonly main: Markup;
-  readonly footer?: Markup | undefined;
   /** Addresses where the browser may end after the form; absent: the document has no form. */
-  readonly formTargets?: readonly string[];
+  readonly formTargets?: readonly string[] | undefined;
 }
 
 /** A response with the document, and headers against framing, caching, sniffing and foreign content. */
@@ -68,3 +71,19 @@ const render = ({ lang, title, layout, publicBase, main, footer }: Document, pat
         </div>
       </body>
     </html>`;
+
+/**
+ * The value of `form-action`: this origin, and the schemes that may follow the form. Browsers apply it to every
+ * redirect after a form, even to unknown ones of the client's callback (`api.shop.example` → `www.shop.example`). So it
+ * names schemes and no hosts; a page without scripts and with a form of its own gains little more from hosts.
+ *
+ * `targets` are addresses. Each is parsed, and only its scheme is used, if it cannot end the directive. A text that is
+ * not an address is left out.
+ */
+export function formAction(targets: readonly string[]): string {
+  const schemes = targets.map((target) => URL.parse(target)?.protocol ?? "").filter((scheme) => SCHEME.test(scheme));
+  return [...new Set(["'self'", ...schemes])].join(" ");
+}
+
+/** A private-use scheme is a reversed domain name with a dot (RFC 8252 7.1); `javascript:` and `data:` have none. */
+const SCHEME = /^(https?|[a-z][a-z0-9+-]*\.[a-z0-9+.-]*):$/;

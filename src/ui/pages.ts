@@ -1,84 +1,67 @@
 /**
  * The pages for people: sign-in, sign-out and account.
  *
- *   words      texts/ (a language is a file), chosen by texts/languages.ts
- *   design     stylesheet.ts, one for all pages
- *   content    sign-in-page.ts, confirm-link-page.ts, choose-tenant-page.ts, consent-page.ts, account-page.ts,
- *              error-page.ts; layout.ts is common to all
- *   redirects  form-action.ts: where a form may lead
+ *   words    texts/ (a language is a file), chosen by texts/languages.ts
+ *   design   stylesheet.ts, one for all pages
+ *   content  sign-in-pages.ts, account-page.ts; layout.ts is common to all, and limits where a form may lead
  *
  * They hold no state and run no script. `markup.ts` escapes every value on them.
  */
-import type { PageContext, Pages } from "../oauth/pages/port.ts";
+import type { ErrorView, PageContext, Pages } from "../oauth/pages/port.ts";
 import { accountPage } from "./account-page.ts";
-import { chooseTenantPage } from "./choose-tenant-page.ts";
-import { confirmLinkPage } from "./confirm-link-page.ts";
-import { consentPage } from "./consent-page.ts";
-import { errorPage } from "./error-page.ts";
-import { documentResponse } from "./layout.ts";
-import { html } from "./markup.ts";
-import { signInPage } from "./sign-in-page.ts";
-import { chooseLanguage, LANGUAGES } from "./texts/languages.ts";
+import { documentResponse, type Document, type Page } from "./layout.ts";
+import { fill, html } from "./markup.ts";
+import { chooseTenantPage, confirmLinkPage, consentPage, signInPage } from "./sign-in-pages.ts";
+import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
+import type { Texts } from "./texts/texts.ts";
+
+type View = PageContext & Partial<Pick<Document, "status" | "formTargets">>;
 
 export function createPages(pathPrefix: string): Pages {
+  const respond = (
+    view: View,
+    layout: Document["layout"],
+    pageOf: (texts: Texts, lang: Language) => Page,
+  ): Response => {
+    const { status = 200, publicBase, formTargets } = view;
+    const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
+    const page = pageOf(LANGUAGES[lang], lang);
+    return documentResponse({ status, lang, layout, publicBase, formTargets, ...page }, pathPrefix);
+  };
   return {
-    signIn(view) {
-      const { lang, texts } = languageOf(view);
-      const { status, layout, publicBase, formTargets } = view;
-      return documentResponse(
-        { status, lang, layout, publicBase, formTargets, ...signInPage(view, texts) },
-        pathPrefix,
-      );
-    },
-    confirmLink(view) {
-      const { lang, texts } = languageOf(view);
-      const { status, publicBase, formTargets } = view;
-      return documentResponse(
-        { status, lang, layout: "page", publicBase, formTargets, ...confirmLinkPage(view, texts) },
-        pathPrefix,
-      );
-    },
-    chooseTenant(view) {
-      const { lang, texts } = languageOf(view);
-      const { publicBase, formTargets } = view;
-      return documentResponse(
-        { status: 200, lang, layout: "page", publicBase, formTargets, ...chooseTenantPage(view, texts) },
-        pathPrefix,
-      );
-    },
-    consent(view) {
-      const { lang, texts } = languageOf(view);
-      const { status, publicBase, formTargets } = view;
-      return documentResponse(
-        { status, lang, layout: "page", publicBase, formTargets, ...consentPage(view, texts) },
-        pathPrefix,
-      );
-    },
-    account(view) {
-      const { lang, texts } = languageOf(view);
-      const { status, publicBase } = view;
-      const page = accountPage(view, texts, lang);
-      return documentResponse({ status, lang, layout: "account", publicBase, formTargets: [], ...page }, pathPrefix);
-    },
-    error(view) {
-      const { lang, texts } = languageOf(view);
-      const { status, publicBase } = view;
-      return documentResponse({ status, lang, layout: "page", publicBase, ...errorPage(view, texts) }, pathPrefix);
-    },
-    signedOut(view) {
-      const { lang, texts } = languageOf(view);
-      const { title, text } = texts.signedOut;
-      const main = html`<h1>${title}</h1>
-        <p>${text}</p>`;
-      return documentResponse(
-        { status: 200, lang, layout: "page", title, publicBase: view.publicBase, main },
-        pathPrefix,
-      );
-    },
+    signIn: (view) => respond(view, view.layout, (texts) => signInPage(view, texts)),
+    confirmLink: (view) => respond(view, "page", (texts) => confirmLinkPage(view, texts)),
+    chooseTenant: (view) => respond(view, "page", (texts) => chooseTenantPage(view, texts)),
+    consent: (view) => respond(view, "page", (texts) => consentPage(view, texts)),
+    account: (view) =>
+      respond({ ...view, formTargets: [] }, "account", (texts, lang) => accountPage(view, texts, lang)),
+    error: (view) => respond(view, "page", (texts) => errorPage(view, texts)),
+    signedOut: (view) => respond(view, "page", signedOutPage),
   };
 }
 
-function languageOf({ uiLocales, acceptLanguage }: PageContext) {
-  const lang = chooseLanguage(uiLocales, acceptLanguage);
-  return { lang, texts: LANGUAGES[lang] };
+/** Shows words for the person, the exact fault for the application's developers, and the request id for support. */
+function errorPage({ kind, detail, requestId, account }: ErrorView, texts: Texts): Page {
+  const { title, text } = texts.errors[kind];
+  return {
+    title,
+    main: html`<h1>${title}</h1>
+      <p>${text}</p>
+      ${account === undefined ? undefined : html`<p><a href="${account}">${texts.account.title}</a></p>`}
+      ${
+        detail === ""
+          ? undefined
+          : html`<section class="detail" aria-labelledby="detail">
+              <h2 id="detail">${texts.forDevelopers}</h2>
+              <p lang="en">${detail}</p>
+            </section>`
+      }`,
+    footer: html`<p>${fill(texts.requestId, { id: html`<code>${requestId}</code>` })}</p>`,
+  };
 }
+
+const signedOutPage = ({ signedOut: { title, text } }: Texts): Page => ({
+  title,
+  main: html`<h1>${title}</h1>
+    <p>${text}</p>`,
+});

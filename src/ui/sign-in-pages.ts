@@ -1,0 +1,151 @@
+import type { ConfirmLinkView, ConsentView, SignInView, TenantChooserView } from "../oauth/pages/port.ts";
+import type { Page } from "./layout.ts";
+import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
+import { alert, notice } from "./message.ts";
+import type { Texts } from "./texts/texts.ts";
+
+/** One form with e-mail and password. After a fault the focus is on the field to correct, or on the fault itself. */
+export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
+  const { action, hidden, email, fault } = view;
+  const inFields = fault === "wrong" ? FIELDS_ARE_WRONG : undefined;
+  const focus = focusOf(view);
+  const focusOn = (id: typeof focus) => (id === focus ? AUTOFOCUS : undefined);
+  const main = html`<h1>${signIn.title}</h1>
+    ${leadOf(view, signIn)} ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
+    ${fault === undefined ? undefined : alert(signIn.faults[fault], focus === "fault")}
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)}
+      <label for="email">${signIn.email}</label>
+      <input
+        id="email"
+        name="email"
+        type="text"
+        inputmode="email"
+        autocomplete="username"
+        autocapitalize="none"
+        spellcheck="false"
+        required
+        value="${email}"
+        ${inFields}
+        ${focusOn("email")}
+      />
+      <label for="password">${signIn.password}</label>
+      <input
+        id="password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        required
+        ${inFields}
+        ${focusOn("password")}
+      />
+      <button class="submit" type="submit">${signIn.submit}</button>
+    </form>`;
+  return { title: fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`, main };
+}
+
+function focusOf({ notice: done, fault, email }: SignInView): "notice" | "fault" | "email" | "password" {
+  if (done !== undefined) return "notice";
+  if (fault !== undefined && fault !== "wrong") return "fault";
+  return email === "" ? "email" : "password";
+}
+
+const FIELDS_ARE_WRONG = html`aria-invalid="true" aria-describedby="fault"`;
+const AUTOFOCUS = html`autofocus`;
+
+function leadOf({ clientName, tenant }: SignInView, signIn: Texts["signIn"]): Markup | undefined {
+  if (clientName === "") return undefined;
+  const text = tenant === "" ? signIn.lead : signIn.leadInTenant;
+  return html`<p>${fill(text, { client: given(clientName), tenant: given(tenant) })}</p>`;
+}
+
+/** Asks for the password of the account whose address the provider named. */
+export function confirmLinkPage(
+  { action, hidden, email, provider, clientName, fault }: ConfirmLinkView,
+  { confirmLink, signIn }: Texts,
+): Page {
+  const names = { provider: given(provider), user: given(email) };
+  const isWrong = fault === "wrong";
+  const main = html`<h1>${confirmLink.title}</h1>
+    ${clientName === "" ? undefined : html`<p>${fill(signIn.lead, { client: given(clientName) })}</p>`}
+    <p>${fill(confirmLink.lead, names)}</p>
+    <p>${fill(confirmLink.once, names)}</p>
+    ${fault === undefined ? undefined : alert(isWrong ? confirmLink.wrong : signIn.faults.blocked, !isWrong)}
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)}
+      <input type="text" autocomplete="username" value="${email}" readonly hidden />
+      <label for="password">${signIn.password}</label>
+      <input
+        id="password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        required
+        ${isWrong ? html`aria-invalid="true" aria-describedby="fault"` : undefined}
+        ${fault === "blocked" ? undefined : html`autofocus`}
+      />
+      <button class="submit" type="submit">${confirmLink.submit}</button>
+    </form>`;
+  const title = fault === undefined ? confirmLink.title : `${signIn.failed}: ${confirmLink.title}`;
+  return { title, main, footer: html`<p>${confirmLink.otherwise}</p>` };
+}
+
+/** A button for each tenant; the pressed one is sent as `scope`. */
+export const chooseTenantPage = (
+  { action, hidden, clientName, user, tenants }: TenantChooserView,
+  { chooseTenant }: Texts,
+): Page => ({
+  title: chooseTenant.title,
+  main: html`<h1 id="title">${chooseTenant.title}</h1>
+    <p>${fill(chooseTenant.lead, { client: given(clientName) })}</p>
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)}
+      <ul class="choices" role="list" aria-labelledby="title">
+        ${tenants.map(
+          ({ id, name, value }) =>
+            html`<li>
+              <button name="scope" value="${value}">
+                <span>${given(name)}${name === id ? undefined : html` <small>${id}</small>`}</span>
+              </button>
+            </li>`,
+        )}
+      </ul>
+    </form>`,
+  footer: html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`,
+});
+
+/** Names the application, its tenant and the requested access; the two buttons send `decision`. */
+export function consentPage(view: ConsentView, { consent, signIn, chooseTenant }: Texts): Page {
+  const { action, hidden, client, tenant, user, place, scopes, lasts, fault } = view;
+  const main = html`<h1>${consent.title}</h1>
+    <p>${fill(consent.lead, { client: given(client.name), tenant: named(tenant) })}</p>
+    ${client.name === client.id ? undefined : html`<p><code>${client.id}</code></p>`}
+    ${fault === undefined ? undefined : alert(consent.stale, true)}
+    <section class="asked" aria-labelledby="asked">
+      <h2 id="asked">${consent.asked}</h2>
+      <ul>
+        <li>${fill(consent.identity, { user: given(user) })}</li>
+        ${
+          scopes.length === 0
+            ? undefined
+            : html`<li>
+                ${fill(place === "" ? consent.nowhere : consent.inPlace, { place: given(place) })}
+                ${scopes.map((scope, at) => html`${at === 0 ? undefined : ", "}<code>${scope}</code>`)}
+              </li>`
+        }
+        ${lasts ? html`<li>${consent.lasts}</li>` : undefined}
+      </ul>
+    </section>
+    <p>${consent.takeBack}</p>
+    <form class="decision" method="post" action="${action}">
+      ${hiddenFields(hidden)}
+      <button class="submit" name="decision" value="allow">${consent.allow}</button>
+      <button class="other" name="decision" value="deny">${consent.deny}</button>
+    </form>`;
+  const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
+  return { title: fault === undefined ? consent.title : `${signIn.failed}: ${consent.title}`, main, footer };
+}
+
+/** Shows the id too, since names of tenants are not unique. */
+const named = ({ id, name }: ConsentView["tenant"]): Markup =>
+  name === id ? given(name) : html`${given(name)} (<code>${id}</code>)`;
