@@ -1,8 +1,8 @@
 import { askForFaults } from "./lib/audit.ts";
 
 /**
- * `npm run audit` asks the registry for known faults of the locked packages and shows what it says. It ends with 1 where
- * there is one, and with 2 where nobody answered: not known is not "none".
+ * `npm run audit` asks the registry for known vulnerabilities of the locked packages. Exit code 1 if there is one, 2
+ * if the registry gave no answer.
  */
 const audits = await askForFaults();
 for (const { whose, verdict, output } of audits)

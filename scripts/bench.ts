@@ -80,7 +80,7 @@ async function run(name: string, options: Options): Promise<void> {
   console.log(json === true ? data : markdown);
 }
 
-/** One line that is written over, for people alone. */
+/** Overwrites one line, for people only. */
 function progress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${paint.dim(line)}`);
 }

@@ -1,9 +1,9 @@
 /**
  * Runs every npm script: `node scripts/bootstrap.mjs <script> [arguments]` runs `scripts/<script>.ts`.
  *
- * Plain JavaScript for Node 20 with nothing installed. It installs the locked packages if they are missing, picks a Node
- * that runs TypeScript (the locked one of node-linux-*, else the running one), passes signals down and the exit code up.
- * package.json says `exec`, because a shell between npm and this process would not pass npm's signals on.
+ * Plain JavaScript for Node 20 with nothing installed. It installs the locked packages if they are missing, picks a
+ * Node that runs TypeScript (the locked one of node-linux-*, else the running one), passes signals down and the exit
+ * code up. package.json says `exec`, because a shell between npm and this process would not pass npm's signals on.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

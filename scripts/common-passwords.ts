@@ -7,8 +7,8 @@ import { COMMON, bitPositionsOf } from "../src/platform/common-passwords.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `node scripts/common-passwords.ts` makes src/platform/common-passwords-filter.ts anew: the commonest passwords of a
- * published list that are long enough to be taken, as a Bloom filter. The list itself is not kept.
+ * `node scripts/common-passwords.ts` regenerates src/platform/common-passwords-filter.ts: a Bloom filter over the most
+ * common passwords of a published list that meet the minimum length. The list itself is not kept.
  */
 const PACKAGE = "@zxcvbn-ts/language-common@4.1.3";
 const SHA512 = "g2bg4skmlJG9aJqC/nWziZzgYpSe/f3rKeGobrkdFiOrfZVFqqzUgC6BUQWuX54Sua9j0Jxxt+1bf4f/Mal1Kg==";

@@ -9,9 +9,9 @@ import { ROOT } from "./lib/root.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
 /**
- * `npm run corpora`: the test images of other image libraries, each stored in a platform that is started for it, with a
- * clip and a crop. Every variant must become ready, with the size that was computed and near to what libvips makes of
- * the same image, or fail with a reason. Prints the table of tools/corpora/README.md; `.corpora/findings.json` has every file.
+ * `npm run corpora`: makes a clip and a crop of the test images of other image libraries, in a platform of its own.
+ * Every variant must become ready, with the computed size and close to the result of libvips, or fail with a reason.
+ * Prints the table of tools/corpora/README.md and writes `.corpora/findings.json` with every file.
  */
 const HOME = join(ROOT, ".corpora");
 const PARALLEL = 12;

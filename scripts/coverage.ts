@@ -4,8 +4,8 @@ import { findFaults, makePage, readOutline, readTags } from "./lib/coverage.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `npm run coverage` writes docs/coverage.md; with `--check` it only says whether the page is what it would write. Either
- * way each row needs a tagged test or a reason, and each tag a row. Whether the tests pass, their own stages say.
+ * `npm run coverage` writes docs/coverage.md; with `--check` it only compares. Each row needs a tagged test or a
+ * reason, and each tag a row. The test stages say whether the tests pass.
  */
 const TESTS = join(ROOT, "test");
 const PAGE = join(ROOT, "docs", "coverage.md");

@@ -4,8 +4,8 @@ import { faultsOf, packagesOf, type Lockfile, type Manifest, type Package } from
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `npm run licences` writes .build/licences.md: third-party packages, their licences, and the notices to hand on with the
- * Worker's bundle. `--check` writes nothing. Either way it holds package.json, package-lock.json and the imports of src to
+ * `npm run licences` writes .build/licences.md: third-party packages, their licences, and the notices to hand on with
+ * the Worker's bundle. `--check` writes nothing. Both hold package.json, package-lock.json and the imports of src to
  * the rules of lib/dependencies.ts, without asking a registry (scripts/audit.ts does that).
  */
 const FILE = join(ROOT, ".build", "licences.md");
@@ -63,7 +63,7 @@ function table(rows: readonly Package[]): string {
   return ["| name | version | licence |", "| --- | --- | --- |", ...lines].join("\n");
 }
 
-/** The licence as the package brings it, with the names of its owners. */
+/** The licence text of the package, with the names of its owners. */
 function readNotice(name: string): string {
   const folder = join(ROOT, "node_modules", name);
   const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));

@@ -18,12 +18,13 @@ import { basic } from "../examples/tour/people.ts";
 import { createSession } from "../examples/tour/session.ts";
 
 /**
- * `npm run example`: a service of the platform (examples/catalog-service), started, described to the platform and used.
+ * `npm run example`: starts a service of the platform (examples/catalog-service), describes it to the platform and
+ * uses it.
  *
- * platform (the one at PORT, else one of its own) → `plat apply` → service → the walk, told as the tour tells its story
+ * platform (the one at PORT, else one of its own) → `plat apply` → service → the walk, told like the tour
  *
- * `-- --serve` leaves it running instead, with lines to try. The service listens at CATALOG_PORT (8790); its secrets
- * and its database lie in STATE_DIR, in `catalog-service`. All that was started ends with this program.
+ * `-- --serve` keeps it running and prints lines to try. The service listens at CATALOG_PORT (8790); its secrets and
+ * its database are in STATE_DIR, in `catalog-service`. Everything that it started ends with this program.
  */
 const START_MS = 120_000;
 const started: Program[] = [];
@@ -108,7 +109,7 @@ async function answers(address: string): Promise<boolean> {
   }
 }
 
-/** Whether the platform has these clients with these secrets: a secret cannot be read back, only tried. */
+/** Tells whether the platform has these clients with these secrets. A secret can only be tried, not read. */
 async function isKnown(origin: string, pathPrefix: string, secrets: Secrets): Promise<boolean> {
   const tried = Object.entries(SECRET_OF).map(async ([id, name]) => {
     const headers = { authorization: basic({ id, secret: secrets[name] ?? "" }) };

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { ROOT } from "./lib/root.ts";
 
 /**
- * Makes scripts/data/orders.jsonl: `node scripts/make-orders.ts`. The same 300 orders each time. Amounts are whole
- * cents, names use many scripts, and a few orders have notes with what breaks careless code: quotes, newlines, emoji.
+ * Makes scripts/data/orders.jsonl: `node scripts/make-orders.ts`. Always the same 300 orders. Amounts are whole cents,
+ * names use many scripts, and some notes have quotes, newlines and emoji, which break careless code.
  */
 export const ORDERS_PATH = join(ROOT, "scripts", "data", "orders.jsonl");
 const COUNT = 300;
@@ -55,7 +55,7 @@ export function makeOrders(): string[] {
   });
 }
 
-/** Pseudo-random whole numbers below a bound, by a linear congruential generator: the same on every machine. */
+/** A linear congruential generator: the same numbers on every machine. */
 function createDraw(seed: number): (bound: number) => number {
   let state = seed >>> 0;
   return (bound) => {

@@ -7,9 +7,8 @@ import { makeDocument } from "../api/index.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `npm run openapi` writes api/openapi.json, made from the route tables and api/, and api/plinth.ts, which is
- * generated from it; with `--check` it only says whether the files are what it would write. Either way the document must
- * be whole and pass two validators.
+ * `npm run openapi` writes api/openapi.json from the route tables and api/, and generates api/plinth.ts from it. With
+ * `--check` it only compares. The document must be complete and pass two validators.
  */
 const isCheck = process.argv.includes("--check");
 

@@ -8,10 +8,10 @@ import { paint } from "./lib/terminal.ts";
 import { failWith } from "./lib/user-error.ts";
 
 /**
- * `npm run soak`: all services at once under a load that comes by the clock, with faults from a seed; in the end it is
- * checked that nothing of what was acknowledged was lost, doubled, mixed up or left over.
+ * `npm run soak`: loads all services at once, with arrivals by the clock and faults from a seed. Then checks that
+ * nothing acknowledged was lost, doubled, mixed up or left over.
  *
- * platform → what the run needs → load and faults → drain → checks → table and plot
+ * platform → the run's records → load and faults → drain → checks → table and plot
  */
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   writeFileSync(join(out, "soak.svg"), plot({ title, seconds, rows, measured: latencies.measured, kills }));
   const happened = { faults: faults.rows(), kills };
   const broken = violations.lines(1_000);
-  // What its log says of those requests that the broken ones name.
+  // Log lines of the requests that the violations name.
   const said = errors.filter((line) => {
     const id = /"requestId":"(\w+)"/.exec(line)?.[1];
     return id !== undefined && broken.some((told) => told.includes(id));
@@ -51,6 +51,6 @@ try {
 } catch (error) {
   if (!stopping.signal.aborted) failWith(error);
   console.error("\nstopped");
-  // Requests may still wait for an answer that nobody gives any more.
+  // Requests may still wait for an answer that will not come.
   process.exit(130);
 }

@@ -11,16 +11,16 @@ import { paint } from "./lib/terminal.ts";
 import { UserError } from "./lib/user-error.ts";
 
 /**
- * `npm test`: everything that a change must pass, the quick stages first. It stops at the first stage that fails and
- * shows what that stage printed. `npm test -- lint worker` runs these stages only, `npm test -- --changed [commit]` the
- * quick ones and the tests beside what differs from a commit (HEAD unless told). The last line sums up the tests (a stage
- * without tests of its own counts as one): `N passed, N failed`.
+ * `npm test`: every check that a change must pass, quick stages first. Stops at the first failing stage and shows its
+ * output. `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and
+ * the tests beside the files that differ from a commit (default HEAD). The last line is `N passed, N failed`; a stage
+ * without tests counts as one.
  */
 interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly output: string;
-  /** Said beside its name though it is fine. */
+  /** A remark on a stage that passed. */
   readonly note?: string;
 }
 
@@ -39,7 +39,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   audit,
   bundle,
   worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...chosen.worker], { TMPDIR: quickDir() }),
-  // A file waits for the platforms that it starts more than it works. Their scripts are compiled once for all of them.
+  // Acceptance tests mostly wait for platforms. All of them share the compiled scripts.
   acceptance: () =>
     vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`, ...chosen.acceptance], {
       NODE_COMPILE_CACHE: join(scratch, "compiled"),
@@ -93,7 +93,7 @@ async function command(name: string, ...args: string[]): Promise<Outcome> {
 
 async function vitest(project: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const report = join(scratch, `${[project, ...args].join("").replaceAll(/\W/g, "-")}.json`);
-  // Vitest keeps what a glob of sources found there, so a new file would escape the tests that read the sources.
+  // Vitest caches globs of sources, so a new file would escape the tests that read the sources.
   rmSync(join(ROOT, "node_modules", ".vitest-cache"), { recursive: true, force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { code, output } = await run("vitest", ["run", "--project", project, ...args, ...reporters], {
@@ -101,7 +101,7 @@ async function vitest(project: string, args: readonly string[] = [], env: NodeJS
     timeoutMs: STAGE_TIMEOUT_MS,
   });
   const { passed, failed } = readCounts(report);
-  // A run that broke without a failed test (an unhandled error, no test at all) has failed too.
+  // A run can fail without a failed test: an unhandled error, or no test at all.
   return { passed, failed: code === 0 && passed > 0 ? failed : Math.max(1, failed), output };
 }
 
@@ -131,7 +131,7 @@ async function bundle(): Promise<Outcome> {
   return isFine ? { passed: 1, failed: 0, output } : { passed: 0, failed: 1, output };
 }
 
-/** Memory where there is enough (a container often has 64 MB of it): the tests write many small databases. */
+/** The tests write many small databases, so memory is faster, if there is enough. (A container often has 64 MB.) */
 function quickDir(): string {
   try {
     const { bavail, bsize } = statfsSync("/dev/shm");

@@ -15,11 +15,11 @@ import { failWith, UserError } from "./lib/user-error.ts";
 const SAME_STOP_MS = 1_000;
 
 /**
- * `npm run tour`: the platform's story, told against a running one by HTTP alone, its operations by the typed client. Every
- * request is shown with its status and its time, every comparison with what was compared; the first thing that is not as
- * it should be ends it with exit code 1. What it made is removed in the end, whichever way it ends.
+ * `npm run tour`: tells the platform's story against a running one, by HTTP and the typed client. Shows every request
+ * with status and time, and every comparison. Ends with exit code 1 at the first wrong result. Always removes its
+ * records at the end.
  *
- * The platform is the one of `npm start` (PORT, PATH_PREFIX, PLATFORM as there), or `-- --url <origin>`, with
+ * The platform is that of `npm start` (PORT, PATH_PREFIX, PLATFORM), or `-- --url <origin>`, with
  * OPERATOR_CLIENT_SECRET from the environment or `.dev.vars`.
  */
 async function tour(): Promise<void> {
@@ -52,7 +52,7 @@ async function tour(): Promise<void> {
   try {
     await chapters();
   } catch (error) {
-    // The chapter's failure is the tour's, whatever becomes of the removal.
+    // The chapter's error is reported, even if the removal fails too.
     for (const text of await remove()) console.error(text);
     throw error;
   }
@@ -67,7 +67,7 @@ async function tour(): Promise<void> {
   console.log(`Every operation: ${session.base}/docs`);
 }
 
-/** One Ctrl-C comes several times: from the terminal, from npm, from what npm started. */
+/** One Ctrl-C arrives several times: from the terminal, from npm, from npm's child. */
 function onStop(act: () => void): void {
   let lastMs = -Infinity;
   for (const signal of ["SIGINT", "SIGTERM"])

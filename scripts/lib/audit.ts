@@ -1,14 +1,14 @@
 import { run } from "./run.ts";
 
-/** What the registry knows against a part of the locked packages. `unknown`: it gave no answer. */
+/** The registry's answer about the locked packages. `unknown`: it gave none. */
 export interface Audit {
   readonly whose: "the Worker" | "everything";
   readonly verdict: "none" | "faults" | "unknown";
-  /** What npm printed. */
+  /** The output of npm. */
   readonly output: string;
 }
 
-/** A registry that does not answer must not hold up whoever asks. */
+/** A registry that does not answer must not block the caller. */
 const OPTIONS = ["--loglevel=error", "--fetch-retries=0", "--fetch-timeout=15000"];
 const TIMEOUT_MS = 60_000;
 const PARTS = [
@@ -16,7 +16,7 @@ const PARTS = [
   ["everything", []],
 ] as const;
 
-/** Asks for known faults of the locked packages: those that go into the Worker, and all. */
+/** Asks for known vulnerabilities of the packages in the Worker, and of all locked packages. */
 export function askForFaults(env: NodeJS.ProcessEnv = process.env): Promise<readonly Audit[]> {
   const npm = env["npm_execpath"];
   const [command, first] = npm?.endsWith("npm-cli.js") === true ? [process.execPath, [npm]] : ["npm", []];
@@ -32,8 +32,8 @@ export function askForFaults(env: NodeJS.ProcessEnv = process.env): Promise<read
 }
 
 /**
- * What `npm test` makes of it: a fault of what is deployed fails. One of a tool is told, and so is silence: what the
- * registry says changes without a change here.
+ * The verdict for `npm test`: a vulnerability in the Worker fails. One in a tool, or no answer, is only a note,
+ * because the registry's answer can change without a change here.
  */
 export function judge(audits: readonly Audit[]): { readonly isFine: boolean; readonly note: string } {
   const of = (whose: Audit["whose"]) => audits.find((audit) => audit.whose === whose)?.verdict ?? "unknown";

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { ROOT } from "./root.ts";
 import { UserError } from "./user-error.ts";
 
-/** What the Worker may weigh, compressed as Cloudflare counts it (decision 11). A start of an isolate costs by it. */
+/** The compressed size that the Worker may have. An isolate's start time depends on it. */
 export const BUNDLE_BUDGET_GZIP_BYTES = 284 * 1024;
 
 export interface Bundle {
@@ -14,14 +14,14 @@ export interface Bundle {
   readonly path: string;
   readonly sizeBytes: number;
   readonly gzipBytes: number;
-  /** Names of the packages of others that are in it, as its source map tells. */
+  /** Names of the bundled third-party packages, from the source map. */
   readonly packages: readonly string[];
 }
 
 /**
- * Bundles the Worker as `wrangler deploy` would, offline. A source that does not bundle throws with wrangler's words.
- * `config`: of another Worker. `main`: another file than the config's. Both are relative to the checkout, and the main
- * file is named `worker.ts` in any case.
+ * Bundles the Worker offline, like `wrangler deploy`. Throws wrangler's message if that fails. `config`: of another
+ * Worker. `main`: another file than the config's. Both are relative to the checkout; the main file must be named
+ * `worker.ts`.
  */
 export async function bundleWorker(
   outDir: string,
@@ -43,7 +43,7 @@ function packagesOf({ sources }: { readonly sources: readonly string[] }): strin
 
 const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");
 
-/** Runs the locked wrangler in the checkout and returns what it printed; a failure throws with what it said. */
+/** Runs the locked wrangler in the checkout and returns its output; throws it on failure. */
 export async function wrangler(args: readonly string[]): Promise<string> {
   const options = {
     cwd: ROOT,

@@ -4,13 +4,13 @@ import { ROOT } from "./root.ts";
 import { run } from "./run.ts";
 import { UserError } from "./user-error.ts";
 
-/** Paths of tests, or beginnings of such, for each project of vitest. An empty list: nothing of that project. */
+/** Path prefixes of tests for each vitest project. An empty list runs nothing of that project. */
 export interface ChosenTests {
   readonly worker: readonly string[];
   readonly acceptance: readonly string[];
 }
 
-/** What differs from a commit, with what git does not know yet. */
+/** Files that differ from a commit, including untracked ones. */
 export async function changedFiles(since: string): Promise<readonly string[]> {
   const difference = await run("git", ["diff", "--name-only", "--no-renames", since, "--"]);
   if (difference.code !== 0) throw new UserError(`git does not know ${since}.`);
@@ -18,7 +18,7 @@ export async function changedFiles(since: string): Promise<readonly string[]> {
   return `${difference.output}\n${untracked.output}`.split("\n").filter((path) => path !== "");
 }
 
-/** Products outside the Worker, and how the names of their acceptance tests begin. */
+/** Programs outside the Worker, and the name prefixes of their acceptance tests. */
 const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["cli/", "plat"],
   ["tools/bench/", "bench"],
@@ -32,8 +32,8 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
 ];
 
 /**
- * The tests beside what changed. test/ mirrors src/: of `src/events/push/x.ts` those in `test/events/push/`; where no such
- * folder is, those of the service. What else may break `npm test` finds.
+ * The tests beside the changed files. test/ mirrors src/: `src/events/push/x.ts` has its tests in `test/events/push/`,
+ * or in its service's folder if there is none. Other breakage is found by `npm test`.
  */
 export function testsFor(changed: readonly string[]): ChosenTests {
   const worker = new Set<string>();
@@ -51,7 +51,7 @@ export function testsFor(changed: readonly string[]): ChosenTests {
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
 
-/** The deepest folder of tests that mirrors the folder of this source. */
+/** The deepest test folder that mirrors the source's folder. */
 function mirrorOf(path: string): string {
   for (
     let folder = folderOf(path.replace(/^src\//, "test/"));
@@ -60,7 +60,7 @@ function mirrorOf(path: string): string {
   )
     if (existsSync(join(ROOT, folder)) && readdirSync(join(ROOT, folder), { recursive: true }).some(hasTests))
       return folder;
-  // Of app.ts, deps.ts and the like.
+  // For app.ts, deps.ts and the like.
   return "test/http/";
 }
 

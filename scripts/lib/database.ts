@@ -14,12 +14,12 @@ interface Statement {
   all(): Promise<{ results: unknown[] }>;
 }
 
-/** The table of `wrangler d1 migrations`, so that either may go on where the other stopped. */
+/** The table of `wrangler d1 migrations`, so that both can continue each other's work. */
 const CREATE_TABLE =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, " +
   "applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
-/** Applies what is new in migrations/, each file in one transaction, and returns its names. */
+/** Applies new files of migrations/, each in one transaction; returns their names. */
 export async function applyMigrations(db: Database): Promise<string[]> {
   await db.prepare(CREATE_TABLE).run();
   const { results } = await db.prepare("SELECT name FROM d1_migrations").all();
@@ -35,8 +35,8 @@ export async function applyMigrations(db: Database): Promise<string[]> {
 }
 
 /**
- * The local queue lives in memory, so what it held when the last run ended is lost: variants that wait for a message are
- * due now, and the first sweep sends theirs again. (Deployed, queues keep their messages.)
+ * The local queue is in memory, so its messages are lost with the last run. Marks variants that wait for a message as
+ * due, so that the first sweep sends theirs again. (Deployed, queues keep their messages.)
  */
 export async function forgetLostMessages(db: Database, nowMs: number): Promise<void> {
   await db.prepare("UPDATE variant SET due_at = ?1 WHERE state = 'pending' AND due_at > ?1").bind(nowMs).run();

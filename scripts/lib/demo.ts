@@ -1,6 +1,6 @@
 import type { Settings } from "./settings.ts";
 
-/** Who a first start makes, so that the first request can be tried at once. The ids never change. */
+/** The records of the first start, so that the first request can be tried at once. The ids never change. */
 export const DEMO = {
   organization: "demo",
   tenant: "demo",
@@ -13,7 +13,7 @@ export const DEMO = {
   otherRedirectUri: "http://localhost/callback",
 };
 
-/** Everything that a user of the built-in services can do, but for a look at other tenants' events. */
+/** All scopes of the built-in services, except reading other tenants' events. */
 const roleScopes = (platform: string): string[] => [
   `${platform}.pubsub_publish`,
   ownEvents(platform),
@@ -24,15 +24,15 @@ const roleScopes = (platform: string): string[] => [
 
 const ownEvents = (platform: string): string => `${platform}.pubsub.own_tenant_topic=*`;
 
-/** Besides, a client reads all of its own topics, and may subscribe to them. */
+/** A client may also read and subscribe to all of its own topics. */
 const clientScopes = (platform: string): string[] => [
   ...roleScopes(platform),
   `${platform}.pubsub.topic=${DEMO.client}.*`,
 ];
 
 /**
- * Makes the demo through the operator service, as an operator would. Each step replaces what is there, and the browser
- * application comes last, so a sign-in page for it tells that everything was made.
+ * Makes the demo through the operator service. Each step replaces existing records. The browser application comes
+ * last, so a sign-in page for it shows that the demo is complete.
  */
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
   const { platform, pathPrefix, operatorSecret } = settings.config;

@@ -42,11 +42,11 @@ const PERMISSIVE = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1
 const ALLOWED: Readonly<Record<Use, ReadonlySet<string>>> = {
   runtime: new Set(PERMISSIVE),
   direct: new Set(PERMISSIVE),
-  // These run as they were published and are not handed on.
+  // These run as published and are not redistributed.
   indirect: new Set([...PERMISSIVE, "LGPL-3.0-or-later", "MPL-2.0", "PSF-2.0", "Python-2.0"]),
 };
 
-/** Licences that npm does not find in the package.json of a package. */
+/** Licences that npm does not find in a package.json. */
 const KNOWN_LICENCES: Readonly<Record<string, string>> = { "passport-strategy": "MIT" };
 
 /** Packages whose install script was read: each puts its program for this system in place. */
@@ -54,7 +54,7 @@ const INSTALL_SCRIPTS = ["esbuild", "workerd"];
 
 const EXACT = /^(npm:(@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/;
 
-/** Every violation of the rules, each as a sentence that says what to do. */
+/** Every violation of the rules, as a sentence that says what to do. */
 export function faultsOf(manifest: Manifest, lock: Lockfile): string[] {
   const faults = [...faultsOfManifest(manifest, lock)];
   const packages = packagesOf(manifest, lock);
@@ -88,7 +88,7 @@ function* faultsOfManifest(manifest: Manifest, lock: Lockfile): Generator<string
   }
 }
 
-/** Every package once for each of its versions, by name. */
+/** Every version of every package, by name. */
 export function packagesOf(manifest: Manifest, lock: Lockfile): Package[] {
   const direct = new Set(Object.keys({ ...manifest.devDependencies, ...manifest.optionalDependencies }));
   const found = new Map<string, Package>();

@@ -3,23 +3,23 @@ import { createS3 } from "../../src/media/blobs/s3.ts";
 import { parseConfig } from "./settings.ts";
 import { UserError } from "./user-error.ts";
 
-/** Uploads by presigned links, as a deployment sets them up: variables, and secrets that the Worker may have already. */
+/** Presigned uploads in a deployment: variables, and secrets that the Worker may have already. */
 const SECRETS = ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
 const KNOWN_TO_WORKER = "the Worker's";
 
 export type S3Secrets = Readonly<Record<string, string>>;
 
-/** Those that the environment gives. They are set at each deployment, so new ones take the place of old ones. */
+/** Secrets from the environment. Every deployment sets them, so new ones replace old ones. */
 export const givenS3Secrets = (env: NodeJS.ProcessEnv): S3Secrets =>
   Object.fromEntries(SECRETS.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 
-/** The settings as the Worker will see them; secrets that are not given are taken for known to it. */
+/** The settings as the Worker will see them; missing secrets are assumed to be in the Worker. */
 export function parseWithS3(vars: Readonly<Record<string, string>>, given: S3Secrets): Config {
   const known = vars["R2_S3_ENDPOINT"] ? Object.fromEntries(SECRETS.map((name) => [name, KNOWN_TO_WORKER])) : {};
   return parseConfig({ ...vars, ...known, ...given });
 }
 
-/** Refuses what cannot work, before anything is made. `known`: the secrets that the Worker has. */
+/** Refuses settings that cannot work, before anything is made. `known`: secrets that the Worker has. */
 export async function checkS3(
   s3: S3Access | undefined,
   given: S3Secrets,
@@ -40,13 +40,13 @@ export async function checkS3(
 }
 
 /**
- * Whether a presigned link takes headers of S3 that nobody signed, which AWS refuses and other servers did not. With
- * `x-amz-copy-source` the holder of an upload link would copy any object of the bucket to the link's place.
+ * Tells whether a presigned link accepts unsigned S3 headers, as AWS does not but other servers did. With
+ * `x-amz-copy-source`, the holder of an upload link could copy any object of the bucket to the link's key.
  */
 export async function takesUnsignedHeaders(s3: S3Access): Promise<boolean> {
   const link = await createS3(s3, fetch).presignPut("incoming/probe", "text/plain", Date.now());
   const headers = { "content-type": "text/plain", "x-amz-copy-source": `/${s3.bucket}/incoming/nothing-is-here` };
   const answer = await fetch(link, { method: "PUT", headers });
-  // A copy was tried, and only its source was missing.
+  // The server tried a copy, and only the source was missing.
   return (await answer.text()).includes("NoSuchKey");
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { appendFileSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 
-/** The local secrets: what makes each one where `.dev.vars` does not have it yet. */
+/** Generators of the local secrets that `.dev.vars` lacks. */
 const SECRETS: Readonly<Record<string, () => string>> = {
   OPERATOR_CLIENT_SECRET: secret,
   SEAL_KEYS: () => `k1:${randomBytes(32).toString("base64")}`,
@@ -15,8 +15,8 @@ function secret(): string {
 }
 
 /**
- * The variables of `.dev.vars`, with every local secret in it. The file is only ever appended to, by one write, and
- * the first line of a name counts: so two starts at once agree on the secrets, whoever comes first.
+ * Reads `.dev.vars` and adds missing local secrets. The file is only appended to, with one write, and the first line
+ * of a name counts, so that concurrent starts agree on the secrets.
  */
 export function ensureDevVars(path: string): Record<string, string> {
   const known = readDevVars(path);
@@ -28,7 +28,7 @@ export function ensureDevVars(path: string): Record<string, string> {
   return readDevVars(path);
 }
 
-/** What `.dev.vars` holds; nothing where there is no file. An empty value counts as absent. */
+/** The contents of `.dev.vars`; empty without a file. An empty value counts as absent. */
 export function readDevVars(path: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of readIfThere(path).split("\n"))

@@ -1,15 +1,15 @@
 import type { S3Access } from "../../src/config.ts";
 
 /**
- * Uploads by presigned links on this machine: where R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY are set, Miniflare serves
- * the S3 API of its bucket with them. It does so at its own entry, which is not the Worker's port (server.ts), and answers
- * no other origin there: browsers cannot upload to it.
+ * Presigned uploads on this machine. With R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY set, Miniflare serves the S3 API
+ * of its bucket at its own port (server.ts), not at the Worker's. It answers no other origin, so browsers cannot
+ * upload there.
  */
 const PATH = "/cdn-cgi/local/r2/s3";
-/** Known before the start and the same after it: links outlive a restart. */
+/** A fixed offset, so that links stay valid after a restart. */
 const PORT_OFFSET = 10;
 
-/** Completes the variables of S3 where credentials are set; what is set stays. */
+/** Adds missing S3 variables if credentials are set. */
 export function withLocalS3(
   vars: Readonly<Record<string, string>>,
   local: { readonly host: string; readonly port: number; readonly bucket: string },
@@ -22,13 +22,13 @@ export function withLocalS3(
   };
 }
 
-/** The port that Miniflare's entry has to listen on; undefined where the endpoint is another machine's, or none. */
+/** The port for Miniflare's own server; undefined if the endpoint is elsewhere. */
 export function localS3Port(s3: S3Access | undefined, host: string): number | undefined {
   const url = new URL(s3?.endpoint ?? "none:");
   return url.hostname === host && url.pathname === PATH ? Number(url.port) : undefined;
 }
 
-/** Miniflare's options of a Worker, its bucket open to the credentials. */
+/** Miniflare's options with the bucket open to the credentials. */
 export function withS3Credentials<W extends object>(worker: W, s3: S3Access): W & { readonly r2Buckets: object } {
   const { r2Buckets = {} } = worker as { readonly r2Buckets?: Record<string, { readonly id: string }> };
   const s3Credentials = { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey };

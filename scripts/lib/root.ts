@@ -1,4 +1,4 @@
 import { resolve } from "node:path";
 
-/** The checkout's root, absolute. */
+/** The absolute path of the checkout. */
 export const ROOT = resolve(import.meta.dirname, "../..");

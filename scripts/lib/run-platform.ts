@@ -12,14 +12,14 @@ const STOP_MS = 2_000;
 const stopping = new AbortController();
 
 /**
- * The whole platform on this machine, with its state in STATE_DIR, for the life of this process; gives its runtime.
- * `other`: in the place of the platform's own Worker.
+ * Runs the whole platform on this machine, with its state in STATE_DIR, for the life of this process. `other` replaces
+ * the platform's own Worker.
  *
- * settings → lock and port → bundle and runtime → migrations → demo → "ready <url>". Ends with Ctrl-C, SIGTERM, SIGHUP,
- * or when the process that started it is gone. A stop needs no farewell: what was acknowledged is on disk.
+ * settings → lock and port → bundle and runtime → migrations → demo → "ready <url>". Ends with Ctrl-C, SIGTERM,
+ * SIGHUP, or when its parent ends. Stopping needs no clean-up, because acknowledged writes are on disk.
  */
 export async function runPlatform(other?: OtherWorker): Promise<Miniflare> {
-  // Wrangler's own notices are not for the person who starts this.
+  // Hides wrangler's own notices.
   process.env["WRANGLER_LOG"] ??= "warn";
   stopOnSignal();
   try {
@@ -51,8 +51,8 @@ async function start(other: OtherWorker | undefined): Promise<Miniflare> {
 }
 
 /**
- * Ends all of it at a signal, or when the parent is gone. Miniflare's own handlers would leave the runtime's process
- * unwaited-for, so they are replaced once there is a server.
+ * Stops at a signal, or when the parent has ended. Replaces Miniflare's handlers, which would leave the runtime's
+ * process unwaited-for.
  */
 function stopOnSignal(server?: Miniflare): void {
   const stop = async (): Promise<void> => {

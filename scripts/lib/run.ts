@@ -3,18 +3,18 @@ import { ROOT } from "./root.ts";
 
 export interface Finished {
   readonly code: number;
-  /** What it printed, both streams in their order. Empty when it was shown. */
+  /** Both output streams in order; empty if they were shown. */
   readonly output: string;
 }
 
 export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** Printed as it comes, instead of kept. */
+  /** Prints the output as it comes instead of keeping it. */
   readonly show?: boolean;
   readonly timeoutMs?: number;
 }
 
-/** Runs a program in the checkout to its end. A program that does not end in time is killed and counts as failed. */
+/** Runs a program in the checkout to its end. After the time limit it is killed and counts as failed. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { env = process.env, show = false, timeoutMs } = options;
   const stdio = show ? "inherit" : "pipe";

@@ -12,14 +12,14 @@ import { UserError } from "./user-error.ts";
 const WORKER = "plinth";
 const MINUTE_MS = 60_000;
 
-/** A Worker that takes the place of the platform's, with all that wrangler.toml binds, and variables of its own. */
+/** A Worker that replaces the platform's, with the same bindings and extra variables. */
 export interface OtherWorker {
-  /** Its main file, named `worker.ts` too; relative to the checkout. */
+  /** Its main file, also named `worker.ts`; relative to the checkout. */
   readonly main: string;
   readonly vars: Readonly<Record<string, string>>;
 }
 
-/** The platform in the Workers runtime, on its own port, with its state on disk. */
+/** Serves the platform in the Workers runtime at its own port, with its state on disk. */
 export async function serve(
   { vars, config, ...place }: Place & Pick<Settings, "vars" | "config">,
   other?: OtherWorker,
@@ -33,16 +33,16 @@ export async function serve(
 type Place = Pick<Settings, "host" | "port" | "stateDir"> & Partial<Pick<Settings, "s3Port">>;
 
 /**
- * One bundled Worker in a runtime of its own. The port belongs to the runtime itself: requests do not pass Miniflare's
- * entry or Node, which is what makes it quick. The entry alone serves the S3 API of a bucket, at `s3Port`.
+ * Runs one bundled Worker. The port belongs to the runtime itself: requests bypass Miniflare's server and Node, which
+ * makes it fast. Miniflare's server only serves the S3 API of a bucket, at `s3Port`.
  */
 export async function startRuntime(
   worker: Record<string, unknown> & { readonly name: string },
   bundle: Bundle,
   { stateDir, host, port, s3Port = 0 }: Place,
 ): Promise<Miniflare> {
-  // A small young generation: pauses of milliseconds instead of tens of them. A smaller one than this is full of what a
-  // dozen requests of 64 KiB are working on, and the collector copies it again and again (docs/benchmarks.md).
+  // A small young generation keeps pauses at milliseconds. A smaller one would be full with the data of a dozen
+  // requests of 64 KiB, which the collector would copy again and again.
   process.env["MINIFLARE_WORKERD_V8_FLAGS"] ??= "--max-semi-space-size=4";
   const server = new Miniflare(
     convertV4MiniflareOptions({
@@ -70,13 +70,16 @@ export async function startRuntime(
   return server;
 }
 
-/** Calls the Worker as the clock does. */
+/** Runs a cron of the Worker now. */
 export async function runCron(server: Miniflare, cron: string): Promise<void> {
   const worker = await server.getWorker(WORKER);
   await worker.scheduled({ cron, scheduledTime: new Date() });
 }
 
-/** Runs the crons of wrangler.toml while the server is up, and once at once: what a kill left undone goes on. */
+/**
+ * Runs the crons of wrangler.toml while the server is up. The first run comes at once and continues the work of a
+ * killed platform.
+ */
 export function runCrons(server: Miniflare, crons: readonly string[], stopping: AbortSignal): void {
   for (const cron of crons) {
     const [, minutes] = /^\*\/(\d+) \* \* \* \*$/.exec(cron) ?? [];
@@ -85,7 +88,7 @@ export function runCrons(server: Miniflare, crons: readonly string[], stopping: 
       try {
         await runCron(server, cron);
       } catch (error) {
-        // Ctrl-C ends the runtime too, and may reach it first.
+        // Ctrl-C also reaches the runtime, perhaps first.
         await sleep(500);
         if (!stopping.aborted) console.error(`cron ${cron} failed:`, error);
       }

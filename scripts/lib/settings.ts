@@ -7,11 +7,11 @@ import { localS3Port, withLocalS3 } from "./local-s3.ts";
 import { ROOT } from "./root.ts";
 import { UserError } from "./user-error.ts";
 
-/** What a local start runs with. */
+/** Settings of a local start. */
 export interface Settings {
   readonly host: string;
   readonly port: number;
-  /** Where the S3 API of the local bucket listens; undefined: nowhere. */
+  /** Port of the local bucket's S3 API; undefined without one. */
   readonly s3Port: number | undefined;
   /** Absolute. */
   readonly stateDir: string;
@@ -36,7 +36,7 @@ const SECRETS = [
 
 const STAYS = { content: "files", auth: "pages" } as const;
 
-/** wrangler.toml, then the local defaults, then `.dev.vars`, then the environment; the last that speaks wins. */
+/** Merges wrangler.toml, local defaults, `.dev.vars` and the environment; later ones win. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const deployment = unstable_readConfig({ config: resolve(ROOT, "wrangler.toml") }, { hideWarnings: true });
   const devVars = ensureDevVars(resolve(ROOT, ".dev.vars"));

@@ -8,12 +8,12 @@ import type { SealKey } from "../../src/platform/seal.ts";
 import { UserError } from "./user-error.ts";
 
 const SQLITE_BUSY = 5;
-/** A start right after a stop finds the old processes still ending. */
+/** Right after a stop, the old processes may still be ending. */
 const PATIENCE_MS = 3_000;
 
 /**
- * Takes the state directory for this process, or refuses: two runtimes on one state would corrupt it. The lock is one
- * of SQLite's, which the system frees however the process ends.
+ * Locks the state directory for this process: two runtimes on one state would corrupt it. SQLite's lock is freed by
+ * the system however the process ends.
  */
 export async function lockState(stateDir: string): Promise<void> {
   const lock = openLock(stateDir);
@@ -29,7 +29,7 @@ export async function lockState(stateDir: string): Promise<void> {
   if (!taken) throw new UserError(`${stateDir} is in use by another npm start. Stop it, or set STATE_DIR.`);
   held.push(lock);
 }
-/** Keeps the lock from being collected. */
+/** Keeps the lock from being garbage collected. */
 const held: DatabaseSync[] = [];
 
 function openLock(stateDir: string): DatabaseSync {
@@ -69,8 +69,8 @@ async function patiently(attempt: () => boolean | Promise<boolean>): Promise<boo
 }
 
 /**
- * Refuses keys that cannot open what this state holds, before anything is served: every key that this state was ever
- * run with must still be there, in front or behind.
+ * Refuses to start if a key is missing that this state was ever run with, because its data could not be opened. The
+ * key may be anywhere in the list.
  */
 export function requireKnownSealKeys(stateDir: string, keys: readonly SealKey[]): void {
   const path = join(stateDir, "seal-keys.json");

@@ -10,5 +10,5 @@ export const painter = (inColour: boolean): Paint =>
     ]),
   ) as Record<keyof typeof codes, (text: string) => string>;
 
-/** Colour for people, nothing for files and pipes. */
+/** Colour for people, none for files and pipes. */
 export const paint = painter(process.stdout.isTTY && process.env["NO_COLOR"] === undefined);

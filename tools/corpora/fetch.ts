@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { UserError } from "../../scripts/lib/user-error.ts";
 
-/** A collection of images that somebody else made to try image libraries with: part of a Debian source package. */
+/** A collection of test images for image libraries: part of a Debian source package. */
 export interface Corpus {
   readonly name: string;
   readonly sourcePackage: string;
-  /** Images below folders of this name; all of the package where it is left out. */
+  /** Only images below folders of this name; without it, the whole package. */
   readonly within?: string;
 }
 
@@ -21,8 +21,8 @@ export const CORPORA: readonly Corpus[] = [
 ];
 
 /**
- * Fetches the source packages that are missing in `home`, each unpacked into a folder of its name, through the package
- * mirror that the machine itself uses. Without `apt-get`, or without a network, they are put there by hand.
+ * Fetches missing source packages into folders of their names in `home`, from the machine's own package mirror.
+ * Without `apt-get` or a network, they have to be unpacked there by hand.
  */
 export function fetchCorpora(home: string): void {
   const missing = CORPORA.filter(({ sourcePackage }) => !existsSync(join(home, sourcePackage)));
@@ -37,7 +37,7 @@ export function fetchCorpora(home: string): void {
   for (const { sourcePackage } of missing) fetchPackage(home, sourcePackage, options);
 }
 
-/** Whole or not at all: what was broken off is fetched anew. */
+/** Fetches into a temporary name, so that an interrupted fetch starts anew. */
 function fetchPackage(home: string, sourcePackage: string, options: readonly string[]): void {
   console.log(`fetching ${sourcePackage}`);
   const making = join(home, `${sourcePackage}.part`);
@@ -50,7 +50,10 @@ function fetchPackage(home: string, sourcePackage: string, options: readonly str
   renameSync(making, join(home, sourcePackage));
 }
 
-/** The machine's own sources, but of source packages, and with lists and caches of their own: nothing of it changes. */
+/**
+ * The machine's own package sources as source-package lines, with separate lists and caches, so that nothing of the
+ * machine changes.
+ */
 function aptOptions(home: string): string[] {
   const [parts, lists, cache] = ["sources", "lists", "cache"].map((name) => join(home, "apt", name));
   for (const folder of [parts!, join(lists!, "partial"), join(cache!, "archives", "partial")])
@@ -72,7 +75,7 @@ function aptOptions(home: string): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
 }
 
-/** Those of the distribution: others have none of these packages. */
+/** Only the distribution's lists: others do not have these packages. */
 function machineSources(): string[] {
   const parts = "/etc/apt/sources.list.d";
   const inParts = existsSync(parts) ? readdirSync(parts).map((name) => join(parts, name)) : [];

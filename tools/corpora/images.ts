@@ -7,7 +7,7 @@ export interface CorpusImage {
   readonly corpus: string;
   /** Within its package. */
   readonly path: string;
-  /** By its name, as a caller would declare it. */
+  /** The type that a caller would declare, by the file name. */
   readonly contentType: string;
   readonly bytes: Buffer;
 }
@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
 };
 
-/** Every jpeg, png and gif of a corpus, the same bytes once. */
+/** Every jpeg, png and gif of a corpus; equal files once. */
 export function imagesOf(home: string, { name: corpus, sourcePackage, within }: Corpus): CorpusImage[] {
   const root = join(home, sourcePackage);
   const seen = new Set<string>();

@@ -4,13 +4,13 @@ import { referenceOf } from "./reference.ts";
 import type { Finding } from "./report.ts";
 
 const QUERY = "clip=100x100&crop=64x64";
-/** Of 255, in the average colour of a sixty-fourth of the picture. */
+/** On a scale of 255, in the average colour of a sixty-fourth of the picture. */
 const NEAR = 24;
 
-/** Images that libvips reads otherwise than browsers do: it paints what is cleared in the background colour. */
+/** libvips paints cleared areas in the background colour, unlike browsers. */
 const READ_OTHERWISE = /\/dispose_bgnd(_rgba)?\.gif$/;
 
-/** Has variants of the image made, and compares them with what they should be. */
+/** Makes variants of the image and compares them with libvips. */
 export async function findingsOf(platform: CorporaPlatform, image: CorpusImage): Promise<Finding[]> {
   const place = { corpus: image.corpus, path: image.path };
   try {

@@ -9,9 +9,9 @@ import { serve } from "../../scripts/lib/server.ts";
 import { readSettings } from "../../scripts/lib/settings.ts";
 import type { CorpusImage } from "./images.ts";
 
-/** A platform of its own, with nothing in it, that makes variants as every platform does. */
+/** An empty platform of its own. */
 export interface CorporaPlatform {
-  /** Stores the image and waits until none of its variants is under way. */
+  /** Stores the image and waits until no variant is pending. */
   makeVariants(image: CorpusImage, query: string): Promise<MadeVariant[]>;
   stop(): Promise<void>;
 }
@@ -23,11 +23,11 @@ export interface MadeVariant {
   readonly width: number;
   readonly height: number;
   readonly reason?: string;
-  /** Of a ready one. */
+  /** Present if it is ready. */
   readonly bytes: Buffer | undefined;
 }
 
-/** Longer than all attempts of a job together: what is pending then would hang for ever. */
+/** Longer than all attempts of a job together. */
 const PATIENCE_MS = 120_000;
 
 export async function startCorporaPlatform(): Promise<CorporaPlatform> {

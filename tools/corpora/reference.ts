@@ -1,17 +1,17 @@
 import sharp from "sharp";
 import { dimensionsOf, variantDimensions, type Dimensions, type VariantType } from "../../src/media/model/sizes.ts";
 
-/** What another image library makes of the same image: libvips, through sharp. */
+/** The result of libvips, through sharp, for the same image. */
 export interface Reference {
-  /** Undefined: it cannot read it. */
+  /** Undefined if libvips cannot read the image. */
   readonly expected: Dimensions | undefined;
-  /** How far a variant is from what it makes, 0 to 255; undefined where it cannot tell. */
+  /** The distance of a variant from libvips' result, 0 to 255; undefined if unknown. */
   difference(variant: Buffer): Promise<number | undefined>;
 }
 
 /**
- * Of a picture of at most 8 by 8 the colours are compared, each of at least 8 by 8 pixels of a variant: resampling, and
- * what jpeg leaves out, differ in their details.
+ * Compares average colours of at most 8 by 8 cells, each at least 8 by 8 pixels. Resampling and jpeg compression
+ * differ in details.
  */
 const cellsOf = (length: number): number => Math.min(8, Math.ceil(length / 8));
 
@@ -40,7 +40,7 @@ async function uprightDimensions(image: Buffer): Promise<Dimensions> {
 
 const OPTIONS = { animated: true, failOn: "error", limitInputPixels: 100_000_000 } as const;
 
-/** The variant that libvips makes, in the format of the master: gifs with all their frames, and few colours. */
+/** libvips' variant in the format of the master; a gif keeps all its frames. */
 async function made(master: Buffer, type: VariantType, { width, height }: Dimensions): Promise<Buffer> {
   const { format } = await sharp(master, OPTIONS).metadata();
   const image = sharp(master, { ...OPTIONS, animated: format === "gif" });
@@ -49,7 +49,7 @@ async function made(master: Buffer, type: VariantType, { width, height }: Dimens
   return (format === "gif" ? resized.gif({ keepDuplicateFrames: true }) : resized.png()).toBuffer();
 }
 
-/** Every frame as colours of a small grid: RGB, multiplied by alpha, so that it does not matter what is not seen. */
+/** Every frame as a small grid of RGB colours, multiplied by alpha, so that invisible pixels do not count. */
 async function reduced(image: Buffer): Promise<Uint8Array[]> {
   const { pages = 1, width } = await sharp(image, OPTIONS).metadata();
   const rgba = await sharp(image, OPTIONS).toColourspace("srgb").ensureAlpha().raw({ depth: "uchar" }).toBuffer();

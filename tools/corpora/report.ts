@@ -1,4 +1,4 @@
-/** What became of one variant of one image. */
+/** The result for one variant of one image. */
 export interface Finding {
   readonly corpus: string;
   readonly path: string;
@@ -6,13 +6,13 @@ export interface Finding {
   readonly variant: string;
   readonly state: "ready" | "failed" | "pending";
   readonly reason?: string;
-  /** From what libvips makes of it, 0 to 255. */
+  /** The distance from libvips' result, 0 to 255. */
   readonly difference?: number;
-  /** What is not as it should be. */
+  /** The mistake, if there is one. */
   readonly wrong?: string;
 }
 
-/** A row for each corpus, as Markdown. Files are counted, of which each has two variants. */
+/** A Markdown table with a row for each corpus. Counts files, each of which has two variants. */
 export function tableOf(findings: readonly Finding[]): string {
   const corpora = Map.groupBy(findings, ({ corpus }) => corpus);
   const rows = [...corpora].map(([corpus, own]) => {

@@ -8,12 +8,12 @@ import type { Random } from "./lib/random.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Damage } from "./options.ts";
 
-/** For what the platform does by itself: the second attempt of a push, variants, bytes of deleted files. */
+/** Time for work that follows: the second attempt of a push, variants, erasures. */
 const PATIENCE_MS = 90_000;
-/** Files looked at together. */
+/** Files that are checked at the same time. */
 const TOGETHER = 4;
 
-/** Waits for what is under way, then looks at everything that the run made. The load is over and nothing fails any more. */
+/** Waits for pending work, then checks everything that the run made. The load and the faults are over. */
 export async function checkAll(stage: Stage, random: Random, beforeLooking: () => void): Promise<void> {
   const ask = async (init: Omit<Ask, "kind">): Promise<Reply> => {
     const reply = await stage.caller.insist({ kind: "check", ...init }, random);
@@ -40,7 +40,7 @@ async function until(isDone: () => Promise<boolean>): Promise<boolean> {
 
 async function checkTokens({ tokens, violations }: Stage, ask: AskFor): Promise<void> {
   for (const { text, state, grant } of tokens.all) {
-    // Nobody knows whether a revocation that got no answer was done.
+    // A revocation without an answer may or may not have been done.
     if (state === "ending") continue;
     const { status } = await ask({ method: "GET", path: `/oauth2/v1/tokeninfo?access_token=${text}` });
     if (state === "valid") violations.expect("a valid token is taken", status === 200, () => `${grant}: ${status}`);
@@ -66,7 +66,7 @@ async function checkFiles(stage: Stage, ask: AskFor): Promise<void> {
     const shown = (): string => `file ${file.id}: ${JSON.stringify(variants)}`;
     const isSaid = variants.every(({ state, reason }) => state === "ready" || (reason ?? "") !== "");
     violations.expect("variants are ready, or failed with a reason", isDone && isSaid, shown);
-    // The photograph is a good one, and the sizes are too.
+    // The photograph and the sizes are valid.
     violations.expect("variants of a good image are ready", !isDone || variants.every(isReady), shown);
   };
   const checkDeleted = async (file: SoakFile): Promise<void> => {
@@ -96,7 +96,7 @@ async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>)
 }
 
 async function checkUsage({ files, world, violations }: Stage, ask: AskFor): Promise<void> {
-  // What nobody knows of would count or not.
+  // A deletion without an answer makes the usage unknown.
   if (files.all.some(({ state }) => state === "deleting")) return;
   for (const tenant of world.tenants) {
     const headers = { authorization: await world.authorization("operator") };
@@ -125,16 +125,16 @@ async function checkAudit({ world, changes, violations, setUpMs }: Stage, ask: A
   changes.check(rows, violations);
 }
 
-/** Spoils what the checks look at, each as a fault of the platform would look. */
+/** Spoils one entry in the way a fault of the platform would show. */
 export function damage({ events, files, changes }: Stage, what: Damage): void {
-  // Of what got no answer nobody misses anything.
+  // Only acknowledged entries are checked.
   const known = [...events.published.keys()];
   const pushed = known.find((id) => events.pushed.has(id));
   const committed = known.find((id) => events.committed.has(id));
   const [file] = files.of("committed");
-  /** Whether there was something to spoil. */
+  /** Returns whether there was something to spoil. */
   const spoil: Readonly<Record<Damage, () => boolean>> = {
-    // The receiver forgets.
+    // The receiver forgets an event.
     push: () => events.pushed.delete(pushed ?? ""),
     events: () => events.committed.delete(committed ?? ""),
     media: () => file?.bytes.writeUInt8(file.bytes.readUInt8(0) ^ 1, 0) !== undefined,

@@ -14,8 +14,7 @@ export interface Drive {
 }
 
 /**
- * The open loop: arrivals come by the clock (Poisson), however long the answers take. Returns when all that arrived has
- * ended.
+ * The open loop: arrivals come by the clock (Poisson), however long answers take. Returns when all of them have ended.
  */
 export async function drive({ seconds, rate, choice, random, stopping }: Drive): Promise<void> {
   const startedMs = performance.now();
@@ -34,7 +33,7 @@ export async function drive({ seconds, rate, choice, random, stopping }: Drive):
     );
   }
   await Promise.all(work);
-  // Of the load itself: what the platform does wrong is noted, not thrown.
+  // An error of the load itself. Faults of the platform are noted, not thrown.
   if (failures.length > 0) throw failures[0];
 }
 
@@ -42,8 +41,8 @@ const LATE_MS = 8_000;
 const LATE_PAUSE_MS = 20;
 
 /**
- * Goes on, one operation after the other, until each was done and nothing else is lacking, for some seconds: a short run
- * on a busy machine is over before all of it had its chance.
+ * Continues for some seconds, one operation at a time, until each was done and nothing is missing: a short run on a
+ * busy machine may end before every operation came up.
  */
 export async function complete(
   { choice, random, stopping }: Pick<Drive, "choice" | "random" | "stopping">,
@@ -63,7 +62,7 @@ export interface Kill {
   readonly readyMs: number;
 }
 
-/** Kills the platform so often, each time somewhere in its share of the run, and starts it again. */
+/** Kills the platform and starts it again, once in each equal share of the run. */
 export async function killAtTimes(
   platform: OwnPlatform,
   {
@@ -81,7 +80,7 @@ export async function killAtTimes(
   const shareMs = (seconds * 1_000) / kills;
   const done: Kill[] = [];
   for (let kill = 0; kill < kills; kill++) {
-    // Not in the last part of its share: a start takes time.
+    // Early in its share, because a start takes time.
     const atMs = (kill + 0.1 + 0.6 * random.share()) * shareMs;
     const waitMs = startedMs + atMs - performance.now();
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: stopping }).catch(() => undefined);
@@ -96,7 +95,7 @@ export async function killAtTimes(
   return done;
 }
 
-/** Which operation comes next: by weight, of those that have something to work on; what was never done goes first. */
+/** Chooses the next operation by weight among those that are ready; untried ones go first. */
 export class Choice {
   readonly #operations: readonly Operation[];
   readonly #untried: Set<Operation>;
@@ -106,7 +105,7 @@ export class Choice {
     this.#untried = new Set(operations);
   }
 
-  /** Whether each operation was chosen once. */
+  /** True once each operation was chosen. */
   get isComplete(): boolean {
     return this.#untried.size === 0;
   }

@@ -4,29 +4,29 @@ import { parseArgs } from "node:util";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 
-/** What is damaged on purpose, so that a run shows that its checks find it. */
+/** Entries that `--damage` spoils, to show that the checks find it. */
 export const DAMAGES = ["push", "events", "media", "audit"] as const;
 export type Damage = (typeof DAMAGES)[number];
 
-export const HELP = `npm run soak -- [options]    a mixed load of all services with faults, and whether all of it stayed right
+export const HELP = `npm run soak -- [options]    loads all services at once, with faults, and checks the result
 
   --seconds <n>   of load (default 60, at most 3600); setting up, draining and checking come on top
-  --rate <n>      requests a second, by the clock, however long the answers take (default 40)
+  --rate <n>      arrivals a second, by the clock, however long answers take (default 40)
   --seed <n>      of the load and its faults (default: a new one, which is printed)
-  --kills <n>     how often the platform is killed (kill -9) and started again (default: one for each 15 s)
+  --kills <n>     how often the platform is killed (kill -9) and started again (default: once in 15 s)
   --calm          no faults
-  --url <address> a platform that runs already, with its prefix: not killed, and nothing goes wrong inside it; its operator
-                  secret in OPERATOR_CLIENT_SECRET. It must reach this machine by its loopback address, so it is one that
-                  npm start runs. What the run made stays there, under names of its own
+  --url <address> a running platform, with its path prefix and its operator secret in OPERATOR_CLIENT_SECRET. It is not
+                  killed and has no faults inside. It must reach this machine by a loopback address, as npm start does.
+                  The records of the run stay there, under names of their own
   --out <dir>     where soak.svg and soak.json are written (default .build/bench)
-  --damage <what> ${DAMAGES.join(", ")}: spoils one entry of what the checks look at, so the run must fail
+  --damage <what> ${DAMAGES.join(", ")}: spoils one entry that the checks look at, so the run must fail
 
-Without --url a platform is started for the run, with a state and a port of its own, and removed afterwards (PORT and
-STATE_DIR name others; STATE_DIR must not be there yet). Unless --calm, its Worker is wrapped in another one
-(tools/soak/faulty), in which objects are aborted, messages of the queue come again and crons run twice. A seed decides what is asked and what goes wrong; what happens at
-the same time is the machine's affair, so a seed makes the same story, not the same run.
+Without --url, the run starts a platform with its own state and port and removes it at the end (PORT and STATE_DIR
+choose others; STATE_DIR must not exist). Unless --calm, a faulty Worker wraps the platform's (tools/soak/faulty):
+objects abort, queue messages are delivered again, crons run twice. A seed fixes the requests and the faults, not the
+timing, so it repeats the same story, not the same run.
 
-Ends with 0 when every invariant held, with 1 and the broken ones when not.
+Exit code 0 if every invariant held, else 1 with the broken ones.
 `;
 
 export interface Options {
@@ -43,7 +43,7 @@ export interface Options {
 
 const SECONDS_A_KILL = 15;
 
-/** Undefined: only the help was asked for. */
+/** Undefined if only the help was asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;

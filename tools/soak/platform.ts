@@ -10,24 +10,24 @@ import type { FaultsLedger } from "./ledgers/faults.ts";
 import type { Random } from "./lib/random.ts";
 
 const START_MS = 60_000;
-/** What is kept of what it printed, for a message. */
+/** Lines of output kept for an error message. */
 const KEPT_LINES = 200;
 const KEPT_ERRORS = 10_000;
 
 export interface OwnPlatformDeps {
   readonly env: NodeJS.ProcessEnv;
   readonly faults: FaultsLedger;
-  /** How often things go wrong inside; undefined: never, and it is `npm start` as it is. */
+  /** Frequency of inner faults; undefined runs `npm start` unchanged. */
   readonly shares: FaultShares | undefined;
   readonly random: Random;
 }
 
-/** `npm start`, in a process group of its own, that can be killed and started again on the same state. */
+/** `npm start` in its own process group, which can be killed and started again on the same state. */
 export class OwnPlatform {
   readonly #deps: OwnPlatformDeps;
   #child: ChildProcess | undefined;
   readonly #lines: string[] = [];
-  /** Of its log. */
+  /** Error lines of its log. */
   readonly errors: string[] = [];
   #starts = 0;
   #isFailing = false;
@@ -58,7 +58,7 @@ export class OwnPlatform {
     if (this.#isFailing) await this.#tell(true);
   }
 
-  /** Faults inside begin or end, now and after each start. */
+  /** Switches inner faults on or off, now and after each start. */
   async setFailing(isFailing: boolean): Promise<void> {
     this.#isFailing = isFailing;
     await this.#tell(isFailing);
@@ -70,7 +70,7 @@ export class OwnPlatform {
     await this.kill();
   }
 
-  /** `kill -9` of all of it; returns when it is gone. */
+  /** Sends `kill -9` to the whole group; returns when it is gone. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;
@@ -80,7 +80,7 @@ export class OwnPlatform {
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // Nobody is left of the group.
+      // The group is gone already.
     }
     await gone;
   }
@@ -97,7 +97,7 @@ export class OwnPlatform {
     await answered;
   }
 
-  /** Counts the faults that it tells of; says whether it was ready. */
+  /** Collects lines and faults; returns a function that tells whether it is ready. */
   #listen({ stdout, stderr }: ChildProcess): () => boolean {
     let isReady = false;
     for (const input of [stdout, stderr])

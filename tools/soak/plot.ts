@@ -1,7 +1,7 @@
 import type { Kill } from "./drive.ts";
 import type { Measured, Row } from "./world/latencies.ts";
 
-/** A plot of a run: percentiles of each kind of operation, and the latencies over the time, with the kills. */
+/** Draws a run as SVG: percentiles of each kind of operation, and latencies over time with the kills. */
 export interface Plotted {
   readonly title: string;
   readonly seconds: number;
@@ -15,7 +15,7 @@ const LEFT = 240;
 const RIGHT = WIDTH - 30;
 const ROW = 22;
 const TIME_HEIGHT = 220;
-/** Of points; more of them say no more. */
+/** More points show nothing more. */
 const MAX_POINTS = 6_000;
 const TICKS_MS = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
 

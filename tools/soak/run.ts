@@ -32,19 +32,19 @@ export interface Outcome {
   readonly kills: readonly Kill[];
   readonly faults: FaultsLedger;
   readonly violations: Violations;
-  /** Lines of the platform's log, as far as the run has it. */
+  /** Error lines of the platform's log, if the run has it. */
   readonly errors: readonly string[];
-  /** What the run made, for people. */
+  /** One sentence about the run's records. */
   readonly summary: string;
 }
 
 /** Share of requests whose connection is cut. */
 const CUTS = 0.02;
-/** Of what goes wrong inside a platform of our own: the shares of faulty/chance.ts. */
+/** Shares of faults inside the run's own platform (faulty/plan.ts). */
 const INSIDE = { aborts: 0.05, batches: 0.3 };
 const HOST = "127.0.0.1";
 
-/** The whole run; whatever it started or stored is gone when it returns or throws. */
+/** The whole run. Everything that it started or stored is gone when it returns or throws. */
 export async function soak(options: Options, stopping: AbortSignal): Promise<Outcome> {
   const { seed, url } = options;
   const random = createRandom(seed);
@@ -75,14 +75,14 @@ interface Own {
   readonly stateDir: string;
 }
 
-/** A platform for the run alone; not started yet. */
+/** Prepares a platform for this run alone, without starting it. */
 async function prepare(inside: Omit<OwnPlatformDeps, "env">): Promise<Own> {
   const given = process.env["STATE_DIR"];
   if (given !== undefined && existsSync(given))
     throw new UserError(`${given} is there already: name another STATE_DIR.`);
   const stateDir = given ?? mkdtempSync(join(tmpdir(), "plinth-soak-"));
   const port = process.env["PORT"] ?? String(await freePort(HOST));
-  // What is killed cannot clear its temporary files away.
+  // A killed process leaves its temporary files behind.
   const temporary = join(stateDir, "tmp");
   mkdirSync(temporary, { recursive: true });
   const place = { PORT: port, STATE_DIR: stateDir, TMPDIR: temporary, PUBLIC_URL: "", CONTENT_URL: "", AUTH_URL: "" };

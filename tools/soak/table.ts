@@ -2,7 +2,7 @@ import { paint } from "../../scripts/lib/terminal.ts";
 import type { FaultRow } from "./ledgers/faults.ts";
 import type { Row, Totals } from "./world/latencies.ts";
 
-/** The latencies for a terminal. */
+/** Latencies for a terminal. */
 export const latencyTable = (rows: readonly Row[]): string =>
   table(
     ["ms from when it was due", "answered", "lost", "p50", "p90", "p99", "max"],
@@ -14,7 +14,7 @@ export const latencyTable = (rows: readonly Row[]): string =>
     ]),
   );
 
-/** What went wrong on purpose, and what did not though it could. */
+/** Faults that happened, and those that could have. */
 export const faultTable = (rows: readonly FaultRow[]): string =>
   rows.length === 0
     ? "  no faults, as --calm wants it"
@@ -30,7 +30,7 @@ export const faultTable = (rows: readonly FaultRow[]): string =>
         ),
       );
 
-/** The rate that was reached, and what the answers were. */
+/** The reached rate, and the shares of answers. */
 export function totalsLine({ answeredPerSecond, shares }: Totals, rate: number): string {
   const parts = Object.entries(shares).map(
     ([name, share]) => `${name === "none" ? "no answer" : name} ${(share * 100).toFixed(1)} %`,
@@ -38,7 +38,7 @@ export function totalsLine({ answeredPerSecond, shares }: Totals, rate: number):
   return `${answeredPerSecond.toFixed(1)} answers a second for ${rate} arrivals; ${parts.join(", ")}`;
 }
 
-/** The first column to the left, numbers to the right, and a note behind them. */
+/** The first column to the left, numbers to the right, and a note behind each row. */
 function table(head: readonly string[], rows: readonly (readonly string[])[], notes: readonly string[] = []): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = ([first = "", ...rest]: readonly string[], note = ""): string =>

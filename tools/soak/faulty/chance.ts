@@ -2,7 +2,7 @@ import { type FaultPlan, type FaultShares, faultLine } from "./plan.ts";
 import { createRandom, type Random } from "../lib/random.ts";
 import type { Fault } from "../ledgers/faults.ts";
 
-/** Draws what goes wrong in an isolate, while faults are on, and tells the log. */
+/** Draws faults in an isolate while they are on, and logs them. */
 export class Chance {
   readonly random: Random;
   readonly #plan: FaultPlan;
@@ -16,8 +16,8 @@ export class Chance {
   }
 
   /**
-   * In which way this fault happens now, if it does. The first time that it can it does, and its ways take turns, each
-   * start beginning with another one: so a short run has every fault, and a long one each way of it.
+   * Draws whether the fault happens now, and in which way. It happens at the first chance; then its ways take turns,
+   * and each start begins with another way. So a short run has every fault, and a long one every way.
    */
   draw<Way>(fault: Fault, of: keyof FaultShares, ways: readonly Way[]): Way | undefined {
     if (!this.isOn) return undefined;

@@ -1,22 +1,22 @@
 import type { Chance } from "./chance.ts";
 
 /**
- * How messages come again though they were handled, as a queue may deliver them (at least once):
+ * Ways in which handled messages are delivered again, as a queue may do (at least once):
  * - `at once`: the batch is handled twice at the same time.
- * - `retried`: what was acknowledged is delivered once more.
- * - `batch failed`: all of the work was done, then the batch failed, so all of it comes again.
+ * - `retried`: an acknowledged message is delivered once more.
+ * - `batch failed`: the batch fails after all of its work, so all of it comes again.
  */
 const WAYS = ["at once", "retried", "batch failed"] as const;
 type Way = (typeof WAYS)[number];
 
-/** Later attempts are left to the platform's own retries, which are numbered with ours. */
+/** Later attempts are left to the platform's own retries, which share the count. */
 const LAST_ATTEMPT = 2;
 
 type Handle<Env> = (batch: MessageBatch, env: Env) => Promise<void>;
 
-/** The handler of the queues, to which messages come again at times. */
+/** A queue handler whose messages are sometimes delivered again. */
 export function repeating<Env>(handle: Handle<Env>, chance: Chance): Handle<Env> {
-  /** How those that are to come again were acknowledged. */
+  /** Messages to be delivered again, and why. */
   const again = new Map<string, Way>();
   return async (batch, env) => {
     for (const { id } of batch.messages) {
@@ -46,10 +46,10 @@ export function repeating<Env>(handle: Handle<Env>, chance: Chance): Handle<Env>
   };
 }
 
-/** What the platform wants to become of a message. */
+/** The platform's decision about a message. */
 type Wish = "ack" | QueueRetryOptions | undefined;
 
-/** A batch that notes what the platform wants; nothing of it reaches the queue. */
+/** Records the platform's decisions about a batch without passing them to the queue. */
 function noting({ queue, metadata, messages }: MessageBatch): {
   noted: MessageBatch;
   wishes: ReadonlyMap<string, Wish>;

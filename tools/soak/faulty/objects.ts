@@ -3,11 +3,11 @@ import type { Fault } from "../ledgers/faults.ts";
 import type { Chance } from "./chance.ts";
 
 /**
- * When an object ends, by one of its calls or alarms:
+ * Points at which a call or alarm aborts its object:
  * - `before` any of its work.
- * - `unwritten`: behind the work; what its last turn wrote is not on disk, and no answer leaves.
- * - `written`: all is on disk, and no answer leaves.
- * - `soon`: some ms after it began, in the midst of whatever the object does then.
+ * - `unwritten`: after the work, but its last turn is not on disk, and no answer leaves.
+ * - `written`: everything is on disk, and no answer leaves.
+ * - `soon`: some ms after it began, amid the object's work.
  */
 const WAYS = ["before", "unwritten", "written", "soon"] as const;
 type Way = (typeof WAYS)[number];
@@ -17,10 +17,10 @@ const SOON_MS = 30;
 type ObjectClass = new (...args: any[]) => DurableObject<any>;
 type Method = (...args: unknown[]) => unknown;
 
-/** The class, whose objects end at times: `ctx.abort()` loses their memory, and their callers get an exception. */
+/** Makes a class whose objects abort at times: `ctx.abort()` loses their memory, and callers get an exception. */
 export function aborting<C extends ObjectClass>(fault: Fault, Real: C, chance: Chance): C {
   const Aborting = class extends Real {};
-  /** Those in a turn: a method that calls another one of itself is one call. */
+  /** Objects inside a call, so that a method that calls another one counts as one call. */
   const inTurn = new WeakSet<object>();
 
   for (const [method, real] of methodsOf(Real)) {
@@ -50,7 +50,7 @@ export function aborting<C extends ObjectClass>(fault: Fault, Real: C, chance: C
 }
 
 interface Ending {
-  /** The call itself. */
+  /** Runs the call itself. */
   turn(): unknown;
   abort(): never;
   readonly ctx: DurableObjectState;
@@ -61,7 +61,7 @@ const END: Readonly<Record<Way, (ending: Ending) => unknown>> = {
   before: ({ abort }) => abort(),
   unwritten({ turn, abort }) {
     const result = turn();
-    // In the same turn where the call is one.
+    // Aborts in the same turn if the call was synchronous.
     return result instanceof Promise ? result.then(abort) : abort();
   },
   async written({ turn, abort, ctx }) {
@@ -75,7 +75,7 @@ const END: Readonly<Record<Way, (ending: Ending) => unknown>> = {
   },
 };
 
-/** What callers and the runtime may call, inherited ones too. */
+/** Methods that callers and the runtime may call, including inherited ones. */
 function methodsOf(Real: ObjectClass): Map<string, Method> {
   const methods = new Map<string, Method>();
   let level: object = Real.prototype;

@@ -8,31 +8,31 @@ export interface HappenedFault {
 
 const MARK = "soak fault:";
 
-/** The line of the log that tells of it. */
+/** The log line of a fault. */
 export const faultLine = (happened: HappenedFault): string => `${MARK} ${JSON.stringify(happened)}`;
 
-/** What a line of the log tells of; undefined when it tells of something else. */
+/** Parses a log line; undefined if it is another line. */
 export function readFaultLine(line: string): HappenedFault | undefined {
   const at = line.indexOf(MARK);
   return at < 0 ? undefined : (JSON.parse(line.slice(at + MARK.length)) as HappenedFault);
 }
 
-/** "Crons" by which the process that owns the runtime says when faults begin and end. */
+/** Pseudo crons with which the process that owns the runtime switches faults on and off. */
 export const FAULTS_ON = "soak: faults on";
 export const FAULTS_OFF = "soak: faults off";
 
-/** How often things go wrong, and from which numbers; the soak's own variable SOAK_FAULTS, as JSON. */
+/** The shares and the seed of faults, passed as JSON in SOAK_FAULTS. */
 export interface FaultPlan extends FaultShares {
   readonly seed: number;
-  /** From the first moment: who waited for a dead platform comes at once when it listens again. */
+  /** On from the first moment, because waiting callers come at once when a dead platform listens again. */
   readonly isOn: boolean;
-  /** How often the platform was started before. */
+  /** Number of earlier starts. */
   readonly starts: number;
 }
 
 export interface FaultShares {
-  /** Share of the calls of an object, its alarms among them, that its end is drawn for. */
+  /** Share of an object's calls and alarms that may abort it. */
   readonly aborts: number;
-  /** Share of the queue's batches that come again, of a part or all of them. */
+  /** Share of the queue's batches that are delivered again, in part or completely. */
   readonly batches: number;
 }

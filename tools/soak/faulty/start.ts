@@ -7,8 +7,8 @@ import type { FaultPlan } from "./plan.ts";
 import { FAULTS_OFF, FAULTS_ON, faultLine } from "./plan.ts";
 
 /**
- * `npm start` with the faulty Worker, for the soak, which starts this program and tells it when faults begin and end: by
- * a boolean, which it gets back when it is so. While they are on the crons run twice at the same time, now and again.
+ * `npm start` with the faulty Worker. The soak starts this program and sends a boolean to switch faults on or off,
+ * which is sent back when it is done. While faults are on, crons run twice at the same time now and then.
  */
 const CRONS_PAUSE_MS = 8_000;
 

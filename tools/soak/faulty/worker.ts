@@ -9,8 +9,8 @@ import { repeating } from "./messages.ts";
 import platform, * as objects from "../../../src/worker.ts";
 
 /**
- * The platform's Worker with faults inside, for `npm run soak` alone: its objects end at random, its queue's messages
- * come again. They begin and end by a cron that only the process that owns the runtime can send; no request reaches them.
+ * The platform's Worker with faults inside, only for `npm run soak`: objects abort at random, and queue messages are
+ * delivered again. A cron that only the runtime's owner can send switches the faults; no request can.
  */
 const chance = new Chance(JSON.parse((env as unknown as FaultyEnv).SOAK_FAULTS) as FaultPlan);
 
@@ -18,7 +18,7 @@ export const TopicLog = aborting("TopicLog aborted", objects.TopicLog, chance);
 export const TopicConsumer = aborting("TopicConsumer aborted", objects.TopicConsumer, chance);
 export const PushSubscription = aborting("PushSubscription aborted", objects.PushSubscription, chance);
 export const LoginAttempts = aborting("LoginAttempts aborted", objects.LoginAttempts, chance);
-/** The soak runs where loopback addresses are allowed, so nobody asks it. */
+/** Never called: the soak runs with loopback addresses allowed. */
 export const GuessCounter = objects.GuessCounter;
 
 interface FaultyEnv extends Env {

@@ -6,18 +6,18 @@ export interface AuditRow {
   readonly outcome: string;
 }
 
-/** What the operator changed, and what the audit log says of it. */
+/** Changes by the operator, compared with the audit log. */
 export class ChangesLedger {
-  /** Request id → subject, of those that were answered as done. */
+  /** Request id → subject, for answered changes. */
   readonly done = new Map<string, string>();
-  /** Attempts that may have changed something, by subject. */
+  /** Unanswered attempts by subject. */
   readonly #maybe = new Map<string, number>();
 
   unknown(subject: string): void {
     this.#maybe.set(subject, (this.#maybe.get(subject) ?? 0) + 1);
   }
 
-  /** `rows`: all of the log about what the run changed. */
+  /** `rows`: all audit rows about the run's records. */
   check(rows: readonly AuditRow[], violations: Violations): void {
     const isDone = rows.filter(({ outcome }) => outcome === "done");
     const byRequest = Map.groupBy(isDone, ({ requestId }) => requestId);

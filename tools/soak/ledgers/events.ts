@@ -9,37 +9,37 @@ export interface ReadEvent extends NewEvent {
   readonly id: string;
 }
 
-/** One request of publishing whose answer came. Times by `performance.now()`. */
+/** A publish with an answer. Times by `performance.now()`. */
 interface Published extends NewEvent {
   readonly sentMs: number;
   readonly ackedMs: number;
-  /** In its request. */
+  /** Place within its request. */
   readonly place: number;
 }
 
 interface Batch {
   readonly events: readonly ReadEvent[];
   readonly answeredMs: number;
-  /** Until then the lock was surely there: from its shortest life, and until its end was asked for. */
+  /** Until then the lock surely existed: for its shortest life, or until its end was requested. */
   untilMs: number;
 }
 
-/** Clocks of two processes, read one after the other. */
+/** Two processes read the clock one after the other. */
 const SLACK_MS = 50;
 
 /**
- * What publishers, the consumer and the receiver of a topic saw, and what must be true of it. What got no answer may be
- * there or not; all else is certain.
+ * The events that publishers, the consumer and the receiver saw, and the invariants over them. A request without an
+ * answer may or may not have worked; everything else is certain.
  */
 export class EventsLedger {
   readonly #violations: Violations;
   readonly published = new Map<string, Published>();
   readonly #maybe = new Set<string>();
-  /** By the token of their lock. */
+  /** By lock token. */
   readonly #batches = new Map<string, Batch>();
-  /** Event id → the token that it was committed under, and when that was known. */
+  /** Event id → the token of its commit, and when that was known. */
   readonly committed = new Map<string, { readonly token: string; readonly knownMs: number }>();
-  /** Events of which it is not known whether they are committed. */
+  /** Events whose commit got no answer. */
   readonly #undecided = new Set<string>();
   readonly pushed = new Set<string>();
   readonly #order: { readonly token: string; readonly events: readonly ReadEvent[] }[] = [];
@@ -60,7 +60,7 @@ export class EventsLedger {
     for (const { payload } of batch) this.#maybe.add(payload);
   }
 
-  /** A batch under a lock that the platform gave for `ttlMs`. */
+  /** Records a batch under a lock that the platform gave for `ttlMs`. */
   read(token: string, events: readonly ReadEvent[], at: { sentMs: number; answeredMs: number; ttlMs: number }): void {
     const known = this.#batches.get(token);
     if (known !== undefined) {
@@ -80,7 +80,7 @@ export class EventsLedger {
     this.#batches.set(token, { events, answeredMs: at.answeredMs, untilMs: at.sentMs + at.ttlMs });
   }
 
-  /** The end of the lock is asked for from now on. */
+  /** The end of the lock is requested from now on. */
   ending(token: string, sentMs: number): void {
     const batch = this.#batches.get(token);
     if (batch !== undefined) batch.untilMs = Math.min(batch.untilMs, sentMs);
@@ -105,12 +105,12 @@ export class EventsLedger {
     for (const { id } of events) this.#undecided.add(id);
   }
 
-  /** Acknowledged and not yet pushed. */
+  /** Acknowledged events that were not pushed yet. */
   missingPushes(): string[] {
     return [...this.published.keys()].filter((id) => !this.pushed.has(id));
   }
 
-  /** At the end, when nothing more is to come. */
+  /** Checks everything at the end. */
   check(): void {
     for (const id of this.published.keys()) {
       const isRead = this.committed.has(id) || this.#undecided.has(id);
@@ -132,7 +132,7 @@ export class EventsLedger {
     this.#checkOrder(events);
   }
 
-  /** Whoever had the answer to one before sending the next is told them in that order. */
+  /** Events of a tenant keep their order if the first was acknowledged before the second was sent. */
   #checkOrder(events: readonly ReadEvent[]): void {
     for (const tenant of new Set(events.map((event) => event.tenant))) {
       const own = events.filter((event) => event.tenant === tenant).toReversed();

@@ -1,6 +1,6 @@
-/** What can go wrong, as people read it. */
+/** Names of faults, as people read them. */
 const ANYWHERE = ["connection cut", "request repeated", "receiver failed", "service failed"] as const;
-/** In a platform of the soak's own, whose Worker is the faulty one. */
+/** Only in the soak's own platform with the faulty Worker. */
 const INSIDE = [
   "TopicLog aborted",
   "TopicConsumer aborted",
@@ -9,19 +9,19 @@ const INSIDE = [
   "queue message repeated",
   "crons run twice at once",
 ] as const;
-/** Of its own, too: from outside nobody can. */
+/** Only in the soak's own platform: a foreign one cannot be killed. */
 const KILLED = "platform killed";
 export type Fault = (typeof ANYWHERE)[number] | (typeof INSIDE)[number] | typeof KILLED;
 
 export interface FaultRow {
   readonly fault: string;
-  /** As far as the run knows: what a killed platform did not tell any more is not counted. */
+  /** Known occurrences; a killed platform may not have reported its last ones. */
   readonly times: number;
-  /** Of its ways; empty where it has one way alone. */
+  /** Counts by way; empty if there is only one. */
   readonly ways: Readonly<Record<string, number>>;
 }
 
-/** Counts the faults that really happened. */
+/** Counts the faults that happened. */
 export class FaultsLedger {
   readonly #ways = new Map<string, Map<string, number>>();
 
@@ -36,7 +36,7 @@ export class FaultsLedger {
     ways.set(way, (ways.get(way) ?? 0) + 1);
   }
 
-  /** Whether a fault inside the platform did not happen yet. */
+  /** True if a fault inside the platform has not happened yet. */
   get isInsideMissing(): boolean {
     return INSIDE.some((fault) => this.#ways.get(fault)?.size === 0);
   }

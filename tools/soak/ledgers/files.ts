@@ -1,6 +1,5 @@
 /**
- * A private file of the run: created → uploaded → committed → deleting → deleted. `busy`: somebody is taking the next
- * step, so nobody else does.
+ * A private file of the run: created → uploaded → committed → deleting → deleted. `busy`: one operation works on it.
  */
 export interface SoakFile {
   readonly id: string;
@@ -9,18 +8,18 @@ export interface SoakFile {
   readonly bytes: Buffer;
   readonly type: string;
   readonly tenant: string;
-  /** In its metadata, of this file alone. */
+  /** A metadata value that only this file has. */
   readonly mark: string;
   state: "created" | "uploaded" | "committed" | "deleting" | "deleted";
   busy: boolean;
-  /** Where the report of its deletion is, if the answer came. */
+  /** Address of the erasure report, if the answer came. */
   erasure?: string;
 }
 
 export class FilesLedger {
   readonly all: SoakFile[] = [];
 
-  /** Those that nobody works on. */
+  /** Files that nobody works on. */
   free(state: SoakFile["state"]): SoakFile[] {
     return this.all.filter((file) => file.state === state && !file.busy);
   }

@@ -1,9 +1,9 @@
 import type { Violations } from "./violations.ts";
 
-/** Wrong passwords in a row that an account takes (contract 2.6). */
+/** Wrong passwords in a row before an account is blocked. */
 const LIMIT = 15;
 
-/** Wrong passwords for one account: what was sent, and what was answered. Times by `performance.now()`. */
+/** Guesses at one account: sent and answered. Times by `performance.now()`. */
 export class GuessesLedger {
   readonly #violations: Violations;
   readonly #sent: number[] = [];
@@ -18,7 +18,7 @@ export class GuessesLedger {
     this.#sent.push(nowMs);
   }
 
-  /** The password was looked at. What got no answer may have been counted or not. */
+  /** The password was checked. An unanswered guess may or may not have counted. */
   wrong(sentMs: number): void {
     this.#wrong += 1;
     this.#violations.expect(
@@ -31,7 +31,7 @@ export class GuessesLedger {
   }
 
   blocked(answeredMs: number): void {
-    // The one that was told of the block was not counted.
+    // The guess that was told of the block did not count.
     const before = this.#sent.filter((sentMs) => sentMs < answeredMs).length - 1;
     this.#violations.expect("no account is blocked early", before >= LIMIT, () => `after ${before} guesses`);
     this.#blockedMs = Math.min(this.#blockedMs, answeredMs);

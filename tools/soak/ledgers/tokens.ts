@@ -1,13 +1,13 @@
 export interface SoakToken {
   readonly text: string;
-  /** How it was got. */
+  /** The grant type. */
   readonly grant: string;
-  /** Who may revoke it. */
+  /** The client that may revoke it. */
   readonly owner: "app" | "shop";
   state: "valid" | "ending" | "revoked";
 }
 
-/** Tokens of the run, and whether they are revoked. */
+/** The run's tokens and their states. */
 export class TokensLedger {
   readonly all: SoakToken[] = [];
 

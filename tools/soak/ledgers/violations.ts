@@ -1,15 +1,15 @@
-/** What was found broken. Many faults of one kind are one story: a few are told, all are counted. */
+/** Broken invariants. All occurrences are counted; a few of each are shown. */
 export class Violations {
   readonly #found = new Map<string, string[]>();
 
-  /** `invariant`: what should hold. `detail`: where it does not. */
+  /** `invariant`: the rule. `detail`: the place where it is broken. */
   add(invariant: string, detail: string): void {
     const known = this.#found.get(invariant);
     if (known === undefined) this.#found.set(invariant, [detail]);
     else known.push(detail);
   }
 
-  /** Whether the invariant holds, noted when not. */
+  /** Notes a violation unless the invariant holds. */
   expect(invariant: string, holds: boolean, detail: () => string): void {
     if (!holds) this.add(invariant, detail());
   }

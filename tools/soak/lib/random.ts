@@ -1,4 +1,4 @@
-/** Random numbers from a seed: the same seed, the same numbers (mulberry32). */
+/** Random numbers from a seed; equal seeds give equal numbers (mulberry32). */
 export interface Random {
   /** From 0 to below 1. */
   share(): number;
@@ -6,7 +6,7 @@ export interface Random {
   below(limit: number): number;
   chance(share: number): boolean;
   pick<T>(from: readonly T[]): T;
-  /** Numbers of its own for what happens beside others, so that one's number of draws does not move the other's. */
+  /** A generator for concurrent work, so that draws of one do not affect the other. */
   fork(): Random;
 }
 

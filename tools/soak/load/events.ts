@@ -1,7 +1,7 @@
 import type { NewEvent, ReadEvent } from "../ledgers/events.ts";
 import { expectStatus, isSentAgain, type Operation, type Stage, type Turn } from "./operation.ts";
 
-/** Of a lock: some live through a restart, some do not. */
+/** A lock's life: some survive a restart, some do not. */
 const TTL_MS = 3_000;
 const BATCH = 20;
 const READ = 100;
@@ -18,8 +18,8 @@ export interface EventsLoad {
 }
 
 /**
- * Publishing (half of it with a key, and then repeated until it is answered), and one consumer whose reads, commits,
- * extensions and releases come as they come: reads at a locked topic, locks that nobody ends, commits that are too late.
+ * Publishes (half of them with an idempotency key, and then retried until answered), and one consumer that reads,
+ * commits, extends and releases in any order: reads of a locked topic, abandoned locks, late commits.
  */
 export function eventsLoad(stage: Stage): EventsLoad {
   const { world, caller, events } = stage;
@@ -50,7 +50,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
     stage.violations.expect("a publish that is repeated answers the same ids", isSame, () => `key ${key}`);
   };
 
-  /** Whether the topic is empty. */
+  /** Returns true if the topic is empty. */
   const read = async ({ dueMs, random }: Turn): Promise<boolean> => {
     const key = random.chance(0.5) ? `read-${random.below(2 ** 32)}` : undefined;
     const json = { numEvents: 1 + random.below(READ), ttlMs: TTL_MS };
@@ -65,7 +65,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
     return false;
   };
 
-  /** Ends the oldest batch in hand, all of it or up to `through`. */
+  /** Ends the oldest lock: commits all of its batch, or a part up to `through`. */
   const end = async (turn: Turn, verb: "commit" | "release", isWhole = true): Promise<void> => {
     const { dueMs, random } = turn;
     const batch = held.shift();
@@ -79,7 +79,7 @@ export function eventsLoad(stage: Stage): EventsLoad {
     if (reply === undefined) return events.undecided(batch.events);
     if (!expectStatus(stage, verb, reply, [200, 409])) return;
     const why = reply.status === 200 ? "already_committed" : reply.body.details[0].type;
-    // Of a token that is older than those that are remembered nobody knows.
+    // The platform has forgotten the token, so the outcome is unknown.
     if (why === "unknown_token") return events.undecided(batch.events);
     if (why !== "already_committed") return;
     events.commit(batch.token, done, reply.answeredMs);

@@ -7,18 +7,18 @@ import type { Random } from "../lib/random.ts";
 import { expectStatus, isSentAgain, type Operation, type Stage, type Turn } from "./operation.ts";
 
 const PHOTO = readFileSync(join(ROOT, "scripts", "data", "photo.jpg"));
-/** Of the files; the others are bytes at random. */
+/** Share of photographs; other files are random bytes. */
 const PHOTOS = 0.2;
 const MAX_BYTES = 65_536;
 const SIZES = ["64x64", "100x80", "320x240"];
 
-/** Each arrival takes one file one step further: create, upload, commit; then it is fetched, listed, varied, deleted. */
+/** Each arrival takes one file a step further: create, upload, commit. Then it is fetched, listed, varied, deleted. */
 export function filesLoad(stage: Stage): Operation[] {
   const { world, caller, files, violations } = stage;
   const asShop = async () => ({ authorization: await world.authorization("shop") });
 
   const create = async ({ dueMs, random }: Turn): Promise<void> => {
-    // The first one is, so that there is work for the queue.
+    // The first file is a photograph, so that the queue has work.
     const isPhoto = files.all.length === 0 || random.chance(PHOTOS);
     const type = isPhoto ? "image/jpeg" : "application/octet-stream";
     const path = `/media/v2/files${isPhoto ? `?crop=${random.pick(SIZES)}` : ""}`;
@@ -32,7 +32,7 @@ export function filesLoad(stage: Stage): Operation[] {
     files.all.push({ id, uploadLink, commitLink, bytes, type, tenant, mark: `m${id}`, state: "created", busy: false });
   };
 
-  /** One step of a file that nobody else works on. */
+  /** Takes a step with a file that nobody else works on. */
   const step = async (turn: Turn, from: SoakFile["state"], work: (file: SoakFile) => Promise<void>): Promise<void> => {
     const file = turn.random.pick(files.free(from));
     file.busy = true;
@@ -50,7 +50,7 @@ export function filesLoad(stage: Stage): Operation[] {
       const headers = { "content-type": type };
       const reply = await caller.insist({ kind: "media: upload", method: "PUT", path, headers, bytes, dueMs }, random);
       if (reply === undefined || !expectStatus(stage, "upload", reply, [200, 409])) return;
-      // An upload whose answer was lost may have worked, and only then there may be something there.
+      // An upload whose answer was lost may have worked; only then the second one finds a file.
       const isFirst = reply.status === 200 || reply.isRepeat;
       violations.expect("nothing is there before the first upload", isFirst, () => `file ${file.id}`);
       file.state = "uploaded";
@@ -127,7 +127,7 @@ export function filesLoad(stage: Stage): Operation[] {
     { weight: 5, run: create },
     { weight: 5, isReady: some("created"), run: (turn) => step(turn, "created", upload(turn)) },
     { weight: 5, isReady: some("uploaded"), run: (turn) => step(turn, "uploaded", commit(turn)) },
-    // One is left for those that look at files.
+    // Keeps one file for the operations that look at files.
     {
       weight: 1,
       isReady: () => files.free("committed").length > 1,
@@ -140,7 +140,7 @@ export function filesLoad(stage: Stage): Operation[] {
 }
 
 export function checkContent({ violations }: Stage, file: SoakFile, reply: Reply): void {
-  // The link is good for some time, the file only until its deletion.
+  // The link outlives a deleted file.
   if (reply.status === 404 && file.state !== "committed") return;
   const isSame = reply.status === 200 && reply.bytes.equals(file.bytes);
   const found = (): string => `file ${file.id}: ${reply.status}, ${reply.bytes.length} of ${file.bytes.length} bytes`;

@@ -1,22 +1,22 @@
 import type { Reply } from "../world/caller.ts";
 import { expectStatus, type Operation, type Stage, type Turn } from "./operation.ts";
 
-/** How long a breaker that a hanging service opened may stay so: its longest pause, and a probe. */
+/** The longest time for which a breaker opened by a hanging service stays open: its longest pause and a probe. */
 const BREAKER_MS = 70_000;
-/** On a machine so busy that an answer takes longer, the gateway may have given the service up with good reason. */
+/** If answers take longer than this on a busy machine, the gateway may rightly have given up. */
 const BUSY_MS = 10_000;
 
 export interface GatewayLoad {
   readonly operations: readonly Operation[];
-  /** Asks until the service, which is well again, is reached. */
+  /** Asks until the recovered service is reached. */
   drain(turn: Turn): Promise<void>;
 }
 
-/** Requests to the service behind the gateway, which answers with its private address and who called. */
+/** Requests to the service behind the gateway, which answers its private address and the caller's identity. */
 export function gatewayLoad(stage: Stage): GatewayLoad {
   const { world, caller, outside, violations } = stage;
   let asked = 0;
-  /** When somebody last waited longer than that; `performance.now()`. */
+  /** Time of the last answer that took longer; `performance.now()`. */
   let busyMs = Number.NEGATIVE_INFINITY;
 
   const ask = async ({ dueMs, random }: Turn): Promise<boolean> => {

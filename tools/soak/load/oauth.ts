@@ -2,12 +2,12 @@ import { GuessesLedger } from "../ledgers/guesses.ts";
 import type { SoakToken } from "../ledgers/tokens.ts";
 import { expectStatus, type Operation, type Stage, type Turn } from "./operation.ts";
 
-/** Of these the load asks; older ones only the check at the end. */
+/** Only the newest tokens are questioned during the load; the final check looks at all. */
 const LATELY = 200;
-/** As long one account is guessed at: less than a count or a block lasts. */
+/** Time for which one account is guessed at; shorter than a count or a block lasts. */
 const GUESSED_MS = 10 * 60_000;
 
-/** Tokens by three grants, what the platform says of them, and their end; and somebody who guesses passwords. */
+/** Issues tokens by three grants, questions and revokes them; and guesses passwords. */
 export function oauthLoad(stage: Stage): Operation[] {
   const { world, caller, tokens, violations } = stage;
   const post = (kind: string, path: string, owner: SoakToken["owner"], form: Record<string, string>) => ({
@@ -43,7 +43,7 @@ export function oauthLoad(stage: Stage): Operation[] {
 
   const revoke = async (turn: Turn): Promise<void> => {
     const token = turn.random.pick(tokens.valid().slice(-LATELY));
-    // A family goes with its refresh token, so what came by it is left alone.
+    // Revoking a refreshed token would end its family, and the refresh token with it.
     if (token.grant === "refresh_token") return look(turn);
     token.state = "ending";
     const ask = { ...post("revoke", "revoke", token.owner, { token: token.text }), dueMs: turn.dueMs };
@@ -56,7 +56,7 @@ export function oauthLoad(stage: Stage): Operation[] {
   const signIn = { username, password, ...own };
 
   const guesses = new Map<string, GuessesLedger>();
-  /** At an account that is nobody's, which is counted as any other. */
+  /** Guesses at an account that does not exist, which counts like any other. */
   const guess = async ({ dueMs, random }: Turn): Promise<void> => {
     const account = `${world.run}-${Math.floor(performance.now() / GUESSED_MS)}@soak.example`;
     const ledger = guesses.get(account) ?? new GuessesLedger(violations);
@@ -73,7 +73,7 @@ export function oauthLoad(stage: Stage): Operation[] {
   return [
     { weight: 8, run: (turn) => get(turn, "shop", "client_credentials", {}) },
     { weight: 3, run: (turn) => get(turn, "app", "refresh_token", { refresh_token: world.refreshToken }) },
-    // A password costs what it must: some 100 ms of the processor.
+    // Hashing a password costs some 100 ms of processor time.
     { weight: 0.5, run: (turn) => get(turn, "app", "password", signIn) },
     { weight: 1, run: guess },
     { weight: 12, isReady: () => tokens.all.length > 0, run: look },

@@ -9,7 +9,7 @@ import type { Random } from "../lib/random.ts";
 import type { Violations } from "../ledgers/violations.ts";
 import type { World } from "../world/world.ts";
 
-/** All that a run knows and works with. */
+/** The run's state and tools. */
 export interface Stage {
   readonly world: World;
   readonly caller: Caller;
@@ -20,40 +20,40 @@ export interface Stage {
   readonly files: FilesLedger;
   readonly tokens: TokensLedger;
   readonly changes: ChangesLedger;
-  /** When the load began, by the clock. */
+  /** Start of the load, by the clock. */
   readonly setUpMs: number;
-  /** Requests are repeated at times though they were answered. */
+  /** Sometimes repeats answered requests. */
   readonly repeats: boolean;
 }
 
-/** One arrival of the load: when it was due, and random numbers of its own. */
+/** One arrival of the load: its due time, and its own random numbers. */
 export interface Turn {
   readonly dueMs: number;
   readonly random: Random;
 }
 
 export interface Operation {
-  /** How often it is chosen beside the others. */
+  /** Relative frequency. */
   readonly weight: number;
-  /** Whether there is something to do it with. */
+  /** Tells whether there is something to work on. */
   isReady?(): boolean;
   run(turn: Turn): Promise<void>;
 }
 
-/** Of what may be repeated, and of what is answered, this share is sent again. */
+/** Share of repeatable, answered requests that are sent again. */
 const REPEATED = 0.1;
 
-/** Whether what was answered is sent again. */
+/** Decides whether an answered request is sent again. */
 export function isSentAgain({ repeats, faults }: Stage, { random }: Turn): boolean {
   const isAgain = repeats && random.chance(REPEATED);
   if (isAgain) faults.happened("request repeated");
   return isAgain;
 }
 
-/** Notes an answer that is none of those that can be. */
+/** Notes an unexpected status. */
 export function expectStatus(stage: Stage, what: string, reply: Reply, statuses: readonly number[]): boolean {
   const isExpected = statuses.includes(reply.status);
-  // 500 is told of for itself.
+  // The caller notes every 500 itself.
   if (!isExpected && reply.status !== 500)
     stage.violations.add(
       "every answer is one that can be",

@@ -3,7 +3,7 @@ import { expectStatus, type Operation, type Stage, type Turn } from "./operation
 const ROLES = 20;
 const ANY = 1_000_000_000;
 
-/** Changes by the operator, in the midst of what depends on them: roles, a tenant, its subscription, a client. */
+/** Changes by the operator while other operations depend on them: roles, a tenant, its subscription. */
 export function operatorLoad(stage: Stage): Operation[] {
   const { world, caller, changes } = stage;
   const tenant = `${world.run}d`;
@@ -15,12 +15,12 @@ export function operatorLoad(stage: Stage): Operation[] {
     if (reply === undefined) return changes.unknown(subject);
     if (!expectStatus(stage, `${method} ${subject}`, reply, method === "PUT" ? [200, 201] : [204, 404])) return;
     const requestId = reply.headers[`${world.platform}-request-id`];
-    // What is subscribed to already, or gone, is no change.
+    // Subscribing twice, or deleting nothing, is no change.
     const isNothing = reply.status === 404 || (reply.status === 200 && subject.includes("/subscriptions/"));
     if (!isNothing) changes.done.set(String(requestId), subject);
   };
   const role = ({ random }: Turn): string => `roles/${world.run}-${random.below(ROLES)}`;
-  // Never what it was: a change that changes nothing has no row.
+  // Always a new value, because an unchanged record has no audit row.
   const named = ({ random }: Turn): object => ({ organization: world.run, name: `Soak ${random.below(ANY)}` });
   const scopesOf = ({ random }: Turn): object => ({
     scopes: [`${world.platform}.media_view`, `${world.platform}.pubsub.topic=soak.s${random.below(ANY)}`],

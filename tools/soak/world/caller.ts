@@ -8,19 +8,19 @@ import type { Random } from "../lib/random.ts";
 import type { Violations } from "../ledgers/violations.ts";
 
 export interface Ask {
-  /** The row of the table that it counts for. */
+  /** Its row in the table. */
   readonly kind: string;
   readonly method: string;
   /** A path below the platform's address, or a whole address. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A body; at most one of the three. */
+  /** At most one of the three. */
   readonly json?: unknown;
   readonly form?: Readonly<Record<string, string>>;
   readonly bytes?: Buffer;
-  /** When it should have been sent, by `performance.now()`; now, unless told. */
+  /** The time at which it was due, by `performance.now()`; default now. */
   readonly dueMs?: number;
-  /** 503 is an answer like others here; else it decides nothing. */
+  /** Treats 503 as an answer; otherwise a 503 decides nothing. */
   readonly takes503?: boolean;
 }
 
@@ -28,12 +28,12 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly bytes: Buffer;
-  /** When the first attempt began, and when the answer was there; `performance.now()`. */
+  /** Times of the first attempt and of the answer, by `performance.now()`. */
   readonly sentMs: number;
   readonly answeredMs: number;
-  /** Attempts whose outcome is unknown went before. */
+  /** Earlier attempts had an unknown outcome. */
   readonly isRepeat: boolean;
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined if it is not. */
   readonly body: any;
 }
 
@@ -47,18 +47,18 @@ export interface CallerDeps {
   readonly cuts: number;
 }
 
-/** Nobody listens for as long as a start takes on a busy machine. */
+/** Longer than a start takes on a busy machine. */
 const PATIENCE_MS = 120_000;
 const ANSWER_MS = 30_000;
 const PAUSE_MS = 100;
 
-/** Asks the platform, cuts connections where the seed says so, and notes how long answers took. */
+/** Calls the platform, cuts connections as the seed says, and notes latencies. */
 export class Caller {
   readonly base: string;
   readonly #deps: CallerDeps;
   #probing: Promise<void> | undefined;
   readonly #agent = new Agent({ keepAlive: true });
-  /** Until then no more connections are cut. */
+  /** False once the load is over. */
   cutting = true;
 
   constructor(deps: CallerDeps) {
@@ -70,7 +70,7 @@ export class Caller {
     this.#agent.destroy();
   }
 
-  /** One attempt; undefined: nobody knows what became of it. A connection that was refused is no attempt. */
+  /** Makes one attempt; undefined if the outcome is unknown. A refused connection is no attempt. */
   async once(ask: Ask, random: Random, isRepeat = false): Promise<Reply | undefined> {
     const dueMs = ask.dueMs ?? performance.now();
     const cut = this.cutting && !isRepeat && random.chance(this.#deps.cuts) ? cutOf(random) : undefined;
@@ -99,7 +99,7 @@ export class Caller {
     }
   }
 
-  /** One probe for all who wait, so that those who wait do not slow down whom they wait for. */
+  /** Shares one probe among all waiting requests, so that they do not slow the start down. */
   #listening(): Promise<void> {
     const { hostname: host, port } = new URL(this.base);
     const probe = async (): Promise<void> => {
@@ -109,7 +109,7 @@ export class Caller {
     return (this.#probing ??= Promise.race([probe(), sleep(PATIENCE_MS, undefined, { ref: false })]));
   }
 
-  /** Again and again until an answer decides; undefined when that takes too long. For what may be repeated. */
+  /** Retries until an answer decides; undefined if that takes too long. Only for repeatable requests. */
   async insist(ask: Ask, random: Random): Promise<Reply | undefined> {
     const firstMs = performance.now();
     const due = { ...ask, dueMs: ask.dueMs ?? firstMs };
@@ -157,7 +157,7 @@ export class Caller {
         });
       });
       if (cut !== "request") return void request.end(body);
-      // Half of the body, or a head alone; then the line is dead.
+      // Sends half of the body, or only the head, then cuts the connection.
       request.flushHeaders();
       if (body !== undefined) request.write(body.subarray(0, body.length >> 1));
       setTimeout(() => request.destroy(new Error("cut")), CUT_AFTER_MS);

@@ -1,11 +1,11 @@
 import { percentile } from "../../bench/lib/statistics.ts";
 
-/** One request that was answered. */
+/** An answered request. */
 export interface Measured {
   readonly kind: string;
-  /** ms since the load began at which it was due. */
+  /** Due time in ms since the load began. */
   readonly atMs: number;
-  /** From when it was due to its whole answer. */
+  /** From the due time to the whole answer. */
   readonly tookMs: number;
   readonly status: number;
 }
@@ -13,7 +13,7 @@ export interface Measured {
 export interface Row {
   readonly kind: string;
   readonly answered: number;
-  /** Attempts that decided nothing: no answer came (cut, killed), or 503. */
+  /** Attempts that decided nothing: no answer (cut, killed), or 503. */
   readonly lost: number;
   readonly p50: number;
   readonly p90: number;
@@ -21,15 +21,15 @@ export interface Row {
   readonly max: number;
 }
 
-/** What came of all requests together. */
+/** Totals over all requests. */
 export interface Totals {
-  /** Answers a second, of those that came while the load did. */
+  /** Answers a second during the load. */
   readonly answeredPerSecond: number;
-  /** Class of status (`2xx`), or `none` where no answer came → share of the attempts. */
+  /** Status class (`2xx`), or `none` without an answer → share of the attempts. */
   readonly shares: Readonly<Record<string, number>>;
 }
 
-/** How long answers took, from the moment at which they were due: who waits in front of a dead platform waits. */
+/** Latencies from the time a request was due, so waiting for a dead platform counts. */
 export class Latencies {
   readonly measured: Measured[] = [];
   readonly #unanswered = new Map<string, number>();

@@ -6,23 +6,23 @@ import type { EventsLedger } from "../ledgers/events.ts";
 import type { Fault, FaultsLedger } from "../ledgers/faults.ts";
 import type { Random } from "../lib/random.ts";
 
-/** The world outside the platform: who receives pushed events, and a service behind the gateway. Both fail at times. */
+/** The outside world: the receiver of pushed events, and a service behind the gateway. Both fail at times. */
 export interface Outside {
   readonly receiverOrigin: string;
   /** The service's private address. */
   readonly sourceUrl: string;
-  /** Numbers of requests that the service failed, as the path says them. */
+  /** Paths of the requests that the service failed. */
   readonly failed: ReadonlySet<string>;
-  /** When it last kept somebody waiting; `performance.now()`. */
+  /** When a request last hung; `performance.now()`. */
   readonly hungMs: number;
-  /** From then on nothing fails. */
+  /** Ends all failures. */
   recover(): void;
   close(): Promise<void>;
 }
 
 const RECEIVER_FAULTS = 0.05;
 const SERVICE_FAULTS = 0.03;
-/** What hangs breaks off after so long. */
+/** A hanging request is cut after so long. */
 const HANG_MS = 3_000;
 const KEEP_ALIVE_MS = 600_000;
 const ANSWERS = "answered 502";
@@ -51,13 +51,13 @@ export async function startOutside({ random, events, faults, isFailing }: Outsid
 
   const receiver = await startReceiver(({ headers }, response) => {
     const id = headers["webhook-id"] ?? "";
-    // Once for each event, so that the run's drain need not wait for the later of the platform's attempts.
+    // Fails once for each event, so that the drain need not wait for later attempts.
     if (state.isFailing && !refused.has(id) && draws.receiver.chance(RECEIVER_FAULTS)) {
       refused.add(id);
       fail(response, "receiver failed", draws.receiver);
       return;
     }
-    // Who called may be dead by now, and has to come again.
+    // The caller may have been killed; then it has to deliver again.
     if (!response.destroyed) events.pushed.add(id);
     response.writeHead(204).end();
   });
@@ -76,7 +76,7 @@ export async function startOutside({ random, events, faults, isFailing }: Outsid
     const body = JSON.stringify({ self, identity: Object.fromEntries(identity) });
     response.writeHead(200, { "content-type": "application/json", link: `<${self}>; rel="self"` }).end(body);
   });
-  // One that ends a kept connection in the moment of its next request looks as if it had failed.
+  // Closing a kept connection at the moment of its next request would look like a failure.
   service.keepAliveTimeout = KEEP_ALIVE_MS;
   service.listen(0, "127.0.0.1");
   await once(service, "listening");

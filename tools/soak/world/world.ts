@@ -2,13 +2,13 @@ import { createHash, randomBytes } from "node:crypto";
 import { basic } from "../../../examples/tour/people.ts";
 import { cookiesOf, formOf } from "../../../examples/tour/sign-in.ts";
 
-/** What a run makes on the platform for itself: names of its own, so it meets nothing that was there before. */
+/** The run's own records on the platform, with names that meet nothing else. */
 export interface World {
   readonly base: string;
   readonly platform: string;
-  /** Begins every name that the run makes. */
+  /** Prefix of all names of the run. */
   readonly run: string;
-  /** Of the clients; the first is their own. */
+  /** The tenants; the clients belong to the first. */
   readonly tenants: readonly string[];
   /** The path of the topic, from `/pubsub` on. */
   readonly topic: string;
@@ -19,7 +19,7 @@ export interface World {
   readonly credentials: Readonly<Record<"shop" | "app", string>>;
   readonly user: { readonly email: string; readonly password: string };
   readonly refreshToken: string;
-  /** The header of a token that the run does not revoke; a new one after some time. */
+  /** The header of a token that the run does not revoke; renewed after some time. */
   authorization(who: Who): Promise<string>;
 }
 
@@ -89,7 +89,7 @@ export async function makeWorld({ base, platform, operatorSecret, sourceUrl, rec
   const pushConfig = { endpoint: `${receiverOrigin}/`, basicAuth: { username: "soak", password: "soak" } };
   await ask("POST", `${topic}/subscriptions`, "shop", { name: "push", pushConfig });
   const refreshToken = await signIn(base, app, `${run}.app`, user);
-  // From now on somebody may be killed in the middle of an answer.
+  // From now on the platform may be killed in the middle of an answer.
   await authorization("billing");
   const credentials = { shop, app };
   return { base, platform, run, tenants, topic, proxyPath, sourceUrl, credentials, user, refreshToken, authorization };
@@ -108,13 +108,13 @@ function authorizer(base: string, secrets: Partial<Record<Who | "app", string>>)
     if (last !== undefined && performance.now() - last.atMs < RENEW_MS) return last.header;
     const next = { header: get(who), atMs: performance.now() };
     known.set(who, next);
-    // A platform that is down at this moment: the old one is good for some time yet.
+    // If the platform is down, the old token stays valid for some time.
     next.header.catch(() => (last === undefined ? known.delete(who) : known.set(who, last)));
     return last === undefined ? next.header : next.header.catch(() => last.header);
   };
 }
 
-/** A browser's sign-in: the page, its form, the code, and the refresh token that it is redeemed for. */
+/** Signs in as a browser: the page, its form, the code, and the refresh token. */
 async function signIn(base: string, credentials: string, clientId: string, user: World["user"]): Promise<string> {
   const verifier = randomBytes(32).toString("base64url");
   const parameters = new URLSearchParams({
