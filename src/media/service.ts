@@ -196,7 +196,7 @@ function createUploads(
   { s3, clock, maxUploadBytes: maxBytes }: MediaDeps,
   { pinned, blobs, links }: { readonly pinned: PinnedUploadStore; readonly blobs: BlobStore; readonly links: Links },
 ): Uploads {
-  const before = createWorkerUploads(links, blobs);
-  if (s3 === undefined) return before;
-  return createR2Uploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, before });
+  const fallback = createWorkerUploads(links, blobs);
+  if (s3 === undefined) return fallback;
+  return createR2Uploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
 }

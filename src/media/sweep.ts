@@ -1,7 +1,7 @@
 import { describeError, type Log } from "../platform/log.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
-import { finishRemoved, type EraseDeps } from "./erasure/erase.ts";
+import { processRemoved, type EraseDeps } from "./erasure/erase.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
@@ -35,7 +35,7 @@ async function inPages(deps: SweepDeps, what: string, sweepPage: () => Promise<n
 
 async function sweepFiles(deps: SweepDeps, nowMs: number): Promise<number> {
   const files = await deps.removed.due(nowMs, LIMITS.sweepRows);
-  await finishRemoved(deps, files, nowMs);
+  await processRemoved(deps, files, nowMs);
   return files.length;
 }
 

@@ -40,7 +40,7 @@ export interface MasterUpload {
   readonly lengthBytes: number | undefined;
   readonly maxBytes: number;
   /** Reserves bytes as they arrive. Those of a known length are reserved already. */
-  readonly quota: { take(bytes: number): Promise<ReservationFault | undefined> };
+  readonly quota: { reserve(bytes: number): Promise<ReservationFault | undefined> };
   /** The digest that the bytes must have; undefined if the upload names none. */
   readonly digest: UploadDigest | undefined;
   readonly contentType: string;
@@ -85,7 +85,7 @@ export function createBlobStore(bucket: R2Bucket, random: Random) {
     ): Promise<number | undefined> {
       const httpMetadata = { contentType };
       if (more.ended) return (await bucket.put(key, first, { httpMetadata })).size;
-      const stored = await putParts(bucket, key, first, more, takeAll, { httpMetadata });
+      const stored = await putParts(bucket, key, first, more, reserveNothing, { httpMetadata });
       return stored.ok ? stored.value.size : undefined;
     },
 
@@ -188,13 +188,13 @@ async function putUnknownLength(
 ): Promise<Result<R2Object, UploadFault>> {
   const first = await parts.next();
   if (!first.ok) return first;
-  const take = takeWithinLimits(upload);
+  const reserve = reserveWithinLimits(upload);
   if (parts.ended) {
-    const fault = await take(first.value.byteLength);
+    const fault = await reserve(first.value.byteLength);
     return fault === undefined ? putMaster(bucket, upload, first.value) : err(fault);
   }
   const key = `${incomingKey(upload.fileId)}/${randomId(random)}`;
-  const collected = await putParts(bucket, key, first.value, parts, take, {});
+  const collected = await putParts(bucket, key, first.value, parts, reserve, {});
   if (!collected.ok) return collected;
   try {
     const object = await bucket.get(key);
@@ -209,16 +209,16 @@ async function putUnknownLength(
 }
 
 /** Reserves the bytes of a part; undefined, or the fault that ends the upload. */
-type Take<Fault> = (bytes: number) => Promise<Fault | undefined>;
+type Reserve<Fault> = (bytes: number) => Promise<Fault | undefined>;
 
-const takeAll = async (): Promise<undefined> => undefined;
+const reserveNothing = async (): Promise<undefined> => undefined;
 
 /** Counts the bytes of an upload towards its limit and the quota. */
-function takeWithinLimits({ maxBytes, quota }: MasterUpload): Take<"too_large" | ReservationFault> {
+function reserveWithinLimits({ maxBytes, quota }: MasterUpload): Reserve<"too_large" | ReservationFault> {
   let sizeBytes = 0;
   return async (bytes) => {
     sizeBytes += bytes;
-    return sizeBytes > maxBytes ? "too_large" : quota.take(bytes);
+    return sizeBytes > maxBytes ? "too_large" : quota.reserve(bytes);
   };
 }
 
@@ -228,14 +228,14 @@ async function putParts<Fault>(
   key: string,
   first: Uint8Array,
   more: PartReader,
-  take: Take<Fault>,
+  reserve: Reserve<Fault>,
   options: R2MultipartOptions,
 ): Promise<Result<R2Object, Fault | "interrupted">> {
   const multipart = await bucket.createMultipartUpload(key, options);
   try {
     const done: R2UploadedPart[] = [];
     for (let part = first; part.byteLength > 0;) {
-      const fault = await take(part.byteLength);
+      const fault = await reserve(part.byteLength);
       if (fault !== undefined) return await abandon(multipart, more, fault);
       done.push(await multipart.uploadPart(done.length + 1, part));
       const next = await more.next();

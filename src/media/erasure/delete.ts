@@ -9,12 +9,12 @@ import { retryOnce } from "../../platform/retry-once.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition } from "../metadata/attributes.ts";
-import { asFileCaller, callerOf, mayActForTenant, type AccessDeps } from "../model/access.ts";
+import { withCaller, callerOf, mayActForTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { newFileId, type Visibility, type FileCaller } from "../model/file.ts";
 import type { FilterStore } from "../search/filter-store.ts";
 import { deletionTerms, type Term } from "../search/query.ts";
-import { startErasing, type EraseDeps } from "./erase.ts";
+import { startErasure, type EraseDeps } from "./erase.ts";
 import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-store.ts";
 
 interface DeleteFileDeps extends AccessDeps, EraseDeps {
@@ -37,13 +37,13 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, publicBase, waitUntil }) {
       const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
-      const erasure = await asFileCaller(deps, principal, visibility, fileId, nowMs, async (caller) => {
+      const erasure = await withCaller(deps, principal, visibility, fileId, nowMs, async (caller) => {
         const removed = await retryOnce(() => deps.erasures.removeFile(request, fileId, caller));
         return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
       });
       if (!erasure.ok) return toProblem(erasure.error);
       if (visibility === "public") await deps.edge.invalidateFile(fileId);
-      waitUntil(startErasing(deps, erasure.value, nowMs));
+      waitUntil(startErasure(deps, erasure.value, nowMs));
       return empty(204, { location: deps.links.erasure(publicBase, erasure.value.id) });
     },
   });
@@ -73,7 +73,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
     produces: "any",
     async handle({ principal, query: { tenant, q, dryRun }, nowMs, publicBase, url, waitUntil }) {
       const unknown = [...url.searchParams.keys()].find((name) => !Object.hasOwn(query.shape, name));
-      if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NO_PART}`);
+      if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NOT_A_PARAMETER}`);
       if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const caller = callerOf(principal, visibility, tenant);
       const files = q === undefined ? ok("all" as const) : await select(deps, caller, q);
@@ -82,12 +82,12 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
       const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
       const erasure = await retryOnce(() => remove(deps, request, caller, files.value));
       if (visibility === "public") await deps.edge.invalidateOwner(caller);
-      waitUntil(startErasing(deps, erasure, nowMs));
+      waitUntil(startErasure(deps, erasure, nowMs));
       return empty(q === undefined ? 202 : 204, { location: deps.links.erasure(publicBase, erasure.id) });
     },
   });
 
-const NO_PART = "is not a parameter of a deletion. It takes tenant, q and dryRun.";
+const NOT_A_PARAMETER = "is not a parameter of a deletion. It takes tenant, q and dryRun.";
 
 /** The files to delete; undefined: none match. */
 type Chosen = SelectedFiles | "all" | undefined;

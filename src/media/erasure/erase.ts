@@ -20,14 +20,14 @@ export interface EraseDeps extends PurgeDeps {
  */
 export async function eraseStep(deps: EraseDeps, id: string, nowMs: number): Promise<undefined> {
   const files = await deps.erasures.takePage(id, nowMs, LIMITS.erasePage);
-  await finishRemoved(deps, files, nowMs);
+  await processRemoved(deps, files, nowMs);
   const isMore = files.length === LIMITS.erasePage || (await deps.erasures.finishPages(id, nowMs));
   if (isMore) await deps.queue.send([{ work: "erase", id }]);
   return undefined;
 }
 
 /** Starts the work after the answer: few files at once, many by the queue. */
-export const startErasing = (deps: EraseDeps, erasure: Erasure, nowMs: number): Promise<void> =>
+export const startErasure = (deps: EraseDeps, erasure: Erasure, nowMs: number): Promise<void> =>
   erasure.files <= LIMITS.erasePage
     ? eraseStep(deps, erasure.id, nowMs)
     : deps.queue.send([{ work: "erase", id: erasure.id }]);
@@ -37,7 +37,7 @@ export const startErasing = (deps: EraseDeps, erasure: Erasure, nowMs: number): 
  * that none are left, and deletes the row. May be repeated, run twice at once or break off anywhere: unfinished files
  * stay due. The number of statements does not depend on the number of files.
  */
-export async function finishRemoved(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
+export async function processRemoved(deps: PurgeDeps, files: readonly RemovedFile[], nowMs: number): Promise<void> {
   const fresh = files.filter(({ purgedAt }) => purgedAt === null);
   const purged = files.filter(({ purgedAt }) => purgedAt !== null);
   if (fresh.length > 0) await purgeFiles(deps, fresh, nowMs);

@@ -8,7 +8,7 @@ import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { retryOnce } from "../../platform/retry-once.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
-import { asFileCaller, mayActForTenant, type AccessDeps } from "../model/access.ts";
+import { withCaller, mayActForTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import type { Visibility, FileCaller } from "../model/file.ts";
 import type { JobQueue } from "../model/job.ts";
@@ -40,7 +40,7 @@ export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
       if (!tenant.ok) return toProblem(tenant.error);
       const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
       const seenPins = new Set<string>();
-      const committed = await asFileCaller(deps, principal, visibility, fileId, nowMs, (caller) =>
+      const committed = await withCaller(deps, principal, visibility, fileId, nowMs, (caller) =>
         commit(deps, caller, request, seenPins),
       );
       waitUntil(deps.uploads.clear(fileId, [...seenPins]));
@@ -84,7 +84,7 @@ async function commit(
   for (let round = 0; ; round++) {
     // Read again after each failure: another commit, a deletion or the sweep may have been first, or this very commit.
     const file = await deps.files.findOwned(fileId, caller);
-    if (file?.state !== "pending") return repeated(deps, fileId, file, digest);
+    if (file?.state !== "pending") return answerRepeat(deps, fileId, file, digest);
     if (failure !== undefined && (failure.kind !== "upload_changed" || round > LIMITS.commitRounds))
       return err(failure);
     const pinned = await pin(deps, { id: fileId, pinnedEtag: file.pinnedEtag }, caller);
@@ -120,7 +120,7 @@ async function pin(
  * The answer for a file that is not pending: committed with the same body, with another one, or gone. The messages of
  * an equal commit may be lost, so pending variants are asked for again: a repeated job does nothing.
  */
-async function repeated(
+async function answerRepeat(
   deps: CommitDeps,
   fileId: string,
   file: OwnedFile | undefined,

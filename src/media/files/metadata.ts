@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, jsonObjectBody, type Route } from "../../http/route.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
-import { fileCaller, type AccessDeps } from "../model/access.ts";
+import { resolveCaller, type AccessDeps } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -27,7 +27,7 @@ export const readMetadata = (deps: MetadataDeps, visibility: Visibility): Route 
     operation: "readMetadata",
     params,
     async handle({ principal, params: { fileId }, nowMs }) {
-      const caller = await fileCaller(deps, principal, visibility, fileId, nowMs);
+      const caller = await resolveCaller(deps, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const metadata = await deps.files.readMetadata(fileId, caller.value);
       return metadata === undefined ? toProblem({ kind: "no_file" }) : asSent(metadata);
@@ -44,7 +44,7 @@ export const replaceMetadata = (deps: MetadataDeps, visibility: Visibility): Rou
     params,
     body: jsonObjectBody(LIMITS.metadataMaxBytes, false),
     async handle({ principal, params: { fileId }, body, nowMs }) {
-      const caller = await fileCaller(deps, principal, visibility, fileId, nowMs);
+      const caller = await resolveCaller(deps, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const file = await deps.files.findOwned(fileId, caller.value);
       if (file === undefined) return toProblem({ kind: "no_file" });

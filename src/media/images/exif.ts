@@ -37,4 +37,4 @@ export const UPRIGHT: Readonly<Record<number, { readonly rotate: 0 | 90 | 180 | 
 };
 
 /** Images with orientations from 5 on lie on their side: upright, width and height change places. */
-export const liesOnSide = (orientation: number): boolean => orientation >= 5;
+export const isSideways = (orientation: number): boolean => orientation >= 5;

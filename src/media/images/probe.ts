@@ -18,7 +18,7 @@ export function createImagesProbe(images: ImagesBinding) {
   let keeps: boolean | undefined;
 
   const probeOrientation = async (format: OrientedFormat): Promise<boolean | undefined> => {
-    const made = await tryOut(() => images.input(streamOf(LYING[format])).output({ format: "image/png" }));
+    const made = await attempt(() => images.input(streamOf(SIDEWAYS[format])).output({ format: "image/png" }));
     const outcome = made === undefined ? undefined : readImageHeader(made);
     if (outcome?.kind !== "header") return undefined;
     const answer = outcome.header.height > outcome.header.width;
@@ -27,7 +27,7 @@ export function createImagesProbe(images: ImagesBinding) {
   };
   const isUp = async (): Promise<boolean> => (await probeOrientation("jpeg")) !== undefined;
   const probeAnimation = async (): Promise<boolean | undefined> => {
-    const made = await tryOut(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
+    const made = await attempt(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
     // Error texts vary. A good image tells whether only gifs fail, or everything.
     if (made === undefined && !(await isUp())) return undefined;
     keeps = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
@@ -45,7 +45,7 @@ export function createImagesProbe(images: ImagesBinding) {
   };
 }
 
-async function tryOut(transform: () => Promise<ImageTransformationResult>): Promise<Uint8Array | undefined> {
+async function attempt(transform: () => Promise<ImageTransformationResult>): Promise<Uint8Array | undefined> {
   try {
     const made = await new PartReader((await transform()).image(), PROBE_RESULT_BYTES).next();
     return made.ok ? made.value : undefined;
@@ -65,7 +65,7 @@ const TWO_FRAMES =
   "AAAAAP8CA4xvBQA7";
 
 /** Good images of 16 x 8 pixels that lie on their side (EXIF orientation 6). */
-const LYING: Readonly<Record<OrientedFormat, string>> = {
+const SIDEWAYS: Readonly<Record<OrientedFormat, string>> = {
   jpeg:
     "/9j/4QAiRXhpZgAATU0AKgAAAAgAAQESAAMAAAABAAYAAAAAAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQODwwQFxQYGBcU" +
     "FhYaHSUfGhsjHBYWICwgIyYnKSopGR8tMC0oMCUoKSj/2wBDAQcHBwoIChMKChMoGhYaKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo" +

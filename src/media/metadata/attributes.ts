@@ -71,7 +71,7 @@ interface Pair {
 /** Each pair once, as the index writes it; the first `max` of them. */
 function pairsOf(metadata: string, max: number): readonly Pair[] {
   const pairs = new Map<string, Pair>();
-  for (const found of valuesIn("", JSON.parse(metadata, keepWriting))) {
+  for (const found of valuesIn("", JSON.parse(metadata, keepSource))) {
     const { value } = found;
     const pair = { key: indexText(found.key), value: typeof value === "string" ? indexText(value) : value };
     const name = JSON.stringify([pair.key, pair.value]);
@@ -81,7 +81,7 @@ function pairsOf(metadata: string, max: number): readonly Pair[] {
   return [...pairs.values()];
 }
 
-class WrittenNumber {
+class SourceNumber {
   readonly value: number;
   readonly text: string;
   constructor(value: number, text: string) {
@@ -91,26 +91,26 @@ class WrittenNumber {
 }
 
 /** A reviver for `JSON.parse`, which passes the source text of each primitive value. */
-const keepWriting = (_key: string, value: unknown, context?: { source: string }): unknown =>
-  typeof value === "number" ? new WrittenNumber(value, context!.source) : value;
+const keepSource = (_key: string, value: unknown, context?: { source: string }): unknown =>
+  typeof value === "number" ? new SourceNumber(value, context!.source) : value;
 
 function* valuesIn(key: string, value: unknown): Generator<Pair> {
   if (Array.isArray(value)) for (const element of value) yield* valuesIn(key, element);
-  else if (value instanceof WrittenNumber) yield* valuesOfNumber(key, value);
+  else if (value instanceof SourceNumber) yield* valuesOfNumber(key, value);
   else if (typeof value === "object" && value !== null)
     for (const [name, member] of Object.entries(value)) yield* valuesIn(`${key}.${name}`, member);
   else if (typeof value === "string") yield { key, value, maySort: true };
   else if (typeof value === "boolean") yield { key, value: String(value), maySort: true };
 }
 
-function* valuesOfNumber(key: string, { value, text }: WrittenNumber): Generator<Pair> {
+function* valuesOfNumber(key: string, { value, text }: SourceNumber): Generator<Pair> {
   // A number that is too large becomes infinite, which has no place in an order or in JSON.
   if (Number.isFinite(value)) yield { key, value, maySort: true };
-  if (!isNumberOf(value, text)) yield { key, value: text, maySort: false };
+  if (!isSpelledBy(value, text)) yield { key, value: text, maySort: false };
 }
 
 /** The text stands for this number and no other text does. Integers of more than 53 bits have several texts. */
-const isNumberOf = (value: number, text: string): boolean =>
+const isSpelledBy = (value: number, text: string): boolean =>
   Number.isFinite(value) && JSON.stringify(value) === text && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
 /** A condition on files: a key has one of these values. */
@@ -124,7 +124,7 @@ export interface Condition {
 /** `key` is a path without its first dot. A text also matches the number or boolean that it spells. */
 export function metadataCondition(key: string, text: string): Condition {
   const number = Number(text);
-  return conditionOf(indexText(`.${key}`), [indexText(text), ...(isNumberOf(number, text) ? [number] : [])]);
+  return conditionOf(indexText(`.${key}`), [indexText(text), ...(isSpelledBy(number, text) ? [number] : [])]);
 }
 
 /** The file has one of these content types. A type without parameters also matches types with parameters. */

@@ -41,7 +41,7 @@ export async function mayActForTenant(
  * The caller of an operation on one file. If a service's client has a token that names no tenant, the file's row tells
  * the tenant.
  */
-export async function fileCaller(
+export async function resolveCaller(
   deps: AccessDeps,
   principal: Principal,
   visibility: Visibility,
@@ -59,7 +59,7 @@ export async function fileCaller(
  * Runs `work` for the caller of a file. A commit gives a file its tenant, so a file that was not found is looked for
  * again if its row names another tenant by then.
  */
-export async function asFileCaller<T>(
+export async function withCaller<T>(
   deps: AccessDeps,
   principal: Principal,
   visibility: Visibility,
@@ -67,10 +67,10 @@ export async function asFileCaller<T>(
   nowMs: number,
   work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
 ): Promise<Result<T, MediaFailure>> {
-  const before = await fileCaller(deps, principal, visibility, fileId, nowMs);
+  const before = await resolveCaller(deps, principal, visibility, fileId, nowMs);
   if (!before.ok) return before;
   const done = await work(before.value);
   if (done.ok || done.error.kind !== "no_file") return done;
-  const after = await fileCaller(deps, principal, visibility, fileId, nowMs);
+  const after = await resolveCaller(deps, principal, visibility, fileId, nowMs);
   return after.ok && after.value.tenant !== before.value.tenant ? work(after.value) : done;
 }

@@ -45,7 +45,7 @@ function parseTerms(text: string): Result<readonly Term[], string> {
 
 /** `image/png, text/plain`. Commas in quotation marks belong to a parameter of a type. */
 export function parseContentTypes(text: string): Result<readonly string[], string> {
-  const types = (text.match(/(?:"[^"]*"|[^,"])+/g) ?? []).map((type) => withPlus(type.trim()));
+  const types = (text.match(/(?:"[^"]*"|[^,"])+/g) ?? []).map((type) => restorePlus(type.trim()));
   if (types.length > LIMITS.contentTypesPerRequest)
     return err(`names more than ${LIMITS.contentTypesPerRequest} types`);
   const isWhole = types.length > 0 && types.every(isContentType);
@@ -53,7 +53,7 @@ export function parseContentTypes(text: string): Result<readonly string[], strin
 }
 
 /** In an address `+` means space. Media types have no spaces, so `image/svg xml` was typed as `image/svg+xml`. */
-const withPlus = (type: string): string =>
+const restorePlus = (type: string): string =>
   type.replace(/^[^;]*/, (essence) => essence.replaceAll(/(?<=[^/\s]) (?=[^/\s])/g, "+"));
 
 /** One `key:value` of `q`. The key is a path into the metadata, with dots. */

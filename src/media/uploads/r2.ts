@@ -15,7 +15,7 @@ export interface R2UploadsDeps {
   readonly clock: Clock;
   readonly maxBytes: number;
   /** For files uploaded before the deployment had S3 credentials. */
-  readonly before: Uploads;
+  readonly fallback: Uploads;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface R2UploadsDeps {
  * - The commit's write tests the pin. If several commits saw different uploads, one wins and the others try again.
  * - R2 decides whether a copy was made, since the answer to the copy may be lost.
  */
-export function createR2Uploads({ s3, blobs, pinned, clock, maxBytes, before }: R2UploadsDeps): Uploads {
+export function createR2Uploads({ s3, blobs, pinned, clock, maxBytes, fallback }: R2UploadsDeps): Uploads {
   const pinnedAt = async (key: string, pinnedEtag: string): Promise<PinnedUpload | undefined> => {
     const object = await blobs.head(key);
     if (object === null) return undefined;
@@ -43,7 +43,7 @@ export function createR2Uploads({ s3, blobs, pinned, clock, maxBytes, before }: 
     async pin(file, caller) {
       const from = incomingKey(file.id);
       const object = await blobs.head(from);
-      if (object === null) return before.pin(file, caller);
+      if (object === null) return fallback.pin(file, caller);
       const { etag, httpEtag } = object;
       const isTooLarge = object.size > maxBytes;
       if (isTooLarge || !isIdentity(object.httpMetadata?.contentEncoding)) {

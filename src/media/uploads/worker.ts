@@ -63,7 +63,7 @@ export const uploadFile = (deps: UploadDeps): Route =>
       const given = { contentType: type, expires, signature };
       const link = await deps.links.verifyUpload(params.fileId, given, nowMs);
       if (!link.ok) return toProblem({ kind: link.error === "expired" ? "link_expired" : "link_forged" });
-      const accepted = acceptHeaders(request.headers, type, deps.maxUploadBytes);
+      const accepted = checkHeaders(request.headers, type, deps.maxUploadBytes);
       if (!accepted.ok) return toProblem(accepted.error);
       const storing = store(deps, params.fileId, request, type, accepted.value);
       // If the caller disconnects, the request ends, but cleaning up must not.
@@ -74,12 +74,12 @@ export const uploadFile = (deps: UploadDeps): Route =>
   });
 
 /** The body as its headers announce it. */
-interface Announced {
+interface AnnouncedBody {
   readonly lengthBytes: number | undefined;
   readonly digest: UploadDigest | undefined;
 }
 
-function acceptHeaders(headers: Headers, contentType: string, maxBytes: number): Result<Announced, MediaFailure> {
+function checkHeaders(headers: Headers, contentType: string, maxBytes: number): Result<AnnouncedBody, MediaFailure> {
   if (!sameContentType(headers.get("content-type") ?? "", contentType))
     return err({ kind: "wrong_content_type", expected: contentType });
   if (!isIdentity(headers.get("content-encoding"))) return err({ kind: "content_encoding" });
@@ -99,7 +99,7 @@ async function store(
   fileId: string,
   request: Request,
   contentType: string,
-  announced: Announced,
+  announced: AnnouncedBody,
 ): Promise<Result<string, MediaFailure>> {
   const quota = new UploadQuota(deps.pending, fileId);
   const fileName = parseFileName(request.headers.get("content-disposition"));
@@ -108,10 +108,10 @@ async function store(
   try {
     const stored = await putMaster(deps, upload);
     if (stored.ok) return stored;
-    await quota.giveBack();
+    await quota.release();
     return err(toFailure(stored.error, maxBytes, announced.digest));
   } catch (thrown) {
-    await quota.giveBack().catch(() => undefined);
+    await quota.release().catch(() => undefined);
     return err({ kind: "storage_unavailable", reason: describeError(thrown) });
   }
 }
@@ -120,7 +120,7 @@ async function putMaster(deps: UploadDeps, upload: MasterUpload): Promise<Result
   const { fileId, lengthBytes, quota } = upload;
   const key = masterKey(fileId);
   // A quick check before the body is read. The conditional write decides.
-  const [full, present] = await Promise.all([quota.take(lengthBytes ?? 0), deps.blobs.head(key)]);
+  const [full, present] = await Promise.all([quota.reserve(lengthBytes ?? 0), deps.blobs.head(key)]);
   if (full === "gone") return err(full);
   if (present !== null) return err("exists");
   if (full !== undefined) return err(full);
@@ -154,7 +154,7 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
 export class UploadQuota {
   readonly #pending: PendingStore;
   readonly #fileId: string;
-  #takenBytes = 0;
+  #reservedBytes = 0;
   #isLimited = true;
 
   constructor(pending: PendingStore, fileId: string) {
@@ -163,19 +163,19 @@ export class UploadQuota {
   }
 
   /** Undefined, or the fault if the quota has no room for these bytes. */
-  async take(bytes: number): Promise<ReservationFault | undefined> {
+  async reserve(bytes: number): Promise<ReservationFault | undefined> {
     if (!this.#isLimited) return undefined;
-    const taken = await this.#pending.reserve(this.#fileId, bytes);
-    if (taken === "not_limited") this.#isLimited = false;
-    else if (taken === "reserved") this.#takenBytes += bytes;
-    else return taken;
+    const outcome = await this.#pending.reserve(this.#fileId, bytes);
+    if (outcome === "not_limited") this.#isLimited = false;
+    else if (outcome === "reserved") this.#reservedBytes += bytes;
+    else return outcome;
     return undefined;
   }
 
   /**
    * Not retried: a second release could give back the bytes of another upload. The end of the file releases the rest.
    */
-  async giveBack(): Promise<void> {
-    if (this.#takenBytes > 0) await this.#pending.release(this.#fileId, this.#takenBytes);
+  async release(): Promise<void> {
+    if (this.#reservedBytes > 0) await this.#pending.release(this.#fileId, this.#reservedBytes);
   }
 }

@@ -118,7 +118,7 @@ async function answerPage(
 ): Promise<Answer> {
   const { principal, query, paging, url } = call;
   if (!isCursor([], paging.cursor)) return invalidCursor();
-  const names = namesWithin(call);
+  const names = checkNames(call);
   if (!names.ok) return toProblem(names.error);
   const page = await pageOfImages(deps, visibility, call);
   if (!page.ok) return toProblem(page.error);
@@ -129,17 +129,17 @@ async function answerPage(
     fileIds.length === 0 ? 0 : await (isDry ? count : run)({ caller, fileIds, names: names.value });
   const link = pageLinks(url, paging, page.value);
   if (status === 204 && !isDry) return empty(204, { link });
-  const skipped = page.value.items.filter((file) => variantsWith(names.value, file) > maxPerFile).length;
+  const skipped = page.value.items.filter((file) => countVariants(names.value, file) > maxPerFile).length;
   const counts = { files: fileIds.length, transformations, ...(skipped > 0 ? { skipped } : {}) };
   return json(isDry ? 200 : status, counts, { link });
 }
 
 /** The number of variants that the file would have. */
-const variantsWith = (names: readonly VariantName[], { variants }: ListedFile): number =>
+const countVariants = (names: readonly VariantName[], { variants }: ListedFile): number =>
   new Set([...variants, ...names].map(({ type, size }) => `${type} ${size}`)).size;
 
 /** A bulk operation has at most `pageSize` times the number of sizes. */
-function namesWithin({ query, paging }: BulkCall): Result<readonly VariantName[], MediaFailure> {
+function checkNames({ query, paging }: BulkCall): Result<readonly VariantName[], MediaFailure> {
   const names = namedVariants(query);
   if (!names.ok) return names;
   if (names.value.length === 0) return err({ kind: "no_variant_named" });

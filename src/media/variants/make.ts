@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { variantKey, type BlobStore } from "../blobs/blob-store.ts";
 import { PartReader } from "../blobs/part-reader.ts";
 import { watchStream } from "../blobs/watched-stream.ts";
-import { liesOnSide } from "../images/exif.ts";
+import { isSideways } from "../images/exif.ts";
 import { readImageHeader } from "../images/header.ts";
 import type { ImageFormat, ImageHeader, TransformedImage, ImageTransformer } from "../model/image-transformer.ts";
 import type { VariantJob } from "../model/job.ts";
@@ -67,7 +67,7 @@ async function make(deps: MakeVariantDeps, job: VariantJob, row: JobRow): Promis
     );
   if (Math.max(width, height) > LIMITS.masterMaxSide)
     return permanent(`The image has ${width} x ${height} pixels, more than ${LIMITS.masterMaxSide} on one side.`);
-  const upright = liesOnSide(orientation) ? { width: height, height: width } : { width, height };
+  const upright = isSideways(orientation) ? { width: height, height: width } : { width, height };
   const target = variantDimensions(row.type, dimensionsOf(row.size), upright);
   const image = await transform(deps, header.value, row, target);
   if (!image.ok) return image;

@@ -4,7 +4,7 @@ import { randomId, type Random } from "../../platform/random.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { variantsToJson } from "../files/variant-json.ts";
-import { fileCaller, type AccessDeps } from "../model/access.ts";
+import { resolveCaller, type AccessDeps } from "../model/access.ts";
 import { isMasterType } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
@@ -33,7 +33,7 @@ export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route 
     operation: "listVariants",
     params,
     async handle({ principal, params: { fileId }, publicBase, nowMs }) {
-      const caller = await fileCaller(deps, principal, visibility, fileId, nowMs);
+      const caller = await resolveCaller(deps, principal, visibility, fileId, nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const list = await deps.variants.list(fileId, caller.value);
       if (list === undefined) return toProblem({ kind: "no_file" });
@@ -53,7 +53,7 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
     async handle(call) {
       const { nowMs, publicBase } = call;
       const { fileId } = call.params;
-      const caller = await fileCaller(deps, call.principal, visibility, fileId, call.nowMs);
+      const caller = await resolveCaller(deps, call.principal, visibility, fileId, call.nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);
@@ -88,7 +88,7 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
     produces: "any",
     async handle(call) {
       const { fileId } = call.params;
-      const caller = await fileCaller(deps, call.principal, visibility, fileId, call.nowMs);
+      const caller = await resolveCaller(deps, call.principal, visibility, fileId, call.nowMs);
       if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);

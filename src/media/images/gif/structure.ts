@@ -59,7 +59,7 @@ export function readGifStructure(bytes: Uint8Array, maxFrames: number): GifStruc
       const label = bytes[at + 1];
       if (label === EXTENSION.control) control = readControl(bytes, at + 3);
       if (label === EXTENSION.application) repeats ??= readRepeats(bytes, at + 2);
-      at = behindSubBlocks(bytes, at + 2);
+      at = endOfSubBlocks(bytes, at + 2);
       isCut = at > bytes.length;
     } else if (kind === BLOCK.image) {
       isCut = at + 10 >= bytes.length;
@@ -67,7 +67,7 @@ export function readGifStructure(bytes: Uint8Array, maxFrames: number): GifStruc
       const frame = readFrame(bytes, at + 1, shared, control);
       frames.push(frame);
       control = NO_CONTROL;
-      at = behindSubBlocks(bytes, frame.dataAt + 1);
+      at = endOfSubBlocks(bytes, frame.dataAt + 1);
     } else break;
   }
   isCut ||= at >= bytes.length && control !== NO_CONTROL;
@@ -115,7 +115,7 @@ function paletteAt(bytes: Uint8Array, at: number, flags: number): Uint8Array {
 }
 
 /** Each sub-block begins with its length; a length of zero ends the chain. */
-function behindSubBlocks(bytes: Uint8Array, start: number): number {
+function endOfSubBlocks(bytes: Uint8Array, start: number): number {
   let at = start;
   while (byteAt(bytes, at) !== 0) at += 1 + byteAt(bytes, at);
   return at + 1;
