@@ -1,10 +1,10 @@
 import { defineConfig } from "oxlint";
 
 /**
- * The architecture's rules, held by the linter (ARCHITECTURE.md, "What may import what").
- * oxlint replaces a rule's options where two overrides match a file, so each kind of file has one list of its own.
+ * The architecture's rules (ARCHITECTURE.md, "What may import what"). If two overrides match a file, oxlint replaces a
+ * rule's options instead of merging them, so each kind of file has one list of its own.
  */
-const ROOMS = ["oauth", "events", "media", "admin", "gateway"];
+const SERVICES = ["oauth", "events", "media", "admin", "gateway"];
 
 const upward = {
   regex: String.raw`^(\.\./)+(app|deps|config|worker|env|jobs|ui)\b`,
@@ -15,9 +15,9 @@ const runtime = {
   group: ["cloudflare:*"],
   message: "Only *.do.ts, worker.ts and deps.ts import cloudflare:workers.",
 };
-const otherRooms = (room: string) => ({
-  regex: String.raw`^(\.\./)+(${ROOMS.filter((other) => other !== room).join("|")})/`,
-  message: "A room imports platform/, http/ and itself. Declare a port and bind it in deps.ts.",
+const otherServices = (service: string) => ({
+  regex: String.raw`^(\.\./)+(${SERVICES.filter((other) => other !== service).join("|")})/`,
+  message: "A service imports platform/, http/ and itself. Declare a port and bind it in deps.ts.",
 });
 const restricted = (files: string[], patterns: object[]) => ({
   files,
@@ -43,7 +43,7 @@ export default defineConfig({
       { object: "crypto", property: "randomUUID", message: "Randomness comes from platform/random.ts." },
       { object: "Math", property: "random", message: "Randomness comes from platform/random.ts." },
     ],
-    // Off: interfaces here declare ports with method syntax; `_` is zod's; rows and JSON are asserted where they enter.
+    // Off: ports are interfaces with methods; `_` is zod's; types of rows and JSON are asserted at their source.
     "typescript/unbound-method": "off",
     "typescript/no-unsafe-type-assertion": "off",
     "typescript/consistent-return": "off",
@@ -93,9 +93,9 @@ export default defineConfig({
       ["src/http/mount.ts"],
       [{ regex: String.raw`^\.\./(?!platform/)`, message: "http/ knows platform/ only." }, runtime],
     ),
-    ...ROOMS.flatMap((room) => [
-      restricted([`src/${room}/**/*.ts`], [upward, otherRooms(room), hono, runtime]),
-      restricted([`src/${room}/**/*.do.ts`], [upward, otherRooms(room), hono]),
+    ...SERVICES.flatMap((service) => [
+      restricted([`src/${service}/**/*.ts`], [upward, otherServices(service), hono, runtime]),
+      restricted([`src/${service}/**/*.do.ts`], [upward, otherServices(service), hono]),
     ]),
   ],
 });

@@ -1052,7 +1052,7 @@ export type Erasure = {
     lateObjects: number;
 };
 /**
- * Whether the Worker answers
+ * Check that the Worker answers
  */
 export function getHealth(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1075,7 +1075,7 @@ export function getHealth(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * What each error type means and what to do about it
+ * Explain each error type and what to do about it
  */
 export function getErrorReference({ request }: {
     request?: string;
@@ -1102,7 +1102,7 @@ export function getErrorReference({ request }: {
     });
 }
 /**
- * The stylesheet of the pages, under the name of its content
+ * Fetch the stylesheet of the pages, whose name is a digest of its content
  */
 export function getStylesheet(file: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1131,7 +1131,7 @@ export function getStylesheet(file: string, opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * What the platform can do, for people
+ * Read the reference, for people
  */
 export function getReference(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1154,7 +1154,7 @@ export function getReference(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * What the platform can do, for machines: this document
+ * Read the reference, for machines: this document
  */
 export function getInterfaceDocument({ ifNoneMatch }: {
     ifNoneMatch?: string;

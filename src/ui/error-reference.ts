@@ -12,12 +12,11 @@ import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 export function errorReferencePage(publicBase: string, pathPrefix: string, requestId: string | null): Response {
   const title = "Errors of this platform";
   const main = html`<h1>${title}</h1>
-    ${isRequestId(requestId) ? html`<p>Your request was <code>${requestId}</code>: name it to the operator.</p>` : ""}
+    ${isRequestId(requestId) ? html`<p>Your request was <code>${requestId}</code>: tell it to the operator.</p>` : ""}
     <p>
-      Every error answer, but for those of the OAuth protocol below, is JSON with <code>status</code>,
-      <code>type</code>, <code>message</code>, <code>moreInfo</code> and <code>details</code>. The message says what was
-      wrong with this request; below stands what to do about each type, and then about the types of the
-      <code>details</code>.
+      An error is JSON with <code>status</code>, <code>type</code>, <code>message</code>, <code>moreInfo</code> and
+      <code>details</code>, except in the OAuth protocol below. The message names the mistake in your request. This page
+      says what to do about each type, then about each type of <code>details</code>.
     </p>
     <dl>${Object.entries(PROBLEM_TYPES).map(([type, { status, advice }]) => entry(type, type, advice, status))}</dl>
     <h2>Details</h2>
@@ -25,8 +24,8 @@ export function errorReferencePage(publicBase: string, pathPrefix: string, reque
     <h2>The OAuth protocol</h2>
     <p>
       <code>/token</code>, <code>/revoke</code>, <code>/introspect</code> and <code>/tokeninfo</code> answer with
-      <code>error</code>, <code>error_description</code> and <code>error_uri</code>, which ends with the request id: the
-      operator finds the exact reason in the audit log by it. <code>/authorize</code> sends <code>error</code> and
+      <code>error</code>, <code>error_description</code> and <code>error_uri</code>, which ends with the request id:
+      with it the operator finds the exact reason in the audit log. <code>/authorize</code> sends <code>error</code> and
       <code>error_description</code> back to the client.
     </p>
     <dl>${Object.entries(PROTOCOL_ERRORS).map(([error, advice]) => entry(error, error, advice))}</dl>`;

@@ -41,8 +41,8 @@ function mainOf(document: InterfaceDocument, publicBase: string): Markup {
   return html`<h1>${info.title}</h1>
     <p>${info.summary}</p>
     <p>
-      <a href="${publicBase}/openapi.json">openapi.json</a> is the same for machines,
-      <a href="${publicBase}/docs/errors">the error reference</a> says what to do about each error.
+      <a href="${publicBase}/openapi.json">openapi.json</a> is the same for machines.
+      <a href="${publicBase}/docs/errors">The error reference</a> says what to do about each error.
     </p>
     <nav aria-label="Contents">
       ${groups.map(

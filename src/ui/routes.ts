@@ -11,7 +11,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/health",
-    summary: "Whether the Worker answers",
+    summary: "Check that the Worker answers",
     operation: "readHealth",
     produces: "any",
     handle: async () => json(200, { status: "ok" }, { "cache-control": "no-store" }),
@@ -19,7 +19,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/docs/errors",
-    summary: "What each error type means and what to do about it",
+    summary: "Explain each error type and what to do about it",
     operation: "readDocuments",
     produces: "any",
     handle: async (call) => errorReferencePage(call.publicBase, pathPrefix, call.url.searchParams.get("request")),
@@ -27,7 +27,7 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: `${STYLESHEET_DIRECTORY}/{file}`,
-    summary: "The stylesheet of the pages, under the name of its content",
+    summary: "Fetch the stylesheet of the pages, whose name is a digest of its content",
     operation: "readStylesheet",
     params: z.object({ file: z.string() }),
     produces: "any",
@@ -42,7 +42,7 @@ export const createReferenceRoutes = (pathPrefix: string, documentOf: DocumentOf
     defineRoute({
       method: "GET",
       path: "/docs",
-      summary: "What the platform can do, for people",
+      summary: "Read the reference, for people",
       operation: "readDocuments",
       produces: "any",
       handle: async ({ publicBase }) => referencePage(await documentOf(publicBase), publicBase),
@@ -57,7 +57,7 @@ export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] =
   defineRoute({
     method: "GET",
     path: "/openapi.json",
-    summary: "What the platform can do, for machines: this document",
+    summary: "Read the reference, for machines: this document",
     operation: "readDocuments",
     produces: "any",
     handle: async ({ request, publicBase }) => {
