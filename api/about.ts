@@ -1,6 +1,6 @@
 import manifest from "../package.json" with { type: "json" };
 
-/** What the document says of the platform as a whole. */
+/** Texts about the platform as a whole. */
 export const ABOUT = {
   title: "Plinth",
   version: manifest.version,

@@ -1,16 +1,16 @@
 import { generateSource } from "oazapfts";
 
 /**
- * The types of oazapfts' runtime do not hold under `exactOptionalPropertyTypes`, which `tsc --init` switches on. Whoever
- * calls the client is checked all the same.
+ * Disables the checks of oazapfts' runtime types, which fail under `exactOptionalPropertyTypes` (`tsc --init` sets
+ * it). Callers of the client are still checked.
  */
 const HEAD = "// @ts-nocheck\n";
 
 /**
- * The typed client for TypeScript: a function an operation, named by its `operationId`, over `fetch`. Its generator takes
- * the document as any other would, so what comes of it shows what the document is worth; the command line and the tour
- * use it. Uploads and content are left out: they are reached by links, which an answer names whole. `docs/guides/typed-client.md`
- * has the same as a command, for the document of another platform.
+ * Generates the typed client for TypeScript: a function for each operation, named by its `operationId`, over `fetch`.
+ * The generator reads the document like any other one would, so its output also tests the document; the command line
+ * and the tour use it. Uploads and content have no function: answers name their links in full.
+ * `docs/guides/typed-client.md` has the command for another platform's document.
  *
  * `file`: the document's path.
  */

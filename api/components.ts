@@ -5,7 +5,7 @@ import { SESSION_ID } from "../src/platform/session-id.ts";
 import type { Schema } from "./model/schema.ts";
 import type { Tables } from "./tables.ts";
 
-/** What several operations share: schemas, headers, parameters, errors, and how one proves who one is. */
+/** Schemas, headers, parameters, errors and security schemes that several operations share. */
 export function components(tables: Tables, services: readonly ServiceEntries[], paths: object): object {
   const { names } = tables;
   const text = JSON.stringify(paths);

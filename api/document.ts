@@ -9,14 +9,14 @@ import { errorComponent } from "./errors.ts";
 import { ABOUT, TAG_GROUPS } from "./about.ts";
 import type { Schema } from "./model/schema.ts";
 
-/** The interface document: the route tables, and what `services/` says beyond them. */
+/** The interface document: the route tables, and the texts of `services/`. */
 type Json = Record<string, unknown>;
 
 export const keyOf = ({ route }: Pick<MountedRoute, "route">): string => `${route.method} ${route.path}`;
 
 export interface Built {
   readonly document: Json;
-  /** What keeps the document from being whole: routes without words, words without a route. */
+  /** Gaps: routes without texts, texts without a route. */
   readonly faults: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function buildDocument(tables: Tables, services: readonly ServiceEntries[
   return { document, faults };
 }
 
-/** Finds the platform's name as a word of a text: a deployment with another name would show it as it is. */
+/** Finds the platform's name in a text, where another deployment's name would be wrong. */
 function platformWords(document: object, platform: string): string[] {
   const words = JSON.stringify(document)
     .replaceAll(platformNamePattern(platform), "")
@@ -78,14 +78,14 @@ const SERVER = {
     PATH_PREFIX: { default: "", description: "The deployment's path prefix, for example `/base`; empty by default." },
   },
 };
-/** RFC 8414 puts this at the root, whatever the prefix; a prefix stands behind it then. */
+/** RFC 8414 wants this path at the root; the prefix follows it. */
 const ROOT_SERVER = {
   url: "{origin}",
   description: "The root of the deployment's origin.",
   variables: { origin: ORIGIN },
 };
 
-/** Paths that say the same twice stand side by side: so the file compresses to half of its size. */
+/** Equal paths stand side by side, so that the file compresses to half of its size. */
 function besideTheirTwins(paths: Readonly<Record<string, Json>>): Json {
   const plain = (path: string): string => path.replace(DEPRECATED, SUCCESSOR).replace("/v2/public/", "/v2/");
   const groups = Map.groupBy(Object.keys(paths), plain);
@@ -115,7 +115,7 @@ function operationOf(
   };
 }
 
-/** Some operations need no more words than their summary. */
+/** Some operations need only their summary. */
 function descriptionOf(parts: readonly (string | undefined)[]): Json {
   const description = parts.filter((text) => text !== undefined).join("\n\n");
   return description === "" ? {} : { description };
@@ -126,13 +126,13 @@ const withAny = (name: string, values: readonly unknown[]): Json => (values.leng
 function accessText({ route }: MountedRoute, { security }: Entry): string | undefined {
   const { access } = route;
   if (access.kind === "scope" || security !== undefined) return undefined;
-  // Where scopes do, the entry says which.
+  // The entry says which scopes apply.
   if (access.kind === "token" && access.scopes.length > 0) return undefined;
   return access.kind === "token" ? `Any valid access token: ${access.why}.` : `No access token: ${access.why}.`;
 }
 
 function securityOf({ route }: MountedRoute, { security }: Entry, { names }: Tables): readonly Json[] {
-  // Without HTTP Basic the client names itself in the form.
+  // Without HTTP Basic, the client is named in the form.
   if (security === "client") return [{ client: [] }, {}];
   const { access } = route;
   if (access.kind === "token")
@@ -157,7 +157,7 @@ function parametersOf(
       const said = entry.parameters?.[name] ?? service.parameters[name];
       if (said === undefined) fault(`the ${place} parameter ${name} has no words`);
       const isRequired = place === "path" || required.includes(name);
-      // One with a type says what the text in the address stands for.
+      // The type says what the text in the address means.
       const whole = said?.schema?.["type"] === undefined ? { ...booleanOr(found), ...said?.schema } : said.schema;
       return parameter(place, name, { text: "", ...said, schema: whole, required: isRequired });
     });
@@ -179,7 +179,7 @@ function parametersOf(
   ];
 }
 
-/** A route reads `true` or `false` as texts; whoever sends them means a boolean. */
+/** A route reads `true` or `false` as text; the document says boolean. */
 const booleanOr = (schema: Schema): Schema =>
   JSON.stringify(schema["enum"]) === '["true","false"]' ? { type: "boolean" } : schema;
 
@@ -207,7 +207,7 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
   if (Object.keys(schema).length === 0) fault("the body has no schema");
   const described = body.kind === "stream" ? schema : withWords(schema, entry.body ?? {}, fault);
   const limit = "maxBytes" in body ? ` At most ${body.maxBytes} bytes.` : "";
-  // A form that needs no field need not come at all.
+  // A form without required fields may be absent.
   const isOptional = body.kind === "form" ? described["required"] === undefined : "optional" in body && body.optional;
   if (entry.body?.example === undefined && body.kind !== "stream") fault("the body has no example");
   return {
@@ -223,10 +223,10 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
 }
 
 const FORM = "application/x-www-form-urlencoded";
-// Of any type; generators of clients take a range of all types for JSON.
+// Any type; client generators read a union of all types as JSON.
 const ANY_TYPE = "application/octet-stream";
 
-/** Every field says what it means; a word for a field that is not there is a mistake. */
+/** Every field has a description; one for a missing field is an error. */
 function withWords(
   schema: Schema,
   { fields: words = {}, more = {} }: BodyEntry,
@@ -268,7 +268,7 @@ function responsesOf(mounted: MountedRoute, entry: Entry, service: ServiceEntrie
   return Object.fromEntries([...answers, ...refused]);
 }
 
-/** What the way of a request through `http/mount.ts` can refuse, by what the route says of itself. */
+/** The refusals of `http/mount.ts` that follow from the route's data. */
 function followingErrors({ route, errors }: MountedRoute, entry: Entry): readonly number[] {
   const takesInput = route.params !== undefined || route.query !== undefined || route.paged;
   const takesBody = route.body.kind !== "none" && route.body.kind !== "stream";
@@ -304,7 +304,7 @@ function answerOf(
   };
 }
 
-/** Those that begin with a suffix of the platform's own are named by it. */
+/** Names headers with one of the platform's suffixes by the platform. */
 const headerName = (component: string): string =>
   ({ "Request-Id": "plat-request-id", "Delivery-Attempt": "plat-delivery-attempt", "Events-Lost": "plat-events-lost" })[
     component
@@ -318,14 +318,14 @@ function exampleOf(schema: Schema, service: ServiceEntries): unknown {
   return named.example;
 }
 
-/** The JSON Schema of what a route's schema takes. */
+/** The JSON Schema of a route's input. */
 function jsonSchemaOf(schema: unknown): Schema | undefined {
   if (schema === undefined) return undefined;
   const made = toJSONSchema(schema as Parameters<typeof toJSONSchema>[0], { io: "input", unrepresentable: "any" });
   return tidy(made) as Schema;
 }
 
-/** Without what says nothing: the dialect, and the whole numbers that a double can hold. */
+/** Removes noise: the dialect, and the bounds of a double's whole numbers. */
 function tidy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(tidy);
   if (typeof value !== "object" || value === null) return value;

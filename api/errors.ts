@@ -4,7 +4,7 @@ import { PROTOCOL_ERRORS } from "../src/ui/protocol-errors.ts";
 import { list, obj, str, int, uri, type Schema } from "./model/schema.ts";
 import type { MountedRoute } from "./tables.ts";
 
-/** The answers that say no: the platform's error object, the OAuth protocol's, and pages; a component for each status. */
+/** Error answers: the platform's error object, the OAuth protocol's, and pages; a component for each status. */
 const TITLES: Readonly<Record<number, readonly [component: string, text: string]>> = {
   400: ["BadRequest", "The request is malformed, or this service cannot do it; `details` names what is wrong."],
   401: ["Unauthorized", "There is no access token, or it is not valid (any more)."],
@@ -31,9 +31,9 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
   503: ["Retry-After"],
 };
 const HEADERS_OF_400: Readonly<Record<Style, readonly string[]>> = {
-  // Of a token that is sent twice (RFC 6750 3.1).
+  // For a token that is sent twice (RFC 6750 section 3.1).
   platform: ["WWW-Authenticate"],
-  // Of a blocked account.
+  // For a blocked account.
   protocol: ["Retry-After"],
   page: [],
 };
@@ -93,7 +93,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 const DOCS = "https://platform.example/docs/errors";
 const REQUEST_ID = "3f2a9c0d51b84e7f9a6c2d8e1f405b67";
 
-/** `components.responses`: those that are used. */
+/** Used entries of `components.responses`. */
 export function errorResponse(style: Style, status: number): Schema {
   const [, description] = TITLES[status]!;
   const own = (status === 400 ? HEADERS_OF_400[style] : HEADERS[status]) ?? [];

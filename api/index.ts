@@ -10,5 +10,5 @@ import { readTables } from "./tables.ts";
 
 export const SERVICES: readonly ServiceEntries[] = [oauth, wellKnown, account, events, media, admin, platform];
 
-/** The interface document of the checkout at `root`. */
+/** Builds the interface document of the checkout at `root`. */
 export const makeDocument = async (root: string): Promise<Built> => buildDocument(await readTables(root), SERVICES);

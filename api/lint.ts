@@ -2,8 +2,8 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Validator } from "@seriousme/openapi-schema-validator";
 
 /**
- * What two validators of others say: one checks the document against OpenAPI's own JSON Schema, one looks at what a schema
- * cannot say, examples against their schemas among it. Neither asks the network.
+ * Checks with two third-party validators: one against OpenAPI's own JSON Schema, one by rules beyond it, such as
+ * examples against their schemas. Neither uses the network.
  */
 export async function lint(text: string): Promise<string[]> {
   const { valid, errors } = await new Validator().validate(JSON.parse(text));
@@ -19,7 +19,7 @@ export async function lint(text: string): Promise<string[]> {
       "tag-description": "error",
       "operation-singular-tag": "error",
       "no-unused-components": "error",
-      // A public file is answered with a redirect.
+      // A public file answers with a redirect.
       "operation-2xx-response": "off",
     },
   });

@@ -9,7 +9,7 @@ import type { BuiltIn } from "../src/platform/built-in.ts";
 import { createBuiltIn } from "../src/platform/built-in.ts";
 import { createNames, type Names } from "../src/platform/names.ts";
 
-/** The route tables of the Worker, read outside of it: routes are data, and nothing of them runs. */
+/** Reads the route tables outside the Worker. Routes are data; no handler runs. */
 export interface Tables {
   readonly names: Names;
   readonly builtIn: BuiltIn;
@@ -20,12 +20,12 @@ export interface MountedRoute {
   readonly base: string;
   readonly atRoot: boolean;
   readonly route: Route;
-  /** In which words the service refuses. */
+  /** The form in which the service refuses. */
   readonly errors: "platform" | "protocol" | "page";
 }
 
 export async function readTables(root: string): Promise<Tables> {
-  // Node takes the package's CommonJS file, whose names it cannot see; bundlers take the other one.
+  // Node takes the package's CommonJS file, whose exports it cannot see; bundlers take the other one.
   const gifenc = pathToFileURL(resolve(root, "node_modules/gifenc/dist/gifenc.esm.js")).href;
   registerHooks({ resolve: (name, context, next) => next(name === "gifenc" ? gifenc : name, context) });
   asInWorkers();
@@ -33,7 +33,7 @@ export async function readTables(root: string): Promise<Tables> {
   const { servicesOf } = await import("../src/app.ts");
   const { vars } = unstable_readConfig({ config: resolve(root, "wrangler.toml") }, { hideWarnings: true });
   const secrets = { OPERATOR_CLIENT_SECRET: "x".repeat(32), SEAL_KEYS: `k1:${Buffer.alloc(32).toString("base64")}` };
-  // No binding is asked anything while the tables are made, so empty ones do.
+  // Building the tables uses no binding, so empty ones are enough.
   const bindings = Object.fromEntries(BINDINGS.map((name) => [name, {}]));
   const deps = createDeps({ ...bindings, ...vars, ...secrets });
   const names = createNames(String(vars["PLATFORM"]));
@@ -41,7 +41,7 @@ export async function readTables(root: string): Promise<Tables> {
   return { names, builtIn: createBuiltIn(names), routes };
 }
 
-/** What modules of the Worker use while they load, and Node 24 does not have yet. */
+/** Functions that the Worker's modules use while they load, and that Node 24 lacks. */
 function asInWorkers(): void {
   // oxlint-disable-next-line no-extend-native -- in the process of a script, which ends with its document
   Object.defineProperty(Uint8Array.prototype, "toBase64", {

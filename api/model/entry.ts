@@ -1,17 +1,17 @@
 import type { Schema } from "./schema.ts";
 
 /**
- * What a route's own data does not say: how its answers look, which errors are its own, and words and examples for
- * people. A service of the document is a file in `services/`, its entries keyed by `METHOD /path` as the route table has them.
- * Nothing of this folder is part of the Worker.
+ * Describes what a route's data does not say: answers, own errors, texts and examples for people. Each service is a
+ * file in `services/` with entries keyed by `METHOD /path`, as in the route table. The Worker contains nothing of this
+ * folder.
  */
 export interface ServiceEntries {
-  /** Where the routes are mounted. */
+  /** The path in front of the routes. */
   readonly base: string;
   readonly tags: readonly Tag[];
   /** Components with an example each. */
   readonly schemas: Readonly<Record<string, Named>>;
-  /** What path and query parameters mean, by name, wherever an entry has no words of its own. */
+  /** Descriptions of path and query parameters by name, for entries without their own. */
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly entries: Readonly<Record<string, Entry>>;
 }
@@ -29,7 +29,7 @@ export interface Named {
 export interface Parameter {
   readonly text: string;
   readonly example?: unknown;
-  /** Where the route's own schema says too little, or the route reads the query itself. */
+  /** For a route whose schema says too little, or that reads the query itself. */
   readonly schema?: Schema;
   readonly required?: boolean;
 }
@@ -38,26 +38,26 @@ export interface Entry {
   /** `operationId` */
   readonly id: string;
   readonly tag: string;
-  /** Beyond the route's summary. */
+  /** Text beyond the route's summary. */
   readonly about?: string;
   readonly parameters?: Readonly<Record<string, Parameter>>;
-  /** Headers that the operation reads, names in `components.parameters`. */
+  /** Names in `components.parameters` of headers that the operation reads. */
   readonly headers?: readonly string[];
   readonly body?: BodyEntry;
   readonly answers: Readonly<Record<number, AnswerEntry>>;
-  /** Errors beyond those that follow from the route; the words say when, where the general ones do not suffice. */
+  /** Own errors, with a text for each if the general one is not enough. */
   readonly errors?: Readonly<Record<number, string>>;
-  /** Where the route authenticates by itself: a client by its secret, or a token. */
+  /** For a route that authenticates by itself: a client by its secret, or a token. */
   readonly security?: "client" | "token";
 }
 
 export interface BodyEntry {
-  /** Where the route has no schema: forms, streams, and bodies that the operation reads by itself. */
+  /** For a route without a schema: forms, streams, bodies that the operation parses. */
   readonly schema?: Schema;
   readonly mediaType?: string;
-  /** What the fields of the route's schema mean, by bean notation. */
+  /** Descriptions of the schema's fields, by bean notation. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** What a field's own check asks for and no JSON Schema is made of, by bean notation. */
+  /** Constraints of a field's own check, which no JSON Schema is made from, by bean notation. */
   readonly more?: Readonly<Record<string, Schema>>;
   readonly example?: unknown;
   readonly text?: string;
@@ -65,12 +65,12 @@ export interface BodyEntry {
 
 export interface AnswerEntry {
   readonly text: string;
-  /** Of the JSON body; none: no body, unless `mediaTypes` names others. */
+  /** The JSON body; absent for no body, or one of `mediaTypes`. */
   readonly json?: Schema;
-  /** Left out for a named schema or a list of it, which have examples. */
+  /** Absent for a named schema or a list of one, which have examples. */
   readonly example?: unknown;
   readonly mediaTypes?: Readonly<Record<string, Schema>>;
-  /** Names in `components.headers`, besides those that every answer has. */
+  /** Names in `components.headers`, besides those of every answer. */
   readonly headers?: readonly string[];
 }
 

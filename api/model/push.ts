@@ -1,6 +1,6 @@
 import { oneOf, orNull } from "./schema.ts";
 
-/** What the client, the topic's owner and the operator are told alike of a push subscription. */
+/** Fields of a push subscription that the client, the topic's owner and the operator all see. */
 export const HALT = orNull(
   oneOf(
     ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"],

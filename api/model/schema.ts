@@ -1,4 +1,4 @@
-/** JSON Schemas (2020-12) as OpenAPI 3.1 has them, in few words. */
+/** Short constructors for JSON Schemas (2020-12) as OpenAPI 3.1 uses them. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const str = (description: string, more: Schema = {}): Schema => ({ type: "string", description, ...more });
@@ -14,10 +14,10 @@ export const oneOf = (values: readonly string[], description: string): Schema =>
   enum: values,
   description,
 });
-/** A body that is no text; OpenAPI 3.1 needs no word for it, the generators of clients go by this one. */
+/** A binary body. OpenAPI 3.1 needs no format for it, but client generators do. */
 export const BYTES: Schema = { type: "string", format: "binary" };
 export const uri = (description: string): Schema => str(description, { format: "uri" });
-/** A moment, in milliseconds since 1970. */
+/** A time in milliseconds since 1970. */
 export const time = (description: string): Schema => int(`${description} In milliseconds since 1970.`);
 export const map = (values: Schema, description: string): Schema => ({
   type: "object",
@@ -25,12 +25,12 @@ export const map = (values: Schema, description: string): Schema => ({
   description,
 });
 
-/** The same, or null. Beside the values of an `enum` a type says nothing, and generators of clients say those twice then. */
+/** Adds null. Next to an `enum` the type is dropped, because client generators would repeat the values. */
 export function orNull({ type, enum: values, ...rest }: Schema): Schema {
   return Array.isArray(values) ? { ...rest, enum: [...values, null] } : { ...rest, type: [type, "null"] };
 }
 
-/** An object; a property whose name ends in `?` may be absent, every other one is always there. */
+/** An object. A property whose name ends in `?` may be absent. */
 export function obj(properties: Readonly<Record<string, Schema>>, description?: string): Schema {
   const bare = (name: string): string => name.replace(/\?$/, "");
   const required = Object.keys(properties).filter((name) => !name.endsWith("?"));
@@ -42,5 +42,5 @@ export function obj(properties: Readonly<Record<string, Schema>>, description?: 
   };
 }
 
-/** A schema of `components`, by its name. */
+/** A reference to a named schema of `components`. */
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });

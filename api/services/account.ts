@@ -1,7 +1,7 @@
 import { page, type AnswerEntry, type Entry, type Parameter, type ServiceEntries } from "../model/entry.ts";
 import { obj, str, type Schema } from "../model/schema.ts";
 
-/** The page of a person who signs in, and its forms. */
+/** The account page and its forms. */
 const ACCOUNT = "Account";
 
 const UI_LOCALES: Parameter = { text: "Languages of the page, the preferred one first (BCP 47)." };
@@ -37,7 +37,7 @@ export const account: ServiceEntries = {
   parameters: {},
   schemas: {},
   entries: {
-    // The service's own address: nothing behind the base.
+    // The service's own address, with an empty path.
     "GET ": {
       id: "getAccount",
       tag: ACCOUNT,

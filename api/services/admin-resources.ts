@@ -2,11 +2,11 @@ import { PLANS } from "../../src/platform/plans.ts";
 import type { Entry, Named } from "../model/entry.ts";
 import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
-/** The operator's resources: each is listed, made or replaced, shown and removed alike. */
+/** The operator's resources: list, make or replace, show and remove. */
 export interface ResourceWords {
   readonly path: string;
   readonly key: string;
-  /** The component that shows one. */
+  /** The component of one record. */
   readonly shown: string;
   readonly ids: readonly [one: string, many: string];
   readonly tag: string;
@@ -16,12 +16,12 @@ export interface ResourceWords {
   /** As in an entry's body. */
   readonly more?: Readonly<Record<string, Schema>>;
   readonly example: unknown;
-  /** Why it may be in the way: 409 at PUT and at DELETE. */
+  /** The reason for a 409 at PUT and at DELETE. */
   readonly conflict?: string;
   readonly inUse?: string;
-  /** Where PUT may name a parent that is not there, and lists have one. */
+  /** Set if PUT can name a missing parent; lists have one too. */
   readonly parent?: string;
-  /** A component for the answer to PUT, where that may show more, once. */
+  /** A component for the answer to PUT, if it shows a secret once. */
   readonly written?: string;
 }
 

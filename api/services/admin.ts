@@ -3,7 +3,7 @@ import { HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 
-/** The operator service: who exists on the platform and who may do what. */
+/** The operator service: the records of the platform and their rights. */
 const RUN_ID = "5b1f6c0e9f7a8b4c2d9e3f5a6b7c8d9e";
 const SUBSCRIPTION_ID = "8f14e45fceea167a5a36dedd4bea2543";
 const kinds = (description: string, names: readonly string[]): Schema =>
@@ -45,7 +45,7 @@ const run = {
   repairedAt: null,
   repaired: counts(REPAIRABLE),
 };
-/** In a query, which is digits to the route. */
+/** In a query, which the route reads as digits. */
 const TIME: Schema = { type: "integer", minimum: 0, maximum: 999_999_999_999_999 };
 const place = (description: string): Schema =>
   orNull(obj({ size: orNull(int("In bytes.")), etag: orNull(str("Identifies the bytes.")) }, description));

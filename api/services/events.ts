@@ -2,7 +2,7 @@ import type { Entry, Parameter, ServiceEntries } from "../model/entry.ts";
 import { HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../model/schema.ts";
 
-/** Publish/subscribe; the same operations are mounted a second time, deprecated. */
+/** Publish/subscribe. The same operations are mounted again under a deprecated path. */
 const TOPIC_PATH = "/topics/{topicOwnerClient}/{eventType}";
 const SUBSCRIPTION_PATH = `${TOPIC_PATH}/subscriptions/{name}`;
 

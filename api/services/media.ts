@@ -1,7 +1,7 @@
 import type { Entry, ServiceEntries } from "../model/entry.ts";
 import { BYTES, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
-/** Media: private and public files are two trees of the same operations. */
+/** Media. Private and public files have the same operations under two paths. */
 type Visibility = "private" | "public";
 
 const FILE_ID = "69158fc0006b1f9a2c3d4e5f";

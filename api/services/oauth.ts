@@ -2,7 +2,7 @@ import { page, type Entry, type Parameter, type ServiceEntries } from "../model/
 import { SESSION_ID } from "../../src/platform/session-id.ts";
 import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
-/** OAuth 2.0 and OpenID Connect: the protocol's endpoints, the pages where people sign in, and what users gave. */
+/** OAuth 2.0 and OpenID Connect: the protocol's endpoints, the sign-in pages, and users' grants. */
 const TOKENS = "Tokens";
 const SIGN_IN = "Sign-in";
 const GRANTS = "Users' grants";
@@ -35,7 +35,7 @@ const tokenForm: Schema = obj({
   ...clientFields,
 });
 
-/** Of an authorization request, in a query or a form. */
+/** Parameters of an authorization request, in a query or a form. */
 const authorization: Readonly<Record<string, Parameter>> = {
   response_type: {
     text: "What the client wants back.",
@@ -555,7 +555,7 @@ export const oauth: ServiceEntries = {
   },
 };
 
-/** RFC 8414 wants its document at the root. */
+/** RFC 8414 wants this document at the root. */
 export const wellKnown: ServiceEntries = {
   base: "/.well-known/oauth-authorization-server",
   tags: [],

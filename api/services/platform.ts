@@ -1,7 +1,7 @@
 import { page, type ServiceEntries } from "../model/entry.ts";
 import { obj, oneOf, ref, type Schema } from "../model/schema.ts";
 
-/** Addresses that belong to no service. */
+/** Addresses without a service. */
 const PLATFORM = "Platform";
 const text: Schema = { type: "string" };
 

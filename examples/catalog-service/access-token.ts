@@ -2,17 +2,17 @@ import { createRemoteJWKSet, errors, jwtVerify } from "jose";
 import { Refusal } from "./refusal.ts";
 import type { Settings } from "./settings.ts";
 
-/** Who calls, as the platform signed it. */
+/** The caller, as the platform signed it. */
 export interface Caller {
   readonly tenant: string;
-  /** The application that calls. */
+  /** The calling application. */
   readonly client: string;
-  /** The e-mail address of the person who uses it; empty where an application acts for itself. */
+  /** The e-mail address of its user; empty if the application acts for itself. */
   readonly user: string;
   readonly scopes: ReadonlySet<string>;
 }
 
-/** What these say is about the token; anything else that fails (the keys cannot be fetched) is not the caller's fault. */
+/** Errors of jose about the token. Any other error (the keys cannot be fetched) is not the caller's fault. */
 const TOKEN_FAULTS: ReadonlySet<string> = new Set(
   [
     errors.JWTInvalid,
@@ -28,26 +28,24 @@ const TOKEN_FAULTS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Checks the token of a request by the platform's public keys, which are fetched once and again when a token
- * names a key that is new. No request to the platform is needed to check a token.
+ * Verifies the token of a request with the platform's public keys. The keys are fetched once, and again when a token
+ * names a new one, so verifying needs no request to the platform.
  *
- * Two kinds arrive. A caller of another tenant has its token kept back by the gateway, which sends one in its place that
- * is for this service and for a minute: `service+jwt`, and `aud` is our name. A caller of our own tenant is sent on with
- * the token that it has: `at+jwt`, for the whole platform. Each kind has an audience of its own, and neither passes for
- * the other; so a token that was made for another service is none here.
+ * Two kinds of tokens arrive. For a caller of another tenant, the gateway replaces the token by one for this service
+ * and one minute: `service+jwt`, with our name in `aud`. A caller of our own tenant keeps its token: `at+jwt`, for the
+ * whole platform. Each kind has its own audience, so a token for another service is not accepted.
  *
- * The gateway has checked the token already, and says in the headers `plat-tenant`, `plat-client`, `plat-user` and
- * `plat-scopes` whose it is. These are not looked at here: a header is written by whoever sends the request, and the
- * gateway removes forged ones only from what passes through it. This service listens on an address of its own; whoever
- * reaches it past the gateway (another container, a wrong firewall rule, a request that some other service was talked
- * into) writes `plat-tenant: acmeshop` and would have Acme's products. A signature cannot be written by hand. So the
- * tenant comes from the verified token and from nowhere else.
+ * The gateway has verified the token already and adds the headers `plat-tenant`, `plat-client`, `plat-user` and
+ * `plat-scopes`. This service does not read them. Anyone can write a header, and the gateway removes forged ones only
+ * from requests through it. A request that bypasses the gateway (another container, a wrong firewall rule, a request
+ * that another service was tricked into) could say `plat-tenant: acmeshop` and get Acme's products. A signature cannot
+ * be forged, so the tenant comes only from the verified token.
  *
- * What the headers are good for: a service that nobody but the gateway can reach (a private tunnel, mutual TLS) need
- * not read tokens at all; and a proxy on the way can choose by them, for example a limit for each tenant.
+ * The headers are useful for a service that only the gateway can reach (a private tunnel, mutual TLS), which need not
+ * read tokens, and for a proxy, which may for example limit requests by tenant.
  *
- * What only the gateway knows: that a token was revoked, and that the tenant's subscription ended, within seconds.
- * Here a token is good until it expires: a minute or an hour at most.
+ * Only the gateway knows within seconds that a token was revoked or a subscription ended. Here a token is valid until
+ * it expires: after a minute, or an hour at most.
  */
 export function createTokenCheck({
   platformUrl,
@@ -60,7 +58,7 @@ export function createTokenCheck({
     algorithms: ["ES256"],
     requiredClaims: ["exp", "aud", "sub", "client_id", "tenant", "scope"],
   };
-  // Others there are, such as ID tokens, signed by the same platform for the same person: they give no access.
+  // The same platform signs other tokens for the same person, such as ID tokens; they give no access.
   const audiences = new Map([
     ["service+jwt", service],
     ["at+jwt", new URL(issuer).origin],
@@ -92,7 +90,7 @@ export function createTokenCheck({
 function toCaller(claims: Readonly<Record<string, unknown>>): Caller {
   const text = (name: string): string => (typeof claims[name] === "string" ? claims[name] : "");
   const tenant = text("tenant");
-  // A person's token may be for an organization, or for no tenant at all.
+  // A person's token may be for an organization, or for no tenant.
   if (tenant === "") throw new Refusal("insufficient_permissions", "This needs a token for a tenant.");
   return { tenant, client: text("client_id"), user: text("user"), scopes: new Set(text("scope").split(" ")) };
 }

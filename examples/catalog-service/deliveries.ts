@@ -2,19 +2,19 @@ import { PlatformError, type PlatformApi } from "./platform-api.ts";
 import { EVENT_TYPES, type ProductStore, type Waiting } from "./product-store.ts";
 
 const PAUSE_MS = { first: 500, longest: 60_000 };
-/** Looks for pictures whose time has come, and for tenants whose pause is over. */
+/** Interval of the check for due pictures and ended pauses. */
 const ROUND_MS = 500;
 
 /**
- * Brings to the platform what the store has noted for it: events of the outbox, and pictures that nobody needs.
+ * Delivers the store's notes to the platform: events of the outbox, and unused pictures.
  *
  *   changed (in the outbox) ── published, acknowledged ──→ gone
- *        ↑────── refused, or no answer: again, after a pause that grows ──┘
+ *        ↑────── refused, or no answer: again, after a growing pause ──┘
  *
- * Each event is published at least once, since it leaves the outbox only after the platform's answer; and, by its
- * Idempotency-Key, once, as long as it is repeated within 24 h. A tenant's events leave one after another, in order. A
- * tenant that the platform refuses (its subscription ended) waits alone, and holds up nobody else. One process at a
- * time has the store, so nobody else publishes the same.
+ * An event leaves the outbox only after the platform's answer, so it is published at least once. Its Idempotency-Key
+ * makes that exactly once for retries within 24 h. A tenant's events are published one after another, in order. A
+ * tenant that the platform refuses (its subscription ended) waits alone and blocks nobody else. Only one process at a
+ * time has the store.
  */
 export class Deliveries {
   readonly #store: ProductStore;
@@ -37,13 +37,13 @@ export class Deliveries {
     this.wake();
   }
 
-  /** Something was written that has to be delivered. */
+  /** Wakes the delivery after a write. */
   wake(): void {
     this.#again = true;
     this.#round ??= this.#deliver().finally(() => (this.#round = undefined));
   }
 
-  /** What is under way is finished; the rest waits in the store for the next start. */
+  /** Finishes pending requests; the rest waits in the store for the next start. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#again = false;
@@ -69,13 +69,13 @@ export class Deliveries {
   }
 
   async #publish({ change, key, tenant, eventType, product }: Waiting): Promise<void> {
-    // The same bytes at every attempt: another payload under the same key would be refused.
+    // The same bytes at every attempt: the platform refuses another payload under the same key.
     const payload = JSON.stringify({ change, product: JSON.parse(product) as unknown });
     await this.#platform.publish(tenant, eventType, payload, key);
     this.#store.forgetWaiting(change);
   }
 
-  /** Whether it was done. Not tried while the tenant (`""`: we ourselves) has to wait. */
+  /** Returns whether it was done. Not tried while the tenant (`""`: this service) is paused. */
   async #attempt(tenant: string, work: () => Promise<void>): Promise<boolean> {
     const { untilMs = 0, pauseMs = PAUSE_MS.first } = this.#pauses.get(tenant) ?? {};
     if (Date.now() < untilMs) return false;
@@ -85,7 +85,7 @@ export class Deliveries {
       return true;
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      // Whoever empties a platform under a running service: the topics are made again.
+      // The platform was reset under a running service, so the topics are made again.
       if (error.status === 404) this.#hasTopics = false;
       const doubled = Math.min(pauseMs * 2, PAUSE_MS.longest);
       this.#pauses.set(tenant, { untilMs: Date.now() + pauseMs, pauseMs: doubled });

@@ -8,13 +8,13 @@ import { Refusal } from "./refusal.ts";
 import { readSettings, type Settings } from "./settings.ts";
 
 /**
- * The catalog: a service of the platform, as a customer would write it. A request comes through the gateway:
+ * The catalog: a service of the platform, as a customer would write it. The way of a request from the gateway:
  *
- *   token checked (access-token.ts) → product and event written in one transaction (products-api.ts, product-store.ts)
- *   → answered → the event published (deliveries.ts, platform-api.ts)
+ *   token verified (access-token.ts) → product and event written in one transaction (products-api.ts,
+ *   product-store.ts) → answered → the event published (deliveries.ts, platform-api.ts)
  *
- * Ends with Ctrl-C or SIGTERM. It may be killed at any time: what was answered is stored, and published after the next
- * start.
+ * Ends with Ctrl-C or SIGTERM. It may be killed at any time: acknowledged changes are stored, and published after the
+ * next start.
  */
 function start(settings: Settings): void {
   const store = new ProductStore(settings.databasePath);
@@ -57,7 +57,7 @@ function start(settings: Settings): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop());
 }
 
-/** Sends what the work answers, or the error object for what it throws; one line of log for each request. */
+/** Sends the handler's answer, or the error object for an exception. Logs one line for each request. */
 async function answer(
   { platform, platformUrl }: Settings,
   message: IncomingMessage,
@@ -88,7 +88,7 @@ async function answer(
     path: message.url,
     status: sent.status,
     ms: Math.round(performance.now() - startedMs),
-    // The gateway's: the same request has the same id in the platform's log.
+    // The gateway's request id, which the platform's log has too.
     requestId: message.headers[`${platform}-request-id`],
     tenant: caller?.tenant,
     client: caller?.client,
@@ -97,8 +97,8 @@ async function answer(
 }
 
 /**
- * The whole body. One that is too large is read on and thrown away: whoever hangs up on a sender takes the answer away
- * from it.
+ * Reads the whole body. One that is too large is read to its end and dropped, because closing the connection would
+ * lose the answer.
  */
 async function readBody(message: IncomingMessage, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
   const chunks: Buffer[] = [];
@@ -116,7 +116,7 @@ async function readBody(message: IncomingMessage, maxBytes: number): Promise<Buf
   throw new Refusal("bad_payload_size", `The body may have ${maxBytes} bytes at most.`);
 }
 
-/** JSON, a line each; never a token, never a body. */
+/** One JSON line; never a token, never a body. */
 const log = (line: Record<string, unknown>): void => console.error(JSON.stringify(line));
 
 try {

@@ -1,9 +1,9 @@
 import type { Settings } from "./settings.ts";
 
-/** The platform answered otherwise than it should; the message is for our log, never for our callers. */
+/** An unexpected answer of the platform. The message is for the log, never for callers. */
 export class PlatformError extends Error {
   override name = "PlatformError";
-  /** Undefined: there was no answer. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined;
 
   constructor(status: number | undefined, message: string) {
@@ -13,22 +13,22 @@ export class PlatformError extends Error {
 }
 
 interface Call {
-  /** Whose: a token for this tenant is used. Undefined: our own. */
+  /** The tenant to act for; undefined: this service. */
   readonly tenant: string | undefined;
   readonly json?: unknown;
   readonly headers?: Record<string, string>;
 }
 
 const TIMEOUT_MS = 20_000;
-/** A token is replaced this long before it ends, so that it outlives the request that it is used for. */
+/** Tokens are renewed this early, so that they outlive the request. */
 const RENEW_MS = 60_000;
 
 /**
- * What this service asks of the platform, with the credentials of its own client `shelfware.catalog`.
+ * Calls the platform as this service's own client, `shelfware.catalog`.
  *
- * It acts for a tenant by a token for that tenant (`plat.tenant=<tenant>`), which the platform gives it while the
- * tenant subscribes to the catalog. So what it publishes and stores belongs to the right tenant, and a mistake in this
- * code cannot reach a tenant that is not its customer.
+ * To act for a tenant it gets a token for that tenant (`plat.tenant=<tenant>`), which the platform issues while the
+ * tenant subscribes to the catalog. So events and files belong to the right tenant, and a bug here cannot reach a
+ * tenant that is no customer.
  */
 export class PlatformApi {
   readonly #settings: Settings;
@@ -40,13 +40,13 @@ export class PlatformApi {
 
   // --- events
 
-  /** Makes the topic where it is missing. The topic is ours, whichever tenant an event is about. */
+  /** Makes the topic if it is missing. It belongs to this service, whichever tenant an event is about. */
   async ensureTopic(eventType: string): Promise<void> {
     const json = { eventType, description: "A product of a tenant's catalog" };
     await this.#call([201, 409], "POST", "/pubsub/v1/topics", { tenant: undefined, json });
   }
 
-  /** A repeat under the same key, after a lost answer or a crash of ours, publishes nothing twice (for 24 h). */
+  /** A repeat under the same key, after a lost answer or a crash, publishes nothing twice (for 24 h). */
   async publish(tenant: string, eventType: string, payload: string, key: string): Promise<void> {
     const path = `/pubsub/v1/topics/${this.#settings.clientId}/${eventType}/publish`;
     const headers = { "idempotency-key": key };
@@ -55,14 +55,14 @@ export class PlatformApi {
 
   // --- media
 
-  /** A public file: a shop's pictures are for everybody. `sizes`: the variants that are made from it. */
+  /** Makes a public file, because a shop's pictures are public. `sizes`: variants to make. */
   async createPicture(tenant: string, contentType: string, sizes: string): Promise<NewPicture> {
     const json = { "Content-Type": contentType };
     const answer = await this.#call([200], "POST", `/media/v2/public/files?${sizes}`, { tenant, json });
     return (await answer.json()) as NewPicture;
   }
 
-  /** The link holds its own permission, and may lead away from the platform: it gets no token of ours. */
+  /** The link itself is the permission and may lead to another host, so it gets no token. */
   async uploadPicture({ uploadLink }: NewPicture, contentType: string, bytes: Buffer<ArrayBuffer>): Promise<void> {
     const headers = { "content-type": contentType };
     const answer = await send(uploadLink, { method: "PUT", headers, body: bytes });
@@ -70,13 +70,13 @@ export class PlatformApi {
     await answer.body?.cancel();
   }
 
-  /** From here on the file is the tenant's, and is fetched by its address. */
+  /** Gives the file to the tenant and its public address. */
   async commitPicture(tenant: string, { id }: NewPicture, metadata: Record<string, string>): Promise<void> {
     const path = `/media/v2/public/files/${id}/commit?tenant=${tenant}`;
     await this.#call([202], "POST", path, { tenant, json: metadata });
   }
 
-  /** Whether it was there or not. */
+  /** A missing file is fine. */
   async removePicture(tenant: string, file: string): Promise<void> {
     await this.#call([204, 404], "DELETE", `/media/v2/public/files/${file}`, { tenant });
   }
@@ -92,14 +92,14 @@ export class PlatformApi {
       const answer = await send(`${this.#settings.platformUrl}${path}`, { method, headers, body });
       if (expected.includes(answer.status)) return answer;
       const text = await answer.text();
-      // The token was ended before its time, by a new secret for example: a new one, once.
+      // The token was revoked early, for example by a new secret: tries once with a new one.
       if (answer.status !== 401 || attempt > 1)
         throw new PlatformError(answer.status, `${method} ${path} answered ${answer.status}: ${text}`);
       this.#tokens.delete(call.tenant ?? "");
     }
   }
 
-  /** One request for a token at a time, however many wait for it. */
+  /** Shares one token request among all callers. */
   #tokenFor(tenant: string | undefined): Promise<string> {
     const known = this.#tokens.get(tenant ?? "");
     if (known !== undefined && Date.now() < known.renewMs) return known.token;
@@ -130,7 +130,7 @@ export class PlatformApi {
   }
 }
 
-/** What the platform answers to the creation of a file. */
+/** The platform's answer when a file is created. */
 export interface NewPicture {
   readonly id: string;
   readonly uploadLink: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 
-/** What a caller says about a product. */
+/** A product as a caller sends it. */
 export interface ProductFields {
   readonly name: string;
   readonly price: { readonly amount: number; readonly currency: string };
@@ -15,20 +15,20 @@ export interface Product extends ProductFields {
 
 /** A change that the platform has not acknowledged yet. */
 export interface Waiting {
-  /** Grows with each change, whatever it is about: tells a reader of several topics which came first. */
+  /** Increases with every change, so that a reader of several topics can order them. */
   readonly change: number;
-  /** Sent as `Idempotency-Key`, the same at every attempt. */
+  /** Sent as `Idempotency-Key`, equal at every attempt. */
   readonly key: string;
   readonly tenant: string;
   readonly eventType: EventType;
-  /** Of the event, without the number of the change. */
+  /** The event's data without the number of the change. */
   readonly product: string;
 }
 
 export const EVENT_TYPES = ["product-created", "product-updated", "product-deleted"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** After this a picture that no product took is nobody's: whoever was uploading it is gone. */
+/** After this time, an expected picture is unused: its upload has failed. */
 const UPLOAD_MS = 10 * 60_000;
 
 const SCHEMA = `
@@ -45,12 +45,12 @@ const SCHEMA = `
     file TEXT PRIMARY KEY, tenant TEXT NOT NULL, due_ms INTEGER NOT NULL) STRICT;`;
 
 /**
- * Products in a file of their own, each row with its tenant.
+ * Products in a small database of their own, each row with its tenant.
  *
- * The outbox is what makes events sure: a product and the event about it are written in one transaction, so there is
- * never one without the other, whenever the process dies. The event leaves the outbox when the platform has
- * acknowledged it (deliveries.ts). Pictures go the same way in reverse: a file that no product names is on the list of
- * unused ones from before it is committed, and leaves the list in the transaction that gives it to a product.
+ * The outbox makes events reliable: a product and its event are written in one transaction, so neither exists without
+ * the other, whenever the process dies. The event leaves the outbox when the platform has acknowledged it
+ * (deliveries.ts). Pictures work in reverse: a file is on the list of unused ones before it is committed, and leaves
+ * it in the transaction that gives it to a product.
  */
 export class ProductStore {
   readonly #db: DatabaseSync;
@@ -69,7 +69,7 @@ export class ProductStore {
     return row === undefined ? undefined : toProduct(row);
   }
 
-  /** By id: those after `after`, or without it those after the first `skip`. */
+  /** Ordered by id: those after `after`, or all but the first `skip`. */
   list(tenant: string, page: { after: string | undefined; skip: number; limit: number }): Product[] {
     const { after = "", skip, limit } = page;
     return this.#db
@@ -78,7 +78,7 @@ export class ProductStore {
       .map(toProduct);
   }
 
-  /** Makes or replaces; what is there already is no change, so no event either. The picture stays. */
+  /** Makes or replaces a product. An equal product is no change, so it has no event. The picture stays. */
   put(tenant: string, id: string, { name, price }: ProductFields): { product: Product; created: boolean } {
     return this.#inTransaction(() => {
       const before = this.find(tenant, id);
@@ -96,7 +96,7 @@ export class ProductStore {
     });
   }
 
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   remove(tenant: string, id: string): boolean {
     return this.#inTransaction(() => {
       const product = this.find(tenant, id);
@@ -108,12 +108,12 @@ export class ProductStore {
     });
   }
 
-  /** Says that the media service is about to have this file for us. */
+  /** Notes a file before the media service has it. */
   expectPicture(tenant: string, file: string): void {
     this.#noteUnused(tenant, file, Date.now() + UPLOAD_MS);
   }
 
-  /** Gives an expected file to the product, in the place of the one before; undefined where the product is gone. */
+  /** Gives an expected file to the product and returns the one before; undefined if the product is gone. */
   setPicture(tenant: string, id: string, file: string): Product | undefined {
     return this.#inTransaction(() => {
       const before = this.find(tenant, id);
@@ -130,7 +130,7 @@ export class ProductStore {
     });
   }
 
-  /** Of each tenant the oldest change that waits: a tenant's events leave in the order of its changes. */
+  /** The oldest waiting change of each tenant, because a tenant's events leave in order. */
   firstWaiting(): Waiting[] {
     const rows = this.#db
       .prepare("SELECT * FROM outbox WHERE change IN (SELECT min(change) FROM outbox GROUP BY tenant) ORDER BY change")

@@ -11,7 +11,7 @@ export interface Request {
   readonly method: string;
   readonly url: URL;
   readonly contentType: string;
-  /** The whole body; more than `maxBytes` is a Refusal. */
+  /** Reads the whole body; more than `maxBytes` is a Refusal. */
   body(maxBytes: number): Promise<Buffer<ArrayBuffer>>;
 }
 
@@ -27,19 +27,19 @@ const JSON_BYTES = 65_536;
 const PICTURE_BYTES = 10_000_000;
 const PICTURE_TYPES = ["image/jpeg", "image/png", "image/gif"];
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-/** The variants that the media service makes of a picture. */
+/** Variants of a picture. */
 const THUMBNAIL = "crop=200x200";
 const LARGE = "clip=1200x1200";
 
 /**
- * The products of the caller's tenant. Every self link is made with the service's private address, `privateUrl`: the
- * gateway writes the public one in its place, so this service need not know under which name the world sees it.
+ * The products of the caller's tenant. Self links use the service's private address, `privateUrl`. The gateway
+ * replaces it by the public one, so the service need not know its public name.
  */
 export function createProductsApi(parts: {
   readonly settings: Settings;
   readonly store: ProductStore;
   readonly platform: PlatformApi;
-  /** Told after each change. */
+  /** Called after each change. */
   readonly changed: () => void;
 }): (request: Request, caller: Caller) => Promise<Answer> {
   const { settings, store, platform, changed } = parts;
@@ -47,7 +47,7 @@ export function createProductsApi(parts: {
   const selfLink = (id: string): string => `${settings.privateUrl}/products/${id}`;
   const toJson = ({ id, name, price, picture }: Product): object => {
     const address = `${settings.platformUrl}/media/v2/public/files/${picture}`;
-    // A variant is made in the background; until then its address leads to the picture as it came.
+    // A variant is made in the background; until then its address leads to the original.
     const variant = (size: string): string => `${address}?${size}&fallback=true`;
     const links = { original: address, large: variant(LARGE), thumbnail: variant(THUMBNAIL) };
     return { id, name, price, ...(picture !== undefined && { picture: links }), href: selfLink(id) };
@@ -65,7 +65,7 @@ export function createProductsApi(parts: {
     };
     const links = [link("self", page.number, page.after)];
     if (page.number > 1) links.push(link("prev", page.number - 1));
-    // By the last id, so that nothing is left out or shown twice while others write.
+    // Continues by the last id, so that concurrent writes neither skip nor repeat products.
     if (found.length > page.size) links.push(link("next", page.number + 1, products.at(-1)?.id));
     return { status: 200, headers: { link: links.join(", ") }, json: products.map(toJson) };
   };
@@ -100,7 +100,8 @@ export function createProductsApi(parts: {
     const file = await onPlatform(async () => {
       const created = await platform.createPicture(tenant, contentType, `${THUMBNAIL}&${LARGE}`);
       await platform.uploadPicture(created, contentType, bytes);
-      // Noted before it is committed: should we die in between, it is deleted later. What is not committed goes by itself.
+      // Noted before the commit, so that a crash in between leads to its deletion. An uncommitted file expires by
+      // itself.
       store.expectPicture(tenant, created.id);
       await platform.commitPicture(tenant, created, { product: id });
       return created.id;
@@ -144,7 +145,7 @@ export function createProductsApi(parts: {
   };
 }
 
-/** What the platform refuses or leaves unanswered is told as ours: its messages are for our log. */
+/** The platform's messages go to the log; the caller gets our own. */
 async function onPlatform<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -185,7 +186,7 @@ async function readProduct(request: Request): Promise<ProductFields> {
   return { name: String(name), price: { amount: Number(amount), currency: String(currency) } };
 }
 
-/** The platform's paging: `pageNumber` from 1, `pageSize` 16 unless said otherwise; `after` comes from a `next` link. */
+/** The platform's paging: `pageNumber` from 1, `pageSize` 16 by default; `after` comes from a `next` link. */
 function readPage(query: URLSearchParams): { number: number; size: number; after: string | undefined } {
   const read = (name: string, fallback: number, most: number): number => {
     const text = query.get(name) ?? String(fallback);

@@ -1,4 +1,4 @@
-/** The platform's error types that this service answers with, each with its status. */
+/** The platform's error types that this service uses, with their statuses. */
 const STATUS = {
   bad_payload_syntax: 400,
   validation_violation: 400,
@@ -15,14 +15,14 @@ const STATUS = {
 
 export interface Detail {
   readonly type: string;
-  /** Of the body (`price.amount`), else the name of the parameter or header. */
+  /** A field of the body (`price.amount`), a parameter or a header. */
   readonly field: string;
   readonly message: string;
 }
 
 /**
- * An answer that is an error, thrown from wherever it is found. Its message goes to the caller; `reason` is for the log
- * alone. The shape is the platform's, so a caller that knows one service of the platform knows this one.
+ * An error answer, thrown anywhere. The message goes to the caller, `reason` only to the log. It has the platform's
+ * form, so callers know it from every service.
  */
 export class Refusal extends Error {
   override name = "Refusal";
@@ -47,7 +47,7 @@ export class Refusal extends Error {
     return STATUS[this.type];
   }
 
-  /** `platformUrl`: where the platform explains each type. */
+  /** `platformUrl`: the platform explains each type there. */
   toJson(platformUrl: string): object {
     const moreInfo = `${platformUrl}/docs/errors#${this.type}`;
     const { status, type, message } = this;

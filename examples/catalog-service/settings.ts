@@ -1,22 +1,22 @@
-/** What the service runs with, all of it from the environment; a secret is never an argument, which others can list. */
+/** Settings from the environment. A secret is never an argument, because others can list arguments. */
 export interface Settings {
-  /** The platform's public address with its path prefix, without a slash at the end: `https://plinth.example.com`. */
+  /** The platform's public address with its path prefix, without a trailing slash: `https://plinth.example.com`. */
   readonly platformUrl: string;
-  /** The platform's own prefix of scopes and headers. */
+  /** The platform's name: the prefix of scopes and headers. */
   readonly platform: string;
-  /** The name that this service is registered by: who tokens have to be for. */
+  /** The registered name of this service, which tokens must be for. */
   readonly service: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly host: string;
   readonly port: number;
-  /** Where the gateway finds this service: its registered `sourceUrl`. Self links are made with it. */
+  /** The registered `sourceUrl`, where the gateway finds this service. Self links use it. */
   readonly privateUrl: string;
   /** The file of its own small database. */
   readonly databasePath: string;
 }
 
-/** Throws an Error that names every variable that is missing or wrong. */
+/** Throws an Error that names every missing or wrong variable. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const wrong: string[] = [];
   const address = (name: string, fallback = ""): string => {

@@ -10,9 +10,8 @@ import type { Session } from "./session.ts";
 export const STOPPED = "It was stopped.";
 
 /**
- * Removes what a tour of this name made, however far it came: the tenant as `plat tenant erase` does, then the rest. The
- * audit log stays. Gives what could not be removed, and why, in sentences. What it waits for may never come, so it can be
- * stopped where it waits.
+ * Removes the records of a tour, however far it came: the tenant like `plat tenant erase`, then the rest. The audit
+ * log stays. Returns a sentence for each record that could not be removed. Waiting can be stopped.
  */
 export async function clearUp(
   session: Session,
@@ -34,7 +33,7 @@ export async function clearUp(
     const plan = await find(makePlan(operator, name));
     if (plan !== undefined) await eraseTenant(operator, plan, say);
   };
-  /** Of each its name, how to remove it by hand, and that it is removed. */
+  /** For each record its name, the command to remove it by hand, and its removal. */
   const parts = [
     [`tenant ${name}`, `tenant erase ${name} --yes`, eraseIt],
     [`user ${email}`, `user delete ${email}`, () => find(api.deleteUser(email, opts))],

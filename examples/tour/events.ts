@@ -11,7 +11,7 @@ const BATCH = 70;
 const READ = 50;
 const METADATA = { schema: "order_v1" };
 
-/** The shop publishes orders; billing reads them under a lock, commits, and gets every byte, in order. */
+/** The shop publishes orders. Billing reads them under a lock, commits, and gets every byte in order. */
 export async function tellEvents(session: Session, cast: Cast): Promise<void> {
   const orders = readFileSync(ORDERS_PATH, "utf8").split("\n").filter(Boolean);
   const owner = cast.shop.id;
@@ -117,7 +117,7 @@ async function showLock(consumer: Consumer): Promise<api.Event[]> {
   return first.events;
 }
 
-/** A consumer that dies with a lock in hand: after the lock's time the events come again. */
+/** A consumer dies with a lock: after the lock's time the events are delivered again. */
 async function showExpiry(consumer: Consumer): Promise<api.Event[]> {
   const { session, token } = consumer;
   const { data: lost } = await session.expect(200, read(consumer, 1_000), { token, note: "and never commits" });

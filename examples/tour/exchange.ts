@@ -1,6 +1,6 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
 
-/** Something is not as it should be; the message says what was expected and what came. */
+/** A wrong result, with the expected and the actual one. */
 export class TourError extends UserError {
   override name = "TourError";
 
@@ -19,15 +19,15 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Buffer;
-  /** The body as JSON; a body that is none fails the tour. */
+  /** The body as JSON; another body fails the tour. */
   json(): unknown;
-  /** A header that must be there. */
+  /** A required header. */
   header(name: string): string;
 }
 
 const TIMEOUT_MS = 30_000;
 
-/** One request and the whole of its answer. A redirect is an answer. */
+/** Sends one request and reads the whole answer. A redirect is an answer. */
 export async function exchange(url: URL, { method, headers, body }: Request): Promise<Answer> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   let response: Response;
@@ -61,7 +61,7 @@ export async function exchange(url: URL, { method, headers, body }: Request): Pr
   };
 }
 
-/** At most so many characters of what came. */
+/** Shortens a text. */
 const SHOWN = 1_000;
 
 export function show(value: unknown): string {

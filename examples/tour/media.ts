@@ -46,7 +46,7 @@ export async function tellMedia(session: Session, cast: Cast): Promise<void> {
   await fetchPublic(session, publicFile);
 }
 
-/** Create, PUT, commit; returns the file's id. */
+/** Creates, uploads and commits; returns the file's id. */
 async function store(session: Session, { tenant }: Cast, token: string, files: typeof PRIVATE): Promise<string> {
   const type = { "Content-Type": "image/jpeg" };
   const { data: created } = await session.expect(200, (to) => files.create(type, { ...CLIP, ...CROP }, to), { token });

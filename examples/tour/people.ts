@@ -7,32 +7,32 @@ export interface Client {
   readonly secret: string;
 }
 
-/** Who plays in this tour: new with each run, and removed with it (clear-up.ts). */
+/** The cast of this tour, made for each run and removed with it (clear-up.ts). */
 export interface Cast {
   readonly tenant: string;
   /** Publishes and stores media. */
   readonly shop: Client;
-  /** Consumes what the shop publishes. */
+  /** Consumes the shop's events. */
   readonly billing: Client;
   /** The id of a browser application, which has no secret. */
   readonly web: string;
-  /** Signs in at it. */
+  /** Signs in at the application. */
   readonly person: { readonly email: string; readonly password: string };
 }
 
 export const EVENT_TYPE = "orderPlaced";
 
-/** Of the organization, the tenant and the role alike: as many characters as a tenant's may have. */
+/** The name of the organization, the tenant and the role, as long as a tenant's may be. */
 export const newName = (): string => `tour${Date.now().toString(36)}${randomBytes(2).toString("hex")}`;
 export const emailOf = (tenant: string): string => `${tenant}@tour.example`;
 
-/** Nothing is made yet; the operator's token. */
+/** Returns the operator's token. Makes nothing yet. */
 export async function signInOperator(session: Session, secret: string): Promise<string> {
   session.chapter("The operator makes a tenant, clients and a user");
   return signIn(session, { id: `${session.platform}.operator`, secret }, undefined, "operator");
 }
 
-/** What has this name already is somebody's: it would be replaced, and removed in the end. */
+/** Refuses existing names: the tour would replace and finally remove those records. */
 export async function requireNew(session: Session, token: string, name: string): Promise<void> {
   const quiet = { token, quiet: true };
   await session.expect(404, (to) => api.getOrganization(name, to), quiet);
@@ -42,7 +42,7 @@ export async function requireNew(session: Session, token: string, name: string):
   session.holds(`nothing has the name ${name} yet`, true);
 }
 
-/** The operator makes a tenant with its package, two services' clients, and a person with a browser application. */
+/** The operator makes a tenant with its package, two clients, and a person with a browser application. */
 export async function setUp(session: Session, operator: string, tenant: string): Promise<Cast> {
   const { platform } = session;
   const byOperator = { token: operator };
@@ -87,7 +87,7 @@ export async function setUp(session: Session, operator: string, tenant: string):
   return { tenant, shop, billing, web, person };
 }
 
-/** A token by client credentials. */
+/** Gets a token by client credentials. */
 export async function signIn(session: Session, client: Client, scope?: string, who = client.id): Promise<string> {
   const { data } = await session.expect(
     200,

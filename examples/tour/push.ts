@@ -10,14 +10,14 @@ import { startReceiver, type Received, type Receiver } from "./receiver.ts";
 import type { Session } from "./session.ts";
 
 const PATH = "/orders";
-/** Of the subscription. */
+/** The subscription's address. */
 const NAME = "billing";
 const USERNAME = "plinth-tour";
 const PATIENCE_MS = 10_000;
 
 /**
- * Billing does not ask any more, it is told: a subscription with an endpoint of its own, here an HTTP server of the tour.
- * The endpoint fails once, so the delivery log has something to tell. Only where the platform can reach this machine.
+ * Billing gets events pushed to an endpoint of its own, here an HTTP server of the tour. The endpoint fails once, so
+ * that the delivery log has an entry. Only if the platform can reach this machine.
  */
 export async function tellPush(session: Session, cast: Cast, reachable: boolean): Promise<void> {
   session.chapter("Billing has orders pushed to it");
@@ -52,7 +52,7 @@ export async function tellPush(session: Session, cast: Cast, reachable: boolean)
 
 interface Scene {
   readonly session: Session;
-  /** Of the topic. */
+  /** The topic's address. */
   readonly owner: string;
   readonly token: string;
   readonly receiver: Receiver;
@@ -122,7 +122,7 @@ async function showRedelivery(push: Push, eventId: string): Promise<void> {
   ]);
 }
 
-/** What the log says of an event. The endpoint sees a request a moment before the log knows how it went. */
+/** Waits for the log of an event: the endpoint gets the request before the log has its result. */
 async function delivery(
   { session, owner, token }: Push,
   eventId: string,
@@ -144,14 +144,14 @@ async function delivery(
 
 const attempts = (entry: api.Delivery): unknown[] => entry.attempts.map(({ status, error }) => ({ status, error }));
 
-/** What came to the endpoint; its password stays out of the terminal. */
+/** Shows the request without its password. */
 function show(session: Session, { method, path, headers }: Received): void {
   session.note(`${method} ${path}, as the endpoint got it`);
   for (const [name, value] of Object.entries({ ...headers, authorization: "Basic …" }))
     if (!/^(host|content-length|cf-.*)$/.test(name)) session.note(`  ${name}: ${value}`);
 }
 
-/** What every receiver has to check: who calls, and that nobody changed what the platform signed (Standard Webhooks). */
+/** Checks that every receiver must make: the caller, and the signature (Standard Webhooks). */
 function check({ session, secret, password }: Push, request: Received | undefined): Received {
   if (request === undefined) throw new TourError("a request at the endpoint", "none");
   const { headers, body } = request;

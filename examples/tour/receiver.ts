@@ -3,14 +3,14 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A request that came to a receiver. */
+/** A request to a receiver. */
 export interface Received {
   readonly method: string;
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** When its body was there. */
+  /** When its body was complete. */
   readonly atMs: number;
 }
 
@@ -18,21 +18,21 @@ export interface Received {
 export interface Receiver {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly received: readonly Received[];
-  /** The first `count` requests to the path, once they are there; what came so far when that takes too long. */
+  /** Waits for the first `count` requests to the path; returns fewer after a time limit. */
   wait(path: string, count: number, patienceMs: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 }
 
-/** Answers each request as `answer` does, after it was noted; an answer that is left open is the receiver's own affair. */
+/** Notes each request, then answers as `answer` does. The receiver may leave an answer open. */
 export async function startReceiver(
   answer: (request: Received, response: ServerResponse) => void | Promise<void>,
 ): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((message, response) => {
     const chunks: Buffer[] = [];
-    // A platform that is killed in the middle of a request.
+    // The platform was killed during a request.
     message.on("error", () => response.destroy());
     message.on("data", (chunk: Buffer) => chunks.push(chunk));
     message.on("end", () => {

@@ -4,10 +4,10 @@ import * as api from "../../api/plinth.ts";
 import { basic, EVENT_TYPE, signIn, type Cast } from "./people.ts";
 import type { Session } from "./session.ts";
 
-/** Elsewhere than in the isolate that revoked, a token may live on for 5 s (contract 2.1). */
+/** Other isolates may accept a revoked token for 5 s. */
 const PROPAGATION_MS = 6_000;
 
-/** What a token says of itself, and its end. */
+/** Looks at a token, then revokes it. */
 export async function tellRevocation(session: Session, cast: Cast): Promise<void> {
   session.chapter("A token is looked at, and revoked");
   const token = await signIn(session, cast.shop);

@@ -4,13 +4,13 @@ import { paint } from "../../scripts/lib/terminal.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { exchange, show, TourError, type Answer, type Request } from "./exchange.ts";
 
-/** What goes with a request, whoever makes it. */
+/** Options of a request. */
 export interface With {
   readonly token?: string;
   readonly headers?: Record<string, string>;
-  /** Said behind the row. */
+  /** A remark at the end of the row. */
   readonly note?: string;
-  /** Does not print a row: one of many alike. */
+  /** Prints no row: it is one of many equal ones. */
   readonly quiet?: boolean;
 }
 
@@ -20,10 +20,10 @@ export interface Call extends With {
   readonly bytes?: Uint8Array;
 }
 
-/** What a function of the typed client answers: one of the answers that the interface document has, told by its status. */
+/** An answer of the typed client: one of those in the interface document, selected by its status. */
 type Answered = WithHeaders<ApiResponse>;
 
-/** Those with one of the statuses. Of pages and redirects the client knows none, so those are all alike. */
+/** Answers with one of the statuses. Pages and redirects are unknown to the client, so those are all alike. */
 type OfStatus<R extends Answered, S> = R extends unknown
   ? number extends R["status"]
     ? R
@@ -35,38 +35,38 @@ export interface Session {
   readonly base: string;
   readonly platform: string;
   chapter(title: string): void;
-  /** Says something that is neither a request nor a comparison. */
+  /** Prints a line that is neither a request nor a comparison. */
   note(text: string): void;
   /**
-   * An operation of the platform, by the typed client, that must be answered with the status, or one of them. What comes
-   * has the type that the interface document gives to it: `expect(200, (to) => api.getTenant("demo", to), { token })`.
+   * Calls an operation by the typed client and expects the status, or one of several. The result has the type of the
+   * interface document: `expect(200, (to) => api.getTenant("demo", to), { token })`.
    */
   expect<R extends Answered, const S extends R["status"]>(
     status: S | readonly S[],
     operation: (to: RequestOpts) => Promise<R>,
     more?: With,
   ): Promise<OfStatus<R, S> & Pick<Answer, "header">>;
-  /** A request that is no operation of the document, as where a link leads, that must be answered with `status`. */
+  /** Sends a request outside the document, such as a link, and expects `status`. */
   call(status: number, method: string, address: string, call?: Call): Promise<Answer>;
-  /** The same, where the caller judges the status. */
+  /** The same, but the caller checks the status. */
   ask(method: string, address: string, call?: Call): Promise<Answer>;
   row(method: string, address: string, status: number | string, tookMs: number, note?: string): void;
-  /** A comparison that was made: said when it held, the end of the tour when it did not. */
+  /** Notes a comparison: prints it if it holds, ends the tour if not. */
   same(what: string, actual: unknown, expected: unknown): void;
   holds(what: string, condition: boolean, detail?: unknown): void;
-  /** What an answer may have, and this one must. */
+  /** Requires a value that an answer may lack. */
   given<T>(what: string, value: T | null | undefined): T;
   readonly counts: { requests: number; checks: number };
-  /** The next request is none any more: the tour ends there, and says why. */
+  /** Makes the next request end the tour, with the reason. */
   stop(why: string): void;
 }
 
-/** Of the column of addresses, in characters. */
+/** Width of the column of addresses, in characters. */
 const WIDTH = 66;
 
 /**
- * A conversation with the platform, told line by line. Links that name another origin than `origin` (PUBLIC_URL) are
- * asked at `origin` where `stayHome` is set: a local platform is reached by its port. Presigned links are S3's.
+ * Talks to the platform and prints each line. With `stayHome`, links with another origin (PUBLIC_URL) are followed at
+ * `origin`, because a local platform is reached by its port. Presigned links are S3's own.
  */
 export function createSession(origin: string, pathPrefix: string, platform: string, stayHome: boolean): Session {
   const base = `${origin}${pathPrefix}`;
@@ -117,7 +117,7 @@ export function createSession(origin: string, pathPrefix: string, platform: stri
     async expect(status, operation, more = {}) {
       const statuses: readonly number[] = [status].flat();
       let header: Answer["header"] | undefined;
-      // Judged here, where what came is at hand as it came: the client's own words for a body that is no JSON are poor.
+      // Checked here, with the raw body at hand: the client's message for a body without JSON says too little.
       const told: typeof fetch = async (address, { method = "GET", headers, body } = {}) => {
         const url = new URL(address as string);
         const request = { method, headers: new Headers(headers), body: body as Request["body"] };
@@ -163,7 +163,7 @@ function headersOf({ token, headers, json }: Call): Headers {
 const bodyOf = ({ json, form, bytes }: Call): Request["body"] =>
   json === undefined ? (bytes ?? (form && new URLSearchParams(form))) : JSON.stringify(json);
 
-/** Tokens and signatures are not for a terminal that someone may share. */
+/** Hides tokens and signatures, because a terminal may be shared. */
 const harmless = (address: string): string => address.replace(/\b(access_token|token|sig|signature)=[^&]*/g, "$1=…");
 
 const shorten = (place: string): string =>

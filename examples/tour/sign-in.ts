@@ -7,7 +7,7 @@ import type { Session } from "./session.ts";
 
 const REDIRECT_URI = "http://127.0.0.1/callback";
 
-/** A person signs in at a browser application, which gets tokens by a code; then everything is given back. */
+/** A person signs in at a browser application, which gets tokens by a code; then everything is revoked. */
 export async function tellSignIn(session: Session, { tenant, web, person }: Cast): Promise<void> {
   session.chapter("A person signs in");
   const verifier = randomBytes(32).toString("base64url");
@@ -83,14 +83,14 @@ export async function tellSignIn(session: Session, { tenant, web, person }: Cast
 const claimsOf = (idToken: string): { sub?: string; email?: string; aud?: string; nonce?: string } =>
   JSON.parse(Buffer.from(idToken.split(".")[1] ?? "", "base64url").toString());
 
-/** What a browser would send back. */
+/** The cookies that a browser would send back. */
 export const cookiesOf = ({ headers }: Pick<Answer, "headers">): string =>
   headers
     .getSetCookie()
     .map((cookie) => cookie.split(";")[0])
     .join("; ");
 
-/** The page's form: where it goes and what it carries unseen. */
+/** Reads the page's form: its address and hidden fields. */
 export function formOf(html: string): { action: string; fields: Record<string, string> } {
   const attribute = (tag: string, name: string): string =>
     unescape(new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? "");

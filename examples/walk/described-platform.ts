@@ -6,7 +6,7 @@ import { ROOT } from "../../scripts/lib/root.ts";
 import { run } from "../../scripts/lib/run.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 
-/** What examples/catalog-service/platform.yaml says, which names each thing once. */
+/** The names in examples/catalog-service/platform.yaml. */
 export const CATALOG = {
   file: join(ROOT, "examples", "catalog-service", "platform.yaml"),
   platform: "plat",
@@ -20,12 +20,12 @@ export const CATALOG = {
   tenant: "acmeshop",
 };
 
-/** The environment variables that the file takes secrets from. */
+/** Environment variables with the file's secrets. */
 const SECRETS = ["CATALOG_CLIENT_SECRET", "SEARCH_CLIENT_SECRET", "ACME_CLIENT_SECRET", "GLOBEX_CLIENT_SECRET"];
 
 export type Secrets = Readonly<Record<string, string>>;
 
-/** The secrets of this directory, made where there are none yet, in a file that only its owner may read. */
+/** Reads the secrets of this directory, or makes them, in a file that only its owner may read. */
 export function ensureSecrets(directory: string): { path: string; secrets: Secrets } {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, "secrets.env");
@@ -36,8 +36,8 @@ export function ensureSecrets(directory: string): { path: string; secrets: Secre
 }
 
 /**
- * The file to apply: the one of the example where it fits as it stands, else a copy in `directory` with the service's
- * address and the platform's prefix as they are here.
+ * Returns the file to apply: the example's if it fits, else a copy in `directory` with the local service address and
+ * prefix.
  */
 export function describedPlatform(directory: string, here: { sourceUrl: string; platform: string }): string {
   if (here.sourceUrl === CATALOG.sourceUrl && here.platform === CATALOG.platform) return CATALOG.file;
@@ -50,7 +50,7 @@ export function describedPlatform(directory: string, here: { sourceUrl: string; 
   return path;
 }
 
-/** `npm run plat -- apply <file>`; what it printed. `env` names the platform and holds the secrets. */
+/** Runs `npm run plat -- apply <file>` and returns its output. `env` names the platform and holds the secrets. */
 export async function applyFile(file: string, env: NodeJS.ProcessEnv, setSecrets: boolean): Promise<string> {
   const args = ["scripts/plat.ts", "apply", file, ...(setSecrets ? ["--set-secrets"] : [])];
   const { code, output } = await run(process.execPath, [...process.execArgv, ...args], { env, timeoutMs: 120_000 });

@@ -1,4 +1,4 @@
-/** Loaded into a program by `--import`: ends it as Ctrl-C would when the program that started it is gone. */
+/** Loaded by `--import`: ends the program, as Ctrl-C would, when its parent is gone. */
 const parent = process.ppid;
 setInterval(() => {
   if (process.ppid !== parent) process.kill(process.pid, "SIGTERM");

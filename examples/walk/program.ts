@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 
-/** A program that this one started. It ends with this one, however this one ends. */
+/** A program that ends with this one. */
 export interface Program {
-  /** All that it printed so far. */
+  /** Its output so far. */
   output(): string;
-  /** SIGTERM, or another signal, and its end. */
+  /** Sends a signal, SIGTERM by default, and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<void>;
   readonly ended: Promise<unknown>;
 }
 
 export interface ProgramOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** What it writes to stderr is shown as it comes. */
+  /** Shows its stderr as it comes. */
   readonly showLog?: boolean;
   readonly patienceMs: number;
 }

@@ -10,19 +10,19 @@ import type { Session } from "../tour/session.ts";
 import { CATALOG } from "./described-platform.ts";
 
 export interface Walk {
-  /** Asks the platform. */
+  /** Calls the platform. */
   readonly session: Session;
-  /** Asks the service at its private address, past the gateway. */
+  /** Calls the service at its private address, past the gateway. */
   readonly direct: Session;
-  /** Of a client. */
+  /** A client's token. */
   secretOf(clientId: string): string;
   readonly operatorSecret: string;
 }
 
-/** As the catalog shows it. */
+/** A product in the catalog. */
 interface Product {
   readonly href: string;
-  /** Addresses; none where it has no picture. */
+  /** Addresses; none without a picture. */
   readonly picture?: { readonly original: string; readonly thumbnail: string };
 }
 
@@ -30,7 +30,7 @@ const PRODUCTS = `${CATALOG.proxyPath}/products`;
 const PHOTO = readFileSync(join(ROOT, "scripts", "data", "photo.jpg"));
 const PATIENCE_MS = 60_000;
 
-/** What a shop does with the catalog, and what the platform does about it. */
+/** A shop uses the catalog, and the platform plays its part. */
 export async function walkThrough(walk: Walk): Promise<void> {
   const { session, secretOf } = walk;
   const client = (id: string): Promise<string> => signIn(session, { id, secret: secretOf(id) });
@@ -105,7 +105,7 @@ async function showRefusals({ session, direct }: Walk, shop: string, other: stri
   say(await direct.call(401, "GET", "/products", { token: forged, note: "an edited token, at the service itself" }));
 }
 
-/** Reads on until there is an event for each of the products. */
+/** Reads until every product has an event. */
 async function readEvents(session: Session, token: string, type: string, ids: readonly string[]): Promise<void> {
   const missing = new Set(ids);
   const next = { numEvents: 100, autoCommit: true };
@@ -148,7 +148,7 @@ async function showPicture(walk: Walk, shop: string, product: string): Promise<v
   session.same("a thumbnail of it", size, { width: 200, height: 200 });
 }
 
-/** The subscription is back in the end. */
+/** The subscription is restored at the end. */
 async function cancel({ session, operatorSecret }: Walk, shop: string): Promise<void> {
   const operator = { id: `${session.platform}.operator`, secret: operatorSecret };
   const token = await signIn(session, operator, undefined, "operator");
@@ -160,7 +160,7 @@ async function cancel({ session, operatorSecret }: Walk, shop: string): Promise<
   await until(session, shop, 200);
 }
 
-/** A change of subscriptions is known to every part of the platform within 30 s. */
+/** A changed subscription is known to every part of the platform within 30 s. */
 async function until(session: Session, token: string, status: number): Promise<Answer> {
   for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(500)) {
     const answer = await session.ask("GET", PRODUCTS, { token });
