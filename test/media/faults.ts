@@ -111,3 +111,39 @@ function faultyDatabase(meet: Meet): D1Database {
   };
   return guardDatabase(db as unknown as D1Database);
 }
+
+export type Faults = ReturnType<typeof faultAt>;
+
+/**
+ * The real database and bucket with one failing operation: the one with this number, `before` or `after` it takes
+ * effect.
+ */
+export function faultAt() {
+  let [failing, when, count] = [Infinity, "before", 0];
+  const around = async <T>(perform: () => Promise<T>): Promise<T> => {
+    const fails = count++ === failing;
+    if (fails && when === "before") throw new Error("injected: not done");
+    const done = await perform();
+    if (fails) throw new Error("injected: done, and its answer is lost");
+    return done;
+  };
+  const bucket = new Proxy(env.MEDIA, {
+    get: (target, name) => {
+      const method = (Reflect.get(target, name, target) as (...args: unknown[]) => unknown).bind(target);
+      if (!["head", "get", "put", "delete", "list"].includes(String(name))) return method;
+      return (...args: unknown[]) => around(async () => method(...args));
+    },
+  });
+  return {
+    db: faultyDatabase(around),
+    bucket,
+    /** Counts an operation of another kind, too. */
+    around,
+    /** Starts anew; the operation to fail, counted from 0. */
+    arm(number: number, at: "before" | "after"): void {
+      [failing, when, count] = [number, at, 0];
+    },
+    /** The number of operations since then. */
+    seen: (): number => count,
+  };
+}

@@ -4,7 +4,7 @@ import type { Principal } from "../../../src/http/auth.ts";
 import type { MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-support.ts";
-import { faultAt, type Faults } from "../fault-at.ts";
+import { faultAt, type Faults } from "../faults.ts";
 import { collection, keysOf, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 
 const DAY_MS = LIMITS.uncommittedTtlMs;

@@ -4,7 +4,7 @@ import type { Principal } from "../../../src/http/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import type { MediaDeps } from "../../../src/media/service.ts";
 import { guardDatabase } from "../../../src/platform/database.ts";
-import { faultAt } from "../fault-at.ts";
+import { faultAt } from "../faults.ts";
 import { expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 import { BINARY, create, type Created } from "../upload-bodies.ts";
 import { problem, scriptedS3, type ScriptedS3 } from "./scripted-s3.ts";
