@@ -19,10 +19,9 @@
  * or revokes it. That last kind of row revokes every token issued from the old record, in every isolate, and no token
  * issued from the new one.
  */
-import type { ClientAccess, Principal, TokenVerifier } from "../http/auth.ts";
+import type { Principal } from "../http/auth.ts";
 import { problem } from "../http/errors.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
-import type { Service } from "../http/service.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import { toSec } from "../platform/clock.ts";
@@ -37,14 +36,13 @@ import { createDirectory } from "./clients/directory.ts";
 import { createExplainStore } from "./explain/explain-store.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { createFederation } from "./federation/federation.ts";
-import type { ProviderSecrets } from "./federation/providers.ts";
-import { createSealStore, type SealedKind } from "./federation/seal-store.ts";
+import { createSealStore } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
 import { createConsentStore } from "./grants/consent-store.ts";
-import { createRevokeAllStore, type RevokeAllStore } from "./grants/revoke-all-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
 import type { PasswordGrant } from "./grants/grant-step.ts";
 import { createRefreshStore } from "./grants/refresh-store.ts";
+import { createRevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
 import type { Pages } from "./pages/port.ts";
@@ -55,7 +53,7 @@ import { createGuessGuard, noGuessGuard } from "./sign-in/guess-guard.ts";
 import type { LoginAttempts } from "./sign-in/login-attempts.do.ts";
 import { createSessionStore } from "./sign-in/session-store.ts";
 import { allExpiredSec, createTokenVerifier } from "./tokens/access-token.ts";
-import { createKeyRotation, type KeyRotation } from "./tokens/key-rotation.ts";
+import { createKeyRotation, type Operator } from "./tokens/key-rotation.ts";
 import { createKeyStore } from "./tokens/key-store.ts";
 import { createServiceTokens, type AudienceService } from "./tokens/service-token.ts";
 import { makeKey } from "./tokens/signing-key.ts";
@@ -93,45 +91,12 @@ export interface OAuthDeps {
   readonly uiLocales: readonly string[];
 }
 
-export interface OAuth extends RevokeAllStore {
-  readonly services: readonly Service[];
-  readonly verifier: TokenVerifier;
-  readonly access: ClientAccess;
-  /** The token that a service of another tenant gets instead of the caller's. `origin`: the request's public one. */
-  serviceToken(caller: Principal, service: AudienceService, origin: string, nowMs: number): Promise<string>;
-  /** Call this after a change of clients, tenants, services, packages or subscriptions in this isolate. */
-  recordsChanged(): void;
-  /**
-   * Revokes all that a client, tenant, user or session got by its records until now, in the caller's transaction. `if
-   * changed`: only if the statement before it changed a row.
-   */
-  revokeStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
-  /** Revokes the tokens of an organization's members, in the transaction that removes it. */
-  revokeMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
-  /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
-  revokeRoleHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
-  /** Seals the client secrets of identity providers for their rows. */
-  readonly providerSecrets: ProviderSecrets;
-  /** Clears the failed sign-ins of an account and ends its block. */
-  unlock(email: string): Promise<void>;
-  /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
-  explain(question: ExplainQuestion, nowMs: number): Promise<Explanation>;
-  /** The signing keys, for an operator to see and to replace: here at once, elsewhere within ten minutes. */
-  readonly signingKeys: Pick<KeyRotation, "page" | "byOperator">;
-  /** Makes signing keys that are due, and deletes those that ended long ago. */
-  rotateKeys(nowMs: number): Promise<void>;
-  /** Seals again the texts under an old key of SEAL_KEYS. */
-  reseal(): Promise<void>;
-  /** The number of sealed texts of each kind under each key. */
-  countSealed(most: number): Promise<Readonly<Record<SealedKind, ReadonlyMap<string, number>>>>;
-  /** Deletes expired rows: revocations, sessions, pending sign-ins, codes and used refresh tokens. */
-  sweep(nowMs: number): Promise<void>;
-}
-
 /** Rows of one step of the sweep, and steps of one run. */
 const SWEEP = { rows: 5_000, steps: 20 } as const;
 
-export function createOAuth(deps: OAuthDeps): OAuth {
+export type OAuth = ReturnType<typeof createOAuth>;
+
+export function createOAuth(deps: OAuthDeps) {
   const { names, builtIn, random, log, pathPrefix, publicUrl, authUrl, audit } = deps;
   const trustStore = createTrustStore(deps.db);
   const sealStore = createSealStore(deps.db, deps.sealer, log);
@@ -203,32 +168,44 @@ export function createOAuth(deps: OAuthDeps): OAuth {
       }),
   };
   return {
+    ...revocations,
     services: createOAuthServices(routeDeps, pathPrefix),
     verifier,
     access: directory.access,
-    serviceToken: (caller, service, origin, nowMs) =>
+    /** The token that a service of another tenant gets instead of the caller's. `origin`: the request's public one. */
+    serviceToken: (caller: Principal, service: AudienceService, origin: string, nowMs: number): Promise<string> =>
       serviceTokens.tokenFor(caller, service, ownIssuer(origin).issuer, nowMs),
+    /** Call this after a change of clients, tenants, services, packages or subscriptions in this isolate. */
     recordsChanged() {
       directory.clear();
       federation.providers.clear();
       trust.markStale();
     },
-    revokeStatement: (kind, key, nowMs, when) => trustStore.revokeStatement(kind, key, allExpiredSec(nowMs), when),
-    revokeRoleHoldersStatement: (role, nowMs) => trustStore.revokeRoleHoldersStatement(role, allExpiredSec(nowMs)),
-    revokeMembersStatement: (organization, nowMs) =>
+    /**
+     * Revokes all that a client, tenant, user or session got by its records until now, in the caller's transaction.
+     * `if changed`: only if the statement before it changed a row.
+     */
+    revokeStatement: (kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed") =>
+      trustStore.revokeStatement(kind, key, allExpiredSec(nowMs), when),
+    /** Revokes the tokens of an organization's members, in the transaction that removes it. */
+    revokeMembersStatement: (organization: string, nowMs: number) =>
       trustStore.revokeMembersStatement(organization, allExpiredSec(nowMs)),
-    ...revocations,
+    /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
+    revokeRoleHoldersStatement: (role: string, nowMs: number) =>
+      trustStore.revokeRoleHoldersStatement(role, allExpiredSec(nowMs)),
     providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
-    explain: (question, nowMs) =>
+    /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
+    explain: (question: ExplainQuestion, nowMs: number): Promise<Explanation> =>
       explain(
         { names, builtIn, directoryStore, users, store: explainStore, passwordGrant: deps.passwordGrant },
         question,
         nowMs,
       ),
+    /** The signing keys, for an operator to see and to replace: here at once, elsewhere within ten minutes. */
     signingKeys: {
       page: rotation.page,
-      async byOperator(by) {
+      async byOperator(by: Operator) {
         try {
           return await rotation.byOperator(by);
         } finally {
@@ -239,20 +216,22 @@ export function createOAuth(deps: OAuthDeps): OAuth {
     },
     rotateKeys: rotation.bySchedule,
     reseal: sealStore.reseal,
-    countSealed: async (most) => ({
+    /** The number of sealed texts of each kind under each key. */
+    countSealed: async (most: number) => ({
       identityProviders: await sealStore.count("identityProviders", most),
       signingKeys: await sealStore.count("signingKeys", most),
     }),
-    async sweep(nowMs) {
-      const forget: readonly ((rows: number) => Promise<number>)[] = [
+    /** Deletes expired rows: revocations, sessions, pending sign-ins, codes and used refresh tokens. */
+    async sweep(nowMs: number): Promise<void> {
+      const steps: readonly ((rows: number) => Promise<number>)[] = [
         (rows) => trustStore.deleteExpired(toSec(nowMs), rows),
         (rows) => sessions.deleteExpired(nowMs, rows),
         (rows) => federation.deleteExpired(nowMs, rows),
         (rows) => codes.deleteExpired(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
-      for (const rowsOf of forget)
-        for (let step = 0; step < SWEEP.steps; step++) if ((await rowsOf(SWEEP.rows)) < SWEEP.rows) break;
+      for (const deleteRows of steps)
+        for (let step = 0; step < SWEEP.steps; step++) if ((await deleteRows(SWEEP.rows)) < SWEEP.rows) break;
     },
   };
 }

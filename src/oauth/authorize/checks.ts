@@ -7,9 +7,9 @@ import { expectedUserParameter, promptValues, readSessionId } from "../model/par
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../model/pkce.ts";
 import { mayActFor } from "../model/scopes.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import { openExpectedUser, readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
 import { FLOWS, type ParsedRequest } from "./parse.ts";
+import { openExpectedUser, readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 
 /**
  * The rules of an authorization request, in the order in which they are checked. The first broken rule is the answer.

@@ -1,12 +1,12 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authTimeMs, type SignInTimes, signInTimes, type HintBounds } from "../model/authorization.ts";
 import { isBound, isLocal, type Binding } from "../model/binding.ts";
-import { type Session, findSessionById } from "../sign-in/sessions.ts";
-import { isExpectedUser, type AuthorizationRequest, type ExpectedUser } from "./request.ts";
-import type { UserRecord } from "../users/user-store.ts";
 import type { AnyCall } from "../model/call.ts";
+import { type Session, findSessionById } from "../sign-in/sessions.ts";
 import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
+import type { UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
+import { isExpectedUser, type AuthorizationRequest, type ExpectedUser } from "./request.ts";
 
 /** The user and the source of that knowledge. */
 export interface Identity extends SignInTimes {

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { ClientRecord } from "../clients/directory.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { AuthorizationParameters } from "../model/parameters.ts";
 import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect.ts";

@@ -1,11 +1,11 @@
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
-import type { ClientRecord } from "../clients/directory.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
 import { expectedUserParameter, type AuthorizationParameters } from "../model/parameters.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/scopes.ts";
+import type { BrowserDeps } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { Flow } from "./parse.ts";
-import type { BrowserDeps } from "../sign-in/browser.ts";
 
 /**
  * The user whom the client expects by `id_token_hint`. Nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the

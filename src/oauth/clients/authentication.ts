@@ -4,7 +4,8 @@ import { equalDigests, sha256Hex } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { Parameters } from "../model/parameters.ts";
-import type { ClientRecord, Entry } from "./directory.ts";
+import type { ClientRecord } from "./directory-store.ts";
+import type { Entry } from "./directory.ts";
 
 /**
  * Client authentication (RFC 6749 2.3.1): by header or by body, never by both.
@@ -43,9 +44,11 @@ export function readCredentials(
       failure("invalid_request", "The client authenticates in two ways.", "secret in the header and in the body"),
     );
   const basic = readBasic(header);
-  if (basic === undefined) return err(refused("the Basic header is not base64 of id:secret"));
+  if (basic === undefined) return err(refused("the Basic header is not the base64 of id:secret"));
   if (bodyId !== undefined && bodyId !== basic.clientId)
-    return err(failure("invalid_request", "The client_id differs from that of the header.", "two client ids"));
+    return err(
+      failure("invalid_request", "client_id differs from the one in the Authorization header.", "two client ids"),
+    );
   return ok(basic);
 }
 

@@ -1,35 +1,28 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
-import { planOf, type Plan } from "../../platform/plans.ts";
+import { planOf } from "../../platform/plans.ts";
+import type { ClientRights, TenantRights } from "../model/scopes.ts";
 
-/** A registered client. Client, tenant and services of a token request are read in one round trip. */
-export interface ClientRow {
-  readonly id: string;
+/** A client as the grants see it. `secretDigests` are SHA-256 in hex. */
+export interface ClientRecord extends ClientRights {
   readonly name: string;
-  readonly tenant: string;
   readonly confidential: boolean;
-  readonly service: string | undefined;
   readonly redirectUris: readonly string[];
   readonly postLogoutRedirectUris: readonly string[];
   readonly requirePkce: boolean;
   readonly grantTypes: readonly string[];
-  readonly scopes: readonly string[];
-  readonly disabled: boolean;
-  /** SHA-256 digests, in hex, of the secrets that are valid now. */
   readonly secretDigests: readonly string[];
 }
 
-export interface TenantRow {
-  readonly id: string;
+export interface ClientRow extends ClientRecord {
   readonly disabled: boolean;
-  readonly plan: Plan;
-  /** Registered services that are essential, the tenant's own, or in one of its packages. */
-  readonly services: readonly ServiceRecord[];
-  /** Names of the services in its packages, built-in ones too. */
-  readonly subscribed: readonly string[];
+}
+
+export interface TenantRow extends TenantRights {
   readonly packages: readonly string[];
 }
 
+/** Client, tenant and services of a token request are read in one round trip. */
 export interface ClientAndTenant {
   readonly client: ClientRow | undefined;
   readonly tenant: TenantRow | undefined;

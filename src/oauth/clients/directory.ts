@@ -2,19 +2,8 @@ import type { ClientAccess } from "../../http/auth.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import { mayActFor, type ClientRights, type TenantRights } from "../model/scopes.ts";
-import type { ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
-
-/** A client as the grants see it. `secretDigests` are SHA-256 in hex. */
-export interface ClientRecord extends ClientRights {
-  readonly name: string;
-  readonly confidential: boolean;
-  readonly redirectUris: readonly string[];
-  readonly postLogoutRedirectUris: readonly string[];
-  readonly requirePkce: boolean;
-  readonly grantTypes: readonly string[];
-  readonly secretDigests: readonly string[];
-}
+import { mayActFor, type TenantRights } from "../model/scopes.ts";
+import type { ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
 
 export interface Entry {
   /** Undefined for an unknown or disabled client. */

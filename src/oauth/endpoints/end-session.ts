@@ -59,13 +59,13 @@ async function readLogout(
   const token = get("id_token_hint");
   const { issuer } = deps.issuerOf(call);
   const hint = token === undefined ? undefined : await readIdTokenHint(token, issuer, deps.trust, call.nowMs);
-  if (hint?.ok === false) return fail("id_token_hint is no ID token of this service.", hint.error);
+  if (hint?.ok === false) return fail("id_token_hint is not an ID token of this service.", hint.error);
   const named = get("client_id") ?? hint?.value.clientId;
   if (named === undefined) return fail("client_id or id_token_hint is needed.");
   if (hint !== undefined && hint.value.clientId !== named) return fail("id_token_hint was issued to another client.");
   const { client } = await deps.directory.find(named, undefined, call.nowMs);
   if (client === undefined)
-    return fail("client_id names no client.", `client ${named.slice(0, 64)} is unknown or disabled`);
+    return fail("client_id does not name a client.", `client ${named.slice(0, 64)} is unknown or disabled`);
 
   const target = get("post_logout_redirect_uri");
   const reason = `post_logout_redirect_uri ${target?.slice(0, 200)} is not registered`;

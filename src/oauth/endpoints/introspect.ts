@@ -3,7 +3,7 @@ import { type Call, json, type Answer } from "../../http/route.ts";
 import { toSec } from "../../platform/clock.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "../clients/authentication.ts";
-import type { ClientRecord } from "../clients/directory.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
 import { reauthorize } from "../grants/reauthorize.ts";
 import { tokenState } from "../grants/refresh-rotation.ts";
 import type { Issuer } from "../model/call.ts";

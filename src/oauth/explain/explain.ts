@@ -1,8 +1,8 @@
 import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { err } from "../../platform/result.ts";
-import type { DirectoryStore } from "../clients/directory-store.ts";
-import { createDirectory, type ClientRecord, type Directory, type Entry } from "../clients/directory.ts";
+import type { DirectoryStore, ClientRecord } from "../clients/directory-store.ts";
+import { createDirectory, type Directory, type Entry } from "../clients/directory.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
 import { needsConsent } from "../grants/consent.ts";
 import { passwordGrantFault, type PasswordGrant } from "../grants/grant-step.ts";

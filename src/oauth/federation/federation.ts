@@ -19,45 +19,36 @@
  */
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import { isLocal, mayVouchFor, UNBOUND, type Binding, type Bindings } from "../model/binding.ts";
+import { isLocal, mayVouchFor, UNBOUND, type Bindings } from "../model/binding.ts";
 import { createFederationStore } from "./federation-store.ts";
-import { createIdentityStore, type IdentityStore } from "./identity-store.ts";
-import { createProviderKeys, type ProviderKeys } from "./keys.ts";
-import { createMetadataSource, type MetadataSource } from "./metadata.ts";
-import { createPendingSignIns, type PendingSignIns } from "./pending.ts";
-import { createProviders, type Providers } from "./providers.ts";
+import { createIdentityStore } from "./identity-store.ts";
+import { createProviderKeys } from "./keys.ts";
+import { createMetadataSource } from "./metadata.ts";
+import { createPendingSignIns } from "./pending.ts";
+import { createProviders } from "./providers.ts";
 
-export interface Federation extends Bindings {
-  readonly providers: Providers;
-  readonly pending: PendingSignIns;
-  readonly metadata: MetadataSource;
-  readonly keys: ProviderKeys;
-  readonly identities: IdentityStore;
-  /** Deletes at most `limit` sign-ins that expired and returns how many. */
-  deleteExpired(nowMs: number, limit: number): Promise<number>;
-}
+export type Federation = ReturnType<typeof createFederation>;
 
 export function createFederation(deps: {
   readonly db: D1Database;
   readonly sealer: Sealer;
   readonly allowLoopback: boolean;
-}): Federation {
+}) {
   const store = createFederationStore(deps.db);
   const identities = createIdentityStore(deps.db);
+  const findBinding: Bindings["findBinding"] = async (email, { provider = DEFAULT_PROVIDER, authenticatedAtMs }) => {
+    if (isLocal(provider)) return UNBOUND;
+    const binding = await identities.findBinding(email, provider, authenticatedAtMs);
+    return binding !== undefined && mayVouchFor(binding, email) ? binding : undefined;
+  };
   return {
     providers: createProviders(store, deps.sealer),
     pending: createPendingSignIns(store, deps.sealer),
     metadata: createMetadataSource(deps.allowLoopback),
     keys: createProviderKeys(),
     identities,
-    findBinding: async (email, { provider = DEFAULT_PROVIDER, authenticatedAtMs }) =>
-      isLocal(provider)
-        ? UNBOUND
-        : validBinding(email, await identities.findBinding(email, provider, authenticatedAtMs)),
+    findBinding,
+    /** Deletes at most `limit` sign-ins that expired and returns how many. */
     deleteExpired: store.deleteExpired,
   };
 }
-
-/** Undefined if the binding excludes the user. */
-const validBinding = (email: string, binding: Binding | undefined): Binding | undefined =>
-  binding !== undefined && mayVouchFor(binding, email) ? binding : undefined;

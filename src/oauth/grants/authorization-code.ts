@@ -3,14 +3,14 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { randomId, randomSecret, type Random } from "../../platform/random.ts";
 import { err, ok } from "../../platform/result.ts";
 import type { Caller } from "../clients/authentication.ts";
-import type { ClientRecord } from "../clients/directory.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
-import { reauthorize, invalidGrant } from "./reauthorize.ts";
-import { identifyGrantClient, type GrantStep, type TokenRequest } from "./grant-step.ts";
 import type { CodeStore, Redemption, StoredCode, CodeRequest } from "./code-store.ts";
+import { identifyGrantClient, type GrantStep, type TokenRequest } from "./grant-step.ts";
+import { reauthorize, invalidGrant } from "./reauthorize.ts";
 import { revokeGrants } from "./revoke-grants.ts";
 
 /**
@@ -66,16 +66,16 @@ async function codeFault(
 ): Promise<string | undefined> {
   if (call.nowMs >= code.expiresAtMs) return "the code has expired";
   if (!isSameAddress(parameters.get("redirect_uri"), code, client))
-    return "another redirect_uri than in the authorization";
+    return "redirect_uri differs from the authorization request";
   const verifier = parameters.get("code_verifier");
   const { challenge } = code;
   if (challenge === undefined) {
     if (needsPkce(client)) return "the client needs PKCE";
     // RFC 9700 4.8.2: an attacker removed the challenge from the authorization request.
-    return verifier === undefined ? undefined : "a code_verifier, and no code_challenge before";
+    return verifier === undefined ? undefined : "code_verifier without a code_challenge in the authorization request";
   }
   if (verifier === undefined) return "the code_verifier is missing";
-  return (await matchesChallenge(verifier, challenge)) ? undefined : "the code_verifier does not fit";
+  return (await matchesChallenge(verifier, challenge)) ? undefined : "the code_verifier does not match";
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Names } from "../../platform/names.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import type { ClientRecord } from "../clients/directory.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
 import { serviceScopes } from "../model/authorization.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { UserRecord } from "../users/user-store.ts";

@@ -126,7 +126,7 @@ function refusedPlace({ names }: GrantDeps, refusal: UserGrantRefusal, actor: st
     case "scope":
       return refusedScope(refusal.refusal, actor);
     case "no-tenant":
-      return failure("invalid_grant", "The user is a member of no tenant for this.", refusal.reason, actor);
+      return failure("invalid_grant", "The user is not a member of a suitable tenant.", refusal.reason, actor);
     case "choose": {
       const scope = names.scope("tenant=<tenant>");
       const tenants = refusal.tenants.map(({ id }) => id).join(", ");

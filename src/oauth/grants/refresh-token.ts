@@ -2,8 +2,8 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { err, ok } from "../../platform/result.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
-import { reauthorize, invalidGrant } from "./reauthorize.ts";
 import { identifyGrantClient, type GrantStep } from "./grant-step.ts";
+import { reauthorize, invalidGrant } from "./reauthorize.ts";
 import { makeSuccessor, openSuccessor, tokenState } from "./refresh-rotation.ts";
 import { revokeGrants } from "./revoke-grants.ts";
 

@@ -2,7 +2,8 @@ import type { BuiltIn } from "../../platform/built-in.ts";
 import type { Names } from "../../platform/names.ts";
 import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { ClientRecord, Directory } from "../clients/directory.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
+import type { Directory } from "../clients/directory.ts";
 import { isBoundToTenants, reaches, type Binding } from "../model/binding.ts";
 import {
   grantScopes,

@@ -1,7 +1,7 @@
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { failure, type OAuthFailure } from "./failure.ts";
 import { SESSION_ID } from "../../platform/session-id.ts";
+import { failure, type OAuthFailure } from "./failure.ts";
 
 /** Parameters of a protocol request. An empty value counts as absent. */
 export interface Parameters {
@@ -47,7 +47,7 @@ export function readParameters(form: URLSearchParams, names: Names): Result<Para
   for (const [name, value] of form) {
     if (!values.has(name)) values.set(name, value);
     else if (SINGLE.has(name) || own.includes(name))
-      return err(failure("invalid_request", "A parameter is given more than once.", `repeated parameter ${name}`));
+      return err(failure("invalid_request", "A parameter is repeated.", `repeated parameter ${name}`));
   }
   return ok({ get: (name) => values.get(name) || undefined });
 }

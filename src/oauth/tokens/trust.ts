@@ -6,42 +6,6 @@ import type { PublicJwk } from "./key-store.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 
-/**
- * This isolate's copy of the signing keys and of the revocations.
- *
- *   empty ──refresh──▶ fresh ──5 s──▶ old ──refresh──▶ fresh
- *                                      └── D1 does not respond: used until 60 s old, then unavailable
- *
- * A refresh reads every key and the revocations since the last one, in one statement. Requests share values only:
- * parallel refreshes do the same work, and none waits for another's promise. A late response undoes nothing, because
- * rows carry a number and refreshes are counted.
- */
-export interface Trust {
-  /**
-   * Updates the copy unless it is fresh. "recent": at most 5 s old. "newest" and "now": asks D1 in any case. If D1 does
-   * not respond, "recent" and "newest" accept a copy at most 60 s old, "now" accepts none. Returns false if there is no
-   * copy to be trusted.
-   */
-  ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean>;
-  /** The key that verifies. An unknown one is looked up in D1, once a second. */
-  verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined>;
-  isRevoked(token: Revocable): boolean;
-  /** The key that signs now. Made with the platform's first token of its kind. */
-  signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }>;
-  /** True if the copy should be updated after the response. */
-  wantsRefresh(nowMs: number): boolean;
-  /** The public keys of every algorithm, the newest first. Makes a missing one. */
-  publicKeys(nowMs: number): Promise<readonly PublicJwk[]>;
-  /** Another statement revoked something, so the next check asks D1. */
-  markStale(): void;
-  /**
-   * Revokes tokens, grants or sessions everywhere, and in this isolate at once, with the statements of the transaction.
-   */
-  revoke(added: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void>;
-  /** To run after `revoke` (trust-store.ts). */
-  collapseStatements: TrustStore["collapseStatements"];
-}
-
 /** The part of a token that revocations refer to. */
 export interface IssuedToken extends Principal {
   /** The database's time when the records of client and tenant were read. */
@@ -68,13 +32,26 @@ interface Key extends SigningKeyRow {
   sign?: CryptoKey;
 }
 
-/** `makeFirstKey`: makes an algorithm's first key unless there is one. */
+export type Trust = ReturnType<typeof createTrust>;
+
+/**
+ * This isolate's copy of the signing keys and of the revocations.
+ *
+ *   empty ──refresh──▶ fresh ──5 s──▶ old ──refresh──▶ fresh
+ *                                      └── D1 does not respond: used until 60 s old, then unavailable
+ *
+ * A refresh reads every key and the revocations since the last one, in one statement. Requests share values only:
+ * parallel refreshes do the same work, and none waits for another's promise. A late response undoes nothing, because
+ * rows carry a number and refreshes are counted.
+ *
+ * `makeFirstKey`: makes an algorithm's first key unless there is one.
+ */
 export function createTrust(
   store: TrustStore,
   makeFirstKey: (alg: SigningAlg, nowMs: number) => Promise<void>,
   sealer: Sealer,
   onFault: (thrown: unknown) => void,
-): Trust {
+) {
   const keys = new Map<string, Key>();
   const revoked = new Map<string, Revocation>();
   let loadedAtMs = Number.NEGATIVE_INFINITY;
@@ -128,31 +105,47 @@ export function createTrust(
     return made;
   }
 
-  const trust: Trust = {
-    async ensure(nowMs, freshness) {
-      if (freshness === "recent" && settledChanges === changes && isWithin(TRUST_AGE.maxMs, nowMs)) return true;
-      try {
-        await refresh(nowMs);
-        return true;
-      } catch (thrown) {
-        onFault(thrown);
-        return freshness !== "now" && isWithin(TRUST_AGE.withoutD1Ms, nowMs);
-      }
-    },
+  /**
+   * Updates the copy unless it is fresh. "recent": at most 5 s old. "newest" and "now": asks D1 in any case. If D1 does
+   * not respond, "recent" and "newest" accept a copy at most 60 s old, "now" accepts none. Returns false if there is no
+   * copy to be trusted.
+   */
+  async function ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean> {
+    if (freshness === "recent" && settledChanges === changes && isWithin(TRUST_AGE.maxMs, nowMs)) return true;
+    try {
+      await refresh(nowMs);
+      return true;
+    } catch (thrown) {
+      onFault(thrown);
+      return freshness !== "now" && isWithin(TRUST_AGE.withoutD1Ms, nowMs);
+    }
+  }
 
-    async verifyKey(kid, alg, nowMs) {
-      // Another isolate may have made the key after this copy was read, and a valid token must not be refused. Anybody
-      // can send an unknown kid, though, so within a second of the last read requests wait, and one read serves all of
-      // them.
-      const mayHaveCome = (): boolean => !keys.has(kid) && loadedAtMs < nowMs;
-      const waitMs = mayHaveCome() && isWithin(TRUST_AGE.unknownKeyMs, nowMs) ? TRUST_AGE.unknownKeyMs : 0;
+  /** Another statement revoked something, so the next check asks D1. */
+  function markStale(): void {
+    changes += 1;
+  }
+
+  return {
+    ensure,
+    markStale,
+    /** To run after `revoke` (trust-store.ts). */
+    collapseStatements: store.collapseStatements,
+
+    /**
+     * The key that verifies. An unknown one is looked up in D1, because another isolate may have made it. Anybody can
+     * send an unknown kid, so requests within a second of the last read wait, and one read serves all of them.
+     */
+    async verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined> {
+      const mayExist = (): boolean => !keys.has(kid) && loadedAtMs < nowMs;
+      const waitMs = mayExist() && isWithin(TRUST_AGE.unknownKeyMs, nowMs) ? TRUST_AGE.unknownKeyMs : 0;
       if (waitMs > 0) await pause(waitMs);
-      if (mayHaveCome()) await trust.ensure(nowMs + waitMs, "now");
+      if (mayExist()) await ensure(nowMs + waitMs, "now");
       const key = keys.get(kid);
       return key?.alg === alg ? key.verify : undefined;
     },
 
-    isRevoked(token) {
+    isRevoked(token: Revocable): boolean {
       if (revoked.size === 0) return false;
       const { recordsAsOfMs, userAsOfMs } = token;
       const about = [
@@ -167,38 +160,34 @@ export function createTrust(
       return about.some(([kind, key, asOfMs]) => (revoked.get(revocationKey(kind, key))?.untilMs ?? -1) >= asOfMs);
     },
 
-    async signingKey(nowMs, alg) {
+    /** The key that signs now. Made with the platform's first token of its kind. */
+    async signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }> {
       if (!isWithin(SIGNING_COPY_MS, nowMs)) await refresh(nowMs);
       const key = await signerNow(alg, nowMs);
       key.sign ??= await openPrivateKey(key, sealer);
       return { kid: key.kid, key: key.sign };
     },
 
-    wantsRefresh: (nowMs) => !isWithin(TRUST_AGE.wantedMs, nowMs),
+    /** True if the copy should be updated after the response. */
+    wantsRefresh: (nowMs: number): boolean => !isWithin(TRUST_AGE.wantedMs, nowMs),
 
-    async publicKeys(nowMs) {
-      // Made by the first caller, so a verifier finds every kind from the start.
+    /** The public keys, the newest first. The first caller makes all of them, so a verifier finds every algorithm. */
+    async publicKeys(nowMs: number): Promise<readonly PublicJwk[]> {
       for (const alg of SIGNING_ALGS) await signerNow(alg, nowMs);
       return [...keys.values()].sort((a, b) => b.createdAtMs - a.createdAtMs).map((key) => key.publicJwk);
     },
 
-    markStale() {
-      changes += 1;
-    },
-
-    collapseStatements: store.collapseStatements,
-
-    async revoke(added, beside) {
+    /** Revokes tokens, grants or sessions everywhere, in this isolate at once, together with the statements `beside`. */
+    async revoke(added: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void> {
       try {
         (await store.revoke(added, beside)).forEach(remember);
       } catch (thrown) {
         // The statement may have run.
-        trust.markStale();
+        markStale();
         throw thrown;
       }
     },
   };
-  return trust;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
