@@ -38,8 +38,8 @@ beforeEach(async () => {
   await call("/oauth2/v1/jwks");
 });
 
-describe("the tally", () => {
-  it("has the rows that D1 bills, those of indexes too, whichever way it is asked", async () => {
+describe("The counter of the tests", () => {
+  it("counts the rows that D1 bills, those of indexes too, for every way to run a statement", async () => {
     await env.DB.exec(
       "CREATE TABLE counted (n INTEGER PRIMARY KEY, m INTEGER); CREATE INDEX counted_m ON counted (m);",
     );
@@ -59,8 +59,8 @@ describe("the tally", () => {
   });
 });
 
-describe("what a request costs in D1 (architecture, What an operation may cost)", () => {
-  it("client_credentials: nothing while the client's record is fresh, else one round trip, and never a write", async () => {
+describe("The D1 cost of a request (architecture, What an operation may cost)", () => {
+  it("is nothing for client_credentials while the client is cached, else one round trip, and never a write", async () => {
     const isolate = freshIsolate();
     expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(client))).status).toBe(200);
     // The isolate's very first token also reads the signing keys.
@@ -78,7 +78,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
     expect(isolate.tally.auditRows).toBe(0);
   });
 
-  it("client_credentials: one round trip too after a pause; the keys are looked at beside the answer", async () => {
+  it("is one round trip for client_credentials after a pause; keys are read beside the response", async () => {
     const isolate = freshIsolate();
     await isolate.fetch("/oauth2/v1/token", tokenRequest(client));
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -88,7 +88,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
     expect(isolate.tally.d1RoundTrips).toBe(1);
   });
 
-  it("client_credentials: unknown clients are kept like known ones; a refusal is one audit row beside the answer", async () => {
+  it("is the same for unknown clients, which are cached too; a refusal writes one audit row beside the response", async () => {
     const isolate = freshIsolate();
     const stranger = { ...client, clientId: "no.body" };
     expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(stranger))).status).toBe(401);
@@ -103,7 +103,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
     expect(isolate.tally).toMatchObject({ d1RoundTrips: 1, auditRows: 1 });
   });
 
-  it("no answer waits for its audit row", async () => {
+  it("does not delay a response by its audit row", async () => {
     const written = Promise.withResolvers<D1Result[]>();
     const db = new Proxy(env.DB, {
       get(target, name) {
@@ -124,7 +124,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
   });
 
   // shows: oauth/access-tokens/checked-without-i-o
-  it("a bearer token: one statement for a fresh isolate, then none", async () => {
+  it("is one statement for a bearer token in a fresh isolate, then none", async () => {
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     const isolate = freshIsolate();
     const ask = async () => (await isolate.fetch("/admin/v1/roles", { headers })).status;
@@ -136,7 +136,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
   });
 
   // shows: oauth/access-tokens/tokeninfo-userinfo-introspect
-  it("tokeninfo asks D1 every time, once", async () => {
+  it("is one statement for each tokeninfo", async () => {
     const token = await tokenFor(client);
     const isolate = freshIsolate();
     for (let n = 0; n < 3; n++) {
@@ -147,7 +147,7 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
   });
 
   // shows: oauth/access-tokens/tokeninfo-userinfo-introspect
-  it("so do userinfo and introspection, once the client that asks is known", async () => {
+  it("is one statement for userinfo and introspection, once the caller is cached", async () => {
     const flow = await makeFlow();
     const { clientId, clientSecret = "" } = flow.client;
     const { access_token: token } = await signIn(flow);
@@ -180,9 +180,9 @@ describe("what a request costs in D1 (architecture, What an operation may cost)"
   });
 });
 
-describe("when D1 does not answer", () => {
+describe("If D1 does not respond", () => {
   // shows: oauth/access-tokens/d1-silent-for-60-s
-  it("a token is taken for 60 s on the copy at hand, then nothing is called valid: 503", async () => {
+  it("tokens are accepted for 60 s from the copy at hand, then the response is 503", async () => {
     const headers = { authorization: `Bearer ${await tokenFor(client)}` };
     let broken = false;
     const away = () => Promise.reject(new Error("D1 is away"));

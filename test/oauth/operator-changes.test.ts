@@ -41,7 +41,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what another isolate still issues by old records", () => {
+describe("A token that another isolate still issues from old records", () => {
   const changes: [string, (client: { clientId: string; tenant: string }) => Promise<unknown>][] = [
     [
       "disabling the client",
@@ -62,7 +62,7 @@ describe("what another isolate still issues by old records", () => {
     ],
   ];
   // shows: oauth/access-tokens/records-that-decide
-  it.each(changes)("is void from the start, after %s", async (_, change) => {
+  it.each(changes)("is revoked from the start, after %s", async (_, change) => {
     const client = await makeClient();
     const other: Isolate = isolate();
     const before = await accessToken(other.token(client));
@@ -91,7 +91,7 @@ describe("what another isolate still issues by old records", () => {
   );
 
   // shows: oauth/what-the-service-does/service-on-behalf-of-a-project
-  it("follows a subscription that was cancelled within 30 s", async () => {
+  it("is not issued 30 s after a subscription was cancelled", async () => {
     const client = await makeClient();
     const other = isolate();
     const scopeOf = async () => (await expectJson(await other.token(client), 200)).scope as string;
@@ -104,8 +104,8 @@ describe("what another isolate still issues by old records", () => {
   });
 });
 
-describe("in the isolate that made it, a change of an identity provider", () => {
-  it("is known at once, though its absence was just looked at: registered and removed", async () => {
+describe("A change of an identity provider, in the isolate that made it", () => {
+  it("applies at once, even if its absence was just cached: registered and removed", async () => {
     const app = await makeApp();
     const provider = unique("idp");
     const error = async () => errorOf(await visit(new Browser(), app, { plat_id_provider: provider })).error;
@@ -119,9 +119,9 @@ describe("in the isolate that made it, a change of an identity provider", () => 
   });
 });
 
-describe("what is issued after a change", () => {
+describe("A token issued after a change", () => {
   // shows: oauth/access-tokens/records-that-decide
-  it("is good at once: disabled and enabled again, removed and made again", async () => {
+  it("is valid at once: disabled and enabled again, removed and made again", async () => {
     const client = await makeClient();
     const path = `clients/${client.clientId}`;
     const old = await tokenFor(client);
@@ -134,7 +134,7 @@ describe("what is issued after a change", () => {
     expect(await isValid(await tokenFor({ clientId: client.clientId, clientSecret }))).toBe(true);
   });
 
-  it("a scope that is taken from a client or from a role is in no token any more", async () => {
+  it("has no scope that was removed from a client or from a role", async () => {
     const tenant = await makeTenant();
     const client = await makeClient({ tenant, scopes: settings(tenant).scopes });
     const [token, role] = [await tokenFor(client), unique("role")];
@@ -155,7 +155,7 @@ describe("what is issued after a change", () => {
     expect(await Promise.all(tokens.map(isValid))).toEqual([false, true]);
   });
 
-  it("leaves tokens alone where nothing of them changed", async () => {
+  it("stays valid if nothing of its records changed", async () => {
     const client = await makeClient({ scopes: settings("").scopes });
     const token = await tokenFor(client);
     await put(`clients/${client.clientId}`, {
@@ -169,7 +169,7 @@ describe("what is issued after a change", () => {
     await tokenFor({ clientId, clientSecret });
   });
 
-  it("a DELETE of what is not there voids nothing", async () => {
+  it("stays valid after a DELETE of something that does not exist", async () => {
     const clientId = `${await makeTenant()}.${unique("app")}`;
     const operator = await tokenFor(OPERATOR);
     expect((await admin(`clients/${clientId}`, "DELETE")).status).toBe(404);
@@ -183,8 +183,8 @@ describe("what is issued after a change", () => {
   });
 });
 
-describe("a client that owns topics", () => {
-  it("keeps its name and tenant, and is not removed: its topics would become a stranger's", async () => {
+describe("A client that owns topics", () => {
+  it("keeps its name and tenant, and is not removed, or its topics would become a stranger's", async () => {
     const client = await makeClient();
     const path = `clients/${client.clientId}`;
     const token = await tokenFor(client);
@@ -205,9 +205,9 @@ describe("a client that owns topics", () => {
   });
 });
 
-describe("secrets", () => {
+describe("Client secrets", () => {
   // shows: operator/resources/clients-secret
-  it("of many parallel first PUTs one shows a secret, and that one works", async () => {
+  it("are shown by one of many parallel first PUTs, and that one works", async () => {
     const tenant = await makeTenant();
     const clientId = `${tenant}.${unique("app")}`;
     const answers = await Promise.all(Array.from({ length: 6 }, () => put(`clients/${clientId}`, settings(tenant))));
@@ -217,7 +217,7 @@ describe("secrets", () => {
   });
 
   // shows: operator/resources/clients-id-secret
-  it("one that was rotated works for 24 h beside the new one, and not longer", async () => {
+  it("work for 24 h beside the new one after a rotation, and not longer", async () => {
     const client = await makeClient();
     const made = await expectJson(await admin(`clients/${client.clientId}/secret`, "POST"), 201);
     const status = async (clientSecret: string): Promise<number> =>
@@ -230,7 +230,7 @@ describe("secrets", () => {
     expect(await Promise.all([status(client.clientSecret), status(made.clientSecret)])).toEqual([401, 200]);
   });
 
-  it("a rotation whose answer was lost counts at once where it was made", async () => {
+  it("count at once where they were rotated, even if the response was lost", async () => {
     const client = await makeClient();
     let loses = false;
     const db = new Proxy(env.DB, {
@@ -258,7 +258,7 @@ describe("secrets", () => {
   });
 
   // shows: oauth/post-token/client-by-authorization-basic
-  it("are taken by Basic as they stand and form-encoded", async () => {
+  it("are accepted by Basic as they are and form-encoded", async () => {
     const tenant = await makeTenant();
     const clientId = `${tenant}.${unique("app")}`;
     const clientSecret = `a+b%zz/c:d=${"x".repeat(32)}`;
@@ -269,7 +269,7 @@ describe("secrets", () => {
   });
 });
 
-describe("scopes of services", () => {
+describe("Scopes of services", () => {
   it.each([
     "plat.admin",
     "plat.*",
@@ -294,8 +294,8 @@ describe("scopes of services", () => {
   });
 });
 
-describe("keys beside the one that signs", () => {
-  it("of an algorithm that this version does not know are published, and break nothing", async () => {
+describe("Keys beside the one that signs", () => {
+  it("of an unknown algorithm are published, and break nothing", async () => {
     const pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
     const publicJwk = { ...(await exportJWK(pair.publicKey)), kid: "ed-1", alg: "Ed25519", use: "sig" };
     await env.DB.prepare(

@@ -189,7 +189,7 @@ beforeAll(async () => {
   await browser.get(`${ORIGIN}/oauth2/v1/end_session?client_id=${clientId}`);
 });
 
-it("the story was told, and left its traces", async () => {
+it("ran the story, which left its traces", async () => {
   expect(secrets.size).toBeGreaterThan(30);
   for (const [what, value] of secrets) expect(value.length, what).toBeGreaterThan(7);
   const { results } = await env.DB.prepare("SELECT DISTINCT action, outcome FROM audit").all<Record<string, string>>();

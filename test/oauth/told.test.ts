@@ -24,7 +24,7 @@ import { codeFor, makeFlow, makeFlowClient, redeem, refreshed, signIn } from "./
 const operator = async (path: string): Promise<any> =>
   expectJson(await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) }), 200);
 
-describe("a refusal at /token", () => {
+describe("A refusal at /token", () => {
   let client: TestClient;
   let bare: TestClient;
   let agent: TestClient;
@@ -86,7 +86,7 @@ describe("a refusal at /token", () => {
       () => /^client no\.body is unknown or disabled$/,
       401,
     ],
-  ])("%s: the reason stands in the audit log, and not in the answer", async (_, send, reason, status) => {
+  ])("%s: has its reason in the audit log, and not in the response", async (_, send, reason, status) => {
     const { text, row } = await refused(await send(), status);
     expect(row).toMatchObject({ action: "token", outcome: "refused", reason: expect.stringMatching(reason()) });
     // Who proved to be a client is found by its id.
@@ -96,7 +96,7 @@ describe("a refusal at /token", () => {
   });
 
   // shows: oauth/errors-of-token-revoke-introspect/generic-text
-  it("a code that was used: the same", async () => {
+  it("has its reason in the audit log for a used code too", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow);
     await expectJson(await redeem(flow.client, code), 200);
@@ -109,11 +109,11 @@ describe("a refusal at /token", () => {
   });
 });
 
-describe("somebody who comes back without a sign-in that is under way", () => {
+describe("A browser that returns without a pending sign-in", () => {
   it.each([
     ["from a provider", "/oauth2/v1/callback/x?code=a&state=b", 400],
     ["to the address of the form", "/oauth2/v1/sign-in", 405],
-  ])("%s: is told to sign in again, and not that an application is wrong", async (_, path, status) => {
+  ])("%s: shows that the person has to sign in again, and blames no application", async (_, path, status) => {
     const answer = await new Browser().get(`${ORIGIN}${path}`);
     expect(answer.status).toBe(status);
     expect(answer.html).toContain("<h1>This sign-in is over</h1>");
@@ -121,8 +121,8 @@ describe("somebody who comes back without a sign-in that is under way", () => {
   });
 });
 
-describe("a person", () => {
-  it("is told what to do where nothing is wrong with the application", async () => {
+describe("A person", () => {
+  it("reads what to do if no application is at fault", async () => {
     const failing = (method: "batch" | "prepare") =>
       new Proxy(env.DB, {
         get: (target, name) => {
@@ -178,9 +178,9 @@ describe("a person", () => {
   });
 });
 
-describe("a client whose name is not its id", () => {
+describe("A client whose name is not its id", () => {
   // shows: operator/resources/clients-name
-  it("goes by its name in tokens, in the list of refresh tokens and before people", async () => {
+  it("appears under its name in tokens, in the list of refresh tokens and on pages", async () => {
     const flow = await makeFlow();
     const name = `${flow.tenant}.${unique("named")}`;
     const own = await makeClient({ tenant: flow.tenant, clientId: unique("id-"), name });
@@ -206,8 +206,8 @@ describe("a client whose name is not its id", () => {
   });
 });
 
-describe("more scopes than a token holds", () => {
-  it("in the implicit flow: invalid_scope, and fewer of them are granted", async () => {
+describe("More scopes than fit into a token", () => {
+  it("are invalid_scope in the implicit flow, and fewer are granted", async () => {
     const user = await makeUser({ scopes: ["plat.media_view"] });
     const service = unique("svc");
     const scopes = Array.from({ length: 150 }, (_, n) => `${service}.${"x".repeat(60)}${n}`);

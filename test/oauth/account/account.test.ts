@@ -161,7 +161,7 @@ function meddled(meddle: () => Promise<unknown>, on: "batch" | "prepare" = "batc
 
 describe("GET /account", () => {
   // shows: platform/addresses/account
-  it("is a sign-in form for nobody, which leads back to it and nowhere else", async () => {
+  it("shows a sign-in form if nobody is signed in, which leads back to the page only", async () => {
     const browser = new Browser();
     const page = await browser.get(`${ACCOUNT}?next=https://evil.example&redirect_uri=https://evil.example`);
     expect(page.status).toBe(200);
@@ -177,7 +177,7 @@ describe("GET /account", () => {
   });
 
   // shows: platform/addresses/account
-  it("says who is signed in since when, and which applications have access to what; never a token", async () => {
+  it("shows the user, the time of the sign-in, the applications and their access, but no token", async () => {
     const other = await makeTenant();
     await join(user.email, other);
     const second = await makeFlowClient(user.tenant, { name: `${unique("shop")}.web` });
@@ -208,7 +208,7 @@ describe("GET /account", () => {
     for (const secret of [tokens.refresh_token, tokens.access_token]) expect(page.html).not.toContain(secret);
   });
 
-  it("shows nobody else's applications, none that count no more, and says so when there are none", async () => {
+  it("shows no applications of others and no invalid ones, and says so if there are none", async () => {
     await give(client, await makeUser({ tenant: user.tenant }));
     await give();
     // As after a password that another isolate changed, before what it ended is removed.
@@ -224,7 +224,7 @@ describe("GET /account", () => {
     expect(page.html).not.toContain(client.clientId);
   });
 
-  it("names each place by itself, though another has the same name", async () => {
+  it("lists each place separately, even if two have the same name", async () => {
     const other = await makeTenant();
     await join(user.email, other);
     await env.DB.prepare("UPDATE tenant SET name = 'Acme' WHERE id IN (?1, ?2)").bind(user.tenant, other).run();
@@ -233,13 +233,13 @@ describe("GET /account", () => {
     expect(said(await (await signedIn()).get(ACCOUNT)).match(/In Acme :/g)?.length).toBe(2);
   });
 
-  it("shows names as they were written", async () => {
+  it("shows names as they were entered", async () => {
     await put(`users/${user.email}`, { name: `<b>&"Ada"</b>` });
     const page = await (await signedIn()).get(ACCOUNT);
     expect(page.html).toContain("<bdi>&lt;b&gt;&amp;&quot;Ada&quot;&lt;/b&gt;</bdi>");
   });
 
-  it("shows a hundred applications, and that there are more", async () => {
+  it("shows at most a hundred applications, and says that there are more", async () => {
     const made = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 101)`;
     const id = `?1 || '-' || i`;
     await env.DB.batch([
@@ -259,7 +259,7 @@ describe("GET /account", () => {
     expect(said(page)).toContain("In no workspace: openid");
   });
 
-  it("has no password to change for a user who has none", async () => {
+  it("offers no password change to a user without a password", async () => {
     const browser = await signedIn();
     await set("password_hash = NULL");
     const page = await browser.get(ACCOUNT);
@@ -269,7 +269,7 @@ describe("GET /account", () => {
     expect(await hashOf()).toBeNull();
   });
 
-  it("is a sign-in form again once the session has ended, wherever it was ended", async () => {
+  it("shows the sign-in form once the session has ended, wherever that happened", async () => {
     const [revoked, disabled] = [await signedIn(), await signedIn()];
     await revoke();
     expect(await isSignedIn(revoked)).toBe(false);
@@ -283,7 +283,7 @@ describe("GET /account", () => {
     expect(await isSignedIn(old)).toBe(false);
   });
 
-  it("speaks the language that its address asks for, also after a form", async () => {
+  it("uses the language of its URL, also after a form", async () => {
     const browser = new Browser();
     const form = await browser.get(`${ACCOUNT}?ui_locales=de-AT`);
     expect(form.headers.get("content-language")).toBe("de");
@@ -297,7 +297,7 @@ describe("GET /account", () => {
     expect((await new Browser().get(`${ACCOUNT}?ui_locales=de&ui_locales=fr`)).status).toBe(400);
   });
 
-  it("under another name and path of the platform, everything follows", async () => {
+  it("follows another platform name and path prefix", async () => {
     const bindings = { ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" };
     const worker = createApp(createDeps(bindings));
     const browser = new Browser({
@@ -325,7 +325,7 @@ describe("GET /account", () => {
 });
 
 describe("POST /account/sign-in", () => {
-  it("answers a wrong password, an unknown and a disabled user alike, and signs nobody in", async () => {
+  it("gives the same response to a wrong password, an unknown user and a disabled user", async () => {
     const disabled = await makeUser({ tenant: user.tenant });
     await put(`users/${disabled.email}`, { disabled: true });
     const browser = new Browser();
@@ -340,7 +340,7 @@ describe("POST /account/sign-in", () => {
     expect(browser.cookie("session")).toBeUndefined();
   });
 
-  it("counts with every other attempt: a blocked account stays blocked", async () => {
+  it("counts with all other attempts: a blocked account stays blocked", async () => {
     const form = { grant_type: "password", plat_id_provider: "legacy_idp", username: user.email, password: "a guess" };
     for (let n = 0; n < 15; n++) await call("/oauth2/v1/token", { form });
     const browser = new Browser();
@@ -351,7 +351,7 @@ describe("POST /account/sign-in", () => {
   it.each<[string, (fields: Record<string, string>) => void]>([
     ["no token", (fields) => delete fields["csrf"]],
     ["another token", (fields) => (fields["csrf"] = "A".repeat(43))],
-  ])("%s: the form again, and no attempt counts", async (_, change) => {
+  ])("shows the form again and counts no attempt: %s", async (_, change) => {
     const browser = new Browser();
     const page = await browser.get(ACCOUNT);
     const fields = { ...page.forms[0]?.fields, email: user.email, password: user.password };
@@ -365,7 +365,7 @@ describe("POST /account/sign-in", () => {
     { "sec-fetch-site": "same-site" },
     { origin: "https://evil.example" },
     { origin: "no origin" },
-  ])("one of another site is not looked at: %o", async (headers) => {
+  ])("ignores a form from another site: %o", async (headers) => {
     const browser = "origin" in headers ? silent() : new Browser();
     const page = await browser.get(ACCOUNT);
     const fields = { ...page.forms[0]?.fields, email: user.email, password: user.password };
@@ -385,7 +385,7 @@ describe("POST /account/sign-in", () => {
     },
   );
 
-  it("makes a new session each time, and ends the one that the browser had", async () => {
+  it("starts a new session each time and ends the one that the browser had", async () => {
     const browser = await signedIn();
     const planted = browser.cookie("session");
     const thief = new Browser();
@@ -400,7 +400,7 @@ describe("POST /account/sign-in", () => {
     expect(await isSignedIn(browser)).toBe(true);
   });
 
-  it("takes no form that is too large, and no field twice", async () => {
+  it("refuses a form that is too large or repeats a field", async () => {
     const browser = new Browser();
     const page = await browser.get(ACCOUNT);
     const large = await browser.submit(page, { email: user.email, password: "x".repeat(17_000) });
@@ -412,7 +412,7 @@ describe("POST /account/sign-in", () => {
   });
 });
 
-describe("signing in at another identity provider", () => {
+describe("Signing in to the account at another identity provider", () => {
   async function sendOff(provider: Provider, browser: Browser): Promise<SentOff> {
     const sent = await browser.get(`${ACCOUNT}?plat_id_provider=${provider.id}`);
     expect(sent.status).toBe(302);
@@ -426,7 +426,7 @@ describe("signing in at another identity provider", () => {
   const application = (email: string) => ({ clientId: "", clientSecret: "", email });
 
   // shows: platform/addresses/account
-  it("comes back to the page, which says who vouched", async () => {
+  it("returns to the page, which names the provider", async () => {
     const provider = await makeProvider();
     const browser = new Browser();
     const sent = await sendOff(provider, browser);
@@ -441,7 +441,7 @@ describe("signing in at another identity provider", () => {
     expect((await comeBack(provider, browser, sent)).status).toBe(400);
   });
 
-  it("changes the password by the old one alone; from then on it is a sign-in by that", async () => {
+  it("requires the old password for a password change, and then counts as a sign-in by password", async () => {
     const provider = await makeProvider();
     await linkAccount(user, provider);
     const browser = new Browser();
@@ -458,7 +458,7 @@ describe("signing in at another identity provider", () => {
     expect(await signsIn(NEW)).toBe(true);
   });
 
-  it("is not the page's of a provider that is bound to tenants, whose session sees and changes nothing", async () => {
+  it("refuses a session of a provider that is bound to tenants", async () => {
     const provider = await makeProvider({ tenants: [user.tenant] });
     await linkAccount(user, provider);
     const browser = new Browser();
@@ -483,7 +483,7 @@ describe("signing in at another identity provider", () => {
     expect(isSignInForm(await browser.get(ACCOUNT))).toBe(false);
   });
 
-  it("is told when nobody here has the address that is vouched for, or nobody vouches: 400, and nobody is signed in", async () => {
+  it("shows an error if the address is unknown here or the provider vouches for nobody: 400, nobody is signed in", async () => {
     const provider = await makeProvider();
     for (const idToken of ["unknown user", "no token"]) {
       const browser = new Browser();
@@ -497,7 +497,7 @@ describe("signing in at another identity provider", () => {
     }
   });
 
-  it("a provider that there is none of: 400, the form", async () => {
+  it("shows the form with 400 if the provider does not exist", async () => {
     const browser = new Browser();
     const answer = await browser.get(`${ACCOUNT}?plat_id_provider=nobody`);
     expectAgain(answer, /did not confirm/);
@@ -527,14 +527,14 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
     expect(await signsIn(user.password)).toBe(true);
   }
 
-  it("for nobody: 303 to the sign-in form", async () => {
+  it("redirects with 303 to the sign-in form if nobody is signed in", async () => {
     const answer = await post({}, new Browser());
     expect([answer.status, answer.location, answer.headers.getSetCookie()]).toEqual([303, ACCOUNT, []]);
     await expectNothing();
   });
 
   // shows: platform/addresses/account
-  it("by the form of another session, of another user, of the sign-in page, or with none: 400, the page again", async () => {
+  it("shows the page again with 400 for the form of another session, another user, the sign-in page, or none", async () => {
     const csrfOf = async (who: Browser): Promise<string> => formOf(await who.get(ACCOUNT), "sign-out").fields["csrf"]!;
     const known = new Browser({ headers: { cookie: `__Host-plat_browser=${browser.cookie("browser")}` } });
     const foreign = [
@@ -549,7 +549,7 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
     expect((await auditOf(`user ${user.email}`)).filter(({ outcome }) => outcome === "refused").length).toBe(5);
   });
 
-  it("for a page of another site: 400", async () => {
+  it("shows a 400 page for a form of another site", async () => {
     const cookie = [...browser.cookies].map((pair) => pair.join("=")).join("; ");
     for (const [by, headers] of [
       [new Browser({ headers: { cookie } }), { "sec-fetch-site": "cross-site" }],
@@ -562,7 +562,7 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
     await expectNothing();
   });
 
-  it("with a field twice: 400; too large: 413; by GET: 405", async () => {
+  it("refuses a repeated field with 400, a large form with 413, and GET with 405", async () => {
     const twice = new URLSearchParams(fields);
     twice.append("csrf", fields["csrf"]!);
     for (const [answer, status] of [
@@ -580,7 +580,7 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
     await expectNothing();
   });
 
-  it("once the session has ended meanwhile: 303 to the sign-in form", async () => {
+  it("redirects with 303 to the sign-in form if the session has just ended", async () => {
     await revoke();
     const answer = await post();
     expect([answer.status, answer.location]).toEqual([303, ACCOUNT]);
@@ -590,7 +590,7 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
 });
 
 describe("POST /account/remove-access", () => {
-  it("does not say that it is done before it is, where there are more grants than one request ends", async () => {
+  it("reports success only after all grants are revoked, if there are more than one request revokes", async () => {
     await give();
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
@@ -609,7 +609,7 @@ describe("POST /account/remove-access", () => {
   });
 
   // shows: platform/addresses/account
-  it("ends all grants of the application with their tokens, and nobody else's", async () => {
+  it("revokes all grants of the application with their tokens, and no others", async () => {
     const other = await makeFlowClient(user.tenant);
     const another = await makeUser({ tenant: user.tenant });
     const [first, second, kept] = [await give(), await give(), await give(other)];
@@ -636,7 +636,7 @@ describe("POST /account/remove-access", () => {
     ]);
   });
 
-  it("sent again, by two tabs at once, or for what is nobody's: the same answer, done once", async () => {
+  it("gives the same response to a repetition, to two tabs at once and to a foreign client, and acts once", async () => {
     await give();
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);
@@ -657,14 +657,14 @@ describe("POST /account/remove-access", () => {
   });
 });
 
-describe("a session", () => {
+describe("The session of the account page", () => {
   const asked = async (browser: Browser, more: Record<string, string> = {}): Promise<string> => {
     const request = { response_type: "code", client_id: client.clientId, redirect_uri: REDIRECT, state: "s", ...more };
     const { query } = landed(await browser.get(authorizeAddress({ prompt: "none", ...request })));
     return query.get("error") ?? (query.has("code") ? "a code" : "nothing");
   };
 
-  it("is that of /authorize: begun, renewed and ended here, it is there", async () => {
+  it("is the session of /authorize: started, renewed and ended here, it changes there", async () => {
     const browser = await signedIn();
     expect(await asked(browser)).toBe("a code");
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -684,7 +684,7 @@ describe("a session", () => {
 
 describe("POST /account/sign-out", () => {
   // shows: platform/addresses/account
-  it("ends this browser's session and no other; tokens live on", async () => {
+  it("ends this browser's session only; tokens stay valid", async () => {
     const tokens = await give();
     const [browser, other] = [await signedIn(), await signedIn()];
     const page = await browser.get(ACCOUNT);
@@ -702,7 +702,7 @@ describe("POST /account/sign-out", () => {
 
 describe("POST /account/end-all", () => {
   // shows: platform/addresses/account
-  it("ends every session, grant and token of the user, and nobody else's", async () => {
+  it("revokes every session, grant and token of the user, and no other user's", async () => {
     const another = await makeUser({ tenant: user.tenant });
     const tokens = await give();
     const code = await codeFor(parseFlow(client));
@@ -729,7 +729,7 @@ describe("POST /account/end-all", () => {
 
 describe("POST /account/password", () => {
   // shows: platform/addresses/account
-  it("changes it: everything else of the user ends, this browser stays signed in by a new session", async () => {
+  it("changes the password, ends everything else of the user, and gives this browser a new session", async () => {
     await realPasswordCost();
     const tokens = await give();
     const code = await codeFor(parseFlow(client));
@@ -757,7 +757,7 @@ describe("POST /account/password", () => {
     expect((await send(browser, "password", passwords(NEW, user.password))).status).toBe(303);
   });
 
-  it("does not take one that is short, long, not repeated alike, or the old one, and looks at no password then", async () => {
+  it("refuses a password that is short, long, repeated differently or unchanged, and checks no password then", async () => {
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);
     const faulty: readonly (readonly [given: Record<string, string>, words: RegExp])[] = [
@@ -775,7 +775,7 @@ describe("POST /account/password", () => {
     expect([await signsIn(user.password), await isSignedIn(browser)]).toEqual([true, true]);
   });
 
-  it("takes any letters as they are typed anywhere, and the longest and the shortest", async () => {
+  it("accepts any letters as other forms do, and the longest and shortest password", async () => {
     const browser = await signedIn();
     const composed = "Schöne Gr\u00fc\u00dfe \u{1f511}";
     expect((await send(browser, "password", passwords(user.password, composed.normalize("NFD")))).status).toBe(303);
@@ -792,7 +792,7 @@ describe("POST /account/password", () => {
   });
 
   // shows: platform/addresses/account
-  it("wrong old passwords block this browser alone, as strangers' wrong ones block strangers alone", async () => {
+  it("blocks this browser alone after wrong old passwords, as strangers block strangers alone", async () => {
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);
     const form = { grant_type: "password", plat_id_provider: "legacy_idp", username: user.email, password: "a guess" };
@@ -815,7 +815,7 @@ describe("POST /account/password", () => {
     await expectDone(await send(browser, "password", passwords(), page), browser, /Your password is changed/);
   });
 
-  it("by two tabs at once: one changes it, the other changes nothing", async () => {
+  it("changes the password once if two tabs send it at once", async () => {
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);
     const wishes = ["a first new password", "a second new password"];
@@ -843,7 +843,7 @@ describe("POST /account/password", () => {
     ["the user is disabled", () => set("disabled = 1"), "disabled"],
     ["the user is signed out everywhere", revoke, "revoked"],
     ["the stored hash is another", () => set("password_hash = 'x'"), "hash"],
-  ])("changes nothing when %s in between", async (_, meddle, kind) => {
+  ])("changes nothing if %s meanwhile", async (_, meddle, kind) => {
     const { browser, state } = meddled(meddle);
     await signedIn(user, browser);
     const before = await hashOf();
@@ -867,7 +867,7 @@ describe("POST /account/password", () => {
     ]);
   });
 
-  it("says that it is changed though the database goes away behind it: one signs in by the new one", async () => {
+  it("reports the change even if the database fails afterwards, and the new password signs in", async () => {
     const tokens = await give();
     let writes = 0;
     const { browser, state } = meddled(
@@ -892,7 +892,7 @@ describe("POST /account/password", () => {
     expect([await signsIn(user.password), await signsIn(NEW)]).toEqual([false, true]);
   });
 
-  it("sent again, since its answer was lost: done once, and one signs in by the new one", async () => {
+  it("changes the password once if the form is repeated after a lost response, and the new password signs in", async () => {
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);
     const before = new Map(browser.cookies);
@@ -907,8 +907,8 @@ describe("POST /account/password", () => {
   });
 });
 
-describe("what it costs", () => {
-  it("in round trips: 3 the page, two of them side by side; 3 to take access away; 5 to change the password", async () => {
+describe("The cost of the account page", () => {
+  it("is 3 round trips for the page (two in parallel), 3 for removing access, 5 for a password change", async () => {
     const { env: counted, tally, reset } = counting(env);
     const own = isolate(counted);
     const browser = await signedIn(
@@ -928,8 +928,8 @@ describe("what it costs", () => {
   });
 });
 
-describe("what was done", () => {
-  it("is told by nobody's link or cookie but ours", async () => {
+describe("The notice of the account page", () => {
+  it("cannot be set by a foreign link or cookie", async () => {
     const browser = await signedIn();
     expect((await browser.get(`${ACCOUNT}?notice=ended`)).html).not.toContain('role="status"');
     browser.cookies.set("__Host-plat_notice", "<script>");

@@ -51,14 +51,14 @@ function expectClean(answer: Visit): void {
   expect(answer.headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
 }
 
-describe("a user who is signed in gives the client what it asks for", () => {
+describe("/authorize for a signed-in user", () => {
   // shows: oauth/what-the-service-does/grant-authorization_code
   // shows: oauth/what-the-service-does/operations
   // shows: oauth/get-authorize/response_type
   // shows: oauth/get-authorize/success-code-flow
   // shows: oauth/authorize/302-303-after-a-form
   // shows: oauth/authorize/a-signed-in-browser
-  it("a code in the query, with state and issuer, once", async () => {
+  it("returns a code in the query, with state and issuer, which can be used once", async () => {
     const answer = await visit(browser, app);
     expect(answer.status).toBe(302);
     expect(answer.html).toBe("");
@@ -78,14 +78,14 @@ describe("a user who is signed in gives the client what it asks for", () => {
 
   // shows: oauth/get-authorize/post
   // shows: oauth/authorize/302-303-after-a-form
-  it("the same by POST, answered with 303", async () => {
+  it("does the same by POST, with 303", async () => {
     const answer = await browser.post(`${ISSUER}/authorize`, requestFor(app));
     expect(answer.status).toBe(303);
     expect(landed(answer).query.get("code")).toMatch(/^[\w-]{43}$/);
   });
 
   // shows: oauth/get-authorize/post
-  it("takes the parameters of a POST from its form alone", async () => {
+  it("reads the parameters of a POST from its form only", async () => {
     const address = authorizeAddress(requestFor(app, { state: "of the query" }));
     expect(landed(await browser.post(address, requestFor(app, { state: undefined }))).query.get("state")).toBeNull();
     expect((await browser.post(address, {})).status).toBe(400);
@@ -94,7 +94,7 @@ describe("a user who is signed in gives the client what it asks for", () => {
   // shows: oauth/what-the-service-does/grant-implicit
   // shows: oauth/access-token-response/implicit-grant
   // shows: oauth/get-authorize/response_type
-  it("a token in the fragment", async () => {
+  it("returns a token in the fragment", async () => {
     const answer = await visit(browser, app, { response_type: "token" });
     expect(answer.status).toBe(302);
     expectClean(answer);
@@ -149,7 +149,7 @@ describe("a user who is signed in gives the client what it asks for", () => {
     expect(fragment.get("scope")).toBe(`plat.tenant=${user.tenant} openid`);
   });
 
-  it("an ID token though no scope asks for it, since the response type does, and every scope besides", async () => {
+  it("returns an ID token because of the response type, and every scope besides, without the scope openid", async () => {
     const { fragment } = landed(await visit(browser, app, { response_type: "id_token token", nonce: "n" }));
     expect(fragment.get("id_token")).not.toBeNull();
     expect(fragment.get("scope")?.split(" ")).toEqual(
@@ -157,14 +157,14 @@ describe("a user who is signed in gives the client what it asks for", () => {
     );
   });
 
-  it("no ID token in the plain implicit flow, whatever the scope says", async () => {
+  it("returns no ID token in the plain implicit flow, whatever the scope says", async () => {
     const { fragment } = landed(await visit(browser, app, { response_type: "token", scope: "openid" }));
     expect(fragment.get("id_token")).toBeNull();
     expect(fragment.get("access_token")).not.toBeNull();
   });
 
   // shows: platform/errors-of-every-service/unknown-fields-and-parameters
-  it("no state where none came; parameters that mean nothing here are ignored, however often they come", async () => {
+  it("returns no state if none was sent, and ignores unknown parameters, even repeated ones", async () => {
     const address = `${authorizeAddress(requestFor(app, { state: undefined }))}&foo=1&foo=2&resource=a&resource=b&state=`;
     const { query } = landed(await browser.get(address));
     expect(query.get("code")).not.toBeNull();
@@ -172,7 +172,7 @@ describe("a user who is signed in gives the client what it asks for", () => {
   });
 
   // shows: oauth/get-authorize/redirect_uri-one-registered
-  it("the only registered address where none is named; it is then not named at /token either", async () => {
+  it("uses the only registered redirect URI if none is named, which /token then must not name either", async () => {
     const { at, query } = landed(await visit(browser, app, { redirect_uri: undefined }));
     expect(at).toBe(APP_URI);
     const form = { grant_type: "authorization_code", code: query.get("code") ?? "" };
@@ -180,7 +180,7 @@ describe("a user who is signed in gives the client what it asks for", () => {
     expect(response.status).toBe(200);
   });
 
-  it("an address with a query of its own, on a free loopback port, or with a scheme of its own", async () => {
+  it("accepts a redirect URI with a query, on a free loopback port, or with another scheme", async () => {
     const redirectUris = ["https://app.example/cb?x=1", "http://127.0.0.1/cb", "com.example.app:/cb"];
     const other = await makeApp({ tenant: user.tenant, redirectUris });
     const at = async (uri: string) => (await visit(browser, other, { redirect_uri: uri })).location;
@@ -191,7 +191,7 @@ describe("a user who is signed in gives the client what it asks for", () => {
 });
 
 describe("HEAD", () => {
-  it("changes nothing where a GET does: no code, no sign-out, no state used up", async () => {
+  it("changes nothing that a GET would change: no code, no sign-out, no state used up", async () => {
     const codes = async () => env.DB.prepare("SELECT count(*) AS n FROM authorization_code").first<number>("n");
     const before = await codes();
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -212,9 +212,9 @@ describe("HEAD", () => {
   });
 });
 
-describe("state", () => {
+describe("The parameter state", () => {
   // shows: oauth/get-authorize/state
-  it("comes back as it was sent, whatever it holds, and stays within its header and parameter", async () => {
+  it("is returned unchanged, and stays within its header and parameter", async () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 30 }),
       fc.string({ unit: "grapheme", maxLength: 30 }),
@@ -244,7 +244,7 @@ describe("state", () => {
     );
   });
 
-  it("is refused where it could not be given back: no UTF-8; too long for an address: a page, as no client could match the answer", async () => {
+  it("is refused if it is not UTF-8, or if it is too long: a page, since no client could match the response", async () => {
     const address = authorizeAddress(requestFor(app, { state: undefined }));
     const odd = landed(await browser.get(`${address}&state=%ff%fe`));
     expect(odd.fragment.get("error")).toBe("invalid_request");
@@ -255,7 +255,7 @@ describe("state", () => {
   });
 });
 
-describe("the session id of the tokens", () => {
+describe("The session id in tokens", () => {
   const sidOf = async (changes: Record<string, string>, headers: Record<string, string> = {}) => {
     const parameters = requestFor(app, { response_type: "token", ...changes });
     const answer = await browser.get(authorizeAddress(parameters), "none", headers);
@@ -263,7 +263,7 @@ describe("the session id of the tokens", () => {
   };
 
   // shows: oauth/get-authorize/plat-session-id
-  it("is the browser session's, the same each time, and goes through the code", async () => {
+  it("is that of the browser session, the same each time, also through a code", async () => {
     const sid = await sidOf({});
     expect(sid).toMatch(/^[0-9a-f]{32}$/);
     expect(await sidOf({})).toBe(sid);
@@ -272,7 +272,7 @@ describe("the session id of the tokens", () => {
     expect(decodeJwt(token)["sid"]).toBe(sid);
   });
 
-  it("is never the one that the request names, which is taken for the log alone", async () => {
+  it("is never the one that the request names, which is only logged", async () => {
     const sid = await sidOf({});
     expect(await sidOf({ "plat-session-id": "mine.1" })).toBe(sid);
     expect(await sidOf({ "plat-session-id": "c2Vzc2lv/+==" })).toBe(sid);
@@ -301,7 +301,7 @@ describe("the session id of the tokens", () => {
 /** What people see, whichever of the two it is. */
 const NOT_REGISTERED = /No client is registered with this client_id and this redirect_uri/;
 
-describe("400 page: there is no client that it would be safe to tell", () => {
+describe("A 400 page, if redirecting to the client is not safe", () => {
   const several = ["https://app.example/1", "https://app.example/2"];
   let many: TestApp;
   let none: TestApp;
@@ -350,7 +350,7 @@ describe("400 page: there is no client that it would be safe to tell", () => {
 
   // shows: oauth/get-authorize/redirect_uri-several-registered
   // shows: oauth/authorize/400-page
-  it("a disabled client, several addresses and none named, none registered", async () => {
+  it("is shown for a disabled client, and for no redirect URI if several or none are registered", async () => {
     await expectPage(await visit(browser, disabled), NOT_REGISTERED);
     await expectPage(await visit(browser, many, { redirect_uri: undefined }), NOT_REGISTERED);
     await expectPage(await visit(browser, none, { redirect_uri: undefined }), NOT_REGISTERED);
@@ -366,7 +366,7 @@ describe("400 page: there is no client that it would be safe to tell", () => {
     await expectPage(await browser.get(`${authorizeAddress(parameters)}&${name}=`), /more than once/);
   });
 
-  it("looks the same for an unknown and a disabled client, and for an address that is not registered", async () => {
+  it("is the same for an unknown client, a disabled client and an unregistered redirect URI", async () => {
     const without = (answer: Visit) => answer.html.replaceAll(/[0-9a-f]{32}/g, "");
     const unknown = without(await visit(browser, app, { client_id: `${unique("x")}.app` }));
     expect(without(await visit(browser, disabled))).toBe(unknown);
@@ -374,7 +374,7 @@ describe("400 page: there is no client that it would be safe to tell", () => {
     expect(without(await visit(browser, many, { redirect_uri: undefined }))).toBe(unknown);
   });
 
-  it("keeps the exact reason in the audit log", async () => {
+  it("leaves the exact reason in the audit log", async () => {
     // A client of its own: one that was refused often has no row for each refusal.
     const own = await makeApp();
     const answer = await visit(browser, own, { redirect_uri: "https://evil.example/" });
@@ -388,7 +388,7 @@ describe("400 page: there is no client that it would be safe to tell", () => {
   });
 });
 
-describe("what http itself refuses is a page too", () => {
+describe("Failures of the HTTP layer are pages too", () => {
   it.each<[number, () => Promise<Visit>]>([
     [405, () => browser.get(`${ISSUER}/sign-in`)],
     [413, () => browser.post(`${ISSUER}/authorize`, { ...requestFor(app), x: "y".repeat(70_000) })],
@@ -402,7 +402,7 @@ describe("what http itself refuses is a page too", () => {
     if (status === 405) expect(answer.headers.get("allow")).toBe("POST, OPTIONS");
   });
 
-  it("415, and 400 for a body that is no form", async () => {
+  it("for 415, and 400 for a body that is not a form", async () => {
     const send = async (contentType: string, body: BodyInit) =>
       call("/oauth2/v1/authorize", { method: "POST", headers: { "content-type": contentType }, body });
     for (const [status, response] of [
@@ -418,7 +418,7 @@ describe("what http itself refuses is a page too", () => {
   it.each([
     [503, "batch"],
     [500, "prepare"],
-  ])("%i when D1's %s fails, without a word about it", async (status, method) => {
+  ])("%i if D1 fails in %s, without naming the cause", async (status, method) => {
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     const fail = () => {
       throw new Error("a secret");
@@ -440,7 +440,7 @@ describe("what http itself refuses is a page too", () => {
   });
 });
 
-describe("a refusal goes back to the client, with state and issuer", () => {
+describe("A refusal redirects to the client, with state and issuer", () => {
   const flows = { code: "code", token: "token", "id_token token": "id_token token" } as const;
   let confidential: TestApp;
   let open: TestApp;
@@ -520,11 +520,11 @@ describe("a refusal goes back to the client, with state and issuer", () => {
     ["a member of every object", "unsupported_response_type", { response_type: "constructor" }],
     ["a token in the query", "invalid_request", { response_type: "token", response_mode: "query" }],
     ["no nonce", "invalid_request", { response_type: "id_token token" }],
-  ])("%s: %s, in the fragment alone", async (_, error, changes) => {
+  ])("%s: %s, in the fragment only", async (_, error, changes) => {
     expectRefusal(await visit(browser, app, changes), error, undefined);
   });
 
-  it("after a form with 303", async () => {
+  it("with 303 after a form", async () => {
     const answer = await browser.post(`${ISSUER}/authorize`, requestFor(app, { prompt: "x" }));
     expect(answer.status).toBe(303);
     expect(errorOf(answer)).toEqual({
@@ -568,11 +568,11 @@ describe("a refusal goes back to the client, with state and issuer", () => {
     ["code", () => implicitOnly, "unauthorized_client"],
     ["token", () => codeOnly, "unauthorized_client"],
     ["id_token token", () => codeOnly, "unauthorized_client"],
-  ])("%s by a client without the grant: %s", async (flow, client, error) => {
+  ])("%s by a client without that grant: %s", async (flow, client, error) => {
     expectRefusal(await visit(browser, client(), { response_type: flow, nonce: "n" }), error, flow);
   });
 
-  it("a scope that the client does not list, or a tenant that it may not act for, before anybody signs in", async () => {
+  it("for a scope that the client does not list, or a tenant that it may not act for, before the sign-in", async () => {
     const nobody = new Browser();
     for (const scope of ["plat.media_manage", `plat.tenant=${elsewhere}`, "plat.admin", "openid plat.media_admin"]) {
       const answer = await visit(nobody, confidential, { scope });
@@ -582,7 +582,7 @@ describe("a refusal goes back to the client, with state and issuer", () => {
     expect((await visit(nobody, confidential, { scope: "openid profile plat.media_view" })).status).toBe(200);
   });
 
-  it("names the scope and not why", async () => {
+  it("and names the scope but not the reason", async () => {
     const { fragment } = landed(await visit(browser, confidential, { scope: `plat.tenant=${elsewhere}` }));
     const unknown = landed(await visit(browser, confidential, { scope: "plat.tenant=nobody0" })).fragment;
     const without = (text: string | null) => text?.replace(/plat\.tenant=\w+/, "");
@@ -607,7 +607,7 @@ describe("a refusal goes back to the client, with state and issuer", () => {
     });
 
     // shows: oauth/token/pkce
-    it("is needed by a client without a secret, and by one that is registered so", async () => {
+    it("is required for a client without a secret, and for one registered with it", async () => {
       expectRefusal(await visit(browser, open), "invalid_request", "code");
       expectRefusal(await visit(browser, strict), "invalid_request", "code");
       const implicit = landed(await visit(browser, open, { response_type: "token" }));
@@ -622,7 +622,7 @@ describe("a refusal goes back to the client, with state and issuer", () => {
       ["S256", { code_challenge: CHALLENGE, code_challenge_method: "S256" }, VERIFIER],
       ["plain, said so", { code_challenge: VERIFIER, code_challenge_method: "plain" }, VERIFIER],
       ["plain, by default", { code_challenge: VERIFIER }, VERIFIER],
-    ])("%s is explained at /token, and by nothing else", async (_, challenge, verifier) => {
+    ])("accepts only the matching verifier at /token: %s", async (_, challenge, verifier) => {
       const code = landed(await visit(browser, open, challenge)).query.get("code");
       const clientId = { client_id: open.clientId };
       expect((await redeem(open, code, clientId)).status).toBe(400);
@@ -632,8 +632,8 @@ describe("a refusal goes back to the client, with state and issuer", () => {
   });
 });
 
-describe("a session that is revoked in the moment in which a code is made of it", () => {
-  it("gives none", async () => {
+describe("A session that is revoked while a code is made", () => {
+  it("gets no code", async () => {
     const person = await makeUser({ tenant: app.tenant });
     let isEnding = false;
     const own = new Browser({ send: (address, init) => racing.fetch(address, toInit(init)) });
@@ -663,8 +663,8 @@ describe("a session that is revoked in the moment in which a code is made of it"
   });
 });
 
-describe("what it costs in D1", () => {
-  it("a signed-in browser's code: the session with its user, and the code; no more once the client is known", async () => {
+describe("The D1 cost of /authorize", () => {
+  it("is a read of the session and a write of the code for a signed-in browser, once the client is cached", async () => {
     const counted = counting(env);
     const worker = isolate(counted.env);
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -677,7 +677,7 @@ describe("what it costs in D1", () => {
     expect(counted.tally.objectCalls).toEqual({});
   });
 
-  it("a browser that is not signed in: nothing, once the client is known", async () => {
+  it("is nothing for a browser that is not signed in, once the client is cached", async () => {
     const counted = counting(env);
     const worker = isolate(counted.env);
     const ask = () => worker.fetch(authorizeAddress(requestFor(app)).slice(ORIGIN.length));

@@ -81,8 +81,8 @@ async function takeAway(app: TestApp): Promise<Visit> {
   return browser.post(form.action, form.fields);
 }
 
-describe("a client of a tenant that the person is no member of", () => {
-  it("p7: gets no answer silently, learns nobody else's grants with its token, and ends none", async () => {
+describe("A client of a tenant that the user is not a member of", () => {
+  it("p7: gets no silent response, sees no other grants with its token, and revokes none", async () => {
     const own = await redeem(web, await visit(browser, web));
     const silent = await ask(browser, spa, { prompt: "none" });
     expect(errorOf(silent)).toMatchObject({ error: "consent_required", query: "consent_required" });
@@ -99,7 +99,7 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(await isLiving(theirs.access_token)).toBe(false);
   });
 
-  it("is named with its tenant and what it asks for, and the page is kept and framed by nobody", async () => {
+  it("is shown with its tenant and scopes on a page that is neither cached nor framed", async () => {
     const tenant = await makeTenant();
     const app = await makeStranger({ tenant });
     const page = await ask(browser, app, { ui_locales: "de" });
@@ -119,7 +119,7 @@ describe("a client of a tenant that the person is no member of", () => {
     ["implicit", { response_type: "token" }, "fragment"],
     ["implicit with an ID token", { response_type: "id_token token", nonce: "n" }, "fragment"],
   ])(
-    "%s flow: is asked for once, denied is access_denied, and allowed goes on with the request",
+    "%s flow: asks for consent once; a denial is access_denied, and consent continues the request",
     async (_, flow, where) => {
       const app = await makeStranger();
       const page = await ask(browser, app, flow);
@@ -143,7 +143,7 @@ describe("a client of a tenant that the person is no member of", () => {
     },
   );
 
-  it("is asked for again with prompt=consent, and after a fresh sign-in, which is not asked for twice", async () => {
+  it("needs consent again with prompt=consent, and after a fresh sign-in, but not twice", async () => {
     const { app } = await allowed();
     expect(isConsentPage(await ask(browser, app, { prompt: "consent" }))).toBe(true);
     const fresh = new Browser();
@@ -153,7 +153,7 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(landed(await decide(fresh, page, "allow")).query.get("code")).not.toBeNull();
   });
 
-  it("is asked for again for more scopes, for an organization each, and once the client is another tenant's", async () => {
+  it("needs consent again for more scopes, for each organization, and once it moves to another tenant", async () => {
     const [north, south] = [unique("north"), unique("south")];
     const role = unique("role");
     await put(`roles/${role}`, { scopes: ["plat.pubsub.topic=*"] });
@@ -185,7 +185,7 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(isConsentPage(await ask(moved, app, { scope: `plat.org=${north} ${one}` }))).toBe(true);
   });
 
-  it("takes no form of another site, another sign-in or another request, and a word that is neither", async () => {
+  it("accepts no form of another site, sign-in or request, and no other decision", async () => {
     const app = await makeStranger();
     const page = await ask(browser, app);
     const form = page.forms[0];
@@ -211,7 +211,7 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(landed(await decide(other, stale, "allow")).query.get("code")).not.toBeNull();
   });
 
-  it("is allowed by nobody who has an ID token alone, and a hint of one that was allowed goes on", async () => {
+  it("gets no consent by an ID token alone, but its hint works after a consent", async () => {
     const { app, tokens } = await allowed();
     const noPlace = new Browser();
     const hint = { id_token_hint: tokens.id_token };
@@ -220,7 +220,7 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(again.forms[0]?.action).toBe(`${OAUTH}/sign-in`);
   });
 
-  it("is shown at the account and taken back there, with all that it got", async () => {
+  it("is listed on the account page, where its consent and all its tokens can be removed", async () => {
     const { app, tokens } = await allowed();
     const code = landed(await ask(browser, app)).query.get("code") ?? "";
     expect((await takeAway(app)).status).toBe(303);
@@ -245,7 +245,7 @@ describe("a client of a tenant that the person is no member of", () => {
     ["the user has another password", async (_, { email }) => put(`users/${email}`, { password: "another password" })],
     ["the user was removed", async (_, { email }) => remove(`users/${email}`)],
     ["the client was removed", async ({ clientId }) => remove(`clients/${clientId}`)],
-  ])("and nothing of it is left when %s", async (_, end) => {
+  ])("has nothing left when %s", async (_, end) => {
     const user = await makeUser({ tenant: home });
     const app = await makeStranger();
     const own = new Browser();
@@ -256,7 +256,7 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(await left.bind(user.email, app.clientId).first("n")).toBe(0);
   });
 
-  it("is not allowed by a sign-in that ended in that moment, and brings nothing back that was taken back in it", async () => {
+  it("gets no consent by a sign-in that has just ended, and a consent form restores nothing removed meanwhile", async () => {
     const user = await makeUser({ tenant: home });
     const app = await makeStranger();
     let meanwhile = async (): Promise<unknown> => undefined;
@@ -296,7 +296,7 @@ describe("a client of a tenant that the person is no member of", () => {
     expect(await kept()).toBeNull();
   });
 
-  it("keeps no refresh grant that was given as a member of its tenant, once the person is none there", async () => {
+  it("keeps no refresh grant from a membership that has ended", async () => {
     const app = await makeStranger();
     const user = await makeUser({ tenant: home });
     await join(user.email, app.tenant);
@@ -318,13 +318,13 @@ const revoke = async (path: string): Promise<Response> =>
 const remove = async (path: string): Promise<Response> =>
   call(`/admin/v1/${path}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
 
-describe("without a page, as before", () => {
-  it("for members of the client's tenant, outside any tenant too, with prompt=consent too", async () => {
+describe("Access without consent", () => {
+  it("works for members of the client's tenant, outside any tenant and with prompt=consent too", async () => {
     for (const changes of [{}, { prompt: "consent" }, OUTSIDE] as Record<string, string>[])
       expect(landed(await visit(browser, web, changes)).query.get("code")).not.toBeNull();
   });
 
-  it("for a service's client and a tenant of the person's that subscribes; outside of it, it is asked for", async () => {
+  it("works for a service's client in a subscribing tenant of the user, and needs consent outside of it", async () => {
     const service = unique("svc");
     const provider = await makeTenant();
     await put(`organizations/of-${provider}`, { name: "Provider" });
@@ -338,7 +338,7 @@ describe("without a page, as before", () => {
     expect(isConsentPage(await ask(browser, app))).toBe(true);
   });
 
-  it("the password grant has none, so a stranger's client gets nothing outside the person's tenants by it", async () => {
+  it("has no page in the password grant, so a stranger's client gets nothing outside the user's tenants", async () => {
     const form = {
       grant_type: "password",
       plat_id_provider: "legacy_idp",
@@ -353,7 +353,7 @@ describe("without a page, as before", () => {
     expect((await token(await makeApp({ tenant: home, grantTypes }), form)).status).toBe(200);
   });
 
-  it("costs no look at the database: one is needed where it is asked for alone", async () => {
+  it("costs no database read unless consent is needed", async () => {
     const counted = counting(env);
     const worker = isolate(counted.env);
     const own = new Browser({ send: (to, init) => worker.fetch(to, toInit(init)) });

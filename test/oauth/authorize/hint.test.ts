@@ -84,8 +84,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("an ID token hint, where its session and grant live", () => {
-  it("gives a code without a prompt, within the scopes of its grant, and never a refresh token", async () => {
+describe("A valid ID token hint", () => {
+  it("returns a code without a page, within the scopes of its grant, and never a refresh token", async () => {
     const { app, tokens } = await signed(web, await makeUser({ tenant }));
     expect(tokens.refresh_token).toEqual(expect.any(String));
     const wider = { scope: `plat.tenant=${tenant} openid plat.media_manage` };
@@ -102,7 +102,7 @@ describe("an ID token hint, where its session and grant live", () => {
     expect((await redeem(app, await silently(app, bare.tokens.id_token))).scope).toBe(`plat.tenant=${tenant}`);
   });
 
-  it("ends what comes of it when it ends itself: access token, code, ID token, and the chain of them", async () => {
+  it("limits access token, code, ID token and later hints to its own lifetime", async () => {
     const startMs = Math.ceil(Date.now() / 1000) * 1000 + 1_000;
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(startMs);
@@ -126,7 +126,7 @@ describe("an ID token hint, where its session and grant live", () => {
     expect(errorOf(await silently(app, hint)).error).toBe("login_required");
   });
 
-  it("gets a token for another tenant, with the scopes of its grant that the user's roles there hold", async () => {
+  it("returns a token for another tenant, with the grant's scopes that the user's roles hold there", async () => {
     const service = unique("svc");
     const scopes = [`${service}.read`, `${service}.write`];
     const other = await makeTenant();
@@ -158,7 +158,7 @@ describe("an ID token hint, where its session and grant live", () => {
     expect(errorOf(await silently(app, there.id_token)).error).toBe("login_required");
   });
 
-  it("stands back behind the session of the browser, which gives what a sign-in gives", async () => {
+  it("yields to the session of the browser, which grants as a sign-in does", async () => {
     const { app, browser, tokens } = await signed(web, await makeUser({ tenant }));
     const asked = { scope: "openid plat.media_manage", id_token_hint: tokens.id_token, prompt: "none", ...PKCE };
     const got = await redeem(app, await visit(browser, app, asked));
@@ -241,8 +241,8 @@ async function atAccount(browser: Browser, form: string, fields: Record<string, 
   expect(answer.status, form).toBe(303);
 }
 
-describe("an ID token hint holds no more", () => {
-  it.each(ENDINGS)("after %s, the first one and one of a chain", async (_, end) => {
+describe("An ID token hint is not valid", () => {
+  it.each(ENDINGS)("after %s, neither the first one nor a later one of the chain", async (_, end) => {
     const user = await makeUser({ tenant });
     const app = await makeApp({ tenant, confidential: false, scopes: SCOPES });
     const own = await signed(app, user);
@@ -258,7 +258,7 @@ describe("an ID token hint holds no more", () => {
   });
 
   it.each(ENDINGS.filter(([what]) => /taken away|DELETE \/refreshtokens$|the client/.test(what)))(
-    "after %s, without any refresh grant: an implicit flow's",
+    "after %s, without a refresh grant (implicit flow)",
     async (_, end) => {
       const user = await makeUser({ tenant });
       const app = await makeApp({ tenant, confidential: false, scopes: SCOPES, grantTypes: ["implicit"] });
@@ -289,7 +289,7 @@ describe("an ID token hint holds no more", () => {
     expect(errorOf(await silently(web, hint)).error).toBe("login_required");
   });
 
-  it("nor one of the password grant, which has no session that its user could end", async () => {
+  it("if it comes from the password grant, which has no session that its user could end", async () => {
     const user = await makeUser({ tenant });
     const app = await makeApp({ tenant, grantTypes: ["password", "authorization_code"] });
     const form = {
@@ -308,8 +308,8 @@ describe("an ID token hint holds no more", () => {
 });
 
 /** The review's own scripts. */
-describe("what an attacker did", () => {
-  it("p1: a hint is no renewable login: after sign-out, deleted grants and a revoked session nothing comes of it", async () => {
+describe("Attacks with a hint", () => {
+  it("p1: fail after sign-out, deleted grants and a revoked session: a hint is no renewable login", async () => {
     const { user, app, browser, tokens } = await signed(web, await makeUser({ tenant }), "openid");
     await browser.get(`${OAUTH}/end_session?client_id=${app.clientId}`);
     await call("/oauth2/v1/refreshtokens", { method: "DELETE", token: tokens.access_token });
@@ -320,7 +320,7 @@ describe("what an attacker did", () => {
     expect(landed(answer).query.get("code")).toBeNull();
   });
 
-  it("p14: a thief of the cookie who names a session of their own is in the victim's, and goes with it", async () => {
+  it("p14: with a stolen cookie and a chosen session id stay in the victim's session, and end with it", async () => {
     const { user, app, browser, tokens } = await signed(web, await makeUser({ tenant }));
     const thief = new Browser();
     for (const [name, value] of browser.cookies) thief.cookies.set(name, value);
@@ -335,7 +335,7 @@ describe("what an attacker did", () => {
     expect(user.tenant).toBe(tenant);
   });
 
-  it("p14: two tenants that call their sessions alike: a revocation touches neither by that name, and one alone by its id", async () => {
+  it("p14: with equal session names of two tenants revoke neither by name, and one by its id", async () => {
     const named = { "plat-session-id": unique("shared") };
     const both = await Promise.all(
       [1, 2].map(async () => {

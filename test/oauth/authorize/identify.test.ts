@@ -66,9 +66,9 @@ const reasonOf = async (answer: Visit): Promise<string[]> => {
   return rows.filter((row) => row.requestId === id).map((row) => row.reason as string);
 };
 
-describe("prompt", () => {
+describe("The parameter prompt", () => {
   // shows: oauth/authorize/prompt
-  it("none: login_required where nobody is signed in, and no page, no cookie", async () => {
+  it("returns login_required for none if nobody is signed in, without a page or cookie", async () => {
     const nobody = new Browser();
     const answer = await visit(nobody, app, { prompt: "none" });
     expect(errorOf(answer)).toEqual({ error: "login_required", fragment: "login_required", query: "login_required" });
@@ -79,12 +79,12 @@ describe("prompt", () => {
     expect(await reasonOf(answer)).toEqual([]);
   });
 
-  it("none: the code where somebody is", async () => {
+  it("returns the code for none if somebody is signed in", async () => {
     expect(landed(await visit(shared, app, { prompt: "none" })).query.get("code")).not.toBeNull();
   });
 
   // shows: oauth/authorize/prompt
-  it("login: asks though the user is signed in, with the address filled in, and then goes on", async () => {
+  it("asks for login even if the user is signed in, with the address prefilled, and then continues", async () => {
     const browser = await signedIn();
     const before = decodeJwt(await idTokenOf(browser))["auth_time"] as number;
     later(5_000);
@@ -110,28 +110,31 @@ describe("prompt", () => {
   it.each<[string, { tenant: "its own" | "the client's" }, Record<string, string>]>([
     ["of another tenant", { tenant: "its own" }, {}],
     ["without the role", { tenant: "the client's" }, { scope: "plat.media_view" }],
-  ])("select_account: the page for an account %s, and the answer once one was chosen", async (_, { tenant }, asked) => {
-    const cat = await makeUser(tenant === "its own" ? {} : { tenant: user.tenant, scopes: [] });
-    const browser = new Browser();
-    const choosing = { ...asked, prompt: "select_account" };
-    const { error } = errorOf(await signInThrough(browser, app, cat, choosing));
-    expect(["access_denied", "invalid_scope"]).toContain(error);
-    // Without the word it is an error still: nobody asked for a page.
-    expect(errorOf(await visit(browser, app, asked)).error).toBe(error);
-    const page = await visit(browser, app, choosing);
-    expect(isSignInPage(page)).toBe(true);
-    expect(page.forms[0]?.fields["email"]).toBe(cat.email);
-    const again = await browser.submit(page, { email: cat.email, password: cat.password });
-    expect(errorOf(again).error).toBe(error);
-    const other = { email: user.email, password: user.password };
-    const right = await browser.submit(await visit(browser, app, choosing), other);
-    expect(landed(right).query.get("code")).not.toBeNull();
-  });
+  ])(
+    "shows the page for select_account and an account %s, and responds once one is chosen",
+    async (_, { tenant }, asked) => {
+      const cat = await makeUser(tenant === "its own" ? {} : { tenant: user.tenant, scopes: [] });
+      const browser = new Browser();
+      const choosing = { ...asked, prompt: "select_account" };
+      const { error } = errorOf(await signInThrough(browser, app, cat, choosing));
+      expect(["access_denied", "invalid_scope"]).toContain(error);
+      // Without the word it is an error still: nobody asked for a page.
+      expect(errorOf(await visit(browser, app, asked)).error).toBe(error);
+      const page = await visit(browser, app, choosing);
+      expect(isSignInPage(page)).toBe(true);
+      expect(page.forms[0]?.fields["email"]).toBe(cat.email);
+      const again = await browser.submit(page, { email: cat.email, password: cat.password });
+      expect(errorOf(again).error).toBe(error);
+      const other = { email: user.email, password: user.password };
+      const right = await browser.submit(await visit(browser, app, choosing), other);
+      expect(landed(right).query.get("code")).not.toBeNull();
+    },
+  );
 });
 
-describe("max_age", () => {
+describe("The parameter max_age", () => {
   // shows: oauth/authorize/max_age
-  it("asks again when the sign-in is older, and is content with a newer one", async () => {
+  it("asks again if the sign-in is older, and accepts a newer one", async () => {
     const browser = await signedIn();
     later(60_000);
     expect(landed(await visit(browser, app, { max_age: "61" })).query.get("code")).not.toBeNull();
@@ -143,7 +146,7 @@ describe("max_age", () => {
   });
 
   // shows: oauth/authorize/max_age
-  it("0 asks always, in the same moment too, and the sign-in that follows does", async () => {
+  it("asks always for 0, even in the same moment, and accepts the sign-in that follows", async () => {
     later(0);
     const browser = await signedIn();
     const page = await visit(browser, app, { max_age: "0" });
@@ -151,7 +154,7 @@ describe("max_age", () => {
     expect(landed(await browser.submit(page, { password: user.password })).query.get("code")).not.toBeNull();
   });
 
-  it("may be as large as it likes", async () => {
+  it("can be any large number", async () => {
     for (const age of ["31536000000", "9".repeat(400), "00"]) {
       const answer = await visit(shared, app, { max_age: age });
       if (age === "00") expect(isSignInPage(answer)).toBe(true);
@@ -160,9 +163,9 @@ describe("max_age", () => {
   });
 });
 
-describe("the sign-in page", () => {
+describe("The sign-in page", () => {
   // shows: oauth/authorize/200
-  it("carries the request, has login_hint filled in, and speaks the language that was asked for", async () => {
+  it("carries the request, prefills login_hint and uses the requested language", async () => {
     const hint = `"><script>alert(1)</script>`;
     const page = await visit(new Browser(), app, { login_hint: hint, ui_locales: "de en" });
     expect(page.status).toBe(200);
@@ -188,7 +191,7 @@ describe("the sign-in page", () => {
     ["legacy_idp", "page", false],
     ["legacy_idp", undefined, false],
     ["legacy_idp", "popup", true],
-  ])("of %s with display %s: popup layout %s", async (provider, display, popup) => {
+  ])("of %s with display %s has popup layout %s", async (provider, display, popup) => {
     const page = await visit(new Browser(), app, { plat_id_provider: provider, display });
     expect(page.status).toBe(200);
     expect(page.html.includes('<body class="popup">')).toBe(popup);
@@ -205,9 +208,9 @@ describe("the sign-in page", () => {
   });
 });
 
-describe("a session", () => {
+describe("A session", () => {
   // shows: oauth/authorize/a-signed-in-browser
-  it("lasts 12 hours from the sign-in, however busy it is", async () => {
+  it("lasts 12 hours from the sign-in, regardless of use", async () => {
     const browser = await signedIn();
     later(11.9 * HOUR_MS);
     expect(landed(await visit(browser, app)).query.get("code")).not.toBeNull();
@@ -229,7 +232,7 @@ describe("a session", () => {
       "is removed",
       async (who) => call(`/admin/v1/users/${who.email}`, { method: "DELETE", token: await tokenFor(OPERATOR) }),
     ],
-  ])("ends when the user %s, and so does the ID token as a hint", async (_, change) => {
+  ])("ends if the user %s, and so does the ID token as a hint", async (_, change) => {
     const who = await makeUser({ tenant: user.tenant });
     const browser = await signedIn(who);
     const hint = await idTokenOf(browser);
@@ -239,14 +242,14 @@ describe("a session", () => {
     expect(isSignInPage(await visit(new Browser(), app, { id_token_hint: hint }))).toBe(true);
   });
 
-  it("goes on when the same password is put again", async () => {
+  it("stays valid if the same password is set again", async () => {
     const who = await makeUser({ tenant: user.tenant });
     const browser = await signedIn(who);
     await put(`users/${who.email}`, { name: "Ada L.", password: who.password });
     expect(landed(await visit(browser, app)).query.get("code")).not.toBeNull();
   });
 
-  it("that nobody has, or a cookie that is none, is nobody's", async () => {
+  it("does not exist for an unknown or malformed cookie", async () => {
     for (const cookie of ["A".repeat(43), "x", "", '"quoted"', "A".repeat(4000)]) {
       const browser = new Browser();
       browser.cookies.set("__Host-plat_session", cookie);
@@ -255,14 +258,14 @@ describe("a session", () => {
   });
 
   // shows: oauth/access-tokens/refresh-tokens-codes-sessions
-  it("stands in the database as a hash alone", async () => {
+  it("is stored as a hash only", async () => {
     const { results } = await env.DB.prepare("SELECT * FROM session WHERE email = ?").bind(user.email).all();
     expect(results.length).toBeGreaterThan(0);
     expect(JSON.stringify(results)).not.toContain(shared.cookie("session"));
   });
 });
 
-describe("id_token_hint", () => {
+describe("The parameter id_token_hint", () => {
   let tenant: string;
   let browser: Browser;
   let hint: string;
@@ -275,7 +278,7 @@ describe("id_token_hint", () => {
   const jwk = async () => (await expectJson(await call("/oauth2/v1/jwks"), 200)).keys as any[];
 
   // shows: oauth/get-authorize/id_token_hint-where
-  it("gets a code without a prompt, by query and by form, and makes no session", async () => {
+  it("returns a code without a page, by query and by form, and starts no session", async () => {
     for (const ask of [
       (from: Browser) => visit(from, app, { id_token_hint: hint }),
       (from: Browser) => from.post(`${ISSUER}/authorize`, requestFor(app, { id_token_hint: hint })),
@@ -289,7 +292,7 @@ describe("id_token_hint", () => {
   });
 
   // shows: oauth/get-authorize/id_token_hint
-  it("gets a token for another tenant of the user", async () => {
+  it("returns a token for another tenant of the user", async () => {
     await put(`organizations/of-${tenant}`, { name: "Provider" });
     const service = unique("svc");
     await put(`services/${service}`, {
@@ -324,14 +327,14 @@ describe("id_token_hint", () => {
     });
   });
 
-  it("is the user's word against the browser's session", async () => {
+  it("overrides the browser's session of another user", async () => {
     const other = await makeUser({ tenant: user.tenant });
     const theirs = await signedIn(other);
     const answer = await visit(theirs, app, { response_type: "token", id_token_hint: hint });
     expect(decodeJwt(landed(answer).fragment.get("access_token") ?? "")["sub"]).toBe(user.email);
   });
 
-  it("goes with the session of the same user, whose session id the tokens have", async () => {
+  it("uses the session of the same user, whose session id is in the tokens", async () => {
     const sid = async (changes: Record<string, string>) =>
       decodeJwt(
         landed(await visit(browser, app, { response_type: "token", ...changes })).fragment.get("access_token") ?? "",
@@ -339,7 +342,7 @@ describe("id_token_hint", () => {
     expect(await sid({ id_token_hint: hint })).toBe(await sid({}));
   });
 
-  it("does not stand against prompt=login and max_age", async () => {
+  it("does not override prompt=login and max_age", async () => {
     for (const changes of [{ prompt: "login" }, { max_age: "0" }] as Record<string, string>[]) {
       const page = await visit(nobody(), app, { id_token_hint: hint, ...changes });
       expect(isSignInPage(page)).toBe(true);
@@ -352,7 +355,7 @@ describe("id_token_hint", () => {
   // shows: oauth/id-token/exp
   // shows: oauth/authentication/id-token-validation-exp
   // shows: oauth/authorize/id_token_hint
-  it("counts for an hour", async () => {
+  it("is valid for an hour", async () => {
     later(0);
     const own = await idTokenOf(shared);
     vi.setSystemTime(Date.now() + 3_599_000);
@@ -366,7 +369,7 @@ describe("id_token_hint", () => {
 
   // shows: oauth/authentication/id-token-validation-signature
   // shows: oauth/authorize/id_token_hint
-  it("that does not hold is none: the page, or login_required; the operator learns why", async () => {
+  it("shows the page or login_required if it is not valid, and the operator sees why", async () => {
     const other = await makeApp({ tenant: user.tenant });
     const claims = decodeJwt(hint);
     const { kid = "" } = decodeProtectedHeader(hint);
@@ -430,7 +433,7 @@ describe("id_token_hint", () => {
       },
     ],
     ["another client's", async (eve) => idTokenOf(await signedIn(eve), await makeApp({ tenant: user.tenant }))],
-  ])("%s: signs nobody in, and nobody but its user gets an answer", async (what, make) => {
+  ])("%s: signs nobody in, and only its user gets a response", async (what, make) => {
     const eve = await makeUser({ tenant: user.tenant });
     const own = await make(eve);
     const theirs = await signedIn(await makeUser({ tenant: user.tenant }));
@@ -455,7 +458,7 @@ describe("id_token_hint", () => {
   it.each<[string, Record<string, string>]>([
     ["prompt=login", { prompt: "login" }],
     ["max_age=0", { max_age: "0" }],
-  ])("with %s: the form lets nobody else in, and says so", async (_, changes) => {
+  ])("with %s: the form accepts no other user, and says so", async (_, changes) => {
     const own = await idTokenOf(await signedIn(user));
     const bob = await makeUser({ tenant: user.tenant });
     const her = nobody();
@@ -472,7 +475,7 @@ describe("id_token_hint", () => {
   });
 
   // shows: oauth/authorize/id_token_hint
-  it("that cannot be read is not whoever is signed in: the page, or login_required", async () => {
+  it("does not mean the signed-in user if it is unreadable: the page, or login_required", async () => {
     const theirs = await signedIn(user);
     const silent = await visit(theirs, app, { id_token_hint: "not one", prompt: "none" });
     expect(errorOf(silent).error).toBe("login_required");
@@ -485,7 +488,7 @@ describe("id_token_hint", () => {
     expect(landed(done).query.get("code")).not.toBeNull();
   });
 
-  it("has no stand-in that another page could write, and see by the answer who is signed in", async () => {
+  it("has no substitute that a foreign page could write to probe who is signed in", async () => {
     const other = await makeUser({ tenant: user.tenant });
     const theirs = await signedIn(user);
     for (const written of [user.email, other.email, "nobody@nowhere.example", "k1.AAAA.AAAA"]) {
@@ -500,18 +503,18 @@ describe("id_token_hint", () => {
   });
 
   // shows: oauth/authentication/id-token-validation-iss
-  it("of another issuer is none, though our own key signed it", async () => {
+  it("of another issuer is not valid, even if our own key signed it", async () => {
     const parameters = new URLSearchParams(requestFor(app, { id_token_hint: hint }));
     const elsewhere = await call(`https://other.example/oauth2/v1/authorize?${parameters.toString()}`);
     expect(elsewhere.status).toBe(200);
   });
 });
 
-describe("for which tenant", () => {
+describe("The tenant of the tokens", () => {
   // shows: oauth/get-authorize/scope-with-plat.tenant
   // shows: oauth/get-authorize/no-tenant-scope-code-flow
   // shows: oauth/who-gets-which-scope/plat.tenant-of-a-user
-  it("code flow: the client's, where the user is a member; else access_denied", async () => {
+  it("is the client's in the code flow if the user is a member, else access_denied", async () => {
     const stranger = await makeUser();
     const answer = await signInThrough(new Browser(), app, stranger);
     expect(answer.status).toBe(303);
@@ -524,7 +527,7 @@ describe("for which tenant", () => {
   });
 
   // shows: oauth/get-authorize/no-tenant-scope-code-flow
-  it("code flow: the client's, though the user has others", async () => {
+  it("is the client's in the code flow even if the user has others", async () => {
     const member = await makeUser({ tenant: user.tenant });
     await join(member.email, await makeTenant());
     const code = landed(await signInThrough(new Browser(), app, member)).query.get("code") ?? "";
@@ -540,7 +543,7 @@ describe("for which tenant", () => {
   // shows: oauth/scopes/plat.org-organization_id
   // shows: oauth/who-gets-which-scope/plat.org
   // shows: oauth/who-gets-which-scope/plat.no_tenant
-  it("no tenant, for anybody; an organization, for its members", async () => {
+  it("can be none for anybody, and an organization for its members", async () => {
     const stranger = await makeUser();
     const asked = { response_type: "token", scope: "plat.no_tenant" };
     const away = new Browser();
@@ -558,14 +561,14 @@ describe("for which tenant", () => {
   });
 
   // shows: oauth/what-the-service-does/scopes-by-role
-  it("a scope that no role of the user holds: invalid_scope after the sign-in", async () => {
+  it("has no scope outside the user's roles: invalid_scope after the sign-in", async () => {
     const reader = await makeUser({ tenant: user.tenant, scopes: ["plat.media_view"] });
     const answer = await signInThrough(new Browser(), app, reader, { scope: "plat.media_manage" });
     expect(errorOf(answer).query).toBe("invalid_scope");
     expect(await reasonOf(answer)).toEqual([`no role of ${reader.email} there holds plat.media_manage`]);
   });
 
-  it("a client that was disabled a moment ago gets nothing that counts", async () => {
+  it("is useless to a client that was disabled a moment ago", async () => {
     const fallen = await makeApp({ tenant: user.tenant });
     expect(landed(await visit(shared, fallen, { response_type: "token" })).fragment.has("access_token")).toBe(true);
     await put(`clients/${fallen.clientId}`, {
@@ -580,7 +583,7 @@ describe("for which tenant", () => {
   });
 });
 
-describe("an isolate that has not heard yet that a client was disabled", () => {
+describe("An isolate with an old record of a client that was disabled", () => {
   it.each(["", "plat.no_tenant"])("issues nothing that counts: scope %j", async (scope) => {
     const fallen = await makeApp({ tenant: user.tenant });
     const late = new Browser({
@@ -601,8 +604,8 @@ describe("an isolate that has not heard yet that a client was disabled", () => {
   });
 });
 
-describe("an isolate that has not heard yet that a client was removed", () => {
-  it("gives no code, and says so to where the client was", async () => {
+describe("An isolate with an old record of a client that was removed", () => {
+  it("issues no code, and redirects to the client with an error", async () => {
     const gone = await makeApp({ tenant: user.tenant });
     const lateIsolate = isolate();
     const late = new Browser({
@@ -618,15 +621,15 @@ describe("an isolate that has not heard yet that a client was removed", () => {
   });
 });
 
-describe("where a browser may go after a form", () => {
-  it("any host by a scheme that is registered: browsers hold the redirects of a callback to it too", async () => {
+describe("The form-action of a page", () => {
+  it("allows any host by a registered scheme, because browsers apply it to redirects of a callback too", async () => {
     const leadsOn = await makeApp({ redirectUris: [APP_URI, "com.example.app:/callback"] });
     const policy = (await visit(new Browser(), leadsOn)).headers.get("content-security-policy") ?? "";
     expect(/form-action ([^;]*)/.exec(policy)?.[1]).toBe("'self' https: com.example.app:");
   });
 });
 
-describe("the chooser, implicit flow with several tenants", () => {
+describe("The tenant chooser of the implicit flow", () => {
   let both: TestUser;
   let serving: TestApp;
   let second: string;
@@ -660,7 +663,7 @@ describe("the chooser, implicit flow with several tenants", () => {
   };
 
   // shows: oauth/authorize/200
-  it("shows the tenants that the client may act for, and goes on with the one chosen, not asking again", async () => {
+  it("lists the tenants that the client may act for, and continues with the chosen one without asking again", async () => {
     await join(both.email, await makeTenant());
     const fresh = new Browser();
     const request = { response_type: "id_token token", nonce: "n", prompt: "login", max_age: "60", scope: "openid" };
@@ -691,7 +694,7 @@ describe("the chooser, implicit flow with several tenants", () => {
   });
 
   // shows: oauth/authorize/id_token_hint
-  it("gives the tokens to nobody but whom the hint meant, who signs in meanwhile in another tab or not", async () => {
+  it("gives tokens to the hint's user only, even if others sign in meanwhile in another tab", async () => {
     const hint = await idTokenOf(browser, serving, { scope: `openid plat.tenant=${second}` });
     const tab = new Browser();
     const asked = { response_type: "token", id_token_hint: hint, prompt: "login" };
@@ -709,13 +712,13 @@ describe("the chooser, implicit flow with several tenants", () => {
     expect(errorOf(answer)).toEqual({ error: "interaction_required", fragment: "interaction_required", query: null });
   });
 
-  it("is not shown for the code flow, nor when a tenant is named", async () => {
+  it("is not shown for the code flow, nor if a tenant is named", async () => {
     expect(landed(await visit(browser, serving)).query.get("code")).not.toBeNull();
     const named = await visit(browser, serving, { response_type: "token", scope: `plat.tenant=${second}` });
     expect(landed(named).fragment.get("scope")).toBe(`plat.tenant=${second} ${service}.read`);
   });
 
-  it("is refused where the form could not give back what came", async () => {
+  it("is refused if a form could not carry the parameters", async () => {
     for (const state of ["a\nb", "a\rb", "a\0b"]) {
       const { fragment } = landed(await visit(browser, serving, { response_type: "token", state }));
       expect(Object.fromEntries(fragment)).toMatchObject({ error: "invalid_request", state });
@@ -723,7 +726,7 @@ describe("the chooser, implicit flow with several tenants", () => {
   });
 
   // shows: oauth/get-authorize/no-tenant-scope-implicit-flow
-  it("one tenant: no question; none: access_denied", async () => {
+  it("is not needed for one tenant; without any, the error is access_denied", async () => {
     const answer = await signInThrough(new Browser(), serving, await makeUser({ tenant: second, scopes: [] }), {
       response_type: "token",
     });
@@ -733,8 +736,8 @@ describe("the chooser, implicit flow with several tenants", () => {
   });
 });
 
-describe("a POST from another site", () => {
-  it("comes again by GET, so that the browser brings its cookies", async () => {
+describe("A POST from another site", () => {
+  it("is redirected to GET, so that the browser sends its cookies", async () => {
     const foreign = await idTokenOf(shared, await makeApp({ tenant: user.tenant }));
     const parameters = requestFor(app, { state: "ä &+", id_token_hint: foreign });
     const answer = await shared.post(`${ISSUER}/authorize`, parameters, "cross-site");
@@ -750,7 +753,7 @@ describe("a POST from another site", () => {
     expect(landed(done).query.get("state")).toBe("ä &+");
   });
 
-  it("is served as it is where the address would be too long, and refused before it is sent on", async () => {
+  it("is handled directly if the URL would be too long, and refused before it is stored", async () => {
     const long = await new Browser().post(
       `${ISSUER}/authorize`,
       requestFor(app, { login_hint: "x".repeat(20_000) }),
@@ -768,8 +771,8 @@ describe("a POST from another site", () => {
   });
 });
 
-describe("a user whose password was never set", () => {
-  it("is nobody's to sign in as", async () => {
+describe("A user without a password", () => {
+  it("cannot sign in by password", async () => {
     const email = `${unique("eve")}@example.org`;
     await put(`users/${email}`, { name: "Eve" });
     await join(email, user.tenant);
@@ -778,9 +781,9 @@ describe("a user whose password was never set", () => {
   });
 });
 
-describe("implicit flow, a tenant that is named", () => {
+describe("A named tenant in the implicit flow", () => {
   // shows: oauth/get-authorize/scope-with-plat.tenant
-  it("of which the user is no member: invalid_scope that names it, and no token", async () => {
+  it("that the user is not a member of is invalid_scope with its name, without a token", async () => {
     const stranger = await makeUser();
     for (const request of [{ response_type: "token" }, { response_type: "id_token token", nonce: "n" }]) {
       const answer = await signInThrough(new Browser(), app, stranger, {

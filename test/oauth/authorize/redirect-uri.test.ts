@@ -5,7 +5,7 @@ import { isRegisteredRedirectUri, withParameters } from "../../../src/oauth/mode
 /** Where the browser may be sent: RFC 9700 4.1.3, RFC 8252 7.3. */
 const KNOWN = "https://app.example/callback?a=1&b=2";
 
-describe("an address that is not the registered one", () => {
+describe("An unregistered redirect URI", () => {
   // shows: oauth/authorize/redirect-uri
   it.each([
     ["another scheme", "http://app.example/callback?a=1&b=2"],
@@ -50,7 +50,7 @@ describe("an address that is not the registered one", () => {
     expect(isRegisteredRedirectUri(asked, [KNOWN, "https://other.example/"])).toBe(false);
   });
 
-  it("is refused whatever was changed in it, and is taken unchanged", () => {
+  it("is refused after any change, and accepted unchanged", () => {
     const change = fc.record({
       at: fc.nat({ max: KNOWN.length }),
       cut: fc.nat({ max: 3 }),
@@ -75,9 +75,9 @@ const port = fc.option(fc.integer({ min: 1, max: 65_535 }), { nil: undefined });
 const at = (host: string, on: number | undefined, rest: string, scheme = "http"): string =>
   `${scheme}://${host}${on === undefined ? "" : `:${on}`}${rest}`;
 
-describe("plain http on a loopback host", () => {
+describe("A redirect URI with plain http on a loopback host", () => {
   // shows: oauth/authorize/redirect-uri
-  it("is taken on any port, and only the port is free", () => {
+  it("is accepted on any port, and only the port may differ", () => {
     fc.assert(
       fc.property(loopback, loopback, port, port, path, path, (host, askedHost, known, asked, rest, askedRest) => {
         const registered = [at(host, known, rest)];
@@ -112,18 +112,18 @@ describe("plain http on a loopback host", () => {
     "http://127.0.0.1/callback#x",
     "http://127.0.0.1/callback/../x",
     "http://127.0.0.1:80/callback\n",
-  ])("%j is not http://127.0.0.1/callback", (asked) => {
+  ])("%j does not match http://127.0.0.1/callback", (asked) => {
     expect(isRegisteredRedirectUri(asked, ["http://127.0.0.1/callback"])).toBe(false);
   });
 
-  it("frees no port of another host, nor of https", () => {
+  it("does not free the port of another host, nor of https", () => {
     expect(isRegisteredRedirectUri("http://app.example:81/x", ["http://app.example:80/x"])).toBe(false);
     expect(isRegisteredRedirectUri("https://localhost:81/x", ["https://localhost:80/x"])).toBe(false);
     expect(isRegisteredRedirectUri("com.example.app:81/x", ["com.example.app:80/x"])).toBe(false);
   });
 });
 
-describe("the address with parameters", () => {
+describe("An address with parameters", () => {
   const uris = fc.constantFrom(
     "https://app.example",
     "https://app.example/cb",
@@ -138,7 +138,7 @@ describe("the address with parameters", () => {
     minKeys: 1,
   });
 
-  it("is read back exactly, fits a header, and stays what it was", () => {
+  it("reads back exactly, fits a header, and keeps its other parts", () => {
     fc.assert(
       fc.property(uris, values, values, (uri, query, fragment) => {
         const address = withParameters(uri, { query, fragment });

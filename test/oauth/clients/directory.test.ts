@@ -41,8 +41,8 @@ function make() {
   return { directory, change: () => (version += 1), reads: () => reads };
 }
 
-describe("the memory that a client costs", () => {
-  it("is one record, however many tenants somebody makes up for it", async () => {
+describe("The cached record of a client", () => {
+  it("is shared, however many tenants are made up for it", async () => {
     const { directory, reads } = make();
     const own = await directory.find("acme.app", undefined, 0);
     for (let n = 0; n < 50; n++) {
@@ -56,7 +56,7 @@ describe("the memory that a client costs", () => {
     expect(reads()).toBe(52);
   });
 
-  it("is a new record when the client changed, for each tenant as it is read", async () => {
+  it("is replaced when the client changed, for each tenant as it is read", async () => {
     const { directory, change } = make();
     expect((await directory.find("acme.app", "tenant1", 0)).client?.scopes).toEqual(["scope.1"]);
     change();

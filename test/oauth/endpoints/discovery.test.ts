@@ -9,10 +9,10 @@ const OIDC = "/oauth2/v1/.well-known/openid-configuration";
 const RFC8414 = "/.well-known/oauth-authorization-server/oauth2/v1";
 const metadata = async () => expectJson<Record<string, any>>(await call(OIDC), 200);
 
-describe("both documents", () => {
+describe("The two metadata documents", () => {
   // shows: platform/addresses/.well-known-oauth-authorization-server
   // shows: oauth/other-endpoints/discovery
-  it("are the same, public, kept for a while, and readable from any origin", async () => {
+  it("are equal, public, cacheable and readable from any origin", async () => {
     const answers = await Promise.all(
       [OIDC, RFC8414].map((path) => call(path, { headers: { origin: "https://x.y" } })),
     );
@@ -38,7 +38,7 @@ describe("both documents", () => {
   // shows: oauth/versioning/path
   // shows: platform/addresses/oauth-service
   // shows: oauth/other-endpoints/discovery
-  it("say what RFC 8414 and OpenID Connect Discovery require, and what they leave to be said", async () => {
+  it("contain what RFC 8414 and OpenID Connect Discovery require, and their optional parts", async () => {
     expect(await metadata()).toEqual({
       issuer: ISSUER,
       authorization_endpoint: `${ISSUER}/authorize`,
@@ -80,7 +80,7 @@ describe("both documents", () => {
     });
   });
 
-  it("name no address where nothing is", async () => {
+  it("name only addresses that exist", async () => {
     for (const [name, address] of Object.entries(await metadata())) {
       if (!/_(endpoint|uri|documentation)$/.test(name)) continue;
       expect((await call(address as string)).status, `${name} ${address as string}`).not.toBe(404);
@@ -91,7 +91,7 @@ describe("both documents", () => {
   // shows: platform/addresses/.well-known-oauth-authorization-server
   // shows: platform/deployment-variables/path_prefix
   // shows: platform/deployment-variables/public_url
-  it("name the issuer that tokens name, and the prefix at the well-known address", async () => {
+  it("name the issuer of the tokens, and the prefix in the well-known address", async () => {
     const other = isolate({ PUBLIC_URL: "https://auth.example", PATH_PREFIX: "/hybris", PLATFORM: env.PLATFORM });
     const paths = [
       "/hybris/oauth2/v1/.well-known/openid-configuration",

@@ -51,7 +51,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     ["both", () => ({ client_id: app.clientId, id_token_hint: idToken })],
     ["another client, which may do so too", () => ({ client_id: other.clientId })],
     ["what means nothing here besides", () => ({ client_id: app.clientId, logout_hint: "x", state: "s", foo: "1" })],
-  ])("with %s: a page says so", async (_, parameters) => {
+  ])("signs the browser out with %s, and a page says so", async (_, parameters) => {
     expect(await isSignedIn()).toBe(true);
     const answer = await end(way, parameters());
     expect(answer.status).toBe(200);
@@ -64,7 +64,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
   });
 
   // shows: oauth/end_session/client_id
-  it("everywhere, not in the browser alone", async () => {
+  it("ends the session on the server, not in the browser alone", async () => {
     const copy = new Browser();
     for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
     await end(way, { client_id: app.clientId });
@@ -72,7 +72,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
   });
 
   // shows: oauth/other-endpoints/end_session-where-to
-  it("and sends it to an address that is registered, with state as it came", async () => {
+  it("redirects to a registered address, with state unchanged", async () => {
     const state = "a b&c=d#\r\nSet-Cookie: x=1 ü";
     const answer = await end(way, { client_id: app.clientId, post_logout_redirect_uri: BYE, state });
     expect(answer.status).toBe(302);
@@ -88,7 +88,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
   });
 
   // shows: oauth/other-endpoints/end_session-who
-  it("with an ID token that has expired too", async () => {
+  it("accepts an expired ID token", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 3_700_000);
     const answer = await end(way, { id_token_hint: idToken, post_logout_redirect_uri: BYE });
@@ -96,14 +96,14 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     expect(await isSignedIn()).toBe(false);
   });
 
-  it("of nobody just as well, and again", async () => {
+  it("works the same if nobody is signed in, and repeatedly", async () => {
     const nobody = new Browser();
     expect((await end(way, { client_id: app.clientId }, nobody)).status).toBe(200);
     expect((await end(way, { client_id: app.clientId }, nobody)).status).toBe(200);
   });
 
   // shows: oauth/end_session/id-token-afterwards
-  it("and no token: access token and ID token stay good, but the ID token signs nobody in any more", async () => {
+  it("revokes no token: access token and ID token stay valid, but the ID token is no hint any more", async () => {
     const silent = async () => visit(new Browser(), app, { id_token_hint: idToken, prompt: "none" });
     expect(landed(await silent()).query.get("code")).not.toBeNull();
     await end(way, { client_id: app.clientId });
@@ -145,7 +145,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
       "another client's address",
       () => ({ client_id: other.clientId, post_logout_redirect_uri: BYE, state: "<script>" }),
     ],
-  ])("%s: 400 page, and nothing ends", async (_, parameters) => {
+  ])("%s: 400 page, and the session goes on", async (_, parameters) => {
     const answer = await end(way, await parameters());
     expect(answer.status).toBe(400);
     expect(answer.location).toBeUndefined();
@@ -155,7 +155,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
   });
 
   // shows: platform/errors-of-every-service/repeated-oauth-parameter
-  it("a parameter twice, or a state that is no UTF-8: 400 page", async () => {
+  it("refuses a repeated parameter and a state that is not UTF-8 with a 400 page", async () => {
     for (const text of [
       `client_id=${app.clientId}&client_id=${app.clientId}`,
       `client_id=${app.clientId}&state=a&state=b`,
@@ -170,8 +170,8 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
   });
 });
 
-describe("a POST from another site", () => {
-  it("comes again by GET, without the ID token, so that the browser brings its cookie", async () => {
+describe("A sign-out by POST from another site", () => {
+  it("is redirected to GET without the ID token, so that the browser sends its cookie", async () => {
     const parameters = { id_token_hint: idToken, post_logout_redirect_uri: BYE, state: "s &+", ui_locales: "de" };
     const answer = await browser.post(END, parameters, "cross-site");
     expect(answer.status).toBe(303);
@@ -183,7 +183,7 @@ describe("a POST from another site", () => {
     expect(await isSignedIn()).toBe(false);
   });
 
-  it("with wrong input is refused at once", async () => {
+  it("is refused at once if its input is invalid", async () => {
     expect((await browser.post(END, { client_id: "no.body" }, "cross-site")).status).toBe(400);
   });
 });

@@ -28,7 +28,7 @@ const clientToken = (client: { clientId: string; clientSecret: string }): Reques
   body: "grant_type=client_credentials",
 });
 
-describe("by address", () => {
+describe("The rate limit by address", () => {
   // shows: platform/errors-of-every-service/429-insufficient_resources
   it.each(named(everyRoute))("refuses %s before anything else", async (_, base, route) => {
     const { env: counted, tally } = counting(env);
@@ -53,7 +53,7 @@ describe("by address", () => {
   });
 
   // shows: platform/errors-of-every-service/429-insufficient_resources
-  it("answers as each service answers otherwise", async () => {
+  it("responds in the format of each service", async () => {
     const own = isolate({ ...deployed, ADDRESS_LIMIT: limiter(1).binding });
     const token = await expectJson(await own.fetch(`${OAUTH}/token`, { method: "POST" }), 429);
     expect(Object.keys(token)).toEqual(["error", "error_description", "error_uri"]);
@@ -64,7 +64,7 @@ describe("by address", () => {
     expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   });
 
-  it("counts content and services behind the gateway apart, and no caller whose token is valid", async () => {
+  it("counts content and forwarded services separately, and never a caller with a valid token", async () => {
     const client = await makeClient();
     const name = unique("shop");
     const behind = { sourceUrl: "https://nobody.example", scopes: [], essential: true, tenant: client.tenant };
@@ -83,7 +83,7 @@ describe("by address", () => {
     expect([requests.keys.length, content.keys.length]).toEqual([1, 3]);
   });
 
-  it("counts an IPv4 address by itself, and IPv6 by the network that one customer has", async () => {
+  it("counts an IPv4 address by itself, and IPv6 by a customer's network", async () => {
     const { binding, keys } = limiter();
     const own = isolate({ ...deployed, ADDRESS_LIMIT: binding });
     const addresses = [
@@ -104,7 +104,7 @@ describe("by address", () => {
     expect(new Set([...others, fifth]).size).toBe(4);
   });
 
-  it("does not count a preflight, nor what no route answers", async () => {
+  it("does not count preflights, nor paths without a route", async () => {
     const { binding, keys } = limiter();
     const own = isolate({ ...deployed, ADDRESS_LIMIT: binding });
     await own.fetch(`${OAUTH}/token`, { method: "OPTIONS" });
@@ -114,8 +114,8 @@ describe("by address", () => {
   });
 });
 
-describe("by client", () => {
-  it("refuses one that proved itself, and no other", async () => {
+describe("The rate limit by client", () => {
+  it("refuses an authenticated client, and no other", async () => {
     const client = await makeClient();
     const other = await makeClient({ tenant: client.tenant });
     const keys: string[] = [];
@@ -133,7 +133,7 @@ describe("by client", () => {
     expect(keys).toEqual([client.clientId, other.clientId]);
   });
 
-  it("counts nobody who only says to be the client", async () => {
+  it("does not count callers who only name the client", async () => {
     const client = await makeClient();
     const { binding, keys } = limiter(1);
     const own = isolate({ ...deployed, CLIENT_LIMIT: binding });
@@ -142,7 +142,7 @@ describe("by client", () => {
     expect(keys).toEqual([]);
   });
 
-  it("holds for revocation too", async () => {
+  it("applies to revocation too", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
     const own = isolate({ ...deployed, CLIENT_LIMIT: limiter(1).binding });
@@ -152,7 +152,7 @@ describe("by client", () => {
   });
 });
 
-describe("by token", () => {
+describe("The rate limit by token", () => {
   it("counts a client and its tenant, by the tenant's plan", async () => {
     const [client, other] = [await makeClient(), await makeClient()];
     await put(`tenants/${other.tenant}`, { organization: `${other.tenant}-org`, name: "Large", plan: "large" });
@@ -185,7 +185,7 @@ describe("by token", () => {
     expect(limits.CALLER_LIMIT.keys).toHaveLength(1);
   });
 
-  it("counts each person at a client: nobody uses up what is another's", async () => {
+  it("counts each user of a client separately", async () => {
     const client = await makeClient();
     const users = [await makeUser({ tenant: client.tenant }), await makeUser({ tenant: client.tenant })];
     const { binding, keys } = limiter();
@@ -199,16 +199,16 @@ describe("by token", () => {
   });
 });
 
-describe("the limits", () => {
+describe("The configured limits", () => {
   // shows: platform/deployment-variables/allow_loopback-and-rate-limits
-  it("are off where loopback addresses are allowed", async () => {
+  it("are off if loopback addresses are allowed", async () => {
     const { binding, keys } = limiter(1);
     const own = isolate({ ALLOW_LOOPBACK: "true", ADDRESS_LIMIT: binding, CLIENT_LIMIT: binding });
     await expectJson(await own.fetch(`${OAUTH}/token`, clientToken(await makeClient())), 200);
     expect(keys).toEqual([]);
   });
 
-  it("stop nobody when the binding fails", async () => {
+  it("refuse nobody if the binding fails", async () => {
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     const binding: RateLimit = { limit: () => Promise.reject(new Error("no answer")) };
     const own = isolate({ ...deployed, ADDRESS_LIMIT: binding, CLIENT_LIMIT: binding });
@@ -217,7 +217,7 @@ describe("the limits", () => {
     errors.mockRestore();
   });
 
-  it("admit at least 1,000 requests a minute", () => {
+  it("allow at least 1,000 requests a minute", () => {
     const [wranglerToml = ""] = Object.values(
       (import.meta as unknown as Glob).glob("../../../wrangler.toml", {
         query: "?raw",
@@ -230,7 +230,7 @@ describe("the limits", () => {
     for (const [, limit, period] of limits) expect((Number(limit) * 60) / Number(period)).toBeGreaterThanOrEqual(1000);
   });
 
-  it("are those of the real bindings, for each key by itself", { timeout: 30_000 }, async () => {
+  it("are those of the real bindings, for each key separately", { timeout: 30_000 }, async () => {
     const own = isolate(deployed);
     const address = unique("address ");
     const keysFrom = async (given: string) => (await own.fetch(`${OAUTH}/jwks`, addressOf(given))).status;

@@ -35,7 +35,7 @@ describe("GET /refreshtokens: 200", () => {
   // shows: oauth/refresh-token/record
   // shows: oauth/refreshtokens/list
   // shows: oauth/other-endpoints/get-refreshtokens
-  it("lists the user's grants newest first, never a token", async () => {
+  it("lists the user's grants, the newest first, and no token", async () => {
     const nowMs = Date.now();
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(nowMs + 10);
@@ -74,7 +74,7 @@ describe("GET /refreshtokens: 200", () => {
   });
 
   // shows: oauth/refreshtokens/filter-by-client
-  it("and those of the calling client alone; what others have of the user is nothing there", async () => {
+  it("lists only the grants of the calling client", async () => {
     const other = { ...flow, client: await makeFlowClient(flow.tenant) };
     const [mine, theirs] = [await signIn(flow), await signIn(other)];
     expect((await list(mine.access_token)).map(({ id }) => id)).toEqual([gidOf(mine)]);
@@ -93,7 +93,7 @@ describe("GET /refreshtokens: 200", () => {
   it.each<[string, object, boolean]>([
     ["that has a secret, without it: nothing is there", { confidential: true }, false],
     ["that has none: its own grants", { confidential: false }, true],
-  ])("by a token of a client %s", async (_, client, reaches) => {
+  ])("lists nothing for a token of a client %s", async (_, client, reaches) => {
     const password = unique("a password ");
     const all = ["password", "authorization_code", "refresh_token"];
     const named = { ...flow, client: await makeFlowClient(flow.tenant, { ...client, grantTypes: all }) };
@@ -121,7 +121,7 @@ describe("GET /refreshtokens: 200", () => {
   });
 
   // shows: oauth/refreshtokens/list
-  it("shows nobody else's, and a rotated token as the one grant that it is", async () => {
+  it("lists no other user's grants, and a rotated token as one grant", async () => {
     const another = { ...flow, ...(await makeUser(flow.tenant)) };
     const mine = await signIn(flow);
     await signIn(another);
@@ -130,7 +130,7 @@ describe("GET /refreshtokens: 200", () => {
 
   // shows: platform/paging/following-next
   // shows: oauth/other-endpoints/get-refreshtokens
-  it("pages: following next sees every grant once, also of one moment, while others come and go", async () => {
+  it("lists every grant once over pages, even with equal times and changes meanwhile", async () => {
     const nowMs = Date.now() + 1_000;
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(nowMs);
@@ -154,7 +154,7 @@ describe("GET /refreshtokens: 200", () => {
     expect(await linkOf("?pageSize=100&pageNumber=3")).toMatch(/rel="self"$/);
   });
 
-  it("leaves out what counts no more: grants from before the user was signed out", async () => {
+  it("omits grants from before the user was signed out", async () => {
     await signIn(flow);
     await put(`users/${flow.email}`, { password: "another-password-1" });
     const nowMs = Date.now() + 1_000;
@@ -166,7 +166,7 @@ describe("GET /refreshtokens: 200", () => {
 });
 
 describe("GET /refreshtokens: 400", () => {
-  it("pages and cursors that are none of ours", async () => {
+  it("refuses page sizes and cursors that are not valid", async () => {
     const { access_token } = await signIn(flow);
     for (const query of ["?pageSize=0", "?pageNumber=x", "?cursor=x", "?cursor=WzEsMl0", "?clientId=a&clientId=b"])
       expect(await expectJson(await call(PATH + query, { token: access_token }), 400)).toMatchObject({
@@ -196,7 +196,7 @@ describe("DELETE /refreshtokens: 204", () => {
   // shows: oauth/states-of-a-refresh-token/by-anybody-else
   // shows: oauth/refreshtokens/delete
   // shows: oauth/other-endpoints/delete-refreshtokens
-  it("all of the user's, with their access tokens, and nobody else's", async () => {
+  it("deletes all of the user's with their access tokens, and no other user's", async () => {
     const another = { ...flow, ...(await makeUser(flow.tenant)) };
     const theirs = await signIn(another);
     const [first, second] = [await signIn(flow), await signIn(flow)];
@@ -221,7 +221,7 @@ describe("DELETE /refreshtokens: 204", () => {
 
   // shows: oauth/refreshtokens/filter-by-client
   // shows: oauth/other-endpoints/delete-refreshtokens
-  it("of the client, named or not; none at all is fine too, and a token that is of no grant goes as well", async () => {
+  it("deletes those of the client, named or not; none at all is fine too, and a token without a grant is revoked too", async () => {
     const gone = await signIn(flow);
     const query = `?clientId=${flow.client.clientId}`;
     for (const make of [() => gone.access_token, tokenOfNoGrant, tokenOfNoGrant]) {
@@ -238,14 +238,14 @@ describe("DELETE /refreshtokens: 204", () => {
 
   // shows: oauth/states-of-a-refresh-token/valid-deleted-by-its-user
   // shows: oauth/other-endpoints/delete-refreshtokens-id
-  it("one, by its id", async () => {
+  it("deletes one by its id", async () => {
     const [kept, gone] = [await signIn(flow), await signIn(flow)];
     expect((await remove(kept.access_token, `/${gidOf(gone)}`)).status).toBe(204);
     expect(await isLiving(gone.access_token)).toBe(false);
     expect((await list(kept.access_token)).map(({ id }) => id)).toEqual([gidOf(kept)]);
   });
 
-  it("more than one transaction takes", async () => {
+  it("deletes more than one transaction can", async () => {
     const tokens = await signIn(flow);
     await makeGrants(1_200);
     expect((await remove(tokens.access_token)).status).toBe(204);
@@ -257,7 +257,7 @@ describe("DELETE /refreshtokens: 204", () => {
 });
 
 describe("DELETE /refreshtokens: 503", () => {
-  it("more than one request deletes: the rest goes with the next", async () => {
+  it("deletes the rest with the next request if there are more than one request deletes", async () => {
     const token = await tokenOfNoGrant();
     await makeGrants(10_000);
     expect((await expectJson(await remove(token), 503)).type).toBe("service_temporarily_unavailable");
@@ -269,7 +269,7 @@ describe("DELETE /refreshtokens: 503", () => {
 describe("DELETE /refreshtokens/{id}: 404", () => {
   // shows: oauth/states-of-a-refresh-token/by-anybody-else
   // shows: oauth/other-endpoints/delete-refreshtokens-id
-  it("unknown, another user's, and one that is gone, alike", async () => {
+  it("is the same for an unknown grant, another user's and a deleted one", async () => {
     const another = { ...flow, ...(await makeUser(flow.tenant)) };
     const theirs = await signIn(another);
     const { access_token } = await signIn(flow);
@@ -283,7 +283,7 @@ describe("DELETE /refreshtokens/{id}: 404", () => {
 
 describe("/refreshtokens: 401", () => {
   // shows: oauth/authentication/refreshtokens
-  it("a token without a user, in the platform's words", async () => {
+  it("is the platform's error for a token without a user", async () => {
     const token = await tokenFor(await makeClient());
     for (const attempt of [call(PATH, { token }), remove(token), remove(token, "/x")]) {
       const response = await attempt;

@@ -41,7 +41,7 @@ describe("POST /revoke: 200", () => {
   // shows: oauth/post-revoke/kinds
   // shows: oauth/access-tokens/a-row-for-a-family
   // shows: oauth/other-endpoints/post-revoke-refresh-token
-  it("a refresh token ends with the access tokens of its grant, and with no other grant", async () => {
+  it("revokes a refresh token with the access tokens of its grant, and no other grant", async () => {
     const other = await signIn(flow);
     const first = await signIn(flow);
     const second = await refreshed(flow.client, first.refresh_token);
@@ -59,7 +59,7 @@ describe("POST /revoke: 200", () => {
 
   // shows: oauth/states-of-an-access-token/valid-revoke-by-its-client
   // shows: oauth/post-revoke/kinds
-  it("an access token ends alone: its grant goes on", async () => {
+  it("revokes an access token alone: its grant stays", async () => {
     const first = await signIn(flow);
     expect((await revoke(first.access_token, flow.client)).status).toBe(200);
     expect(await isLiving(first.access_token)).toBe(false);
@@ -67,7 +67,7 @@ describe("POST /revoke: 200", () => {
     expect(await isLiving(second.access_token)).toBe(true);
   });
 
-  it("one that was rotated away ends the grant too: its holder wants an end", async () => {
+  it("revokes the grant of a rotated token too", async () => {
     const first = await signIn(open);
     const second = await refreshed(open.client, first.refresh_token);
     expect((await revoke(first.refresh_token, open.client)).status).toBe(200);
@@ -75,7 +75,7 @@ describe("POST /revoke: 200", () => {
     expect(await isLiving(second.access_token)).toBe(false);
   });
 
-  it("what was issued without a secret needs none: by the client's name, and without one", async () => {
+  it("needs no secret for tokens issued without one, with or without the client's name", async () => {
     for (const by of [open.client, undefined]) {
       const tokens = await signIn(open);
       expect(await expectJson(await revoke([tokens.access_token], by), 200)).toEqual({});
@@ -86,7 +86,7 @@ describe("POST /revoke: 200", () => {
   });
 
   // shows: oauth/post-revoke/kinds
-  it("a hint of the token's kind, right or wrong, changes nothing", async () => {
+  it("ignores a right or wrong hint of the token's kind", async () => {
     for (const hint of ["access_token", "refresh_token", "nonsense"]) {
       const { access_token, refresh_token } = await signIn(open);
       for (const token of [access_token, refresh_token])
@@ -97,7 +97,7 @@ describe("POST /revoke: 200", () => {
   });
 
   // shows: oauth/access-tokens/spellings
-  it("spellings of a token are unknown, and revoke nothing", async () => {
+  it("treats other spellings of a token as unknown", async () => {
     const { access_token, refresh_token } = await signIn(open);
     const spare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const respelled = (text: string) => text.slice(0, -1) + spare[spare.indexOf(text.at(-1)!) ^ 1]!;
@@ -112,10 +112,10 @@ describe("POST /revoke: 200", () => {
   });
 });
 
-describe("POST /revoke of a mixture", () => {
+describe("POST /revoke of several tokens", () => {
   // shows: oauth/post-revoke/mixture-without-credentials
   // shows: oauth/errors/401-revoke-without-header
-  it("without credentials: what needs none is revoked, then 401", async () => {
+  it("revokes those that need no secret, then 401, without credentials", async () => {
     const [mine, theirs] = [await signIn(open), await signIn(flow)];
     const response = await revoke([theirs.access_token, mine.access_token, theirs.refresh_token, mine.refresh_token]);
     expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
@@ -129,7 +129,7 @@ describe("POST /revoke of a mixture", () => {
   // shows: oauth/states-of-a-refresh-token/by-anybody-else
   // shows: oauth/post-revoke/own-tokens-alone
   // shows: oauth/other-endpoints/post-revoke-another-client-s
-  it("by a client with its secret: its own, of both kinds, then 400 for those of others, whatever they need", async () => {
+  it("revokes a client's own of both kinds by its secret, then 400 for those of others", async () => {
     const own = await tokenFor(await makeClient());
     const [mine, theirs] = [await signIn(flow), await signIn(open)];
     const list = [theirs.access_token, mine.access_token, theirs.refresh_token, own, mine.refresh_token];
@@ -141,7 +141,7 @@ describe("POST /revoke of a mixture", () => {
     expect((await refresh(open.client, theirs.refresh_token)).status).toBe(200);
   });
 
-  it("by the name of a client alone: its own that need no secret; others' are told, and 401 where a secret was needed", async () => {
+  it("revokes a client's own that need no secret by its name; others are reported, with 401 if a secret was needed", async () => {
     const other = await makePublicFlow();
     const [mine, theirs] = [await signIn(open), await signIn(other)];
     expect(await errorOf(await revoke([theirs.access_token, mine.access_token], open.client))).toBe(
@@ -157,7 +157,7 @@ describe("POST /revoke of a mixture", () => {
     expect(await isLiving(secretive.access_token)).toBe(true);
   });
 
-  it("names that nobody has, and tokens that nobody has, are told nothing", async () => {
+  it("accepts unknown client names and unknown tokens silently", async () => {
     const nobody = { clientId: "no.body", clientSecret: undefined, tenant: "" };
     expect(await expectJson(await revoke("unknown", nobody), 200)).toEqual({});
     expect(await errorOf(await revoke("unknown", { ...nobody, clientSecret: "x" }), 401)).toBe("invalid_client");
@@ -165,7 +165,7 @@ describe("POST /revoke of a mixture", () => {
     expect(await errorOf(await revoke(access_token, nobody))).toBe("unauthorized_client");
   });
 
-  it("a client without a secret that sends one: 401, and nothing is revoked", async () => {
+  it("refuses a client without a secret that sends one: 401, nothing is revoked", async () => {
     const { access_token } = await signIn(open);
     expect(await errorOf(await revoke(access_token, { ...open.client, clientSecret: "a-secret" }), 401)).toBe(
       "invalid_client",
@@ -173,7 +173,7 @@ describe("POST /revoke of a mixture", () => {
     expect(await isLiving(access_token)).toBe(true);
   });
 
-  it("500 of both kinds are one transaction; one more is too many", async () => {
+  it("revokes 500 of both kinds in one transaction, and refuses one more", async () => {
     const { refresh_token, access_token } = await signIn(open);
     const grants = await Promise.all(Array.from({ length: 20 }, () => signIn(open)));
     const tokens = grants.flatMap((grant) => [grant.access_token, grant.refresh_token]);
@@ -192,7 +192,7 @@ describe("POST /revoke of a mixture", () => {
 });
 
 describe("POST /revoke: 400", () => {
-  it("no token, a repeated one, two ways to authenticate", async () => {
+  it("refuses no token, a repeated one, and two ways to authenticate", async () => {
     const { clientId, clientSecret = "" } = flow.client;
     const headers = { authorization: basic({ clientId, clientSecret }) };
     const repeated = new URLSearchParams([
@@ -209,14 +209,14 @@ describe("POST /revoke: 400", () => {
       expect(await errorOf(await call("/oauth2/v1/revoke", { form, headers }))).toBe("invalid_request");
   });
 
-  it("odd text is unknown and does no harm", async () => {
+  it("ignores odd text", async () => {
     for (const text of ["\u0000", "💥", ".", "..", "a.b.c", "__proto__", ",", "%00"])
       expect(await expectJson(await revoke(text), 200)).toEqual({});
     expect((await makeFlowClient(flow.tenant)).clientSecret).toBeDefined();
   });
 });
 
-describe("a client that revokes more tokens than every isolate should hold", () => {
+describe("A client that revokes more tokens than an isolate should hold", () => {
   const rowsOf = async (clientId: string): Promise<number> =>
     (await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE client = ?1").bind(clientId).first<number>("n"))!;
   /** As if they had been revoked before. */
@@ -230,7 +230,7 @@ describe("a client that revokes more tokens than every isolate should hold", () 
       .run();
 
   // shows: oauth/access-tokens/a-row-for-a-family
-  it("loses all that it got until then, by one row instead of many, and gets tokens at once", async () => {
+  it("loses every token that it got until then, by one row, and can get new ones at once", async () => {
     const [greedy, modest] = [await makeClient(), await makeClient()];
     const [kept, others] = [await tokenFor(greedy), await tokenFor(modest)];
     await fill(greedy.clientId, REVOKED_TOKENS_PER_CLIENT - 1);

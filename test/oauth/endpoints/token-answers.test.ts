@@ -98,7 +98,7 @@ describe("POST /introspect: 200", () => {
   });
 
   // shows: oauth/other-endpoints/post-introspect
-  it("tells a client nothing about another's; a service's client and the operator everything", async () => {
+  it("tells a client nothing about another's tokens, and a service's client and the operator everything", async () => {
     const { access_token, refresh_token } = await signIn(flow);
     const other = await makeFlowClient(flow.tenant);
     const tenant = await makeTenant();
@@ -119,7 +119,7 @@ describe("POST /introspect: 200", () => {
   });
 
   // shows: oauth/other-endpoints/post-introspect
-  it("calls everything else not active: unknown, revoked, expired, used, ended", async () => {
+  it("reports other tokens as inactive: unknown, revoked, expired, used, ended", async () => {
     const revoked = await signIn(flow);
     const { clientId, clientSecret = "" } = flow.client;
     const headers = { authorization: basic({ clientId, clientSecret }) };
@@ -138,7 +138,7 @@ describe("POST /introspect: 200", () => {
     expect(await introspected(flow.client, refresh_token)).toMatchObject({ active: true });
   });
 
-  it("a refresh token of a user or a client that is disabled, or of a client that may not use it, is not active", async () => {
+  it("reports a refresh token of a disabled user or client, or of a client that may not use it, as inactive", async () => {
     const own = await makeFlow();
     const { refresh_token } = await signIn(own);
     const path = `clients/${own.client.clientId}`;
@@ -154,7 +154,7 @@ describe("POST /introspect: 200", () => {
     expect(await introspected(OPERATOR, refresh_token)).toEqual({ active: false });
   });
 
-  it("a refresh token is good for what a refresh gives now, and not active where that refuses it", async () => {
+  it("reports a refresh token with the scopes that a refresh gives now, and as inactive if that is refused", async () => {
     const own = await makeFlow();
     const { refresh_token } = await signIn(own);
     const member = `tenants/${own.tenant}/members/${own.email}`;
@@ -169,7 +169,7 @@ describe("POST /introspect: 200", () => {
     expect(await errorOf(await refresh(own.client, refresh_token))).toBe("invalid_grant");
   });
 
-  it("a revocation by another isolate shows at once", async () => {
+  it("sees a revocation by another isolate at once", async () => {
     const { access_token } = await signIn(flow);
     expect((await introspected(flow.client, access_token)).active).toBe(true);
     await revokeElsewhere(access_token);
@@ -179,7 +179,7 @@ describe("POST /introspect: 200", () => {
 
 describe("POST /introspect: 400 and 401", () => {
   // shows: oauth/other-endpoints/post-introspect-who-asks
-  it("without a token or with two: 400", async () => {
+  it("is 400 without a token or with two", async () => {
     expect(await errorOf(await introspect(flow.client, ""))).toBe("invalid_request");
     const form = new URLSearchParams([
       ["token", "a"],
@@ -189,7 +189,7 @@ describe("POST /introspect: 400 and 401", () => {
   });
 
   // shows: oauth/other-endpoints/post-introspect-who-asks
-  it("without a client that proves itself: 401, whatever the token", async () => {
+  it("is 401 without an authenticated client, for any token", async () => {
     const { access_token } = await signIn(open);
     const attempts = [
       call("/oauth2/v1/introspect", { form: { token: access_token } }),
@@ -212,7 +212,7 @@ describe("/userinfo: 200", () => {
   // shows: oauth/what-the-service-does/operations
   // shows: oauth/user-information/sub
   // shows: oauth/get-and-post-userinfo/200
-  it("is the user's address and nothing else, by GET and by POST", async () => {
+  it("returns only the user's address, by GET and by POST", async () => {
     const { access_token } = await signIn(flow);
     for (const init of [{}, { method: "POST" }, { form: { other: "1" } }]) {
       const response = await call(USERINFO, { token: access_token, ...init });
@@ -238,7 +238,7 @@ describe("/userinfo: 401", () => {
 
   // shows: oauth/authentication/userinfo
   // shows: platform/errors-of-every-service/token-in-the-header-alone
-  it("no token: a bare challenge (RFC 6750 3.1); one in the body or the address is never taken", async () => {
+  it("is a bare challenge without a token (RFC 6750 3.1); a token in the body or the URL is never accepted", async () => {
     const { access_token } = await signIn(flow);
     for (const attempt of [
       call(USERINFO),
@@ -250,7 +250,7 @@ describe("/userinfo: 401", () => {
 
   // shows: oauth/get-and-post-userinfo/401-invalid-token
   // shows: oauth/errors/401-userinfo
-  it("a token that is none, was revoked, has expired, or is another kind of token", async () => {
+  it("refuses a token that is invalid, revoked, expired, or of another kind", async () => {
     const tokens = await signIn(flow, { authorization: { openid: true } });
     const { clientId, clientSecret = "" } = flow.client;
     const revoked = await signIn(flow);
@@ -266,7 +266,7 @@ describe("/userinfo: 401", () => {
     await expectRefusal(await call(USERINFO, { token: tokens.access_token }), invalid);
   });
 
-  it("a token that another isolate has just revoked", async () => {
+  it("refuses a token that another isolate has just revoked", async () => {
     const { access_token } = await signIn(flow);
     expect((await call(USERINFO, { token: access_token })).status).toBe(200);
     await revokeElsewhere(access_token);
@@ -276,7 +276,7 @@ describe("/userinfo: 401", () => {
   // shows: oauth/get-and-post-userinfo/401-no-user
   // shows: oauth/authentication/userinfo
   // shows: oauth/errors/401-userinfo
-  it("a token without a user", async () => {
+  it("refuses a token without a user", async () => {
     const token = await tokenFor(await makeClient());
     for (const method of ["GET", "POST"]) await expectRefusal(await call(USERINFO, { token, method }), invalid);
   });
@@ -284,7 +284,7 @@ describe("/userinfo: 401", () => {
 
 describe("/userinfo: 400", () => {
   // shows: platform/errors-of-every-service/userinfo-with-header-and-body
-  it("a token in the header and one in the body: invalid_request", async () => {
+  it("refuses a token in the header and one in the body: invalid_request", async () => {
     const { access_token } = await signIn(flow);
     const response = await call(USERINFO, { token: access_token, form: { access_token } });
     expect(response.headers.get("www-authenticate")).toMatch(/^Bearer realm="plat", error="invalid_request"/);
@@ -295,15 +295,15 @@ describe("/userinfo: 400", () => {
     });
   });
 
-  it("another method: 405", async () => {
+  it("refuses another method: 405", async () => {
     const response = await call(USERINFO, { method: "PUT" });
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toContain("POST");
   });
 });
 
-describe("each kind of token at every other place", () => {
-  it("is taken at its own alone", async () => {
+describe("Each kind of token at every other place", () => {
+  it("is accepted at its own place only", async () => {
     const tokens = await signIn(flow, { authorization: { openid: true } });
     const others = [tokens.refresh_token, tokens.id_token!];
     for (const token of others) {
@@ -317,7 +317,7 @@ describe("each kind of token at every other place", () => {
   });
 });
 
-describe("SUBJECT", () => {
+describe("The setting SUBJECT", () => {
   /** Everything that says whom tokens are about, as a platform with this `SUBJECT` says it. */
   async function told(SUBJECT: string, of: Flow): Promise<{ subs: readonly unknown[]; tokens: Tokens }> {
     const { fetch } = isolate({ SUBJECT });
@@ -363,7 +363,7 @@ describe("SUBJECT", () => {
   });
 
   // shows: oauth/authorize/subject
-  it("opaque: two who come at once get one name, and whoever gets the address later has another", async () => {
+  it("opaque: two requests at once get one subject, and the next user of the address gets another", async () => {
     const own = await makeFlow();
     const first = await Promise.all([told("opaque", own), told("opaque", own)]);
     const [sub] = first[0].subs;
@@ -374,7 +374,7 @@ describe("SUBJECT", () => {
     expect((await told("opaque", own)).subs[0]).not.toBe(sub);
   });
 
-  it("a client's own token names the client", async () => {
+  it("does not change a client's own token, which names the client", async () => {
     const client = await makeClient();
     const { fetch } = isolate({ SUBJECT: "opaque" });
     const init = { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials" }) };
@@ -386,7 +386,7 @@ describe("SUBJECT", () => {
   it.each([
     ["email", "opaque"],
     ["opaque", "email"],
-  ])("changed from %s to %s: an ID token of before is still its user's word", async (before, after) => {
+  ])("changed from %s to %s keeps earlier ID tokens valid as hints", async (before, after) => {
     const user = await makeUser();
     const app = await makeApp({ tenant: user.tenant });
     const browserAt = (SUBJECT: string): Browser => {

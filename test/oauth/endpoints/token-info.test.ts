@@ -8,10 +8,10 @@ const info = async (token: string, more = ""): Promise<any> =>
 const SERVICE_SCOPES = ["plat.media_manage", "plat.media_view"];
 const details = async (token: string): Promise<any[]> => (await info(token, "&details=true")).allowedServices;
 
-describe("200: a token of a user", () => {
+describe("/tokeninfo 200 for a token of a user", () => {
   // shows: oauth/token-information/scopes
   // shows: oauth/token-information/user
-  it("in a tenant: names tenant, client and user", async () => {
+  it("names tenant, client and user", async () => {
     const flow = await makeFlow();
     const { access_token: token } = await signIn(flow, { authorization: { openid: true } });
     expect(await info(token)).toEqual({
@@ -27,7 +27,7 @@ describe("200: a token of a user", () => {
   // shows: oauth/scopes/plat.no_tenant
   // shows: oauth/scopes/plat.org-organization_id
   // shows: oauth/who-gets-which-scope/plat.no_tenant
-  it("of an organization, and outside any tenant: the tenant is empty, and nobody subscribed to anything", async () => {
+  it("has no tenant and no subscribed services for an organization and outside any tenant", async () => {
     const flow = await makeFlow();
     const org = `${flow.tenant}-org`;
     await put(`organizations/${org}/members/${flow.email}`, { roles: [flow.role] });
@@ -46,7 +46,7 @@ describe("200: a token of a user", () => {
   // shows: oauth/access-token-response/user-of-the-password-grant
   // shows: oauth/token-information/clientid
   // shows: oauth/token/no-client-clientid-in-tokeninfo
-  it("without a client: the client is empty, the tenant's services are told all the same", async () => {
+  it("has no client for a sign-in without one, and still lists the tenant's services", async () => {
     const tenant = await makeTenant();
     const { email } = await makeUser(tenant);
     await put(`users/${email}`, { name: "Ada", password: "correct horse battery staple" });
@@ -67,11 +67,11 @@ describe("200: a token of a user", () => {
   });
 });
 
-describe("200: details=true", () => {
+describe("/tokeninfo 200 with details=true", () => {
   // shows: oauth/token-information/allowedservices
   // shows: oauth/token-information/allowedservices-which
   // shows: oauth/get-tokeninfo/details
-  it("tells what packages brought, with address and scopes, and not what is essential or the tenant's own", async () => {
+  it("lists the services of packages with address and scopes, without essential and own ones", async () => {
     const owner = await makeTenant();
     const [bought, own] = [unique("shop"), unique("own")];
     const service = (name: string, tenant: string) =>
@@ -96,9 +96,9 @@ describe("200: details=true", () => {
   });
 });
 
-describe("400", () => {
+describe("/tokeninfo 400", () => {
   // shows: oauth/other-endpoints/get-tokeninfo
-  it("for a refresh token, an ID token, and a user's token after the user was disabled", async () => {
+  it("refuses a refresh token, an ID token, and a token of a user who was disabled", async () => {
     const flow = await makeFlow();
     const tokens = await signIn(flow, { authorization: { openid: true } });
     for (const token of [tokens.refresh_token, tokens.id_token!]) expect((await tokenInfo(token)).status).toBe(400);

@@ -20,7 +20,7 @@ describe("GET /tokeninfo: 200", () => {
   // shows: oauth/token-information/user
   // shows: oauth/get-tokeninfo/200
   // shows: oauth/authentication/tokeninfo
-  it("tells scopes, tenant and client, and no user where there is none", async () => {
+  it("returns scopes, tenant and client, and no user if there is none", async () => {
     const client = await makeClient({ scopes: ["plat.media_view"] });
     const response = await info(await tokenFor(client));
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -32,7 +32,7 @@ describe("GET /tokeninfo: 200", () => {
   });
 
   // shows: oauth/token-information/allowedservices
-  it("lists the subscribed services with details=true, and essential ones not", async () => {
+  it("lists the subscribed services with details=true, without essential ones", async () => {
     const client = await makeClient();
     const body = await expectJson(await info(await tokenFor(client), "&details=true"), 200);
     expect(body.allowedServices).toEqual([
@@ -55,7 +55,7 @@ describe("GET /tokeninfo: 400", () => {
   // shows: oauth/errors/400-tokeninfo
   // shows: oauth/access-tokens/spellings
   // shows: oauth/other-endpoints/get-tokeninfo
-  it("answers every failure alike, in its own shape", async () => {
+  it("gives every failure the same response, in its own format", async () => {
     const token = await tokenFor(await makeClient());
     const [header, payload, signature] = token.split(".") as [string, string, string];
     const spare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -91,7 +91,7 @@ describe("GET /tokeninfo: 400", () => {
   });
 });
 
-describe("a token", () => {
+describe("An access token", () => {
   // shows: oauth/states-of-an-access-token/valid-3600-s-elapsed
   // shows: oauth/get-tokeninfo/400
   // shows: oauth/limits/access-token
@@ -115,7 +115,7 @@ describe("POST /revoke", () => {
   // shows: oauth/states-of-an-access-token/valid-revoke-by-its-client
   // shows: oauth/post-revoke/success
   // shows: oauth/other-endpoints/post-revoke
-  it("ends a token at once, here and in tokeninfo, and answers {}", async () => {
+  it("ends a token at once, here and in tokeninfo, and responds with {}", async () => {
     const client = await makeClient({ scopes: ["plat.media_view"] });
     const token = await tokenFor(client);
     const other = await tokenFor(client);
@@ -131,7 +131,7 @@ describe("POST /revoke", () => {
 
   // shows: oauth/post-revoke/several-tokens
   // shows: oauth/other-endpoints/post-revoke
-  it("takes a list with spaces, repeats, empty items and unknown tokens, and a repeat of the whole", async () => {
+  it("accepts a list with spaces, repeats, empty items and unknown tokens, and a repetition of all", async () => {
     const client = await makeClient();
     const tokens = await Promise.all([1, 2, 3].map(() => tokenFor(client)));
     const list = ` ${tokens.join(" , ")},,${tokens[0]},unknown, `;
@@ -142,7 +142,7 @@ describe("POST /revoke", () => {
   // shows: oauth/states-of-an-access-token/revoke-by-another-client
   // shows: oauth/post-revoke/own-tokens-alone
   // shows: oauth/other-endpoints/post-revoke-another-client-s
-  it("leaves another client's token alone, after it revoked the caller's own", async () => {
+  it("leaves another client's token valid, after it revoked the caller's own", async () => {
     const [mine, theirs] = [await makeClient(), await makeClient()];
     const own = await tokenFor(mine);
     const foreign = await tokenFor(theirs);
@@ -153,11 +153,11 @@ describe("POST /revoke", () => {
     expect((await info(foreign)).status).toBe(200);
   });
 
-  it("of nothing but unknown tokens needs no credentials: there is nothing to protect", async () => {
+  it("needs no credentials for unknown tokens only", async () => {
     expect(await expectJson(await revoke("unknown, , a.b.c"), 200)).toEqual({});
   });
 
-  it("takes as many tokens as it says, and no more", async () => {
+  it("accepts up to its documented number of tokens", async () => {
     const client = await makeClient();
     const tokens = await Promise.all(Array.from({ length: 100 }, () => tokenFor(client)));
     expect(await expectJson(await revoke(tokens.join(","), client), 200)).toEqual({});
@@ -187,7 +187,7 @@ describe("POST /revoke", () => {
   });
 
   // shows: oauth/access-tokens/revocation-row
-  it("keeps in D1 no part of a token but its id, until the token would have expired", async () => {
+  it("stores only the token's id, until the token would have expired", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
     await revoke(token, client);
@@ -200,7 +200,7 @@ describe("POST /revoke", () => {
   });
 });
 
-describe("a revocation by another isolate", () => {
+describe("A revocation by another isolate", () => {
   // shows: oauth/access-tokens/other-services
   it("reaches the services within 5 s, and tokeninfo at once", async () => {
     const client = await makeClient();
@@ -220,7 +220,7 @@ describe("a revocation by another isolate", () => {
   });
 
   // shows: operator/resources/tenants-id
-  it("ends everything that a disabled tenant got, and what it gets afterwards is good again", async () => {
+  it("ends every token of a disabled tenant, and later ones are valid again", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
     const tenant = { organization: `${client.tenant}-org`, name: "x" };

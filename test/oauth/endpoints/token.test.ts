@@ -73,7 +73,7 @@ describe("POST /token: 200", () => {
   // shows: oauth/post-token/client-by-body-parameters
   // shows: oauth/authentication/token
   // shows: oauth/token/client-authentication
-  it("takes the credentials from the body too, and a client_id equal to that of the header", async () => {
+  it("accepts the credentials in the body too, and a client_id equal to that of the header", async () => {
     const client = await makeClient();
     const { clientId: client_id, clientSecret: client_secret } = client;
     await expectJson(await call(TOKEN, { form: { ...grant, client_id, client_secret } }), 200);
@@ -84,7 +84,7 @@ describe("POST /token: 200", () => {
   });
 
   // shows: oauth/post-token/client_credentials-plat-session-id
-  it("takes the session id of the caller, by header or parameter, for the log alone: each token has one of its own", async () => {
+  it("logs the caller's session id from header or parameter; each token has its own session id", async () => {
     const client = await makeClient();
     const worker = isolate({ LOG_LEVEL: "info" });
     const issue = async (form: Record<string, string>, headers: Record<string, string> = {}) => {
@@ -115,7 +115,7 @@ describe("POST /token: 200", () => {
   // shows: oauth/access-token-response/scope
   // shows: oauth/scopes/plat.tenant-tenant
   // shows: oauth/post-token/client_credentials-scope
-  it("grants named scopes alone, and the tenant that is named", async () => {
+  it("grants only the named scopes and the named tenant", async () => {
     const client = await makeClient();
     const scope = `plat.tenant=${client.tenant} plat.media_view`;
     const body = await expectJson(
@@ -128,7 +128,7 @@ describe("POST /token: 200", () => {
 
   // shows: oauth/post-token/client_credentials-plat.no_tenant
   // shows: oauth/who-gets-which-scope/openid-profile-email
-  it("uses the parent tenant for no_tenant, and gives openid to who asks for openid alone", async () => {
+  it("uses the parent tenant for no_tenant, and grants openid alone if only that is requested", async () => {
     const client = await makeClient({ scopes: ["plat.media_view"] });
     const claims = async (scope: string) => decodeJwt(await tokenFor(client, scope));
     expect(await claims("plat.no_tenant")).toMatchObject({ tenant: client.tenant, tenant_explicit: false });
@@ -142,7 +142,7 @@ describe("POST /token: 200", () => {
   // shows: oauth/what-the-service-does/service-on-behalf-of-a-project
   // shows: oauth/scopes/plat.tenant-tenant
   // shows: oauth/who-gets-which-scope/plat.tenant-of-a-client
-  it("lets the client of a service act for a tenant that subscribes to it, and only for such a one", async () => {
+  it("lets a service's client act for subscribing tenants only", async () => {
     const { service, client } = await makeServiceClient();
     const subscriber = await makeTenant();
     const stranger = await makeTenant();
@@ -159,11 +159,11 @@ describe("POST /token: 200", () => {
 
   // shows: oauth/who-gets-which-scope/plat.admin
   // shows: operator/conventions/scope-plat.admin
-  it("gives the operator client the admin scope and nothing of tenants", async () => {
+  it("grants the operator client the admin scope and nothing of tenants", async () => {
     expect(decodeJwt(await tokenFor(OPERATOR))).toMatchObject({ scope: "plat.tenant=plat plat.admin", tenant: "plat" });
   });
 
-  it("takes the operator's previous secret besides, as long as the deployment has one", async () => {
+  it("accepts the operator's previous secret while the deployment has one", async () => {
     const renewed = { ...OPERATOR, clientSecret: "a-new-operator-secret-for-tests-only" };
     const bindings = { OPERATOR_CLIENT_SECRET: renewed.clientSecret };
     const statuses = async (one: Isolate) =>
@@ -176,7 +176,7 @@ describe("POST /token: 200", () => {
 
   // shows: oauth/who-gets-which-scope/plat.admin
   // shows: operator/conventions/scope-plat.admin
-  it("gives no other client the admin scope, whatever its patterns cover", async () => {
+  it("grants no other client the admin scope, whatever its patterns match", async () => {
     const client = await makeClient({ scopes: ["plat.*"] });
     expect(decodeJwt(await tokenFor(client))["scope"]).not.toContain("plat.admin");
     const refused = await call(TOKEN, {
@@ -240,7 +240,7 @@ describe("POST /token: 400", () => {
   });
 
   // shows: platform/errors-of-every-service/unknown-fields-and-parameters
-  it("ignores parameters that mean nothing here, however often they come", async () => {
+  it("ignores unknown parameters, even repeated ones", async () => {
     const form = new URLSearchParams({ grant_type: "client_credentials" });
     for (const [name, value] of Object.entries({ resource: "https://a.example", __proto__x: "1" })) {
       form.append(name, value);
@@ -282,8 +282,8 @@ describe("POST /token: 400", () => {
   });
 });
 
-describe("POST /token: more scopes than a token holds", () => {
-  it("is refused, and fewer of them are granted", async () => {
+describe("POST /token with more scopes than fit into a token", () => {
+  it("is refused; fewer scopes are granted", async () => {
     const tenant = await makeTenant();
     const service = unique("svc");
     const scopes = Array.from({ length: 150 }, (_, n) => `${service}.${"x".repeat(60)}${n}`);
@@ -302,7 +302,7 @@ describe("POST /token: more scopes than a token holds", () => {
 describe("POST /token: 401", () => {
   // shows: oauth/authentication/token
   // shows: oauth/token/failure
-  it("answers an unknown client, a wrong secret, no secret and a broken header alike", async () => {
+  it("gives an unknown client, a wrong secret, no secret and a broken header the same response", async () => {
     const client = await makeClient();
     const attempts: (string | undefined)[] = [
       basic({ clientId: "no.body", clientSecret: client.clientSecret }),
@@ -334,7 +334,7 @@ describe("POST /token: 401", () => {
 
 describe("POST /token: other statuses", () => {
   // shows: oauth/post-token/form-body
-  it("answers a wrong method, format and size in the protocol's shape", async () => {
+  it("responds to a wrong method, format or size in the protocol's format", async () => {
     const wrongMethod = await call(TOKEN, { method: "PUT" });
     expect(wrongMethod.status).toBe(405);
     expect(wrongMethod.headers.get("allow")).toContain("POST");
@@ -343,7 +343,7 @@ describe("POST /token: other statuses", () => {
     expect(await expectJson(large, 413)).toMatchObject({ error: "invalid_request" });
   });
 
-  it("stops a disabled client at once, and its tokens too", async () => {
+  it("refuses a disabled client at once, and its tokens too", async () => {
     const client = await makeClient();
     const token = await tokenFor(client);
     const stored = await expectJson(

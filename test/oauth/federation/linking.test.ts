@@ -92,10 +92,10 @@ const identityClaims = async ({ id }: Provider, user = ada): Promise<any> => {
   return answer.status === 404 ? undefined : expectJson(answer, 200);
 };
 
-describe("the first sign-in by a provider", () => {
+describe("The first sign-in by a provider", () => {
   // shows: oauth/authorize/custom-provider-user
   // shows: oauth/authorize/linked-account
-  it("needs the account's password once; from then on the account there is the user, whatever its address", async () => {
+  it("requires the account's password once; then the account there is the user, whatever its address", async () => {
     const provider = await makeProvider();
     const page = await signIn(provider);
     expectPage(page);
@@ -119,7 +119,7 @@ describe("the first sign-in by a provider", () => {
   });
 
   // shows: oauth/authorize/linked-account
-  it("gets a stranger nothing by a user's verified address, at a provider of another tenant (p13)", async () => {
+  it("gives a stranger nothing by a user's verified address, at another tenant's provider (p13)", async () => {
     const mallory = await makeProvider();
     const page = await signIn(mallory);
     expectPage(page);
@@ -128,7 +128,7 @@ describe("the first sign-in by a provider", () => {
   });
 
   // shows: oauth/authorize/linked-account
-  it("is no second account of the same provider for one user, until the operator moves the link", async () => {
+  it("links no second account of the same provider to a user, until the operator moves the link", async () => {
     const provider = await makeProvider();
     await linkAccount(ada, provider);
     const claims = { sub: "another account with her address" };
@@ -143,7 +143,7 @@ describe("the first sign-in by a provider", () => {
     expect((await call("/oauth2/v1/userinfo", { token: tokens.access_token })).status).toBe(401);
   });
 
-  it("counts a guess as every other one, and blocks", async () => {
+  it("counts a wrong password like every other guess, and blocks", async () => {
     const provider = await makeProvider();
     let page: Visit & { browser: Browser } = await signIn(provider);
     const { browser } = page;
@@ -154,7 +154,7 @@ describe("the first sign-in by a provider", () => {
     expect(await identityClaims(provider)).toBeUndefined();
   });
 
-  it("is its own browser's, for ten minutes, from our own page, and nobody can change what it is about", async () => {
+  it("belongs to its browser, for ten minutes and from our own page, and its content cannot be changed", async () => {
     const provider = await makeProvider();
     const page = await signIn(provider);
     const [form] = page.forms;
@@ -195,7 +195,7 @@ describe("the first sign-in by a provider", () => {
     for (const answer of await Promise.all(both)) expect(codeOf(answer)).toBeTruthy();
   });
 
-  it("links nothing that the operator changed meanwhile", async () => {
+  it("links nothing if the operator changed it meanwhile", async () => {
     const provider = await makeProvider();
     const page = await signIn(provider);
     const { issuer } = await makeProvider();
@@ -203,7 +203,7 @@ describe("the first sign-in by a provider", () => {
     await expectError(await page.browser.submit(page, { password: ada.password }), "access_denied", "just changed");
   });
 
-  it("shows no page where the client wants none, or means somebody else", async () => {
+  it("shows no page if the client wants none or expects another user", async () => {
     const provider = await makeProvider();
     const silent = await signIn(provider, { asked: { prompt: "none" } });
     expect(landed(silent).query.get("error")).toBe("interaction_required");
@@ -215,7 +215,7 @@ describe("the first sign-in by a provider", () => {
   });
 
   // shows: oauth/authorize/linked-account
-  it("is the operator's to allow for who has no password, and for all where linking is theirs", async () => {
+  it("needs the operator for users without a password, and for everybody if linking is the operator's", async () => {
     await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(ada.email).run();
     const [confirm, byOperator] = [await makeProvider(), await makeProvider({ linking: "operator" })];
     const bob = await makeUser({ tenant: ada.tenant });
@@ -249,9 +249,9 @@ describe("the first sign-in by a provider", () => {
   });
 });
 
-describe("a link", () => {
+describe("A link", () => {
   // shows: oauth/authorize/linked-account-end
-  it("ends with the user, the provider, its issuer, or by the operator: the next sign-in is a first one", async () => {
+  it("ends with the user, the provider, its issuer, or by the operator; then the next sign-in is a first one", async () => {
     const provider = await makeProvider();
     const ends: (() => Promise<unknown>)[] = [
       () => operator("DELETE", `users/${ada.email}/identities/${provider.id}`),
@@ -287,7 +287,7 @@ describe("a link", () => {
   });
 
   // shows: operator/resources/users-email-identities-provider
-  it("is the operator's to make, list, show and end", async () => {
+  it("can be made, listed, shown and removed by the operator", async () => {
     const provider = await makeProvider();
     const path = `users/${ada.email}/identities/${provider.id}`;
     const made = await expectJson(await operator("PUT", path, { subject: "a" }), 201);
@@ -310,9 +310,9 @@ describe("a link", () => {
   });
 });
 
-describe("a provider that is bound to tenants", () => {
+describe("A provider that is bound to tenants", () => {
   // shows: oauth/authorize/provider-bound-to-tenants
-  it("reaches these and nothing else: by the code, by the refresh token, by the ID token, without a page", async () => {
+  it("reaches only these: by the code, the refresh token and the ID token, without a page", async () => {
     const provider = await makeProvider({ tenants: [ada.tenant] });
     await linkAccount(ada, provider);
     const other = await makeTenant();
@@ -338,7 +338,7 @@ describe("a provider that is bound to tenants", () => {
     expect(codeOf(await visit(new Browser(), app, { ...hint, ...asked }))).toBeTruthy();
   });
 
-  it("is not stood for by an ID token of another provider's sign-in, nor of the platform's own directory", async () => {
+  it("is not represented by an ID token of another provider's sign-in, nor of the platform's own directory", async () => {
     const [provider, other] = [await makeProvider(), await makeProvider()];
     await linkAccount(ada, provider);
     const byProvider = await redeem(await signIn(provider));
@@ -350,7 +350,7 @@ describe("a provider that is bound to tenants", () => {
   });
 
   // shows: oauth/authorize/provider-bound-to-tenants
-  it("does not stand for the platform's own directory: there the user is asked", async () => {
+  it("does not stand in for the platform's own directory: the user is asked there", async () => {
     const [bound, open] = [await makeProvider({ tenants: [ada.tenant] }), await makeProvider()];
     for (const [provider, status] of [
       [bound, 200],
@@ -364,7 +364,7 @@ describe("a provider that is bound to tenants", () => {
   });
 
   // shows: oauth/authorize/provider-bound-to-tenants
-  it("is so for what was had before it was bound: sessions, refresh tokens, ID tokens", async () => {
+  it("limits earlier sessions, refresh tokens and ID tokens too", async () => {
     const provider = await makeProvider();
     await linkAccount(ada, provider);
     const first = await signIn(provider);
@@ -383,7 +383,7 @@ describe("a provider that is bound to tenants", () => {
     expect(await refresh(tokens.refresh_token)).toMatchObject({ token_type: "Bearer" });
   });
 
-  it("offers no tenant to choose but its own", async () => {
+  it("offers only its own tenants to choose from", async () => {
     const provider = await makeProvider({ tenants: [ada.tenant] });
     await linkAccount(ada, provider);
     await join(ada.email, await makeTenant());
@@ -393,9 +393,9 @@ describe("a provider that is bound to tenants", () => {
   });
 });
 
-describe("a provider that is bound to domains", () => {
+describe("A provider that is bound to domains", () => {
   // shows: oauth/authorize/provider-bound-to-domains
-  it("vouches for nobody else, also not below them, and not for whom it did before", async () => {
+  it("vouches for no other domain, no subdomain, and no user from before the binding", async () => {
     const provider = await makeProvider({ domains: ["sub.example.org", "xexample.org"] });
     await expectError(await signIn(provider), "access_denied", "not bound to the domain");
     await linkAccount(ada, provider);
@@ -411,7 +411,7 @@ describe("a provider that is bound to domains", () => {
     expect(new URL(again.location ?? "").origin).toBe(provider.issuer);
   });
 
-  it("keeps what a PUT about something else leaves out, and is told what makes no sense", async () => {
+  it("keeps what a PUT omits, and a PUT that makes no sense is refused", async () => {
     const provider = await makeProvider({ tenants: [ada.tenant], domains: ["b.example", "A.example", "b.example"] });
     await bindProvider(provider, { scopes: ["openid"] });
     const path = `identity-providers/${provider.id}`;

@@ -61,7 +61,7 @@ async function signInWith(
 
 const nowSec = (): number => Math.floor(Date.now() / 1000);
 
-describe("an ID token is believed", () => {
+describe("An ID token is accepted", () => {
   it.each(["RS256", "PS256", "ES256", "ES384", "EdDSA"])("signed by %s", async (alg) => {
     const signed = await makeProvider({ signer: await makeSigner(alg) });
     expect(toClient(await signInWith({}, { provider: signed }))).toHaveProperty("code");
@@ -81,7 +81,7 @@ describe("an ID token is believed", () => {
   });
 });
 
-describe("an ID token is refused", () => {
+describe("An ID token is refused", () => {
   it.each([
     ["of another issuer", { iss: "https://other.test" }, '"iss"'],
     ["with a slash behind its issuer", { iss: "SLASH" }, '"iss"'],
@@ -151,7 +151,7 @@ describe("an ID token is refused", () => {
     },
   );
 
-  it("of an older sign-in than the client accepts", async () => {
+  it("for an older sign-in than the client accepts", async () => {
     const request = { max_age: "60" };
     await expectError(await signInWith({}, { request }), "access_denied", "does not say when");
     await expectError(await signInWith({ auth_time: "x" }, { request }), "access_denied", "does not say when");
@@ -163,11 +163,11 @@ describe("an ID token is refused", () => {
   });
 });
 
-describe("the provider's keys", () => {
+describe("The provider's keys", () => {
   const publish = (from: Provider, ...signers: Signer[]): Promise<void> =>
     answerJson(at(from, "jwks"), { keys: signers.map(({ publicJwk }) => publicJwk) });
 
-  it("are asked for again, once, when a token names one that is not known", async () => {
+  it("are read again, once, if a token names an unknown one", async () => {
     const own = await makeProvider();
     const browser = (): Browser => new Browser(platform);
     const platform = isolate();
@@ -191,7 +191,7 @@ describe("the provider's keys", () => {
     expect(await requestsTo(at(own, "jwks"))).toHaveLength(1);
   });
 
-  it("without names may change too; several of them name nobody", async () => {
+  it("can change without names too; several without names match no token", async () => {
     const own = await makeProvider();
     const nameless = async (alg = "ES256"): Promise<Signer> => {
       const signer = await makeSigner(alg);
@@ -212,7 +212,7 @@ describe("the provider's keys", () => {
     await expectError(await attempt(first), "access_denied", "ID token");
   });
 
-  it("that are no public keys are of no use", async () => {
+  it("are useless if they are not public keys", async () => {
     const own = await makeProvider();
     const secret = { kty: "oct", k: btoa("a secret of 32 bytes, known to all"), kid: own.signer.kid };
     for (const keys of [[secret], [{ kty: "EC", crv: "P-256", x: "AA", y: "AA", kid: own.signer.kid }], [{}], []]) {
@@ -224,7 +224,7 @@ describe("the provider's keys", () => {
   });
 });
 
-describe("the e-mail address, at an account's first sign-in", () => {
+describe("The e-mail address at an account's first sign-in", () => {
   /** Links whoever it vouches for, so that whoever it is believed of is signed in. */
   const trusted = { linking: "verified_email", domains: ["example.org"] };
   const firstSignIn = (change: object, from: Provider): Promise<Response> =>
@@ -239,7 +239,7 @@ describe("the e-mail address, at an account's first sign-in", () => {
   const silent = { email: undefined, email_verified: undefined };
 
   // shows: oauth/authorize/custom-provider-user
-  it("is the user's in any case", async () => {
+  it("is the user's in any letter case", async () => {
     expect(
       toClient(await firstSignIn({ email: ` ${app.email.toUpperCase()} ` }, await makeProvider(trusted))),
     ).toHaveProperty("code");
@@ -255,11 +255,11 @@ describe("the e-mail address, at an account's first sign-in", () => {
     ["is no text", { email: ["ada@example.org"] }, "names no e-mail"],
     ["is no address", { email: "ada" }, "no e-mail address"],
     ["is empty", { email: "" }, "no e-mail address"],
-  ])("is not believed where it %s", async (_, change, reason) => {
+  ])("is refused if it %s", async (_, change, reason) => {
     await expectError(await firstSignIn(change, await makeProvider(trusted)), "access_denied", reason);
   });
 
-  it("is not another mailbox that Unicode alone makes the user's", async () => {
+  it("is not another mailbox that only Unicode makes equal to the user's", async () => {
     const [name = "", domain = ""] = app.email.split("@");
     const own = await makeProvider();
     for (const email of [
@@ -272,7 +272,7 @@ describe("the e-mail address, at an account's first sign-in", () => {
     }
   });
 
-  it("comes from userinfo where the ID token is silent", async () => {
+  it("comes from userinfo if the ID token has none", async () => {
     const own = await userinfoOf({ sub: subjectOf(app), email: app.email, email_verified: true });
     expect(toClient(await firstSignIn(silent, own))).toHaveProperty("code");
     const [request] = await requestsTo(at(own, "userinfo"));
@@ -285,12 +285,12 @@ describe("the e-mail address, at an account's first sign-in", () => {
     ["without verification", { email_verified: undefined }, "has not verified"],
     ["with verification in words", { email_verified: "true" }, "has not verified"],
     ["without an address", { email: undefined }, "names no e-mail"],
-  ])("is not believed of userinfo %s", async (_, change, reason) => {
+  ])("is refused from userinfo %s", async (_, change, reason) => {
     const own = await userinfoOf({ sub: subjectOf(app), email: app.email, email_verified: true, ...change });
     await expectError(await firstSignIn(silent, own), "access_denied", reason);
   });
 
-  it("and its verification come from one place", async () => {
+  it("comes from the same source as its verification", async () => {
     const own = await userinfoOf({ sub: subjectOf(app), email: "eve@example.org", email_verified: true });
     const back = await firstSignIn({ email_verified: undefined }, own);
     await expectError(back, "access_denied", "eve@example.org is unknown");
@@ -304,7 +304,7 @@ describe("the e-mail address, at an account's first sign-in", () => {
     ["a\nb: c", "Bearer"],
     ["\u20ac", "Bearer"],
     [7, "Bearer"],
-  ])("is not asked for with the token %o of type %s", async (accessToken, type) => {
+  ])("is not requested with the token %o of type %s", async (accessToken, type) => {
     const own = await userinfoOf({ sub: subjectOf(app), email: app.email, email_verified: true });
     const sent = await sendOffUnlinked(app, own);
     const idToken = await sign({ ...claimsFor(app, own, sent), ...silent }, own.signer);
@@ -314,7 +314,7 @@ describe("the e-mail address, at an account's first sign-in", () => {
   });
 });
 
-describe("discovery", () => {
+describe("Discovery", () => {
   const issuer = "https://idp.example/realm";
   const document = {
     issuer,
@@ -323,7 +323,7 @@ describe("discovery", () => {
     jwks_uri: "https://keys.example/jwks",
   };
 
-  it("is taken as it is meant", () => {
+  it("is read as the provider means it", () => {
     expect(readMetadata(document, issuer, false)).toEqual({
       ok: true,
       value: {
@@ -362,7 +362,7 @@ describe("discovery", () => {
     expect(read).toEqual({ ok: false, error: expect.stringContaining(reason) });
   });
 
-  it("of another issuer sends nobody anywhere, and is asked for again", async () => {
+  it("of another issuer redirects nobody, and is read again next time", async () => {
     const own = await makeProvider();
     const browser = new Browser();
     await answerJson(at(own, DISCOVERY), { ...own.metadata, issuer: "https://attacker.test" });
@@ -371,7 +371,7 @@ describe("discovery", () => {
     expect((await sendOff(app, own, browser)).address.origin).toBe(own.issuer);
   });
 
-  it("is not asked of a loopback host where that is not allowed any more", async () => {
+  it("is not read from a loopback host if that is not allowed any more", async () => {
     const id = unique("idp");
     const local = "http://127.0.0.1:4000";
     await answerJson(`${local}/${DISCOVERY}`, { ...provider.metadata, issuer: local });
@@ -382,7 +382,7 @@ describe("discovery", () => {
     expect((await new Browser().get(address)).headers.get("location")).toContain(provider.issuer);
   });
 
-  it("is found below an issuer with a path, with a slash at its end or without", async () => {
+  it("is found below an issuer with a path, with or without a trailing slash", async () => {
     for (const end of ["", "/"]) {
       const host = `https://${unique("idp")}.test`;
       const realm = `${host}/realm${end}`;
@@ -395,7 +395,7 @@ describe("discovery", () => {
   });
 });
 
-describe("a provider that does not answer as it should", () => {
+describe("A provider with a faulty response", () => {
   const json = { "content-type": "application/json" };
   const faults: [string, OutsideAnswer, string, string][] = [
     ["is busy", { status: 429, headers: json, body: "{}" }, "temporarily_unavailable", "429"],
@@ -465,7 +465,7 @@ describe("a provider that does not answer as it should", () => {
     await expectError(await back, "server_error", String(status));
   });
 
-  it("hangs: it is given up after its time, its body included", async () => {
+  it("is given up after its time if it hangs, even in the body", async () => {
     const limits = { timeoutMs: 150, maxBytes: 1000 };
     expect(FETCH_LIMITS).toEqual({ timeoutMs: 5_000, maxBytes: 262_144 });
     for (const hangs of ["at once", "in the body"] as const) {
@@ -478,21 +478,17 @@ describe("a provider that does not answer as it should", () => {
     }
   });
 
-  it(
-    "hangs: everybody else signs in meanwhile, and its own client hears of it after 5 s",
-    { timeout: 15_000 },
-    async () => {
-      const platform = isolate();
-      const own = await makeProvider();
-      await answerAt(at(own, DISCOVERY), { hangs: "at once" });
-      const beganMs = Date.now();
-      const hanging = new Browser(platform).get(authorizeAddress(app, own));
-      const sent: SentOff = await sendOff(app, provider, new Browser(platform));
-      await answerToken(provider, await sign(claimsFor(app, provider, sent), provider.signer));
-      expect(toClient(await comeBack(provider, sent))).toHaveProperty("code");
-      expect(Date.now() - beganMs).toBeLessThan(2_000);
-      await expectError(await hanging, "temporarily_unavailable", "does not answer");
-      expect(Date.now() - beganMs).toBeLessThan(7_000);
-    },
-  );
+  it("blocks nobody else if it hangs, and its own client gets an error after 5 s", { timeout: 15_000 }, async () => {
+    const platform = isolate();
+    const own = await makeProvider();
+    await answerAt(at(own, DISCOVERY), { hangs: "at once" });
+    const beganMs = Date.now();
+    const hanging = new Browser(platform).get(authorizeAddress(app, own));
+    const sent: SentOff = await sendOff(app, provider, new Browser(platform));
+    await answerToken(provider, await sign(claimsFor(app, provider, sent), provider.signer));
+    expect(toClient(await comeBack(provider, sent))).toHaveProperty("code");
+    expect(Date.now() - beganMs).toBeLessThan(2_000);
+    await expectError(await hanging, "temporarily_unavailable", "does not answer");
+    expect(Date.now() - beganMs).toBeLessThan(7_000);
+  });
 });

@@ -69,10 +69,10 @@ const refreshed = async (token: string): Promise<any> =>
 const jwtClaims = (token: string): any =>
   JSON.parse(atob(token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")));
 
-describe("a sign-in at a provider", () => {
+describe("A sign-in at a provider", () => {
   // shows: oauth/get-authorize/plat_id_provider-a-custom-provider-s-id
   // shows: oauth/authorize/custom-provider
-  it("asks for a code with PKCE, state and nonce, and ends in a code for the client", async () => {
+  it("requests a code with PKCE, state and nonce, and ends in a code for the client", async () => {
     const sent = await sendOff(app, provider);
     expect(sent.address.href.startsWith(`${provider.issuer}/authorize?tenant=a&`)).toBe(true);
     expect(Object.fromEntries(sent.address.searchParams)).toEqual({
@@ -115,7 +115,7 @@ describe("a sign-in at a provider", () => {
     expect([decode(id), decode(secret)]).toEqual([CLIENT_ID, CLIENT_SECRET]);
   });
 
-  it("leaves the browser signed in: it is not sent off again for this provider, nor asked by the platform", async () => {
+  it("leaves the browser signed in: no new redirect to this provider, and no form of the platform", async () => {
     const sent = await sendOff(app, provider);
     await vouchFor(sent);
     await comeBack(provider, sent);
@@ -124,7 +124,7 @@ describe("a sign-in at a provider", () => {
     expect(toClient(here)).toHaveProperty("code");
   });
 
-  it("ends its sessions when it is removed, and when its id gets another issuer; another secret changes nothing", async () => {
+  it("ends its sessions if it is removed or its id gets another issuer; another secret changes nothing", async () => {
     const isAsked = async (browser: Browser): Promise<boolean> => {
       const here = await browser.get(authorizeAddress(app, provider, { plat_id_provider: "default_idp" }));
       return here.status === 200;
@@ -152,7 +152,7 @@ describe("a sign-in at a provider", () => {
     expect(await isAsked(other)).toBe(true);
   });
 
-  it("goes to another provider though this one vouched before", async () => {
+  it("goes to the other provider even if this one vouched before", async () => {
     const sent = await sendOff(app, provider);
     await vouchFor(sent);
     await comeBack(provider, sent);
@@ -160,7 +160,7 @@ describe("a sign-in at a provider", () => {
     expect((await sendOff(app, other, sent.browser)).address.origin).toBe(other.issuer);
   });
 
-  it("passes on what the client wants of whoever asks the user", async () => {
+  it("passes on the client's wishes for the sign-in", async () => {
     const wishes = { login_hint: "ada+a&b=c@example.org", ui_locales: "de fr", max_age: "60", prompt: "login consent" };
     const sent = await sendOff(app, provider, new Browser(), wishes);
     expect(Object.fromEntries(sent.address.searchParams)).toMatchObject({ ...wishes, prompt: "login" });
@@ -202,7 +202,7 @@ describe("a sign-in at a provider", () => {
   });
 
   // shows: oauth/authorize/id_token_hint
-  it("gives tokens to nobody but whom id_token_hint means, asking the provider for them", async () => {
+  it("gives tokens only to the user of id_token_hint, and asks the provider for that user", async () => {
     const first = await sendOff(app, provider);
     await vouchFor(first);
     const { id_token: hint } = await redeem(toClient(await comeBack(provider, first))["code"]);
@@ -225,7 +225,7 @@ describe("a sign-in at a provider", () => {
     expect(toClient(silent)).toMatchObject({ error: "login_required" });
   });
 
-  it("sends id and secret in the form to a provider that takes them there alone", async () => {
+  it("sends id and secret in the form to a provider that only accepts them there", async () => {
     const own = await makeProvider({
       metadata: { token_endpoint_auth_methods_supported: ["private_key_jwt", "client_secret_post"] },
     });
@@ -238,7 +238,7 @@ describe("a sign-in at a provider", () => {
     expect(form).toMatchObject({ client_id: CLIENT_ID, client_secret: CLIENT_SECRET });
   });
 
-  it("asks for the scopes that the operator chose", async () => {
+  it("requests the scopes that the operator chose", async () => {
     const own = await makeProvider({ scopes: ["openid", "email", "urn:x"] });
     const { address } = await sendOff(app, own);
     expect(address.searchParams.get("scope")).toBe("openid email urn:x");
@@ -257,7 +257,7 @@ describe("a sign-in at a provider", () => {
     expect([posted.status, new URL(posted.headers.get("location") ?? "").origin]).toEqual([303, provider.issuer]);
   });
 
-  it("is stored sealed: neither the request nor what the answer must fit can be read from the database", async () => {
+  it("is stored sealed: the database shows neither the request nor the secrets", async () => {
     const sent = await sendOff(app, provider, new Browser(), { login_hint: "somebody@example.org" });
     const { results } = await env.DB.prepare("SELECT * FROM federation").all();
     const stored = JSON.stringify(results);
@@ -265,7 +265,7 @@ describe("a sign-in at a provider", () => {
       expect(stored).not.toContain(secret);
   });
 
-  it("asks discovery and keys once in ten minutes", async () => {
+  it("reads discovery and keys once in ten minutes", async () => {
     const own = await makeProvider();
     const browser = new Browser();
 
@@ -289,7 +289,7 @@ describe("a sign-in at a provider", () => {
   });
 });
 
-describe("a page, and nothing for the client", () => {
+describe("A page is shown, and nothing goes to the client", () => {
   const expectPage = async (response: Response, reason: string): Promise<void> => {
     expect(response.status).toBe(400);
     expect(response.headers.get("content-type")).toContain("text/html");
@@ -298,7 +298,7 @@ describe("a page, and nothing for the client", () => {
     expect(await reasonOf(response)).toContain(reason);
   };
 
-  it("where the state is missing, unknown, or came twice", async () => {
+  it("if the state is missing, unknown, or repeated", async () => {
     const sent = await sendOff(app, provider);
     const to = (query: string) => sent.browser.get(`/oauth2/v1/callback/${provider.id}?${query}`);
     await expectPage(await to("code=c"), "the state is missing");
@@ -308,14 +308,14 @@ describe("a page, and nothing for the client", () => {
     await expectPage(await to(`code=c&state=%00%ff${"x".repeat(5000)}`), "unknown");
   });
 
-  it("where the state was used before", async () => {
+  it("if the state was used before", async () => {
     const sent = await sendOff(app, provider);
     await vouchFor(sent);
     expect(toClient(await comeBack(provider, sent))).toHaveProperty("code");
     await expectPage(await comeBack(provider, sent), "used before");
   });
 
-  it("for all but one of those who bring one state at once", async () => {
+  it("to all but one of those who send one state at once", async () => {
     const sent = await sendOff(app, provider);
     await vouchFor(sent);
     const answers = await Promise.all(Array.from({ length: 8 }, () => comeBack(provider, sent)));
@@ -323,7 +323,7 @@ describe("a page, and nothing for the client", () => {
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(7);
   });
 
-  it("in another browser, with a cookie of its own or none; and the state is used up", async () => {
+  it("in another browser, with its own cookie or none; and the state is used up", async () => {
     for (const prepare of [(other: Browser) => sendOff(app, provider, other), async () => undefined]) {
       const sent = await sendOff(app, provider);
       await vouchFor(sent);
@@ -344,14 +344,14 @@ describe("a page, and nothing for the client", () => {
     await expectPage(await comeBack(provider, swept), "unknown");
   });
 
-  it("when the provider was removed meanwhile", async () => {
+  it("if the provider has just been removed", async () => {
     const own = await makeProvider();
     const sent = await sendOff(app, own);
     await call(`/admin/v1/identity-providers/${own.id}`, { method: "DELETE", token: await tokenFor(OPERATOR) });
     await expectPage(await comeBack(own, sent), "unknown");
   });
 
-  it("when the key that sealed the sign-in is gone", async () => {
+  it("if the key that sealed the sign-in is gone", async () => {
     const sent = await sendOff(app, provider);
     const SEAL_KEYS = `t2:${btoa("\x05".repeat(32))}`;
     const browser = new Browser(isolate({ SEAL_KEYS }));
@@ -360,8 +360,8 @@ describe("a page, and nothing for the client", () => {
   });
 });
 
-describe("back to the client with an error", () => {
-  it("a request that is longer than an address: it would have to be kept, and anybody can send one", async () => {
+describe("The client gets an error", () => {
+  it("for a request that is longer than a URL: it would be stored, and anybody can send one", async () => {
     const rows = (): Promise<number | null> => env.DB.prepare("SELECT count(*) AS n FROM federation").first("n");
     const before = await rows();
     const form = new URLSearchParams(authorizeAddress(app, provider).split("?")[1]);
@@ -390,13 +390,13 @@ describe("back to the client with an error", () => {
     ["temporarily_unavailable", "temporarily_unavailable"],
     ["server_error", "server_error"],
     ["invalid_scope", "server_error"],
-  ])("the provider's %s is %s", async (said, told) => {
+  ])("if the provider's %s is %s", async (said, told) => {
     const sent = await sendOff(app, provider);
     const back = await comeBack(provider, sent, { error: said, error_description: "because\u0000 of \u202e this" });
     await expectError(back, told, `"${said}": "because\ufffd of \ufffd this"`);
   });
 
-  it("a silent request is asked silently, and hears what the provider would have had to show", async () => {
+  it("for a silent request: the provider is asked silently, and the client gets the provider's reason", async () => {
     for (const error of ["login_required", "interaction_required", "consent_required", "account_selection_required"]) {
       const sent = await sendOff(app, provider, new Browser(), { prompt: "none" });
       expect(sent.address.searchParams.get("prompt")).toBe("none");
@@ -404,7 +404,7 @@ describe("back to the client with an error", () => {
     }
   });
 
-  it("the answer of one provider at the address of another is refused, and nobody gets the code", async () => {
+  it("for the response of one provider at the address of another, and nobody gets the code", async () => {
     const other = await makeProvider();
     const sent = await sendOff(app, provider);
     await vouchFor(sent);
@@ -413,7 +413,7 @@ describe("back to the client with an error", () => {
     expect([...(await tokenRequests(provider)), ...(await tokenRequests(other))]).toEqual([]);
   });
 
-  it("an answer that names another issuer is refused, errors too", async () => {
+  it("for a response or an error that names another issuer", async () => {
     for (const more of [{}, { error: "access_denied" }] as Record<string, string>[]) {
       const sent = await sendOff(app, provider);
       await vouchFor(sent);
@@ -423,7 +423,7 @@ describe("back to the client with an error", () => {
     expect(await tokenRequests(provider)).toEqual([]);
   });
 
-  it("an answer without issuer is refused of a provider that always names it", async () => {
+  it("for a response without issuer from a provider that always names it", async () => {
     const own = await makeProvider({ metadata: { authorization_response_iss_parameter_supported: true } });
     const sent = await sendOff(app, own);
     await vouchFor(sent, own);
@@ -433,12 +433,12 @@ describe("back to the client with an error", () => {
     expect(toClient(await comeBack(own, again, { iss: own.issuer }))).toHaveProperty("code");
   });
 
-  it("an answer without code and error is refused", async () => {
+  it("for a response without code and error", async () => {
     const sent = await sendOff(app, provider);
     await expectError(await comeBack(provider, sent, { code: "" }), "access_denied", "neither a code nor an error");
   });
 
-  it("a provider that became another one meanwhile gets no code", async () => {
+  it("if the provider's registration changed meanwhile, and the new one gets no code", async () => {
     const own = await makeProvider();
     const other = await makeProvider();
     const sent = await sendOff(app, own);
@@ -459,7 +459,7 @@ describe("back to the client with an error", () => {
     await expectError(await comeBack(provider, sent), "access_denied", `${email} is unknown or disabled`);
   });
 
-  it("a client that was removed meanwhile gets nothing: its user sees a page", async () => {
+  it("unless the client was removed meanwhile: its user sees a page", async () => {
     const own = await makeApplication();
     const sent = await sendOff(own, provider);
     await put(`clients/${own.clientId}`, {
@@ -477,7 +477,7 @@ describe("back to the client with an error", () => {
     expect([back.status, back.headers.get("location")]).toEqual([400, null]);
   });
 
-  it("a secret that was sealed under a key that is gone", async () => {
+  it("if a secret was sealed under a key that is gone", async () => {
     const [oldKey, newKey] = [`t1:${btoa("\x07".repeat(32))}`, `t2:${btoa("\x05".repeat(32))}`];
     const own = await makeProvider();
     const rotated = await sendOff(app, own, new Browser(isolate({ SEAL_KEYS: `${newKey},${oldKey}` })));
@@ -488,7 +488,7 @@ describe("back to the client with an error", () => {
     await expectError(await comeBack(own, gone), "server_error", "client secret does not open");
   });
 
-  it("a secret that was sealed for another provider", async () => {
+  it("if a secret was sealed for another provider", async () => {
     const own = await makeProvider();
     const copy = `
       UPDATE identity_provider SET sealed_client_secret = other.sealed_client_secret

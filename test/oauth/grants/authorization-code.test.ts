@@ -116,14 +116,14 @@ describe("POST /token, authorization_code: 200", () => {
 
   // shows: oauth/access-token-response/id_token-beside-a-code-s-token
   // shows: oauth/scopes/openid
-  it("gives none without openid", async () => {
+  it("gives no ID token without openid", async () => {
     const flow = await makeFlow();
     expect((await signIn(flow, { nonce: "n" })).id_token).toBeUndefined();
   });
 
   // shows: oauth/post-token/authorization_code-scope
   // shows: oauth/token/scope-at-redemption
-  it("narrows by scope, and what was narrowed away stays away", async () => {
+  it("narrows by scope, and later tokens stay narrowed", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { authorization: { openid: true } });
     const scope = `plat.tenant=${flow.tenant} plat.media_view`;
@@ -161,13 +161,13 @@ describe("POST /token, authorization_code: 200", () => {
   });
 
   // shows: oauth/post-token/authorization_code-redirect_uri
-  it("names both the redirect_uri, or neither", async () => {
+  it("requires redirect_uri in both requests, or in neither", async () => {
     const flow = await makeFlow();
     const response = await redeem(flow.client, await codeFor(flow, { redirectUri: undefined }), { redirect_uri: "" });
     expect(response.status).toBe(200);
   });
 
-  it("names where the code was sent, though the authorization left it to the one that is registered", async () => {
+  it("accepts the redirect_uri of the code if the authorization left it to the only registered one", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { redirectUri: undefined });
     expect((await redeem(flow.client, code, { redirect_uri: REDIRECT })).status).toBe(200);
@@ -186,7 +186,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
   // shows: oauth/post-token/authorization_code-redirect_uri
   // shows: oauth/post-token/authorization_code-code_verifier
   // shows: oauth/token/code-bound
-  it.each(cases)("%s", async (_, form) => {
+  it.each(cases)("for %s", async (_, form) => {
     for (const flow of [await makeFlow(), await makePublicFlow()]) {
       const code = await codeFor(flow);
       expect(await errorOf(await redeem(flow.client, code, form))).toBe("invalid_grant");
@@ -194,7 +194,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     }
   });
 
-  it("another redirect_uri than the code was sent to, where the authorization named none", async () => {
+  it("for another redirect_uri than the code was sent to, if the authorization named none", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { redirectUri: undefined });
     for (const other of [`${REDIRECT}/`, `${REDIRECT}?`, "https://other.example/callback", "x"])
@@ -206,7 +206,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     expect(await errorOf(await redeem(client, sole))).toBe("invalid_grant");
   });
 
-  it("a verifier where no challenge was sent: somebody took it away", async () => {
+  it("for a verifier if no challenge was sent, since an attacker may have removed it", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { challenge: undefined });
     expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
@@ -214,21 +214,21 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
   });
 
   // shows: oauth/token/pkce
-  it("no challenge for a client that needs one", async () => {
+  it("for no challenge of a client that needs one", async () => {
     for (const flow of [await makePublicFlow(), await makeFlow({ requirePkce: true })]) {
       const code = await codeFor(flow, { challenge: undefined });
       expect(await errorOf(await redeem(flow.client, code, { code_verifier: "" }))).toBe("invalid_grant");
     }
   });
 
-  it("a plain challenge that is too short to be one, met by itself", async () => {
+  it("for a plain challenge that is too short, even with the same verifier", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { challenge: { value: "short", method: "plain" } });
     expect(await errorOf(await redeem(flow.client, code, { code_verifier: "short" }))).toBe("invalid_grant");
   });
 
   // shows: oauth/token/code-bound
-  it("another client, which learns nothing and ends nothing", async () => {
+  it("for another client, which learns nothing and revokes nothing", async () => {
     const flow = await makeFlow();
     const other = await makeFlowClient(flow.tenant);
     const code = await codeFor(flow);
@@ -244,7 +244,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
 
 describe("POST /token, authorization_code: 400 and 401", () => {
   // shows: oauth/token/code-60-s
-  it("after 60 s: invalid_grant", async () => {
+  it("is invalid_grant after 60 s", async () => {
     const flow = await makeFlow();
     const [early, late] = [await codeFor(flow), await codeFor(flow)];
     later(59_900);
@@ -254,19 +254,19 @@ describe("POST /token, authorization_code: 400 and 401", () => {
   });
 
   // shows: oauth/post-token/authorization_code-code
-  it("no code: invalid_request; anything that is no code: invalid_grant", async () => {
+  it("is invalid_request without a code, and invalid_grant for any other text", async () => {
     const flow = await makeFlow();
     expect(await errorOf(await redeem(flow.client, ""))).toBe("invalid_request");
     for (const code of ["x", "\u0000", "💥", "a".repeat(10_000), "__proto__"])
       expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
   });
 
-  it("a client that is not registered for codes: unauthorized_client", async () => {
+  it("is unauthorized_client for a client that is not registered for codes", async () => {
     const flow = await makeFlow({ grantTypes: ["refresh_token"] });
     expect(await errorOf(await redeem(flow.client, await codeFor(flow)))).toBe("unauthorized_client");
   });
 
-  it("a client that proves too little or too much: 401, and the code stays good", async () => {
+  it("is 401 for a client without proof or with two, and the code stays valid", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow);
     const without = { ...flow.client, clientSecret: undefined };
@@ -285,7 +285,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
   });
 
   // shows: oauth/token/scope-at-redemption
-  it("more than was authorized, or another place: invalid_scope that names it, and the code stays good", async () => {
+  it("is invalid_scope with the name for more than was authorized or another place, and the code stays valid", async () => {
     const flow = await makeFlow();
     const other = await makeTenant();
     const code = await codeFor(flow, { authorization: { scopes: ["plat.media_view"] } });
@@ -298,7 +298,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
   });
 
   // shows: oauth/post-token/authorization_code-scope
-  it("no tenant means the client's parent tenant here too, and no place that was not authorized", async () => {
+  it("takes no tenant as the client's parent tenant, and allows no place that was not authorized", async () => {
     const flow = await makeFlow();
     const tokens = await redeem(flow.client, await codeFor(flow), { scope: "plat.no_tenant" });
     expect((await expectJson<Tokens>(tokens, 200)).scope.split(" ")).toContain(`plat.tenant=${flow.tenant}`);
@@ -308,7 +308,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     expect(await errorOf(await redeem(flow.client, within, { scope: "plat.no_tenant" }))).toBe("invalid_scope");
   });
 
-  it("more scopes than a token can hold: invalid_scope, and the code stays good for fewer", async () => {
+  it("is invalid_scope for more scopes than fit into a token, and the code stays valid for fewer", async () => {
     const flow = await makeFlow();
     const service = `${flow.tenant}svc`;
     const scopes = Array.from(
@@ -326,7 +326,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     expect(tokens.scope).toBe(`plat.tenant=${flow.tenant} ${fewer}`);
   });
 
-  it("what is gone meanwhile: the role's scope, the client's, the subscription, the membership, the user", async () => {
+  it("refuses lost rights: the role's scope, the client's, the subscription, the membership, the user", async () => {
     const operator = await tokenFor(OPERATOR);
     const remove = (path: string) => call(`/admin/v1/${path}`, { method: "DELETE", token: operator });
     const changes: readonly ((flow: Awaited<ReturnType<typeof makeFlow>>) => Promise<unknown>)[] = [
@@ -364,10 +364,10 @@ describe("POST /token, authorization_code: 400 and 401", () => {
   });
 });
 
-describe("a code that is used twice", () => {
+describe("A code that is used twice", () => {
   // shows: oauth/post-token/authorization_code-code
   // shows: oauth/token/code-twice
-  it("is refused, and ends all that came of it: tokens, refresh tokens, tokens of those", async () => {
+  it("is refused, and revokes all tokens and refresh tokens that came of it", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow);
     const first = await expectJson<Tokens>(await redeem(flow.client, code), 200);
@@ -391,7 +391,7 @@ describe("a code that is used twice", () => {
   });
 
   // shows: oauth/token/code-twice
-  it("with whatever verifier and redirect_uri, and long after its 60 s", async () => {
+  it("is recognized with any verifier and redirect_uri, and long after its 60 s", async () => {
     const flow = await makePublicFlow();
     const code = await codeFor(flow);
     const tokens = await expectJson<Tokens>(await redeem(flow.client, code), 200);
@@ -403,7 +403,7 @@ describe("a code that is used twice", () => {
     expect(await isLiving(tokens.access_token)).toBe(false);
   });
 
-  it("leaves other grants of the client and the user alone", async () => {
+  it("does not affect other grants of the client and the user", async () => {
     const flow = await makeFlow();
     const other = await signIn(flow);
     const code = await codeFor(flow);
@@ -417,7 +417,7 @@ describe("a code that is used twice", () => {
   it.each([
     ["with a secret", makeFlow],
     ["without one", makePublicFlow],
-  ])("20 times at once by a client %s: one 200, whose grant has ended", async (_, make) => {
+  ])("gives one 200 if sent 20 times at once by a client %s, and its grant is revoked", async (_, make) => {
     const flow = await make();
     const code = await codeFor(flow);
     const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(flow.client, code)));
@@ -464,8 +464,8 @@ function isolateOf() {
   return { ...counted, send, loseBatch: (nth: number) => (losing = nth) };
 }
 
-describe("what a user's grant costs in D1", () => {
-  it("a code and a refresh token: three round trips each", async () => {
+describe("The D1 cost of a user's grant", () => {
+  it("is three round trips each for a code and a refresh token", async () => {
     const flow = await makeFlow();
     const { clientId, clientSecret = "" } = flow.client;
     const isolate = isolateOf();
@@ -483,7 +483,7 @@ describe("what a user's grant costs in D1", () => {
     expect(isolate.tally.d1RoundTrips).toBe(3);
   });
 
-  it("a redemption whose answer was lost is known as done, and its tokens are good", async () => {
+  it("stays correct if the response of a redemption is lost: it counts as done, and its tokens are valid", async () => {
     const flow = await makeFlow();
     const { clientId, clientSecret = "" } = flow.client;
     const isolate = isolateOf();
@@ -502,9 +502,9 @@ describe("what a user's grant costs in D1", () => {
   });
 });
 
-describe("codes in D1", () => {
+describe("The stored codes", () => {
   // shows: oauth/access-tokens/refresh-tokens-codes-sessions
-  it("stand as hashes, and go when nothing that came of them can live", async () => {
+  it("are hashes, and are deleted once none of their tokens can be valid", async () => {
     const flow = await makeFlow();
     const code = await codeFor(flow, { nonce: "odd \u0000 \u{1F600} \u2028" });
     const rows = async () =>
@@ -518,7 +518,7 @@ describe("codes in D1", () => {
     expect((await rows()).length).toBe(0);
   });
 
-  it("go with their client and their user", async () => {
+  it("are deleted with their client and their user", async () => {
     const flow = await makeFlow();
     const tokens = await signIn(flow);
     const token = await tokenFor(OPERATOR);
@@ -532,9 +532,9 @@ describe("codes in D1", () => {
   });
 });
 
-describe("an odd nonce", () => {
+describe("An unusual nonce", () => {
   // shows: oauth/id-token/nonce
-  it("comes back as it was", async () => {
+  it("is returned unchanged", async () => {
     const flow = await makeFlow();
     const nonce = "odd \u0000 \u{1F600} \u2028 é";
     const tokens = await signIn(flow, { nonce, authorization: { openid: true } });
@@ -542,8 +542,8 @@ describe("an odd nonce", () => {
   });
 });
 
-describe("several users, one client", () => {
-  it("each gets what their own roles hold", async () => {
+describe("Several users of one client", () => {
+  it("get the scopes of their own roles", async () => {
     const flow = await makeFlow();
     const reader = { ...flow, ...(await makeUser(flow.tenant, ["plat.media_view"])) };
     expect((await signIn(reader)).scope).toBe(`plat.tenant=${flow.tenant} plat.media_view`);
@@ -552,7 +552,7 @@ describe("several users, one client", () => {
   });
 });
 
-describe("the ID token", () => {
+describe("The ID token", () => {
   // shows: oauth/id-token/typ
   // shows: oauth/id-token/alg
   // shows: oauth/id-token/iss
@@ -562,7 +562,7 @@ describe("the ID token", () => {
   // shows: oauth/id-token/signature
   // shows: oauth/limits/audience
   // shows: oauth/authorize/id-tokens
-  it("is what the specification lists, header and claims, and the published key verifies it", async () => {
+  it("has the specified header and claims, and verifies with the published key", async () => {
     const flow = await makeFlow();
     const tokens = await signIn(flow, { nonce: "n-1", authorization: { openid: true } });
     const keys = await expectJson<JSONWebKeySet>(await call("/oauth2/v1/jwks"), 200);

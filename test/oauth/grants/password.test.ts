@@ -77,7 +77,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("text that is too long", () => {
+describe("A text that is too long", () => {
   /** As long as a form may be; half a second to normalize. */
   const ACCENTS = `a${"\u0301".repeat(15_900)}${"\u0323".repeat(15_900)}`;
   /** Of the machine that runs the tests. */
@@ -100,7 +100,7 @@ describe("text that is too long", () => {
   });
 });
 
-describe("200, no client passed", () => {
+describe("The password grant without a client: 200", () => {
   // shows: oauth/what-the-service-does/grant-password
   // shows: oauth/access-token-response/token_type
   // shows: oauth/access-token-response/user-of-the-password-grant
@@ -136,7 +136,7 @@ describe("200, no client passed", () => {
   // shows: oauth/scopes/plat.tenant-tenant
   // shows: oauth/scopes/plat.no_tenant
   // shows: oauth/scopes/plat.org-organization_id
-  it("takes the tenant or the organization that is named, or none", async () => {
+  it("accepts a named tenant or organization, or none", async () => {
     const user = await makeUser({ tenant: home });
     const other = await makeTenant();
     await join(user.email, other, ["plat.media_view"]);
@@ -150,7 +150,7 @@ describe("200, no client passed", () => {
     expect(decodeJwt(org.access_token)).toMatchObject({ org: `${other}-org`, tenant: "" });
   });
 
-  it("takes any spelling of the address and of the password's accents", async () => {
+  it("accepts any spelling of the address and of the password's accents", async () => {
     const user = await makeUser({ tenant: home });
     await put(`users/${user.email}`, { name: "Ada", password: "caf\u00e9 au lait" });
     const wide = user.email.replace("example", "\uff45xample").toUpperCase();
@@ -158,7 +158,7 @@ describe("200, no client passed", () => {
   });
 
   // shows: oauth/post-token/password-plat-session-id
-  it("takes the caller's session id, and makes one of its own for each sign-in", async () => {
+  it("logs the caller's session id, and makes its own for each sign-in", async () => {
     const user = await makeUser({ tenant: home });
     const sidOf = async (more: Record<string, string>) =>
       decodeJwt((await expectJson(await signIn(user, more), 200)).access_token)["sid"];
@@ -168,10 +168,10 @@ describe("200, no client passed", () => {
   });
 });
 
-describe("200, a client passed", () => {
+describe("The password grant with a client: 200", () => {
   // shows: oauth/post-token/trust-client_id-only
   // shows: oauth/token/client_id-without-secret
-  it("is limited by what the client lists too, and untrusted without the secret", async () => {
+  it("is limited by the client's list too, and unauthenticated without the secret", async () => {
     const user = await makeUser({ tenant: home });
     const grantTypes = ["password", "refresh_token"];
     const client = await makePasswordClient(user.tenant, {
@@ -196,7 +196,7 @@ describe("200, a client passed", () => {
   });
 
   // shows: oauth/post-token/trust-both
-  it("gives the trusted client an ID token, and a refresh token where it is registered for them", async () => {
+  it("gives an authenticated client an ID token, and a refresh token if it is registered for them", async () => {
     const user = await makeUser({ tenant: home });
     const plain = await makePasswordClient(user.tenant);
     const without = await expectJson(await signIn(user, {}, plain), 200);
@@ -221,7 +221,7 @@ describe("200, a client passed", () => {
     expect(decodeJwt(again.id_token)["auth_time"]).toBe(idToken["auth_time"]);
   });
 
-  it("means the client's own tenant where the user is a member, else the only one that the client may act for", async () => {
+  it("uses the client's own tenant if the user is a member, else the only one that the client may act for", async () => {
     const user = await makeUser({ tenant: home });
     const clientTenant = await makeTenant();
     const own = await makePasswordClient(user.tenant);
@@ -250,7 +250,7 @@ describe("200, a client passed", () => {
   });
 });
 
-describe("400 invalid_request", () => {
+describe("The password grant: 400 invalid_request", () => {
   const cases: [string, Record<string, string>][] = [
     ["plat_id_provider", { plat_id_provider: "" }],
     ["plat_id_provider", { plat_id_provider: "default_idp" }],
@@ -268,9 +268,9 @@ describe("400 invalid_request", () => {
   });
 });
 
-describe("400 invalid_grant", () => {
+describe("The password grant: 400 invalid_grant", () => {
   // shows: oauth/token/unknown-user-wrong-password
-  it("answers an unknown, a disabled, a password-less user, no address and a wrong password alike", async () => {
+  it("is the same for an unknown, a disabled and a password-less user, no address and a wrong password", async () => {
     const user = await makeUser({ tenant: home });
     const disabled = await makeUser({ tenant: home });
     await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
@@ -294,7 +294,7 @@ describe("400 invalid_grant", () => {
       });
   });
 
-  it("leaves the exact reason to the audit log, and no password there", async () => {
+  it("leaves the exact reason in the audit log, and no password there", async () => {
     const user = await makeUser({ tenant: home });
     const client = await makePasswordClient(user.tenant);
     await signIn({ email: user.email, password: "guess-1" }, {}, client);
@@ -316,7 +316,7 @@ describe("400 invalid_grant", () => {
     expect(JSON.stringify(await audited({}))).not.toMatch(/guess-[12]/);
   });
 
-  it("tells a member of no tenant, and one whose tenant is disabled", async () => {
+  it("is the response for a member of no tenant, and of a disabled tenant", async () => {
     const user = await makeUser();
     await put(`tenants/${user.tenant}`, { organization: `${user.tenant}-org`, name: "x", disabled: true });
     const refused = await refusal(signIn(user));
@@ -324,7 +324,7 @@ describe("400 invalid_grant", () => {
     expect(refused.error_description).not.toBe(WRONG);
   });
 
-  it("does not sign in by a password that changed meanwhile", async () => {
+  it("refuses a password that changed meanwhile", async () => {
     const user = await makeUser({ tenant: home });
     const racing = isolate({ LOGIN_ATTEMPTS: changingPassword(user) });
     expect(await refusal(racing.fetch(TOKEN, posted(user)))).toEqual({
@@ -334,7 +334,7 @@ describe("400 invalid_grant", () => {
   });
 });
 
-describe("a deployment that does not want it", () => {
+describe("A deployment that restricts the password grant", () => {
   const withoutClient = { PASSWORD_GRANT_WITHOUT_CLIENT: "false" };
   const answer = async (bindings: object, form: Record<string, string>) => {
     const user = await makeUser({ tenant: home });
@@ -345,7 +345,7 @@ describe("a deployment that does not want it", () => {
     return { response, body: JSON.parse(await response.text()) as Record<string, string> };
   };
 
-  it("asks for a client: 401 where none is passed, and the audit log names the variable", async () => {
+  it("requires a client: 401 without one, and the audit log names the variable", async () => {
     const { response, body } = await answer(withoutClient, {});
     expect([response.status, body["error"]]).toEqual([401, "invalid_client"]);
     expect(JSON.stringify(body)).not.toContain("PASSWORD_GRANT");
@@ -357,7 +357,7 @@ describe("a deployment that does not want it", () => {
       expect((await answer(withoutClient, { ...client, scope: "plat.no_tenant" })).response.status).toBe(200);
   });
 
-  it("has none for anybody, and says so in its metadata and to who asks why", async () => {
+  it("can turn it off, which its metadata and its explanations say", async () => {
     const off = { PASSWORD_GRANT: "false" };
     const { clientId, clientSecret } = await makePasswordClient(home);
     const proven: Record<string, string> = { client_id: clientId, client_secret: clientSecret };
@@ -377,7 +377,7 @@ describe("a deployment that does not want it", () => {
     expect(await explained.text()).toContain("the deployment has PASSWORD_GRANT=false");
   });
 
-  it("is what wrangler.toml has: clients alone", () => {
+  it("is what wrangler.toml has: clients only", () => {
     const deployed = { ...env, PASSWORD_GRANT: "true", PASSWORD_GRANT_WITHOUT_CLIENT: "false" };
     expect(readConfig(deployed).passwordGrant).toBe("clients");
     expect(readConfig({ ...deployed, PASSWORD_GRANT_WITHOUT_CLIENT: "true" }).passwordGrant).toBe("everybody");
@@ -385,9 +385,9 @@ describe("a deployment that does not want it", () => {
   });
 });
 
-describe("400 invalid_scope", () => {
+describe("The password grant: 400 invalid_scope", () => {
   // shows: oauth/token/no-client-tenant
-  it("asks who belongs to several tenants to name one", async () => {
+  it("asks a user of several tenants to name one", async () => {
     const user = await makeUser({ tenant: home });
     const other = await makeTenant();
     await join(user.email, other);
@@ -427,7 +427,7 @@ describe("400 invalid_scope", () => {
   });
 });
 
-describe("400 unauthorized_client, 401 invalid_client", () => {
+describe("The password grant: 400 unauthorized_client, 401 invalid_client", () => {
   // shows: oauth/token/registered-for-the-grant
   it("refuses a client that authenticated and is not registered for the grant", async () => {
     const user = await makeUser({ tenant: home });
@@ -452,7 +452,7 @@ describe("400 unauthorized_client, 401 invalid_client", () => {
     for (const response of await Promise.all(attempts)) expect(await refusal(response, 401)).toEqual(expected);
   });
 
-  it("looks at no password for a client that it refuses", async () => {
+  it("checks no password for a client that it refuses", async () => {
     const user = await makeUser({ tenant: home });
     await failBefore(user.email, 14);
     await signIn({ ...user, password: "guess" }, { client_id: "no.body" });
@@ -460,13 +460,13 @@ describe("400 unauthorized_client, 401 invalid_client", () => {
   });
 });
 
-describe("a blocked account", () => {
+describe("A blocked account", () => {
   // shows: oauth/states-of-a-user-account/active-15-invalid-attempts-within-15-minutes
   // shows: oauth/states-of-a-user-account/blocked-attempt
   // shows: oauth/errors/400-blocked-account
   // shows: oauth/accounts/one-account
   // shows: oauth/errors-of-token-revoke-introspect/blocked-account
-  it("is refused with the specification's message, under every spelling of its address", async () => {
+  it("is refused with the specified message, for every spelling of its address", async () => {
     const user = await makeUser({ tenant: home });
     const [name] = user.email.split("@");
     const spellings = [
@@ -495,7 +495,7 @@ describe("a blocked account", () => {
   });
 
   // shows: oauth/accounts/nobody-s-address
-  it("looks the same for an address that nobody has, ligatures and all, and for text that is no address", async () => {
+  it("is refused alike for an unknown address, ligatures included, and for text that is not an address", async () => {
     const nobody = `${unique("of")}@example.org`;
     for (const spellings of [
       [nobody, nobody.toUpperCase(), nobody.replace("of", "o\uff46")],
@@ -513,7 +513,7 @@ describe("a blocked account", () => {
   // shows: oauth/errors/400-blocked-account
   // shows: oauth/accounts/one-account
   // shows: oauth/errors-of-token-revoke-introspect/blocked-account
-  it("is one for the token endpoint and the sign-in page: failures of both count together", async () => {
+  it("is shared by the token endpoint and the sign-in page: both count failures together", async () => {
     const user = await makeUser({ tenant: home });
     const app = await makeApp({ tenant: home });
     const browser = new Browser();
@@ -533,7 +533,7 @@ describe("a blocked account", () => {
   });
 
   // shows: oauth/accounts/parallel-guesses
-  it("tries 15 of 40 parallel guesses", async () => {
+  it("lets 15 of 40 parallel guesses try a password", async () => {
     const user = await makeUser({ tenant: home });
     const guesses = Array.from({ length: 40 }, (_, n) => refusal(signIn({ ...user, password: `guess ${n}` })));
     const texts = (await Promise.all(guesses)).map(({ error_description }) => error_description);
@@ -555,7 +555,7 @@ describe("a blocked account", () => {
   });
 
   // shows: operator/resources/users-email-unlock
-  it("is open at once when an operator unlocks it, which stands in the audit log", async () => {
+  it("is open at once when an operator unlocks it, which the audit log shows", async () => {
     const user = await makeUser({ tenant: home });
     await failBefore(user.email, 15);
     const path = `/admin/v1/users/${encodeURIComponent(user.email.toUpperCase())}/unlock`;
@@ -568,8 +568,8 @@ describe("a blocked account", () => {
   });
 });
 
-describe("a client that was disabled elsewhere a moment ago", () => {
-  it("may still be taken for living, and what it gets is void from the start", async () => {
+describe("A client that another isolate disabled a moment ago", () => {
+  it("may still get tokens, which are revoked from the start", async () => {
     const user = await makeUser({ tenant: home });
     const client = await makePasswordClient(home);
     const other = isolate();
@@ -585,9 +585,9 @@ describe("a client that was disabled elsewhere a moment ago", () => {
   });
 });
 
-describe("what a refused sign-in costs", () => {
+describe("The cost of a refused sign-in", () => {
   // shows: oauth/token/unknown-user-wrong-password
-  it("is one read, one turn of the object and one verification, whoever is meant", async () => {
+  it("is one read, one call of the object and one verification, for any user", async () => {
     const user = await makeUser({ tenant: home });
     const disabled = await makeUser({ tenant: home });
     await put(`users/${disabled.email}`, { name: "Ada", disabled: true });
@@ -615,9 +615,9 @@ describe("what a refused sign-in costs", () => {
   });
 });
 
-describe("a hash of another cost", () => {
+describe("A hash of another cost", () => {
   // shows: oauth/accounts/passwords
-  it("is replaced at the sign-in, which goes on working", async () => {
+  it("is replaced at the sign-in, which keeps working", async () => {
     await realPasswordCost();
     const user = await makeUser({ tenant: home });
     const hashOf = () => env.DB.prepare(`SELECT password_hash FROM user WHERE email = ?1`).bind(user.email).first();
@@ -628,7 +628,7 @@ describe("a hash of another cost", () => {
     await expectJson(await signIn(user), 200);
   });
 
-  it("is not put in the place of a password that changed meanwhile", async () => {
+  it("does not replace a password that changed meanwhile", async () => {
     const user = await makeUser();
     const hashOf = () => env.DB.prepare(`SELECT password_hash FROM user WHERE email = ?1`).bind(user.email).first();
     const changed = cheapHash("another-password-1");

@@ -41,7 +41,7 @@ const remove = async (path: string): Promise<Response> =>
 describe("POST /token, refresh_token, of a client with a secret: 200", () => {
   // shows: oauth/post-token/refresh_token-refresh_token
   // shows: oauth/token/refresh-with-a-secret
-  it("gives tokens of the same grant as often as wanted, and shows the same refresh token", async () => {
+  it("gives tokens of the same grant any number of times, and shows the same refresh token", async () => {
     const flow = await makeFlow();
     const first = await signIn(flow, { nonce: "once", authorization: { openid: true } });
     const { gid, sid } = decodeJwt<{ gid: string; sid: string }>(first.access_token);
@@ -59,7 +59,7 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
     expect(await isLiving(first.access_token)).toBe(true);
   });
 
-  it("of parallel uses all succeed", async () => {
+  it("succeeds for all parallel uses", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const all = await Promise.all(Array.from({ length: 10 }, () => refreshed(flow.client, refresh_token)));
@@ -78,7 +78,7 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
   });
 
   // shows: oauth/post-token/refresh_token-scope
-  it("narrows this token and not the grant; a pattern gives what it covers", async () => {
+  it("narrows this token and not the grant; a pattern gives the scopes that it matches", async () => {
     const flow = await makeFlow({ scopes: ["plat.pubsub.topic=*"] });
     await put(`roles/${flow.role}`, { scopes: ["plat.pubsub.topic=*"] });
     const { refresh_token } = await signIn(flow, { authorization: { scopes: ["plat.pubsub.topic=shop.*"] } });
@@ -92,7 +92,7 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
     );
   });
 
-  it("gives nothing new that a role got after the sign-in", async () => {
+  it("gives no scopes that a role got after the sign-in", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow, { authorization: { scopes: ["plat.media_view"] } });
     expect((await refreshed(flow.client, refresh_token)).scope).toBe(`plat.tenant=${flow.tenant} plat.media_view`);
@@ -101,7 +101,7 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
     );
   });
 
-  it("openid alone gives an ID token and no scope besides", async () => {
+  it("gives an ID token and no other scope for openid alone", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow, { authorization: { openid: true } });
     const tokens = await refreshed(flow.client, refresh_token, { scope: "openid" });
@@ -111,9 +111,9 @@ describe("POST /token, refresh_token, of a client with a secret: 200", () => {
   });
 });
 
-describe("what is checked again at each use", () => {
+describe("Each use of a refresh token checks", () => {
   // shows: oauth/who-gets-which-scope/checked-again-at-refresh
-  it("a role, the client's scopes, a subscription: what is gone is left out, or refused where it is named", async () => {
+  it("the role, the client's scopes and the subscription: lost scopes are omitted, or refused if named", async () => {
     const changes: readonly ((flow: Awaited<ReturnType<typeof makeFlow>>) => Promise<unknown>)[] = [
       (flow) => put(`roles/${flow.role}`, { scopes: ["plat.media_view"] }),
       (flow) => put(`clients/${flow.client.clientId}`, registration(flow.tenant, { scopes: ["plat.media_view"] })),
@@ -138,7 +138,7 @@ describe("what is checked again at each use", () => {
   });
 
   // shows: oauth/who-gets-which-scope/checked-again-at-refresh
-  it("the membership: invalid_grant, invalid_scope where the tenant is named; back again, it works again", async () => {
+  it("the membership: invalid_grant, or invalid_scope if the tenant is named; restored, it works again", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const member = `tenants/${flow.tenant}/members/${flow.email}`;
@@ -154,7 +154,7 @@ describe("what is checked again at each use", () => {
   });
 
   // shows: oauth/who-gets-which-scope/checked-again-at-refresh
-  it("a tenant of others: the subscription to the client's service", async () => {
+  it("for another tenant, its subscription to the client's service", async () => {
     const flow = await makeFlow();
     const subscriber = await makeTenant();
     await put(`tenants/${subscriber}/members/${flow.email}`, { roles: [flow.role] });
@@ -176,7 +176,7 @@ describe("what is checked again at each use", () => {
     expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
   });
 
-  it("the user: disabled, or another password, ends the grants of before for good", async () => {
+  it("the user: being disabled or changing the password revokes earlier grants for good", async () => {
     for (const change of [{ disabled: true }, { password: "another-password-1" }]) {
       const flow = await makeFlow();
       const { access_token, refresh_token } = await signIn(flow);
@@ -195,7 +195,7 @@ describe("what is checked again at each use", () => {
   it.each([
     ["ahead of", 600_000],
     ["behind", -600_000],
-  ])("another password, by a clock that is %s the database's", async (_, aheadMs) => {
+  ])("the password change, by a clock that is %s the database's", async (_, aheadMs) => {
     const flow = await makeFlow();
     const time = clock();
     // Whoever signed in went by the later of the two clocks.
@@ -206,7 +206,7 @@ describe("what is checked again at each use", () => {
     expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
   });
 
-  it("the user's being enabled, whichever clock said when the sign-in was", async () => {
+  it("the user, with sign-in times of either clock", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const disable = (disabled: number) =>
@@ -217,7 +217,7 @@ describe("what is checked again at each use", () => {
     expect((await refresh(flow.client, refresh_token)).status).toBe(200);
   });
 
-  it("the client: its registration for the grant, its being enabled, its being the one", async () => {
+  it("the client: its registration for the grant, that it is enabled, that it is the same", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const path = `clients/${flow.client.clientId}`;
@@ -237,7 +237,7 @@ describe("what is checked again at each use", () => {
 
 describe("POST /token, refresh_token: 400 and 401", () => {
   // shows: oauth/post-token/refresh_token-refresh_token
-  it("no token: invalid_request; anything that is none, and every other spelling of one: invalid_grant", async () => {
+  it("is invalid_request without a token, and invalid_grant for any other text or spelling", async () => {
     const flow = await makeFlow();
     const { access_token, refresh_token } = await signIn(flow);
     expect(await errorOf(await refresh(flow.client, ""))).toBe("invalid_request");
@@ -247,7 +247,7 @@ describe("POST /token, refresh_token: 400 and 401", () => {
       expect(await errorOf(await refresh(flow.client, text)), text).toBe("invalid_grant");
   });
 
-  it("without the secret of a client that has one: 401", async () => {
+  it("is 401 without the secret of a client that has one", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     for (const clientSecret of [undefined, "", "wrong"])
@@ -255,8 +255,8 @@ describe("POST /token, refresh_token: 400 and 401", () => {
   });
 });
 
-describe("what was authorized before sessions had ids of the platform's own (migration 0014)", () => {
-  it("goes on, under an id that no caller chose; one of the platform's stays", async () => {
+describe("An authorization from before migration 0014", () => {
+  it("works on under a session id that no caller chose, and keeps one of the platform's", async () => {
     const { TEST_MIGRATIONS } = env as unknown as { TEST_MIGRATIONS: { name: string; queries: string[] }[] };
     const queries = TEST_MIGRATIONS.find(({ name }) => name.startsWith("0014"))?.queries ?? [];
     const flow = await makeFlow();
@@ -274,10 +274,10 @@ describe("what was authorized before sessions had ids of the platform's own (mig
   });
 });
 
-describe("rotation, of a client without a secret", () => {
+describe("The rotation for a client without a secret", () => {
   // shows: oauth/access-tokens/refresh-tokens-codes-sessions
   // shows: oauth/token/refresh-without-one
-  it("each use gives another token; the new one works", async () => {
+  it("gives another token at each use, and the new one works", async () => {
     const flow = await makePublicFlow();
     const tokens = [(await signIn(flow)).refresh_token];
     for (let n = 0; n < 4; n++) tokens.push((await refreshed(flow.client, tokens.at(-1)!)).refresh_token);
@@ -287,7 +287,7 @@ describe("rotation, of a client without a secret", () => {
   });
 
   // shows: oauth/token/a-used-token-within-30-s
-  it("a lost answer: the same token gives the same successor for 30 s", async () => {
+  it("gives the same successor for 30 s, in case a response was lost", async () => {
     const flow = await makePublicFlow();
     const { refresh_token } = await signIn(flow);
     const time = clock();
@@ -301,7 +301,7 @@ describe("rotation, of a client without a secret", () => {
   });
 
   // shows: oauth/token/a-used-token-within-30-s
-  it("parallel uses of one token: all succeed, with one successor between them", async () => {
+  it("lets parallel uses of one token succeed, with one successor for all", async () => {
     const flow = await makePublicFlow();
     const { refresh_token } = await signIn(flow);
     const all = await Promise.all(Array.from({ length: 20 }, () => refreshed(flow.client, refresh_token)));
@@ -333,7 +333,7 @@ describe("rotation, of a client without a secret", () => {
   };
 
   // shows: oauth/token/a-used-token-later
-  it("used again after 30 s: the whole family ends", async () => {
+  it("revokes the family if a token is used again after 30 s", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);
     const other = await signIn(flow);
@@ -346,7 +346,7 @@ describe("rotation, of a client without a secret", () => {
   });
 
   // shows: oauth/token/a-used-token-later
-  it("used again after its successor was used: the whole family ends, within 30 s too", async () => {
+  it("revokes the family if a token is used again after its successor, even within 30 s", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);
     const second = await refreshed(flow.client, first.refresh_token);
@@ -355,7 +355,7 @@ describe("rotation, of a client without a secret", () => {
     await ended(flow, [first, second, third]);
   });
 
-  it("used again while others used it and its successor: the whole family ends", async () => {
+  it("revokes the family if a token is used again while others use it and its successor", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);
     const all = [first];
@@ -384,7 +384,7 @@ describe("rotation, of a client without a secret", () => {
     await ended(flow, all);
   });
 
-  it("a refused request uses nothing up", async () => {
+  it("uses up nothing in a refused request", async () => {
     const flow = await makePublicFlow();
     const { refresh_token } = await signIn(flow, { authorization: { scopes: ["plat.media_view"] } });
     const time = clock();
@@ -395,7 +395,7 @@ describe("rotation, of a client without a secret", () => {
     expect((await refresh(flow.client, refresh_token)).status).toBe(200);
   });
 
-  it("a spent token betrays itself even in a request that would be refused anyway", async () => {
+  it("recognizes a spent token even in a request that would be refused anyway", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);
     const time = clock();
@@ -407,7 +407,7 @@ describe("rotation, of a client without a secret", () => {
     await ended(flow, [second]);
   });
 
-  it("used tokens are forgotten after 30 days, the living one never", async () => {
+  it("deletes used tokens after 30 days, and never the living one", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);
     const second = await refreshed(flow.client, first.refresh_token);
@@ -424,7 +424,7 @@ describe("rotation, of a client without a secret", () => {
     expect((await refresh(flow.client, second.refresh_token)).status).toBe(200);
   });
 
-  it("a client that gets a secret keeps the token that it has, and one that loses it rotates", async () => {
+  it("starts for a client that loses its secret, and stops for a client that gets one, which keeps its token", async () => {
     const flow = await makePublicFlow();
     const first = await signIn(flow);
     const { refresh_token } = await refreshed(flow.client, first.refresh_token);
@@ -437,8 +437,8 @@ describe("rotation, of a client without a secret", () => {
   });
 });
 
-describe("a token of a refresh", () => {
-  it("is the user's as far as tokeninfo tells", async () => {
+describe("The token of a refresh", () => {
+  it("is the user's in tokeninfo", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const { access_token } = await refreshed(flow.client, refresh_token);
@@ -451,7 +451,7 @@ describe("a token of a refresh", () => {
   });
 });
 
-describe("an isolate whose copy of the client is older than a change", () => {
+describe("An isolate with an old record of a client", () => {
   const refreshIn = (other: Isolate, { clientId, clientSecret = "" }: FlowClient, token: string): Promise<Response> =>
     other.fetch("/oauth2/v1/token", {
       method: "POST",
@@ -459,7 +459,7 @@ describe("an isolate whose copy of the client is older than a change", () => {
       body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: token }),
     });
 
-  it("still takes a secret that leaked and was replaced, and what it gives is void from the start", async () => {
+  it("still accepts a leaked secret that was replaced, and the tokens are revoked from the start", async () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const other = isolate();
@@ -470,7 +470,7 @@ describe("an isolate whose copy of the client is older than a change", () => {
     expect(await isLiving(tokens.access_token)).toBe(false);
   });
 
-  it("gives a user who signed in by a new password tokens that are good at once", async () => {
+  it("gives a user who signed in by a new password valid tokens at once", async () => {
     const flow = await makeFlow();
     const before = await signIn(flow);
     const other = isolate();

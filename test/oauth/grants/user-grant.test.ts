@@ -177,7 +177,7 @@ describe("grantForUser", () => {
   // shows: oauth/what-the-service-does/scopes-by-role
   // shows: oauth/who-gets-which-scope/plat.tenant-of-a-user
   // shows: oauth/who-gets-which-scope/a-service-scope
-  it("grants what the contract's sentences grant, on any small platform", { timeout: 60_000 }, async () => {
+  it("grants the scopes that the rules grant, on any small platform", { timeout: 60_000 }, async () => {
     const users = createUserStore(env.DB, "email", systemRandom);
     const seen = new Set<string>();
     await fc.assert(
@@ -222,7 +222,7 @@ describe("grantForUser", () => {
 });
 
 /** The contract's own example: consuming belongs to an essential service, publishing to one that needs a package. */
-describe("the platform's own services, for a user whose role holds them all", () => {
+describe("The platform's own services, for a user whose role holds them all", () => {
   const SIGN_IN = { grant_type: "password", plat_id_provider: "legacy_idp" };
   const CONSUME = "plat.pubsub.topic=*";
   const PUBLISH = "plat.pubsub_publish";
@@ -230,7 +230,7 @@ describe("the platform's own services, for a user whose role holds them all", ()
   // shows: events/what-the-service-does/publishing-needs-a-package
   // shows: oauth/who-gets-which-scope/plat.org
   // shows: oauth/who-gets-which-scope/plat.pubsub.topic-plat.pubsub_publish
-  it("consuming needs no package, publishing one; an organization has no package, and outside any tenant is nothing", async () => {
+  it("need no package to consume and one to publish; organizations have none, and outside tenants there is nothing", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const user = await makeUser({ tenant, scopes: [CONSUME, PUBLISH] });
     const role = unique("role");

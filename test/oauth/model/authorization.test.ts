@@ -58,7 +58,7 @@ const meansParent = ({ tenant }: Authorization, where: string, parent: string): 
 
 describe("narrow", () => {
   // shows: oauth/post-token/refresh_token-scope
-  it("never gives more than was authorized, gives what was asked for or refuses, and all where nothing was named", () => {
+  it("never gives more than was authorized, gives what was requested or refuses, and all if nothing was named", () => {
     fc.assert(
       fc.property(authorization, asked, fc.constantFrom("acme", "other"), (authorized, wanted, parent) => {
         const result = narrow(authorized, request(wanted), parent, names);
@@ -84,7 +84,7 @@ describe("narrow", () => {
     );
   });
 
-  it("narrowing what was narrowed gives no more than narrowing once", () => {
+  it("gives no more in two steps than in one", () => {
     /** Requests that are mostly granted: made of what was authorized. */
     const twoRequests = authorization.chain((authorized) => {
       const part = fc.record({
@@ -112,8 +112,8 @@ describe("narrow", () => {
   });
 });
 
-describe("everything within what was authorized", () => {
-  it("is what all limits allow: the client's list, the tenant's services, the roles, the authorization", () => {
+describe("A request for everything authorized", () => {
+  it("is limited by the client's list, the tenant's services, the roles and the authorization", () => {
     const lists = fc.tuple(...Array.from({ length: 4 }, () => fc.array(scope, { maxLength: 4 })));
     fc.assert(
       fc.property(lists, plain, ([listed = [], offered = [], held = [], limitedTo = []], word) => {
@@ -135,7 +135,7 @@ describe("everything within what was authorized", () => {
   });
 });
 
-describe("the standing of a refresh token", () => {
+describe("The state of a refresh token", () => {
   const used = { sealedSuccessor: "sealed", successorUsed: false };
   it.each([
     ["not used", { usedAtMs: undefined, sealedSuccessor: undefined, successorUsed: false }, 5_000, "living"],
@@ -152,7 +152,7 @@ describe("the standing of a refresh token", () => {
 describe("PKCE", () => {
   // shows: oauth/get-authorize/code_challenge
   // shows: oauth/authentication/pkce
-  it("S256 knows the verifier of RFC 7636 appendix B, and no other", async () => {
+  it("accepts for S256 the verifier of RFC 7636 appendix B, and no other", async () => {
     const challenge = { value: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: "S256" } as const;
     expect(await matchesChallenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", challenge)).toBe(true);
     expect(await matchesChallenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXj", challenge)).toBe(false);
@@ -160,7 +160,7 @@ describe("PKCE", () => {
   });
 
   // shows: oauth/get-authorize/code_challenge
-  it("plain is the same text, of a length that cannot be guessed", async () => {
+  it("accepts for plain the same text, if it is too long to guess", async () => {
     const text = "x".repeat(43);
     expect(await matchesChallenge(text, { value: text, method: "plain" })).toBe(true);
     expect(await matchesChallenge(`${text}x`, { value: text, method: "plain" })).toBe(false);

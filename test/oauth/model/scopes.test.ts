@@ -76,7 +76,7 @@ describe("grantScopes", () => {
   });
 
   // shows: oauth/who-gets-which-scope/nothing-named
-  it("grants, unnamed, patterns that together match exactly what the model allows", () => {
+  it("grants patterns that together match exactly what the model allows, if none is named", () => {
     fc.assert(
       fc.property(
         world,
@@ -94,7 +94,7 @@ describe("grantScopes", () => {
   });
 
   // shows: oauth/who-gets-which-scope/a-scope-that-cannot-be-granted
-  it("refuses all of a request of which one scope cannot be granted, and names it", () => {
+  it("refuses a whole request if one scope cannot be granted, and names it", () => {
     const request = parseScopes("a.x a.y", names);
     if (!request.ok) throw new Error("parses");
     const granted = grantScopes(request.value, client(["a.x"]), tenant([["a.*"]]), builtIn);

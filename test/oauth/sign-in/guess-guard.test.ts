@@ -63,9 +63,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("one password at many accounts", () => {
+describe("One password tried at many accounts", () => {
   // shows: oauth/accounts/one-password-at-many-accounts
-  it("is refused after ten of them, from anywhere, right or wrong", async () => {
+  it("is refused after ten of them, from any network, right or wrong", async () => {
     const [spray, right] = [unique("spray"), unique("right")];
     const emails = await makeUsers(40, right);
     const victim = (await makeUsers(1, spray))[0]!;
@@ -89,7 +89,7 @@ describe("one password at many accounts", () => {
     expect(said.filter((text) => text === WRONG)).toHaveLength(10);
   });
 
-  it("is everybody's where it is right: successes do not count", async () => {
+  it("is accepted at any number of accounts where it is right: successes do not count", async () => {
     const password = unique("welcome");
     const address = newAddress();
     const emails = await makeUsers(12, password, hashPassword(password, systemRandom));
@@ -99,8 +99,8 @@ describe("one password at many accounts", () => {
   });
 });
 
-describe("sign-ins that are all right and come at once", () => {
-  it("wait for each other and succeed, though places for guesses are fewer", async () => {
+describe("Right passwords that come at once", () => {
+  it("wait for each other and succeed, even with fewer slots for guesses", async () => {
     const password = unique("nine o'clock");
     const emails = await makeUsers(12, password);
     const office = newAddress();
@@ -117,7 +117,7 @@ describe("sign-ins that are all right and come at once", () => {
     expect(new Set(said)).toEqual(new Set(["ok"]));
   });
 
-  it("are refused where the first ones turn out wrong, and after a while in any case", async () => {
+  it("are refused if the first ones turn out wrong, and after a while in any case", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const counter = env.GUESS_COUNTER.get(env.GUESS_COUNTER.newUniqueId());
     for (let n = 0; n < 10; n++) await counter.admit("password", `a${n}`, 0);
@@ -132,9 +132,9 @@ describe("sign-ins that are all right and come at once", () => {
   });
 });
 
-describe("many accounts from one network", () => {
+describe("Many accounts tried from one network", () => {
   // shows: oauth/accounts/many-accounts-from-one-network
-  it("are thirty within an hour, by whatever passwords; other networks go on", async () => {
+  it("are limited to thirty within an hour, for any passwords; other networks go on", async () => {
     const right = unique("right");
     const emails = await makeUsers(32, right);
     const [address, office] = ["2001:db8:0:77::1", newAddress()];
@@ -146,7 +146,7 @@ describe("many accounts from one network", () => {
     expect((await signIn(emails[0]!, right, address))[0]).toBe("ok");
   });
 
-  it("are no reason to lock out all who sign in through one application: its own network is not theirs", async () => {
+  it("do not lock out the users of one application: its network is not theirs", async () => {
     const app = await makeApp({ grantTypes: ["password"] });
     const counted = counting({ ...env, ALLOW_LOOPBACK: "false" });
     const own = isolate(counted.env);
@@ -168,7 +168,7 @@ describe("many accounts from one network", () => {
     expect(asked).toEqual([1, 2]);
   });
 
-  it("stop nobody when the counter does not answer, nor where loopback addresses are allowed", async () => {
+  it("are not limited if the counter does not respond, nor where loopback addresses are allowed", async () => {
     const [user] = [await makeUser()];
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     const broken = new Proxy(env.GUESS_COUNTER, {
@@ -193,11 +193,11 @@ describe("many accounts from one network", () => {
   });
 });
 
-describe("the counter", () => {
+describe("The counter of guesses", () => {
   const kinds = fc.constantFrom("network" as const, "password" as const);
   const newCounter = () => env.GUESS_COUNTER.get(env.GUESS_COUNTER.newUniqueId());
 
-  it("never lets more accounts fail within the time than the limit, whatever comes in which order", () => {
+  it("never lets more accounts fail within the time than the limit, in any order", () => {
     const step = fc.record({ account: fc.nat(60), right: fc.boolean(), afterMs: fc.nat(20 * 60_000) });
     fc.assert(
       fc.property(kinds, fc.array(step, { maxLength: 120, size: "max" }), (kind, steps) => {
@@ -226,7 +226,7 @@ describe("the counter", () => {
     );
   });
 
-  it("writes nothing for a right password, keeps failures over its end in memory, and leaves nothing behind", async () => {
+  it("writes nothing for a right password, keeps failures past an eviction, and deletes everything at the end", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.UTC(2027, 0, 1));
     const counter = newCounter();
@@ -249,7 +249,7 @@ describe("the counter", () => {
     expect((await counter.admit("password", "c", 0)).admitted).toBe(true);
   });
 
-  it("keeps an account's place while another attempt at it is under way", async () => {
+  it("keeps an account's slot while another attempt at it is in progress", async () => {
     const counter = newCounter();
     for (const account of ["a", "a"]) await counter.admit("password", account, 0);
     // As for a network that is refused: of two counters, one had admitted it.
@@ -260,7 +260,7 @@ describe("the counter", () => {
     expect((await counter.admit("password", "c", 0)).admitted).toBe(true);
   });
 
-  it("gives a place back that was never settled", async () => {
+  it("returns a slot that was never settled", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.UTC(2027, 0, 1));
     const counter = newCounter();
@@ -271,8 +271,8 @@ describe("the counter", () => {
   });
 });
 
-describe("what the form of the sign-in page costs (architecture, What an operation may cost)", () => {
-  it("of a browser that nobody knows two counters more, each asked before and told beside the answer", async () => {
+describe("The cost of the sign-in form (architecture, What an operation may cost)", () => {
+  it("is two more counters for an unknown browser, each asked before and told beside the response", async () => {
     const app = await makeApp();
     const user = await makeUser({ tenant: app.tenant });
     // Of today's cost, so that it is not stored anew.
@@ -299,7 +299,7 @@ describe("what the form of the sign-in page costs (architecture, What an operati
   });
 });
 
-describe("a browser that its user signed in by before", () => {
+describe("A browser in which its user signed in before", () => {
   let tenant: string;
   beforeAll(async () => {
     tenant = await makeTenant();
@@ -324,7 +324,7 @@ describe("a browser that its user signed in by before", () => {
   };
 
   // shows: oauth/accounts/a-known-browser
-  it("is not locked out by strangers, who guess at the account or use up its password or network", async () => {
+  it("is not locked out by strangers who guess at the account or use up its password or network", async () => {
     const user = await makeUser({ tenant });
     const browser = newBrowser();
     expect(await enter(browser, user)).toBe(true);
@@ -337,7 +337,7 @@ describe("a browser that its user signed in by before", () => {
   });
 
   // shows: oauth/accounts/a-known-browser
-  it("has a limit of the same strength for itself", async () => {
+  it("has a limit of the same strength of its own", async () => {
     const user = await makeUser({ tenant });
     const browser = newBrowser();
     await enter(browser, user);
@@ -350,7 +350,7 @@ describe("a browser that its user signed in by before", () => {
     expect(await enter(browser, user)).toBe(true);
   });
 
-  it("shares its limit at the account with other sessions, where it lacks the cookie", async () => {
+  it("shares its limit at the account with other sessions if it lacks the cookie", async () => {
     const user = await makeUser({ tenant });
     const next = unique("another password");
     const change = async (browser: Browser, password: string): Promise<number> => {
@@ -371,7 +371,7 @@ describe("a browser that its user signed in by before", () => {
     expect(await reasonsAbout(`users/${user.email}`)).toContain("the account is blocked for this known browser");
   });
 
-  it("is known for a year by a cookie that names nobody, and by no other", async () => {
+  it("is recognized for a year by a cookie that names nobody, and by no other", async () => {
     const [user, other] = [await makeUser({ tenant }), await makeUser({ tenant })];
     const browser = newBrowser();
     await enter(browser, user);
@@ -417,7 +417,7 @@ describe("a browser that its user signed in by before", () => {
       async (email: string) =>
         call(`/admin/v1/users/${email}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) }),
     ],
-  ])("is a stranger after %s", async (_, end) => {
+  ])("counts as unknown after %s", async (_, end) => {
     const user = await makeUser({ tenant });
     const browser = newBrowser();
     await enter(browser, user);

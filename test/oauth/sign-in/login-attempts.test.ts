@@ -90,7 +90,7 @@ const step = fc.record({
   ),
 });
 
-describe("the rules", () => {
+describe("The rules of attempts", () => {
   // shows: oauth/states-of-a-user-account/each-failed-attempt-restarts-the-interval
   // shows: oauth/accounts/a-success
   it("agree with the model on random schedules", () => {
@@ -116,7 +116,7 @@ describe("the rules", () => {
     ["without a pause", 15, 0],
     ["14 every 15 minutes, which never made a block", 14, 15 * MINUTE_MS],
     ["one every 15 minutes", 1, 15 * MINUTE_MS],
-  ])("let 90 passwords be tried in a day, 45 on each that follows: %s", (_, few, pauseMs) => {
+  ])("allow 90 passwords in a day, 45 on each later day: %s", (_, few, pauseMs) => {
     let known: Attempts | undefined;
     const triedAtMs: number[] = [];
     let nowMs = START_MS;
@@ -138,7 +138,7 @@ describe("the rules", () => {
   });
 });
 
-describe("the object", () => {
+describe("The object LoginAttempts", () => {
   // shows: oauth/states-of-a-user-account/each-failed-attempt-restarts-the-interval
   // shows: oauth/accounts/a-success
   it("agrees with the model too, evicted and woken at random", { timeout: 30_000 }, async () => {
@@ -171,7 +171,7 @@ describe("the object", () => {
 
   // shows: oauth/states-of-a-user-account/active-15-invalid-attempts-within-15-minutes
   // shows: oauth/limits/invalid-attempts
-  it("says wrong to the fifteenth, and blocks from then on, the right password too", async () => {
+  it("returns wrong up to the fifteenth failure, and then blocks even the right password", async () => {
     atTime(START_MS);
     const account = newAccount();
     expect(await fail(account, 15)).toEqual(Array.from({ length: 15 }, () => "wrong"));
@@ -179,7 +179,7 @@ describe("the object", () => {
     expect(await attempt(account, "right")).toBe("blocked");
   });
 
-  it("tells of the one attempt that began the block", async () => {
+  it("reports the one attempt that began the block", async () => {
     const account = newAccount();
     const told: boolean[] = [];
     for (let n = 0; n < 15; n++) {
@@ -192,7 +192,7 @@ describe("the object", () => {
   // shows: oauth/states-of-a-user-account/blocked-15-minutes-over
   // shows: oauth/states-of-a-user-account/attempts-during-the-block
   // shows: oauth/limits/invalid-attempts
-  it("is open 15 minutes after the fifteenth failure, whatever came during the block", async () => {
+  it("opens 15 minutes after the fifteenth failure, whatever came during the block", async () => {
     atTime(START_MS);
     const account = newAccount();
     await fail(account, 15);
@@ -204,7 +204,7 @@ describe("the object", () => {
   });
 
   // shows: oauth/accounts/a-block-again
-  it("stays shut for longer each time that it is blocked again, and for 15 minutes after a quiet day", async () => {
+  it("blocks longer each time, and for 15 minutes again after a quiet day", async () => {
     const account = newAccount();
     let nowMs = START_MS;
     for (const minutes of [15, 30, 120, 480, 480]) {
@@ -220,7 +220,7 @@ describe("the object", () => {
     expect(await attempt(account, "right")).toBe("ok");
   });
 
-  it("counts a browser that it is told of by itself, by the same rules", async () => {
+  it("counts a named browser by itself, by the same rules", async () => {
     atTime(START_MS);
     const account = newAccount();
     const by = async (device: string, password: string) => (await account.attempt(HASH, password, device)).kind;
@@ -247,7 +247,7 @@ describe("the object", () => {
     expect(rows.length).toBeLessThanOrEqual(52);
   });
 
-  it("goes on with what an older version stored", async () => {
+  it("goes on with the stored state of an older version", async () => {
     atTime(START_MS);
     const account = newAccount();
     await runInDurableObject(account, (_, state) => {
@@ -263,7 +263,7 @@ describe("the object", () => {
   });
 
   // shows: oauth/accounts/parallel-guesses
-  it("lets 15 of 40 parallel guesses see a password, and verifies no more than these", async () => {
+  it("lets 15 of 40 parallel guesses try a password, and verifies no more than these", async () => {
     const verifications = countVerifications();
     const account = newAccount();
     const kinds = await Promise.all(Array.from({ length: 40 }, () => attempt(account, "guess")));
@@ -273,7 +273,7 @@ describe("the object", () => {
   });
 
   // shows: oauth/accounts/parallel-honest-sign-ins
-  it("signs in all of 40 parallel right ones, and after 14 failures still", async () => {
+  it("signs in all of 40 parallel right passwords, even after 14 failures", async () => {
     const account = newAccount();
     await fail(account, 14);
     const kinds = await Promise.all(Array.from({ length: 40 }, () => attempt(account, "right")));
@@ -283,7 +283,7 @@ describe("the object", () => {
   });
 
   // shows: oauth/token/unknown-user-wrong-password
-  it("verifies one password whether there is a hash or none, and is never right without one", async () => {
+  it("verifies one password with or without a hash, and never accepts one without", async () => {
     const verifications = countVerifications();
     const account = newAccount();
     expect((await account.attempt(undefined, "")).kind).toBe("wrong");
@@ -310,17 +310,17 @@ describe("the object", () => {
   });
 });
 
-describe("what an object leaves behind", () => {
+describe("The storage of LoginAttempts", () => {
   const nothing = { tables: [], alarmAtMs: null };
 
-  it("is nothing after a sign-in or an unlocking without failures", async () => {
+  it("is empty after a sign-in or an unlocking without failures", async () => {
     const account = newAccount();
     await attempt(account, "right");
     await account.unlock();
     expect(await stored(account)).toEqual(nothing);
   });
 
-  it("is the count until a day after the last failure, then nothing", async () => {
+  it("holds the count until a day after the last failure, then nothing", async () => {
     atTime(START_MS);
     const account = newAccount();
     await fail(account, 3);
@@ -332,7 +332,7 @@ describe("what an object leaves behind", () => {
     expect(await attempt(account, "right")).toBe("blocked");
   });
 
-  it("is nothing a day after a block, and the count until then when the alarm comes early", async () => {
+  it("is empty a day after a block, and holds the count if the alarm fires early", async () => {
     atTime(START_MS);
     const account = newAccount();
     await fail(account, 15);

@@ -36,11 +36,11 @@ function expectFormAgain(answer: Visit, email: string): void {
 const sessionsOf = async (email: string): Promise<number> =>
   (await env.DB.prepare("SELECT count(*) AS n FROM session WHERE email = ?").bind(email).first<number>("n")) ?? 0;
 
-describe("the right password", () => {
+describe("The right password", () => {
   // shows: oauth/what-the-service-does/sign-in-of-the-resource-owner
   // shows: oauth/authentication/authorize
   // shows: oauth/authorize/session-cookie
-  it("goes on with the request, 303, and makes a session of the browser", async () => {
+  it("continues the request with 303, and starts a session in the browser", async () => {
     const browser = new Browser();
     const answer = await signInThrough(browser, app, user);
     expect(answer.status).toBe(303);
@@ -51,14 +51,14 @@ describe("the right password", () => {
     expect(session).toMatch(/^__Host-plat_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   });
 
-  it("is right in any spelling of the address", async () => {
+  it("is accepted with any spelling of the address", async () => {
     const browser = new Browser();
     const page = await visit(browser, app);
     const answer = await browser.submit(page, { ...password(), email: ` ${user.email.toUpperCase()} ` });
     expect(landed(answer).query.get("code")).not.toBeNull();
   });
 
-  it("signs in at once where the client's answer is an error: the user did sign in", async () => {
+  it("signs in even if the client gets an error: the user did sign in", async () => {
     const browser = new Browser();
     const stranger = await makeUser();
     const answer = await signInThrough(browser, app, stranger);
@@ -67,7 +67,7 @@ describe("the right password", () => {
   });
 
   // shows: oauth/authorize/session-cookie
-  it("on plain http the cookies have names that browsers take there", async () => {
+  it("sets cookies on plain http whose names browsers accept there", async () => {
     const local = "http://127.0.0.1:8787";
     const browser = new Browser();
     const page = await browser.get(authorizeAddress(requestFor(app)).replace(ORIGIN, local));
@@ -81,7 +81,7 @@ describe("the right password", () => {
 
   // shows: oauth/scopes/another-prefix
   // shows: platform/deployment-variables/platform
-  it("under another name and path of the platform, everything follows", async () => {
+  it("follows another platform name and path prefix", async () => {
     const bindings = { ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" };
     const worker = createApp(createDeps(bindings));
     const browser = new Browser({
@@ -104,9 +104,9 @@ describe("the right password", () => {
   });
 });
 
-describe("anything else", () => {
+describe("Any other sign-in", () => {
   // shows: oauth/authentication/authorize
-  it("shows the form again, alike for a wrong password, an unknown, a disabled user and no address", async () => {
+  it("shows the form again, alike for a wrong password, an unknown or disabled user and no address", async () => {
     const disabled = await makeUser({ tenant: user.tenant });
     await put(`users/${disabled.email}`, { name: "x", disabled: true });
     const browser = new Browser();
@@ -135,7 +135,7 @@ describe("anything else", () => {
   // shows: oauth/states-of-a-user-account/active-15-invalid-attempts-within-15-minutes
   // shows: oauth/states-of-a-user-account/blocked-attempt
   // shows: oauth/errors/400-blocked-account
-  it("blocks the account after 15, with the same words here and at /token, for everybody", async () => {
+  it("blocks the account after 15 failures, with the same words here and at /token", async () => {
     const victim = await makeUser({ tenant: user.tenant });
     const browser = new Browser();
     let page = await visit(browser, app);
@@ -159,7 +159,7 @@ describe("anything else", () => {
   });
 });
 
-describe("whose form it is", () => {
+describe("The token of the form", () => {
   const asBrowser = (cookies: Browser): Browser => {
     const other = new Browser();
     for (const [name, value] of cookies.cookies) other.cookies.set(name, value);
@@ -167,7 +167,7 @@ describe("whose form it is", () => {
   };
 
   // shows: oauth/authorize/csrf
-  it("one of another browser signs nobody in: login CSRF", async () => {
+  it("prevents login CSRF: a form of another browser signs nobody in", async () => {
     const attacker = new Browser();
     const prepared = await visit(attacker, app);
     const victim = new Browser();
@@ -197,7 +197,7 @@ describe("whose form it is", () => {
     expect(hasSession(browser)).toBe(false);
   });
 
-  it("one whose browser lost its cookie gets a new one with the page again", async () => {
+  it("is renewed with the page for a browser that lost its cookie", async () => {
     const browser = new Browser();
     const page = await visit(browser, app);
     browser.cookies.clear();
@@ -207,7 +207,7 @@ describe("whose form it is", () => {
     expect(landed(await browser.submit(answer, password())).query.get("code")).not.toBeNull();
   });
 
-  it("the browser's cookie stays the same, so that several pages can be open", async () => {
+  it("leaves the browser's cookie unchanged, so that several pages can be open", async () => {
     const browser = new Browser();
     const first = await visit(browser, app);
     const second = await visit(browser, app, { state: "another" });
@@ -241,7 +241,7 @@ describe("whose form it is", () => {
     expect((await browser.submit(page, password(), site)).status).toBe(303);
   });
 
-  it("a wrong token costs no attempt of the account", async () => {
+  it("costs no attempt of the account if it is wrong", async () => {
     const victim = await makeUser({ tenant: user.tenant });
     const browser = new Browser();
     const page = await visit(browser, app);
@@ -251,7 +251,7 @@ describe("whose form it is", () => {
     expect(landed(answer).query.get("code")).not.toBeNull();
   });
 
-  it("no session can be planted: each sign-in makes its own and ends the one before (fixation)", async () => {
+  it("prevents session fixation: each sign-in starts its own session and ends the one before", async () => {
     const attacker = new Browser();
     await signInThrough(attacker, app, await makeUser({ tenant: user.tenant }));
     const victim = asBrowser(attacker);
@@ -270,7 +270,7 @@ describe("whose form it is", () => {
     expect(naive.cookie("session")).not.toBe(chosen);
   });
 
-  it("the page cannot be framed, and the form goes nowhere else", async () => {
+  it("comes with a page that cannot be framed, and whose form has one target", async () => {
     const { headers } = await visit(new Browser(), app);
     expect(headers.get("x-frame-options")).toBe("DENY");
     expect(headers.get("content-security-policy")).toMatch(
@@ -280,7 +280,7 @@ describe("whose form it is", () => {
   });
 });
 
-describe("the request that the form carries", () => {
+describe("The request in the form", () => {
   async function send(request: string | undefined, more: Record<string, string> = {}): Promise<[Browser, Visit]> {
     const browser = new Browser();
     const page = await visit(browser, app);
@@ -295,7 +295,7 @@ describe("the request that the form carries", () => {
     ["is no form", "%%%&&&==="],
     ["names an unknown client", "client_id=no.body"],
     ["names another address", "changed"],
-  ])("400 page when it %s, and nobody is signed in", async (_, request) => {
+  ])("gets a 400 page when it %s, and nobody is signed in", async (_, request) => {
     const evil = new URLSearchParams({ ...requestFor(app), redirect_uri: "https://evil.example" }).toString();
     const [browser, answer] = await send(request === "changed" ? evil : request);
     expect(answer.status).toBe(400);
@@ -310,7 +310,7 @@ describe("the request that the form carries", () => {
     expect(hasSession(browser)).toBe(false);
   });
 
-  it("is the client's only as long as the client is there", async () => {
+  it("belongs to the client only while the client exists", async () => {
     const gone = await makeApp({ tenant: user.tenant });
     const browser = new Browser();
     const page = await visit(browser, gone);
@@ -319,7 +319,7 @@ describe("the request that the form carries", () => {
     expect(hasSession(browser)).toBe(false);
   });
 
-  it("for another identity provider is not answered by a password of ours", async () => {
+  it("is refused if it is for another identity provider: our password is no answer to it", async () => {
     const id = unique("idp");
     await put(`identity-providers/${id}`, {
       issuer: "https://idp.example",
@@ -336,7 +336,7 @@ describe("the request that the form carries", () => {
     expect(errorOf(await visit(own, app, { plat_id_provider: id })).error).not.toBeNull();
   });
 
-  it("fields that come twice: 400 page", async () => {
+  it("gets a 400 page for repeated fields", async () => {
     const browser = new Browser();
     const page = await visit(browser, app);
     const form = new URLSearchParams({ ...page.forms[0]?.fields, ...password() });
@@ -347,7 +347,7 @@ describe("the request that the form carries", () => {
   });
 });
 
-describe("a user who is disabled while signing in", () => {
+describe("A user who is disabled while signing in", () => {
   it("gets no session: the row is written on condition", async () => {
     const fallen = await makeUser({ tenant: user.tenant });
     let armed = false;
@@ -372,8 +372,8 @@ describe("a user who is disabled while signing in", () => {
   });
 });
 
-describe("the sweep", () => {
-  it("forgets sessions that are over, and only those", async () => {
+describe("The sweep of sessions", () => {
+  it("deletes sessions that have expired, and no others", async () => {
     const one = await makeUser({ tenant: user.tenant });
     const another = await makeUser({ tenant: user.tenant });
     await signInThrough(new Browser(), app, one);

@@ -78,10 +78,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("the platform's own topics", () => {
+describe("The platform's own topics", () => {
   // shows: oauth/events/topic-owner
   // shows: events/what-the-service-does/consuming-needs-none
-  it("are there before their first event, for a client without any package", async () => {
+  it("exist before their first event, for a client without any package", async () => {
     expect(await env.DB.prepare("SELECT count(*) AS n FROM topic").first("n")).toBe(0);
     const token = await tokenFor(consumer, SCOPE);
     // Two isolates look for it at once: one topic is made.
@@ -104,7 +104,7 @@ describe("the platform's own topics", () => {
     expect(await env.DB.prepare("SELECT count(*) AS n FROM topic").first("n")).toBe(2);
   });
 
-  it("are nobody's: no client can have the owner's name, create, publish or delete", async () => {
+  it("belong to nobody: no client can have the owner's name, create, publish or delete", async () => {
     const other = await makeClient();
     const token = await tokenFor(other);
     expect((await call(CREATED, { method: "DELETE", token })).status).toBe(404);
@@ -116,7 +116,7 @@ describe("the platform's own topics", () => {
     expect((await call(CREATED, { token: await tokenFor(OPERATOR) })).status).toBe(404);
   });
 
-  it("404 without a scope, 403 with one that the token lacks, 404 for a name that is none of them", async () => {
+  it("return 404 without a scope, 403 for a scope that the token lacks, 404 for an unknown name", async () => {
     const stranger = await makeClient({ scopes: ["plat.pubsub_publish"] });
     const token = await tokenFor(stranger);
     expect((await call(CREATED, { token })).status).toBe(404);
@@ -130,7 +130,7 @@ describe("the platform's own topics", () => {
   });
 });
 
-describe("a subscription", () => {
+describe("A subscription", () => {
   // shows: oauth/events/topic-owner
   // shows: oauth/events/subscriptioncreated_v3
   // shows: oauth/events/subscriptioncancelled_v1
@@ -138,7 +138,7 @@ describe("a subscription", () => {
   // shows: oauth/events/subscriptioncreated_v1
   // shows: oauth/events/payloads
   // shows: operator/resources/tenants-id-subscriptions-packageid
-  it("is told of in every schema, field by field", async () => {
+  it("is published in every schema, field by field", async () => {
     await news(CREATED);
     const tenant = await makeTenant({ subscribed: false });
     const [shop, stock, pack] = [unique("shop"), unique("stock"), unique("pkg")];
@@ -220,7 +220,7 @@ describe("a subscription", () => {
     expect(await news(CREATED)).toEqual([]);
   });
 
-  it("of the built-in package, which the platform's own organization offers", async () => {
+  it("to the built-in package names the platform's own organization", async () => {
     const tenant = await makeTenant();
     await settled();
     const newest = (await news(CREATED)).filter((event) => event.tenant === tenant)[0]!;
@@ -238,7 +238,7 @@ describe("a subscription", () => {
     });
   });
 
-  it("that changes nothing is not told of: put again, cancelled where there is none, put many times at once", async () => {
+  it("is not published if nothing changed: put again, cancelled where there is none, put many times at once", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const path = `tenants/${tenant}/subscriptions/platform`;
     expect((await admin(path, "DELETE")).status).toBe(404);
@@ -260,7 +260,7 @@ describe("a subscription", () => {
   });
 
   // shows: oauth/events/deprecated-schemas
-  it("in the newest schema alone where the deployment says so", async () => {
+  it("is published in the newest schema only if the deployment says so", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const quiet = isolate({ DEPRECATED_SUBSCRIPTION_EVENTS: "false" });
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
@@ -269,7 +269,7 @@ describe("a subscription", () => {
     expect(schemas(await news(CREATED), tenant)).toEqual(["subscriptionCreated_v3"]);
   });
 
-  it("400 where the package lists more scopes than an event can tell of; nothing is subscribed", async () => {
+  it("is refused with 400 if the package lists more scopes than an event can hold", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const [service, pack] = [unique("svc"), unique("pkg")];
     const listing = (count: number) => ({
@@ -311,7 +311,7 @@ describe("a subscription", () => {
     return name;
   }
 
-  it("is told of as it was in its transaction, however late; its answer does not wait", async () => {
+  it("is published as it was in its transaction, however late; its response does not wait", async () => {
     const tenant = await makeTenant({ subscribed: false });
     const pack = unique("pkg");
     const version = (text: string) =>
@@ -339,7 +339,7 @@ describe("a subscription", () => {
   });
 
   // shows: oauth/events/not-lost
-  it("whose answer was lost is told of all the same; one that was not written is not", async () => {
+  it("is published even if its response was lost, and not if it was not written", async () => {
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     for (const written of [true, false]) {
       const tenant = await makeTenant({ subscribed: false });
@@ -450,9 +450,9 @@ function crashing(at: number, when: "before" | "after") {
 
 const V3_TO_V1 = ["subscriptionCreated_v3", "subscriptionCreated_v2", "subscriptionCreated_v1"];
 
-describe("draining", () => {
+describe("A drain of the outbox", () => {
   // shows: oauth/events/not-lost
-  it("loses nothing, repeats nothing and keeps the order, wherever it crashes", async () => {
+  it("loses nothing, repeats nothing and keeps the order, at any crash", async () => {
     await news(CREATED);
     await news(CANCELLED);
     let crashes = 0;
@@ -490,7 +490,7 @@ describe("draining", () => {
     expect(crashes).toBe(22);
   }, 30_000);
 
-  it("on random schedules of changes, drains, crashes and time", async () => {
+  it("does so on random schedules of changes, drains, crashes and time", async () => {
     const change = fc.record({ kind: fc.constant("change" as const), who: fc.nat(2) });
     const drain = fc.record({ kind: fc.constant("drain" as const), drains: fc.integer({ min: 1, max: 3 }) });
     const crash = fc.record({
@@ -549,7 +549,7 @@ describe("draining", () => {
     );
   }, 30_000);
 
-  it("a tenant whose event cannot be published keeps its order and holds up nobody else", async () => {
+  it("keeps the order of a tenant whose event cannot be published, and delays nobody else", async () => {
     const clock = { ms: 1_000_000 };
     const [a, b] = [await tenantRow(), await tenantRow()];
     await subscribe(a);
@@ -573,7 +573,7 @@ describe("draining", () => {
     expect(schemas(await news(CANCELLED), a)).toEqual(["subscriptionCancelled_v1"]);
   });
 
-  it("a topic that does not answer counts as one that cannot be published to", async () => {
+  it("treats a topic that does not respond as one that cannot be published to", async () => {
     const [a, b] = [await tenantRow(), await tenantRow()];
     await subscribe(a);
     await subscribe(b);
@@ -597,7 +597,7 @@ describe("draining", () => {
     expect(schemas(await news(CREATED), a)).toEqual(V3_TO_V1);
   });
 
-  it("waits for the lease of a dead drainer to run out, and not for one of a clock that is far ahead", async () => {
+  it("waits until the lease of a dead drainer ends, but not for one of a clock that is far ahead", async () => {
     const tenant = await tenantRow();
     const clock = { ms: 1_000_000 };
     const hold = (untilMs: number) =>
@@ -618,7 +618,7 @@ describe("draining", () => {
   });
 
   // shows: oauth/events/not-lost
-  it("many at once publish each event once", async () => {
+  it("publishes each event once if many run at once", async () => {
     const tenants = await Promise.all(Array.from({ length: 5 }, () => tenantRow()));
     for (const tenant of tenants) await subscribe(tenant);
     await Promise.all(Array.from({ length: 8 }, () => outboxAt({ ms: 1_000_000 }).drain()));
@@ -627,7 +627,7 @@ describe("draining", () => {
     expect(events.map((event) => event.tenant)).toEqual(tenants.flatMap((tenant) => [tenant, tenant, tenant]));
   });
 
-  it("one that lost its lease while it published repeats nothing and stops", async () => {
+  it("stops and repeats nothing if it lost its lease while publishing", async () => {
     const [a, b] = [await tenantRow(), await tenantRow()];
     await subscribe(a);
     await subscribe(b);
@@ -648,7 +648,7 @@ describe("draining", () => {
     expect(events.map((event) => event.tenant)).toEqual([a, a, a, b, b, b]);
   });
 
-  it("finds what was written while it held the lease, up to the moment in which it gives it back", async () => {
+  it("finds rows that were written while it held the lease, up to its release", async () => {
     const tenants = await Promise.all([0, 1, 2].map(() => tenantRow()));
     const [a, b, c] = tenants as [string, string, string];
     const clock = { ms: 1_000_000 };
@@ -687,7 +687,7 @@ describe("draining", () => {
     expect((await news(CREATED)).map((event) => event.tenant)).toEqual(tenants.flatMap((one) => [one, one, one]));
   });
 
-  it("a run is bounded; the next goes on", async () => {
+  it("is limited; the next one goes on", async () => {
     const tenant = await tenantRow();
     const many = DRAIN.rowsARun + 30;
     await subscribe(tenant);
@@ -707,7 +707,7 @@ describe("draining", () => {
   });
 });
 
-describe("an event that was stored while its row stayed", () => {
+describe("An event that was stored while its row stayed", () => {
   /** Publishes and dies before the row is removed. */
   async function storedButLeft(): Promise<string> {
     const tenant = await tenantRow();
@@ -722,14 +722,14 @@ describe("an event that was stored while its row stayed", () => {
   }
   const later = { ms: 1_000_000 + DRAIN.leaseMs };
 
-  it("is not published again when other schemas are wanted meanwhile", async () => {
+  it("is not published again if other schemas are wanted meanwhile", async () => {
     const tenant = await storedButLeft();
     await outboxAt(later, { deprecatedEvents: false }).drain();
     expect(await outboxRows()).toBe(0);
     expect(schemas(await news(CREATED), tenant)).toEqual([]);
   });
 
-  it("is known to its topic for 24 h; after a day without any drain it comes a second time, under its subscription's id", async () => {
+  it("is known to its topic for 24 h; after a day without a drain it comes twice, under its subscription's id", async () => {
     const day = 86_400_000;
     const tenant = await storedButLeft();
     vi.useFakeTimers({ toFake: ["Date"] });

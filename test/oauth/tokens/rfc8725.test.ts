@@ -32,8 +32,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("the tokens that these are made of", () => {
-  it("are taken at every place, and so is one that a test signs", async () => {
+describe("The tokens that these tests are made of", () => {
+  it("are accepted at every place, and so is one that a test signs", async () => {
     expect(await takenAt("access", good.access)).toEqual(["tokeninfo", "introspect", "userinfo", "refreshtokens"]);
     expect(await takenAt("id", good.id)).toEqual(["authorize", "end_session"]);
     for (const kind of BOTH) expect(await takenAt(kind, await forge(kind, {}))).not.toEqual([]);
@@ -268,7 +268,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
 
 describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audience", () => {
   // shows: oauth/versioning/issuer
-  it("an access token is for the deployment that its issuer and audience name", async () => {
+  it("accepts an access token for the deployment that its issuer and audience name", async () => {
     const here = isolate({ PUBLIC_URL: "https://here.example" });
     const there = isolate({ PUBLIC_URL: "https://there.example" });
     const token = (await expectJson(await here.token(await confidential()), 200)).access_token as string;
@@ -295,7 +295,7 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
   // shows: oauth/id-token/iss
   // shows: oauth/authentication/id-token-validation-iss
   // shows: oauth/authentication/id-token-validation-aud
-  it("an ID token is a hint for the client that it was issued to, by this issuer, about one user", async () => {
+  it("accepts an ID token as a hint for the client that it was issued to, by this issuer, about one user", async () => {
     const changes: object[] = [
       { iss: "https://there.example/oauth2/v1" },
       { iss: ORIGIN },
@@ -324,7 +324,7 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
     ]);
   });
 
-  it("an access token has an end, an id and a time of issue", async () => {
+  it("requires an end, an id and a time of issue in an access token", async () => {
     const changes = [
       { exp: undefined },
       { exp: "never" },
@@ -340,7 +340,7 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
   });
 
   // shows: oauth/authentication/id-token-validation-exp
-  it("both end when they say: an ID token past its end signs out, and no more", async () => {
+  it("ends both when they say: an expired ID token signs out, and no more", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 3_601_000);
     expect(await takenAt("access", good.access)).toEqual([]);

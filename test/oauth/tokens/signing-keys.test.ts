@@ -36,7 +36,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("by schedule", () => {
+describe("The rotation by schedule", () => {
   beforeEach(forgetKeys);
   const START = 1_000 * DAY;
 
@@ -49,7 +49,7 @@ describe("by schedule", () => {
       ]);
   });
 
-  it("publishes the next key a day before it signs, and the one before a day longer than it signs", async () => {
+  it("publishes the next key a day before it signs, and the previous one a day longer than it signs", async () => {
     await rotation.bySchedule(START);
     const first = await signer(START);
     const due = START + 89 * DAY;
@@ -72,7 +72,7 @@ describe("by schedule", () => {
     expect(left).toBe(0);
   });
 
-  it("gives a key that is late its day all the same, and the one before goes on", async () => {
+  it("gives a late key its day too, while the previous one goes on", async () => {
     await rotation.bySchedule(START);
     const first = await signer(START);
     const late = START + 200 * DAY;
@@ -92,12 +92,12 @@ describe("by schedule", () => {
   });
 });
 
-describe("by an operator", () => {
+describe("The rotation by an operator", () => {
   beforeEach(forgetKeys);
   const START = 1_000 * DAY;
 
   // shows: operator/resources/signing-keys
-  it("new keys sign at once, the old ones are published until nothing that they signed lives", async () => {
+  it("makes keys that sign at once, and publishes the old ones until nothing that they signed is valid", async () => {
     await rotation.bySchedule(START);
     const first = await signer(START);
     expect(await rotate(START + HOUR)).toMatchObject({ ok: true });
@@ -107,7 +107,7 @@ describe("by an operator", () => {
     expect(await published(START + HOUR + 80 * MIN)).toHaveLength(1);
   });
 
-  it("overtake a key that waits for its time: it never signs, where the new ones are known", async () => {
+  it("overtakes a key that waits for its time: it never signs once the new ones are known", async () => {
     await rotation.bySchedule(START);
     const due = START + 89 * DAY;
     await rotation.bySchedule(due);
@@ -122,7 +122,7 @@ describe("by an operator", () => {
     expect(await published(now + 80 * MIN)).toHaveLength(1);
   });
 
-  it("sign though the clock of whoever made the keys before was ahead", async () => {
+  it("makes keys that sign even if the clock that made the previous ones was ahead", async () => {
     await rotation.bySchedule(START);
     await rotate(START - HOUR);
     const newest = (await published(START)).toSorted((a, b) => b.createdAtMs - a.createdAtMs);
@@ -130,7 +130,7 @@ describe("by an operator", () => {
     expect(newest).toHaveLength(2);
   });
 
-  it("are refused while ten are published, and made again when one is gone", async () => {
+  it("is refused while ten are published, and works again when one is gone", async () => {
     const results = [];
     for (let n = 0; n < 12; n++) results.push(await rotate(START + n * SEC));
     expect(results.map((result) => result.ok)).toEqual([...Array.from({ length: 10 }, () => true), false, false]);
@@ -139,7 +139,7 @@ describe("by an operator", () => {
     expect(await rotate(START + SEC + 80 * MIN)).toMatchObject({ ok: true });
   });
 
-  it("asked for at once: as many as may be, and never more", async () => {
+  it("makes as many as allowed if requested in parallel, and never more", async () => {
     for (let n = 0; n < 8; n++) await rotate(START);
     const results = await Promise.all(Array.from({ length: 6 }, () => rotate(START)));
     expect(results.filter((result) => result.ok)).toHaveLength(2);
@@ -147,15 +147,15 @@ describe("by an operator", () => {
   });
 });
 
-describe("the first key", () => {
-  it("of a clock that is ahead signs here too", () => {
+describe("The first key", () => {
+  it("signs here too if its maker's clock was ahead", () => {
     const life = { alg: "ES256", createdAtMs: 50, signsFromMs: 50 };
     expect(selectSigner([life, { ...life, signsFromMs: 90 }], "ES256", 10)).toBe(life);
     expect(selectSigner([life], "RS256", 60)).toBeUndefined();
   });
 });
 
-describe("whatever is done when, by whomever", () => {
+describe("A rotation at any time, by anybody", () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant("sign" as const), isolate: fc.nat(2) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant("cron" as const), isolate: fc.nat(2) }) },
@@ -163,7 +163,7 @@ describe("whatever is done when, by whomever", () => {
   );
   const waits = fc.constantFrom(0, SEC, 5 * MIN, 9 * MIN, 10 * MIN, 30 * MIN, HOUR, 23 * HOUR, DAY, 40 * DAY, 89 * DAY);
 
-  it("a token that lives verifies everywhere, one key signs, and few are published", { timeout: 30_000 }, async () => {
+  it("lets every valid token verify everywhere, one key sign, and few be published", { timeout: 30_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(waits, step), { minLength: 5, maxLength: 25 }), async (steps) => {
         await forgetKeys();
@@ -208,7 +208,7 @@ describe("GET and POST /signing-keys", () => {
   });
 
   // shows: operator/resources/signing-keys
-  it("201: both algorithms at once; what was signed before stays good, and verifiers find both keys", async () => {
+  it("returns 201 with both algorithms at once; earlier signatures stay valid, and verifiers find both keys", async () => {
     const before = await tokenFor(client);
     const response = await post();
     const added = await expectJson<any[]>(response, 201);
@@ -244,7 +244,7 @@ describe("GET and POST /signing-keys", () => {
   });
 
   // shows: operator/resources/signing-keys
-  it("200: every key with its state, the newest first, page by page, and nothing secret", async () => {
+  it("returns 200 with every key and its state, the newest first, page by page, and nothing secret", async () => {
     for (let n = 0; n < 2; n++) await expectJson(await post(), 201);
     const text = await (await keys()).text();
     const all = JSON.parse(text) as { kid: string; alg: string; state: string; publishedUntil: number | null }[];
@@ -272,7 +272,7 @@ describe("GET and POST /signing-keys", () => {
     expect(await linkOf("?pageSize=100&pageNumber=3")).toMatch(/rel="self"$/);
   });
 
-  it("an isolate that does not know yet signs on with the old key for ten minutes, and everybody takes it", async () => {
+  it("lets an isolate with an old copy sign with the old key for ten minutes, and all accept it", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const startMs = Date.now();
     const other = isolate();
@@ -294,7 +294,7 @@ describe("GET and POST /signing-keys", () => {
     expect(kidOf(await otherToken())).not.toBe(old);
   });
 
-  it("the cron makes the next keys, and /jwks shows them before they sign", async () => {
+  it("shows the keys that the cron makes before they sign, in /jwks", async () => {
     const deps = createDeps(env);
     await tokenFor(client);
     const now = Date.now();
@@ -310,7 +310,7 @@ describe("GET and POST /signing-keys", () => {
     expect(decodeProtectedHeader(await tokenFor(client)).kid).toBe(newest);
   });
 
-  it("429 when operators ask again and again, and the keys that there are go on", async () => {
+  it("returns 429 for repeated requests, and the existing keys stay", async () => {
     let refused: Response | undefined;
     for (let n = 0; n < 11 && refused === undefined; n++) {
       const response = await post();
@@ -323,8 +323,8 @@ describe("GET and POST /signing-keys", () => {
   }, 20_000);
 });
 
-describe("signing", () => {
-  it("opens a private key once an isolate, however many tokens and refreshes", async () => {
+describe("Signing", () => {
+  it("opens a private key once per isolate, for any number of tokens and refreshes", async () => {
     const client = await makeClient();
     const other = isolate();
     const importKey = vi.spyOn(crypto.subtle, "importKey");
@@ -343,7 +343,7 @@ describe("signing", () => {
 describe("GET /jwks", () => {
   beforeAll(forgetKeys);
   // shows: oauth/other-endpoints/jwks
-  it("makes the first keys of both kinds when there are none, once, and shows public halves alone", async () => {
+  it("makes the first keys of both kinds if there are none, once, and shows public halves only", async () => {
     const fresh = Array.from({ length: 4 }, () => isolate());
     const answers = await Promise.all(
       fresh.map(async (one) => (await one.fetch("/oauth2/v1/jwks")).json<JSONWebKeySet>()),

@@ -248,29 +248,29 @@ const places = Object.entries(PLACES).map(([name, place]) => ({ name, ...place }
 const revoke = (value: string) =>
   call(`${OAUTH}/revoke`, { form: { token: value }, headers: { authorization: basic(app) } });
 
-describe("where it does not belong", () => {
-  it("each kind was made, and is like no other", () => {
+describe("Each secret at the places of others", () => {
+  it("has every kind, none like another", () => {
     expect(KINDS.filter((kind) => !values[kind])).toEqual([]);
     expect(new Set(Object.values(values)).size).toBe(KINDS.length);
   });
 
-  it.each(places)("$name takes nothing else", async ({ belongs, takes }) => {
+  it.each(places)("is refused: $name takes nothing else", async ({ belongs, takes }) => {
     for (const kind of KINDS)
       if (!belongs.includes(kind)) expect([kind, await takes(values[kind])]).toEqual([kind, false]);
   });
 
-  it("/revoke says nothing about what it does not know, and ends nothing by it", async () => {
+  it("is not reported and ends nothing at /revoke", async () => {
     const unknown = KINDS.filter((kind) => !ACCESS_TOKENS.includes(kind) && kind !== "refresh token");
     for (const kind of unknown) expect(await expectJson(await revoke(values[kind]), 200)).toEqual({});
   });
 });
 
-describe("where it belongs, after all that", () => {
-  it.each(places)("$name takes it", async ({ belongs, takes }) => {
+describe("Each secret at its own place, after all that", () => {
+  it.each(places)("is accepted: $name takes it", async ({ belongs, takes }) => {
     for (const kind of belongs) expect([kind, await takes(values[kind])]).toEqual([kind, true]);
   });
 
-  it("/revoke ends access and refresh tokens", async () => {
+  it("is revoked by /revoke: access and refresh tokens", async () => {
     for (const kind of [...ACCESS_TOKENS, "refresh token"] as const) {
       expect((await revoke(values[kind])).status).toBe(200);
       expect([kind, await PLACES["/introspect"]!.takes(values[kind])]).toEqual([kind, false]);

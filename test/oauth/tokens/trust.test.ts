@@ -63,8 +63,8 @@ function scripted() {
   };
 }
 
-describe("a refresh that lands late", () => {
-  it("undoes nothing that a later one brought", async () => {
+describe("A refresh whose response is late", () => {
+  it("undoes nothing of a later one", async () => {
     const { trust, land } = scripted();
     const first = trust.ensure(0, "now");
     const second = trust.ensure(0, "now");
@@ -105,7 +105,7 @@ describe("a refresh that lands late", () => {
   });
 });
 
-describe("each kind of revocation", () => {
+describe("Each kind of revocation", () => {
   // shows: oauth/access-tokens/a-row-for-a-family
   it.each([
     ["token", "jti"],
@@ -114,7 +114,7 @@ describe("each kind of revocation", () => {
     ["client", "acme.app"],
     ["tenant", "acme"],
     ["user", "ada@acme.example"],
-  ] as const)("%s: concerns what carries it, and nothing else", async (kind, key) => {
+  ] as const)("%s: concerns its own tokens only", async (kind, key) => {
     const { trust, land } = scripted();
     const refreshed = trust.ensure(0, "now");
     land(0, [row(1, 100, { kind, key })]);
@@ -126,9 +126,9 @@ describe("each kind of revocation", () => {
   });
 });
 
-describe("the sweep", () => {
+describe("The sweep of revocations", () => {
   // shows: oauth/access-tokens/revocation-row
-  it("forgets what concerns no living token, and nothing else", async () => {
+  it("deletes rows that concern no valid token, and no others", async () => {
     const store = createTrustStore(env.DB);
     await store.revoke(
       [
@@ -143,8 +143,8 @@ describe("the sweep", () => {
   });
 });
 
-describe("the sweep of the room", () => {
-  it("takes away more than one statement does", { timeout: 60_000 }, async () => {
+describe("The sweep of the service", () => {
+  it("deletes more rows than one statement does", { timeout: 60_000 }, async () => {
     const left = async () => env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE key LIKE 'swept-%'").first("n");
     await env.DB.prepare(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
@@ -156,8 +156,8 @@ describe("the sweep of the room", () => {
   });
 });
 
-describe("the first signing key", () => {
-  it("is one, though several isolates make it at once, and all sign by it", async () => {
+describe("The first signing key", () => {
+  it("is one, even if several isolates make it at once, and all sign by it", async () => {
     const isolates = Array.from({ length: 5 }, () => trustOver());
     const signers = await Promise.all(isolates.map((trust) => trust.signingKey(1_000, "ES256")));
     expect(new Set(signers.map((signer) => signer.kid)).size).toBe(1);
@@ -165,7 +165,7 @@ describe("the first signing key", () => {
     expect(count).toBe(1);
   });
 
-  it("made elsewhere since the copy was read a moment ago, is found: no good token is refused", async () => {
+  it("is found if another isolate made it after the copy was read, so no valid token is refused", async () => {
     const trust = trustOver();
     const { kid } = await trust.signingKey(1_000, "ES256");
     await env.DB.prepare("UPDATE signing_key SET kid = 'moved' WHERE kid = ?").bind(kid).run();
@@ -173,7 +173,7 @@ describe("the first signing key", () => {
     expect(await trust.verifyKey("moved", "RS256", 1_500)).toBeUndefined();
   });
 
-  it("is not looked for within a second of the last look, however many names of keys are made up", async () => {
+  it("is not searched for within a second of the last read, however many key names are made up", async () => {
     let asked = 0;
     const real = createTrustStore(env.DB);
     const trust = trustOver({ ...real, readUpdate: (...args) => (asked++, real.readUpdate(...args)) });
@@ -190,8 +190,8 @@ describe("the first signing key", () => {
   });
 });
 
-describe("a clock that is set back", () => {
-  it("makes the copy old, not fresh for as long as it was set back", async () => {
+describe("A clock that is set back", () => {
+  it("makes the copy old, and not fresh for as long as it was set back", async () => {
     let asked = 0;
     const real = createTrustStore(env.DB);
     const trust = trustOver({ ...real, readUpdate: (...args) => (asked++, real.readUpdate(...args)) });
@@ -203,7 +203,7 @@ describe("a clock that is set back", () => {
   });
 });
 
-describe("an end whose answer was lost", () => {
+describe("A revocation whose response was lost", () => {
   it("may have been done, so the next check asks D1", async () => {
     const real = createTrustStore(env.DB);
     const lost: TrustStore["revoke"] = async (ended, beside) => {

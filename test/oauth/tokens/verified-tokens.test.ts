@@ -51,8 +51,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("a token that was verified before", () => {
-  it("is taken without checking its signature again, and says the same", async () => {
+describe("A token that was verified before", () => {
+  it("is accepted without checking its signature again, with the same claims", async () => {
     const { verify, issue } = isolate();
     const token = await issue(randomId(systemRandom));
     const first = await verify(token, NOW_MS);
@@ -87,7 +87,7 @@ describe("a token that was verified before", () => {
     expect(await verify(token, NOW_MS)).toMatchObject({ ok: true });
   });
 
-  it("ends when its time is over", async () => {
+  it("ends when it expires", async () => {
     const { verify, issue } = isolate();
     const token = await issue("expiry");
     const endMs = (Math.floor(NOW_MS / 1000) + 3600) * 1000;
@@ -114,7 +114,7 @@ describe("a token that was verified before", () => {
   });
 });
 
-it("an isolate remembers so many and no more", async () => {
+it("is one of a limited number", async () => {
   const { verify, issue } = isolate();
   const first = await issue("first");
   await verify(first, NOW_MS);
