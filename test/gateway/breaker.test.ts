@@ -19,19 +19,19 @@ import {
 } from "../../src/gateway/breaker/breakers.ts";
 import { callerOf, type Caller } from "../../src/gateway/breaker/caller.ts";
 
-/** A client of a tenant of its own, at an address of its own. */
+/** A client with its own tenant and address. */
 const callerNamed = (name: string): Caller => clientOf(name, { tenant: `tenant of ${name}`, network: `at ${name}` });
 const clientOf = (clientId: string, { tenant, network }: { tenant: string; network: string }): Caller =>
   callerOf({ tenant, clientId, user: "" } as never, new Map([["cf-connecting-ip", network]]));
 const stranger = (network: string): Caller => callerOf(undefined, new Map([["cf-connecting-ip", network]]));
 
-/** In that caller's own breaker. */
+/** The outcome in the caller's own breaker. */
 const admit = (state: BreakerState, nowMs: number): Admission =>
   admitCaller(state, callerNamed("one"), nowMs, "the caller");
 const settle = (state: BreakerState, ticket: Ticket, outcome: Outcome, nowMs: number): BreakerState =>
   settleFelt(state, ticket, outcome, nowMs, "the caller");
 
-/** A breaker as requests see it, one after the other. */
+/** Runs requests one after the other. */
 function play(state: BreakerState, outcome: Outcome, nowMs: number): BreakerState {
   const admission = admit(state, nowMs);
   if (!admission.admitted) return state;
@@ -41,7 +41,7 @@ function play(state: BreakerState, outcome: Outcome, nowMs: number): BreakerStat
 const failing = (state: BreakerState, nowMs: number, times = 3): BreakerState =>
   Array.from({ length: times }).reduce<BreakerState>((now) => play(now, "failed", nowMs), state);
 
-describe("the rules", () => {
+describe("the rules of a breaker", () => {
   it.each<[readonly Outcome[], BreakerState["kind"]]>([
     [["failed", "failed"], "closed"],
     [["failed", "failed", "failed"], "open"],
@@ -54,7 +54,7 @@ describe("the rules", () => {
   });
 
   // shows: gateway/who-may-call/three-failures-in-a-row
-  it("refuses for the first wait to the millisecond and says how long, then lets one pass", () => {
+  it("refuses for exactly the first wait and says how long, then admits one request", () => {
     const open = failing(CLOSED, 1000);
     expect(admit(open, 1000)).toEqual({ admitted: false, retryAfterMs: BREAKER.firstWaitMs });
     expect(admit(open, 1000 + BREAKER.firstWaitMs - 1)).toEqual({ admitted: false, retryAfterMs: 1 });
@@ -64,7 +64,7 @@ describe("the rules", () => {
     expect(admit(probe.state, 1000 + BREAKER.firstWaitMs).admitted).toBe(false);
   });
 
-  it("waits twice as long after each failed probe, up to a minute, and from the beginning after an answer", () => {
+  it("doubles the wait after each failed probe, up to a minute, and starts anew after an answer", () => {
     let state = failing(CLOSED, 0);
     const waits: number[] = [];
     let nowMs = 0;
@@ -81,7 +81,7 @@ describe("the rules", () => {
     expect(failing(closed, 0)).toMatchObject({ kind: "open", waitMs: BREAKER.firstWaitMs });
   });
 
-  it("lets the next one probe where the caller broke the probe off", () => {
+  it("admits the next probe if the caller broke off the last one", () => {
     const state = play(failing(CLOSED, 0), "broken off", BREAKER.firstWaitMs);
     expect(state).toMatchObject({ kind: "probing", waitMs: BREAKER.firstWaitMs, probes: [] });
     expect(admit(state, BREAKER.firstWaitMs).admitted).toBe(true);
@@ -90,7 +90,7 @@ describe("the rules", () => {
   it.each<[BreakerScope, number]>([
     ["everybody", 5_000],
     ["the caller", 60_000],
-  ])("waits for a probe no longer than so long, and hears its answer after that (felt by %s)", (scope, placeMs) => {
+  ])("waits a limited time for a probe, and still counts its later answer (breaker of %s)", (scope, placeMs) => {
     const one = callerNamed("one");
     const open: BreakerState = { kind: "open", number: 1, waitMs: BREAKER.firstWaitMs, untilMs: 1_000 };
     const first = admitCaller(open, one, 1_000, scope);
@@ -104,7 +104,7 @@ describe("the rules", () => {
     expect(settleFelt(second.state, second.ticket, "answered", lostMs, scope).kind).toBe("closed");
   });
 
-  it("does not wait longer because the clock was set back", () => {
+  it("does not wait longer if the clock was set back", () => {
     expect(admit(failing(CLOSED, 1_000_000), 10).admitted).toBe(true);
   });
 });
@@ -167,13 +167,13 @@ describe("a service's own breaker", () => {
     ],
     ["two networks", "open", [stranger(home), stranger(office), stranger(home)]],
     ["a tenant, and somebody elsewhere", "open", [stranger(home), acme("a", office), stranger(home)]],
-  ])("after failures of %s is %s", (_, kind, callers) => {
+  ])("after failures of %s: is %s", (_, kind, callers) => {
     expect(failingOf(callers).kind).toBe(kind);
   });
 
   const first = passOf(attempt(open, callerNamed("slow")));
 
-  it("lets others try while a probe hangs, one of each caller, each tenant its share, and so many in all", () => {
+  it("admits others while a probe hangs: one a caller, a share for each tenant, and a limited number in all", () => {
     expect(attempt(first.state, callerNamed("slow")).admitted).toBe(false);
     const other = passOf(attempt(first.state, callerNamed("other")));
     expect(end(other.state, other.ticket, "answered")).toMatchObject({ kind: "closed" });
@@ -189,17 +189,17 @@ describe("a service's own breaker", () => {
     };
     fill(ofTenant, (index) => acme(`client ${index}`, `192.0.2.${index}`));
     fill(ofAnonymous, (index) => stranger(`198.51.100.${index}`));
-    // Whoever made up all those, there is room for somebody else.
+    // Made-up callers leave a place for others.
     expect(attempt(state, callerNamed("victim")).admitted).toBe(true);
     fill(all - 1 - ofTenant - ofAnonymous, (index) => callerNamed(`${index}`));
     expect(attempt(state, callerNamed("victim"), atMs + BREAKER.probeMs.everybody).admitted).toBe(true);
   });
 
-  it("opens again when probes of two callers failed, and goes on where one was broken off", () => {
+  it("opens again after failed probes of two callers, and keeps probing if one was broken off", () => {
     const other = passOf(attempt(first.state, callerNamed("other")));
     const failed = end(other.state, first.ticket, "failed");
     expect(failed.kind).toBe("probing");
-    // The one who failed waits; others need not.
+    // The caller whose probe failed waits; others need not.
     expect(attempt(failed, callerNamed("slow")).admitted).toBe(false);
     expect(attempt(failed, callerNamed("third")).admitted).toBe(true);
     expect(end(failed, other.ticket, "answered").kind).toBe("closed");
@@ -214,7 +214,7 @@ describe("a service's own breaker", () => {
   });
 });
 
-describe("many requests at once", () => {
+describe("requests at the same time", () => {
   const one: BreakerCall = { service: "s", caller: callerNamed("one") };
   const pass = (breakers: ReturnType<typeof createBreakers>, called: BreakerCall, nowMs: number): Tickets => {
     const admission = breakers.admit(called, nowMs);
@@ -224,7 +224,7 @@ describe("many requests at once", () => {
   const passes = (breakers: ReturnType<typeof createBreakers>, called: BreakerCall, nowMs: number): boolean =>
     "tickets" in breakers.admit(called, nowMs);
 
-  it("count each failure once, and those that began before it opened do not matter to it", () => {
+  it("count each failure once, and do not count if they began before the breaker opened", () => {
     const breakers = createBreakers();
     const passed = Array.from({ length: 10 }, () => pass(breakers, one, 0));
     const changes = passed.slice(0, 8).flatMap((ticket) => breakers.settle(one, ticket, "failed", 0));
@@ -236,7 +236,7 @@ describe("many requests at once", () => {
   });
 
   // shows: gateway/who-may-call/three-failures-in-a-row
-  it("open it for everybody where there is no connection, and one answer of anybody closes it", () => {
+  it("open the breaker for everybody if there is no connection; one answer to any caller closes it", () => {
     const breakers = createBreakers();
     const changes = ["a", "b", "c"].flatMap((caller) => {
       const called = { service: "s", caller: callerNamed(caller) };
@@ -256,7 +256,7 @@ describe("many requests at once", () => {
     expect(passes(breakers, { service: "s", caller: callerNamed("e") }, BREAKER.firstWaitMs)).toBe(true);
   });
 
-  it("is open for one caller after three failures of either kind", () => {
+  it("open the breaker for one caller after three failures of either kind", () => {
     for (const endings of [
       ["unreached", "failed", "unreached"],
       ["unreached", "unreached", "unreached"],
@@ -267,7 +267,7 @@ describe("many requests at once", () => {
     }
   });
 
-  it("keep no more callers than so many, and a service's own breaker whoever makes them up", () => {
+  it("keep a limited number of callers, and the service's own breaker, even if callers are made up", () => {
     const breakers = createBreakers();
     for (const caller of ["a", "b", "c"].map(callerNamed))
       breakers.settle({ ...one, caller }, pass(breakers, { ...one, caller }, 0), "unreached", 0);
@@ -278,9 +278,9 @@ describe("many requests at once", () => {
     expect(passes(breakers, { service: "s", caller: callerNamed("another") }, 1)).toBe(false);
   });
 
-  /** The attack of the review: three requests at a time that hang until they are given up, again and again. */
+  /** An attack: three requests at a time that hang until they time out, again and again. */
   // shows: gateway/who-may-call/three-failures-in-a-row
-  it("shut a service to nobody but their caller, whatever that one keeps hanging: an hour of it", () => {
+  it("block a service only for the caller who keeps requests hanging for an hour", () => {
     const breakers = createBreakers();
     const attacker = { service: "s", caller: callerNamed("attacker") };
     const victims = [callerNamed("of another tenant"), stranger("192.0.2.1")].map((caller) => ({
@@ -308,12 +308,12 @@ describe("many requests at once", () => {
         }
     }
     expect(attempts).toBeGreaterThan(1_000);
-    // Three, and then a probe that takes its time, and a wait, in turn.
+    // In turn: three requests, a slow probe, a wait.
     expect(letThrough).toBeLessThan(3 + 3_600_000 / (waitMs + BREAKER.firstWaitMs));
   });
 
-  /** What one tenant can do once a service really was away: hang, choose "no connection", drop, with as many accounts as it likes. */
-  it("leave a service that is back to whoever asks next, whatever one tenant's callers do with their probes", () => {
+  /** One tenant's attack on a service that was down: hang, choose "no connection", drop, with many accounts. */
+  it("let the next caller reach a recovered service, whatever one tenant's callers do with their probes", () => {
     const breakers = createBreakers();
     const settleAs = (caller: Caller, ending: CallOutcome, nowMs: number) => {
       const called = { service: "s", caller };
@@ -336,9 +336,9 @@ describe("many requests at once", () => {
     }
   });
 
-  /** Any order of coming, ending and waiting: what holds in every state. */
+  /** Requests arrive, end and wait in any order; the rules hold in every state. */
   // shows: gateway/who-may-call/three-failures-in-a-row
-  it.each(Array.from({ length: 40 }, (_, seed) => seed + 1))("hold the rules in any order (seed %i)", (seed) => {
+  it.each(Array.from({ length: 40 }, (_, seed) => seed + 1))("follow the rules in any order (seed %i)", (seed) => {
     const below = randomOf(seed);
     const scope: BreakerScope = seed % 2 === 0 ? "everybody" : "the caller";
     let state: BreakerState = CLOSED;
@@ -360,7 +360,7 @@ describe("many requests at once", () => {
           }
         } else {
           expect(state.kind).not.toBe("closed");
-          // Nobody waits for another's probe.
+          // No caller waits for another's probe.
           if (state.kind === "probing") expect(state.probes.map((each) => each.caller.id)).toContain(caller.id);
           expect(admission.retryAfterMs).toBeGreaterThan(0);
           expect(admission.retryAfterMs).toBeLessThanOrEqual(60_000);
@@ -370,7 +370,7 @@ describe("many requests at once", () => {
         const outcome = (["answered", "failed", "broken off"] as const)[below(3)]!;
         state = settleFelt(state, ticket!, outcome, nowMs, scope);
         if (ticket!.number !== before.number) expect(state).toBe(before);
-        // Open ends by a probe alone.
+        // Only a probe ends the state open.
         if (before.kind === "open") expect(state).toBe(before);
         if (before.kind !== "closed" && state.kind === "closed")
           expect([before.kind, outcome]).toEqual(["probing", "answered"]);
@@ -379,8 +379,8 @@ describe("many requests at once", () => {
     }
   });
 
-  /** Whatever callers of one tenant bring about, with any ending that they choose: who is answered always is. */
-  it.each(Array.from({ length: 20 }, (_, seed) => seed + 1))("never stand in the way of another (seed %i)", (seed) => {
+  /** Callers of one tenant choose any outcome; a caller who is answered is always admitted. */
+  it.each(Array.from({ length: 20 }, (_, seed) => seed + 1))("never block another caller (seed %i)", (seed) => {
     const below = randomOf(seed);
     const breakers = createBreakers();
     const running: { readonly called: BreakerCall; readonly tickets: Tickets }[] = [];
@@ -399,7 +399,7 @@ describe("many requests at once", () => {
         const [ended] = running.splice(below(running.length), 1);
         breakers.settle(ended!.called, ended!.tickets, endings[below(endings.length)]!, nowMs);
       }
-      // Not after each, so that failures of others are in a row.
+      // Not after each step, so that others' failures come in a row.
       if (step % 5 === 4) breakers.settle(victim, pass(breakers, victim, nowMs), "answered", nowMs);
     }
   });

@@ -27,12 +27,12 @@ interface Made {
   readonly path: string;
   readonly tenant: string;
   readonly clientId: string;
-  /** Of a client of the service's own tenant. */
+  /** Token of a client of the service's own tenant. */
   readonly token: string;
   readonly body: object;
 }
 
-/** A service at a host of its own, which says `{}` at `/`. */
+/** A service with its own host, which answers `{}` at `/`. */
 async function makeService(more: object = {}): Promise<Made> {
   const name = unique("svc-");
   const tenant = await makeTenant({ subscribed: false });
@@ -45,7 +45,7 @@ async function makeService(more: object = {}): Promise<Made> {
   return { name, source, path, tenant, clientId: client.clientId, token: await tokenFor(client), body };
 }
 
-/** The headers that came to the service with this request. */
+/** The headers of this request as the service got them. */
 async function headersAt(service: Made, headers: Record<string, string>): Promise<Record<string, string>> {
   await expectJson(await call(`${service.path}/`, { token: service.token, headers }), 200);
   const [seen] = await requestsTo(`${service.source}/`);
@@ -61,9 +61,9 @@ async function answered(service: Made, headers: Record<string, string>, body = "
 
 afterEach(() => void vi.useRealTimers());
 
-describe("where a request goes", () => {
+describe("the target of a request", () => {
   // shows: gateway/where-a-request-goes/method-query-body
-  it("is the service below its proxy path, the rest of the path and the query as they were sent", async () => {
+  it("is the service below its proxy path, with the rest of the path and the query as they were sent", async () => {
     const { source, path, token } = await makeService();
     for (const [given, target] of [
       ["/products/1?a=b%20c&a=+", "/products/1?a=b%20c&a=+"],
@@ -89,7 +89,7 @@ describe("where a request goes", () => {
     "/..;/admin",
     "/a/..;x=1/..;y/admin",
     "/..%3b%2fadmin",
-  ])("is nowhere above the service: %s", async (rest) => {
+  ])("is never above the service: %s", async (rest) => {
     const { path, token } = await makeService();
     expect(await expectJson(await call(`${path}${rest}`, { token }), 400)).toMatchObject({
       type: "validation_violation",
@@ -97,7 +97,7 @@ describe("where a request goes", () => {
     });
   });
 
-  it("is never another host, nor above the service, whatever is asked for", () => {
+  it("is never another host, nor above the service, for any path", () => {
     const pieces = [
       "..",
       "%2e",
@@ -127,7 +127,7 @@ describe("where a request goes", () => {
         if (!target.ok) return;
         const { href, pathname } = new URL(target.value);
         expect(href).toBe(`https://private.example:8443/v1${asked.pathname.slice(2)}${asked.search}`);
-        // As one who decodes first and resolves then would have it.
+        // As a server reads it that decodes first and then resolves.
         const decoded = pathname.replaceAll(/%2e/gi, ".").replaceAll(/%2f|%5c/gi, "/");
         expect(new URL(decoded.replaceAll(/\/+/g, "/"), "https://private.example").pathname).toMatch(/^\/v1(\/|$)/);
       }),
@@ -153,7 +153,7 @@ describe("where a request goes", () => {
       expect((await call(path, { token: outer.token })).status, path).toBe(404);
   });
 
-  it("is below the path prefix, and the address that the world knows", async () => {
+  it("is below the path prefix and the public address", async () => {
     const { path, source } = await makeService({ access: "public" });
     const prefixed = isolate({ PATH_PREFIX: "/hybris", PUBLIC_URL: "https://api.example.com" });
     await answerJson(`${source}/`, { self: `${source}/a` });
@@ -168,7 +168,7 @@ describe("where a request goes", () => {
     for (const at of [`${path}/`, `/hybrisx${path}/`]) expect((await prefixed.fetch(at)).status).toBe(404);
   });
 
-  it("is nobody where the address may not be called any more, and where a request goes in circles", async () => {
+  it("is refused if the address may not be called any more, or the request goes in circles", async () => {
     const local = await makeService({ sourceUrl: "http://127.0.0.1:9/v1", access: "public" });
     const deployed = isolate({ ALLOW_LOOPBACK: "false" });
     expect(await expectJson(await deployed.fetch(`${local.path}/`), 503)).toMatchObject({
@@ -184,13 +184,13 @@ describe("where a request goes", () => {
   });
 
   // shows: gateway/where-a-request-goes/no-service
-  it("is what the operator says: here at once, elsewhere within 30 s", async () => {
+  it("follows the operator's changes: here at once, elsewhere within 30 s", async () => {
     const { name, path, source, token, body } = await makeService({ access: "public" });
     const elsewhere = isolate();
     expect((await elsewhere.fetch(`${path}/`)).status).toBe(200);
     const moved = `https://${unique("moved-")}.example.com`;
     await answerJson(`${moved}/`, { moved: true });
-    // A slash at the end says nothing.
+    // A slash at the end has no meaning.
     await put(`services/${name}`, { ...body, sourceUrl: `${moved}/` });
     expect(await expectJson(await call(`${path}/`, { token }), 200)).toEqual({ moved: true });
     expect((await elsewhere.fetch(`${path}/`)).status).toBe(200);
@@ -202,9 +202,9 @@ describe("where a request goes", () => {
   });
 });
 
-describe("who may call", () => {
+describe("access to a service", () => {
   // shows: gateway/who-may-call/access-token
-  it("with access `token`: who has a valid one", async () => {
+  it("needs a valid token with access `token`", async () => {
     const { path, source, token } = await makeService();
     for (const headers of [{}, { authorization: "Basic YTpi" }, { authorization: `Bearer ${token}x` }]) {
       const refused = await call(`${path}/`, { headers: headers as Record<string, string> });
@@ -216,7 +216,7 @@ describe("who may call", () => {
   });
 
   // shows: gateway/who-may-call/access-public
-  it("with access `public`: anybody, but nobody with a token that is not valid", async () => {
+  it("is open with access `public`, except to an invalid token", async () => {
     const { path, source, token, tenant } = await makeService({ access: "public" });
     for (const headers of [{}, { authorization: "Basic YTpi" }] as Record<string, string>[]) {
       expect((await call(`${path}/`, { headers: { ...headers, "plat-tenant": tenant } })).status).toBe(200);
@@ -231,7 +231,7 @@ describe("who may call", () => {
   });
 
   // shows: gateway/who-may-call/no-access-to-the-service
-  it("a tenant whose packages include the service, as long as they do", async () => {
+  it("belongs to a tenant as long as its packages include the service", async () => {
     const service = await makeService();
     const { name, path, source, tenant: owner } = service;
     const stranger = await makeClient({ scopes: [] });
@@ -255,13 +255,13 @@ describe("who may call", () => {
   });
 });
 
-describe("who may call no more", () => {
+describe("access to any service", () => {
   it.each<[string, (service: Made) => Promise<unknown>]>([
     ["a client that is disabled", ({ clientId, tenant }) => put(`clients/${clientId}`, clientOf(tenant))],
     ["a tenant that is disabled", ({ tenant }) => put(`tenants/${tenant}`, tenantOf(tenant))],
     ["a client that was revoked", async ({ clientId }) => revoke(`clients/${clientId}`)],
     ["a tenant that was revoked", async ({ tenant }) => revoke(`tenants/${tenant}`)],
-  ])("is %s, whatever the service", async (_, end) => {
+  ])("ends for %s", async (_, end) => {
     for (const more of [{}, { essential: true }, { access: "public" }]) {
       const service = await makeService(more);
       const asked = (): Promise<Response> => call(`${service.path}/`, { token: service.token });
@@ -283,11 +283,11 @@ describe("who may call no more", () => {
     call(`/admin/v1/${what}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
 });
 
-describe("what a service gets", () => {
+describe("a request to a service", () => {
   // shows: gateway/towards-the-service/authorization-the-caller-s-own-tenant
   // shows: gateway/towards-the-service/plat-tenant-plat-client-plat-scopes
   // shows: gateway/towards-the-service/those-of-the-caller
-  it("is who calls by the token, and nothing that a caller says about it", async () => {
+  it("names the caller by its token, and passes on no claim of the caller", async () => {
     const service = await makeService();
     const headers = await headersAt(service, {
       "plat-tenant": "forged",
@@ -323,7 +323,7 @@ describe("what a service gets", () => {
   });
 
   // shows: gateway/towards-the-service/plat-session-id
-  it("is the caller's session id, else a new one each time, also in the place of one that is none", async () => {
+  it("has the caller's session id, else a new one each time, also in place of an invalid one", async () => {
     const service = await makeService();
     const idFor = async (given: string | undefined): Promise<string> => {
       const headers: Record<string, string> = given === undefined ? {} : { "plat-session-id": given };
@@ -338,7 +338,7 @@ describe("what a service gets", () => {
     expect(new Set(made).size).toBe(made.length);
   });
 
-  it("is the caller's headers, without those of the connection and the platform's own cookies", async () => {
+  it("has the caller's headers, without those of the connection and the platform's cookies", async () => {
     const service = await makeService();
     const headers = await headersAt(service, {
       accept: "application/json",
@@ -353,16 +353,16 @@ describe("what a service gets", () => {
     expect(headers).toMatchObject({ accept: "application/json", "x-custom": "kept", "if-match": `"x", "y", "z"` });
     expect(headers["cookie"]).toBe("a=1; b=2");
     for (const name of ["x-secret", "keep-alive", "te"]) expect(headers).not.toHaveProperty(name);
-    // What the platform says is not the caller's to take away.
+    // The caller cannot remove the platform's headers.
     expect(headers).toMatchObject({ "plat-tenant": service.tenant, via: "1.1 plat-gateway" });
     for (const cookie of ["plat_session=secret", "=plat_session=secret", "; plat_session=secret,plat_browser=secret"])
       expect(await headersAt(service, { cookie }), cookie).not.toHaveProperty("cookie");
-    // Two headers, as the runtime puts them together; and a value with a comma is the caller's own.
+    // Two headers as the runtime joins them; a value with a comma is the caller's own.
     const both = { cookie: "a=1, plat_session=secret; b=2,3, __Secure-PLAT_x=secret" };
     expect((await headersAt(service, both))["cookie"]).toBe("a=1; b=2,3");
   });
 
-  it("is not more headers than the limit", async () => {
+  it("is refused with more headers than the limit", async () => {
     const { path, source, token } = await makeService();
     const refused = await call(`${path}/`, { token, headers: { "x-large": "a".repeat(33_000) } });
     expect(await expectJson(refused, 400)).toMatchObject({ details: [{ type: "invalid_header" }] });
@@ -370,14 +370,14 @@ describe("what a service gets", () => {
   });
 });
 
-describe("what a caller gets", () => {
+describe("the response to a caller", () => {
   // shows: oauth/proxy-address-rewriting/source-url-to-proxy-url
   // shows: oauth/proxy-address-rewriting/header-link
   // shows: oauth/proxy-address-rewriting/header-location
   // shows: oauth/proxy-address-rewriting/other-addresses
   // shows: gateway/rewriting/link-location
   // shows: gateway/rewriting/content-length-etag
-  it("is the service's answer, with its public addresses in Link and Location", async () => {
+  it("is the service's response, with public addresses in Link and Location", async () => {
     const service = await makeService();
     const { source, path } = service;
     const headers = await answered(service, {
@@ -406,7 +406,7 @@ describe("what a caller gets", () => {
     expect(headers.get("cache-control")).toBe("max-age=5");
   });
 
-  it("is nothing that the service says for the platform or its host", async () => {
+  it("has no header that speaks for the platform or its host", async () => {
     const service = await makeService();
     const headers = await answered(service, {
       "plat-request-id": "forged",
@@ -427,7 +427,7 @@ describe("what a caller gets", () => {
   });
 
   // shows: gateway/what-a-browser-makes-of-it/documents
-  it("is a document in a sandbox, and every policy of the service besides, unless that is trusted", async () => {
+  it("puts a document into a sandbox and keeps the service's policies, unless the service is trusted", async () => {
     const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
     const policyOf = async (from: Made, headers: Record<string, string>): Promise<string | null> =>
       (await answered(from, headers)).get("content-security-policy");
@@ -456,7 +456,7 @@ describe("what a caller gets", () => {
     const own = "default-src 'self'; sandbox allow-same-origin";
     expect(await policyOf(service, { ...html, "content-security-policy": own })).toMatch(/^sandbox [^,]*, default-src/);
     expect(await policyOf(trusted, { ...html, "content-security-policy": own })).toBe(own);
-    // What a browser has stored gets the policy of the 304.
+    // The policy of a 304 replaces the one that a browser stored.
     for (const [headers, policy] of [
       [{ "content-security-policy": own }, expect.stringMatching(/^sandbox allow-scripts [^,]*, default-src/)],
       [{}, null],
@@ -468,7 +468,7 @@ describe("what a caller gets", () => {
   });
 
   // shows: gateway/what-a-browser-makes-of-it/cookies
-  it("is a cookie for the service alone, unless that is trusted", async () => {
+  it("limits a cookie to the service, unless the service is trusted", async () => {
     const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
     const { path } = service;
     for (const [given, got] of [
@@ -503,7 +503,7 @@ describe("what a caller gets", () => {
   });
 
   // shows: gateway/what-a-browser-makes-of-it/service-workers
-  it("is no script for a service worker, unless the service is trusted", async () => {
+  it("has no script for a service worker, unless the service is trusted", async () => {
     const [service, trusted] = [await makeService(), await makeService({ trusted: true })];
     const statusOf = async ({ path, token }: Made) =>
       (await call(`${path}/`, { token, headers: { "service-worker": "script" } })).status;
@@ -511,13 +511,13 @@ describe("what a caller gets", () => {
     expect(await requestsTo(`${service.source}/`)).toEqual([]);
   });
 
-  it("is kept by no shared cache where a token was needed, unless the service says so", async () => {
+  it("is not for shared caches if a token was needed, unless the service says so", async () => {
     const service = await makeService();
     expect((await answered(service, {})).get("cache-control")).toBe("no-cache, private");
   });
 
   // shows: platform/other-origins-caches-headers/services
-  it("is readable for any origin without credentials, whatever the service says of that", async () => {
+  it("is readable for any origin without credentials, even if the service says otherwise", async () => {
     const service = await makeService();
     for (const headers of [
       {},
@@ -540,7 +540,7 @@ describe("what a caller gets", () => {
     }
   });
 
-  it("is the answer to a preflight without a token; other OPTIONS are the service's", async () => {
+  it("answers a preflight without a token; the service answers other OPTIONS", async () => {
     const { path, source, token } = await makeService();
     const preflight = await call(`${path}/`, {
       method: "OPTIONS",
@@ -563,7 +563,7 @@ describe("what a caller gets", () => {
     expect((await requestsTo(`${source}/`))[0]!.method).toBe("OPTIONS");
   });
 
-  it("is the whole of what is rewritten where a part was asked for, never a part; and a part of what is not", async () => {
+  it("is the whole body if a range of a rewritten one was requested, and the range of any other body", async () => {
     const { path, source, token } = await makeService();
     const range = { range: "bytes=0-3", "if-range": '"x"' };
     const part = { status: 206, headers: { "content-type": "application/json", "content-range": "bytes 0-3/60" } };
@@ -583,7 +583,7 @@ describe("what a caller gets", () => {
       ["GET", {}],
       ["POST", range],
     ] as const) {
-      // A service that gives parts unasked.
+      // A service that sends ranges without a request.
       await answerAt(`${source}/parts`, { ...part, body: `"htt` });
       const refused = await call(`${path}/parts`, { method, token, headers });
       expect(await expectJson(refused, 503)).toMatchObject({ type: "service_temporarily_unavailable" });
@@ -597,7 +597,7 @@ describe("what a caller gets", () => {
     expect(await requestsTo(`${source}/image`)).toHaveLength(1);
   });
 
-  it("is a part that is not one of bytes as it is, rewritten, with what was asked for and what it says of that", async () => {
+  it("is a rewritten range with its headers if the range does not count bytes", async () => {
     const { path, source, token } = await makeService();
     const json = { "content-type": "application/json" };
     const all: readonly Record<string, string>[] = [
@@ -616,7 +616,7 @@ describe("what a caller gets", () => {
     }
   });
 
-  it("is 304 by the tag that the caller knows", async () => {
+  it("is 304 for the tag that the caller knows", async () => {
     const { path, source, token } = await makeService();
     await answerAt(`${source}/kept`, { status: 304, headers: { etag: '"x"' } });
     for (const tag of ['W/"x"', '"x"']) {
@@ -625,7 +625,7 @@ describe("what a caller gets", () => {
     }
   });
 
-  it("is 503 where Cloudflare answers in the service's place, and after three of them at once", async () => {
+  it("is 503 if Cloudflare answers in place of the service, and at once after three of them", async () => {
     const { path, source, token } = await makeService();
     await answerAt(`${source}/gone`, { status: 522 });
     for (let times = 0; times < 5; times++) {
@@ -636,7 +636,7 @@ describe("what a caller gets", () => {
     expect(await requestsTo(`${source}/gone`)).toHaveLength(3);
   });
 
-  it("is not shut to others by statuses that callers of one tenant, or of one network, chose", async () => {
+  it("is not blocked for others by statuses that callers of one tenant or network chose", async () => {
     const { path, source } = await makeService({ essential: true, access: "public" });
     await answerAt(`${source}/status/521`, { status: 521 });
     const tenant = await makeTenant({ subscribed: false });
@@ -652,12 +652,12 @@ describe("what a caller gets", () => {
       await response.text();
       return response.status;
     };
-    // Clients of one tenant from anywhere; and one network, whatever it says of itself.
+    // Clients of one tenant from anywhere, and any callers of one network.
     for (const [index, token] of own.entries()) await choose(token, `198.51.100.${index}`);
     expect(await statusFor("203.0.113.1")).toBe(200);
     for (const token of [own[0], other, undefined]) await choose(token, "198.51.100.7");
     expect(await statusFor("203.0.113.1")).toBe(200);
-    // Nobody reached it: neither tenant nor network is the same.
+    // Two independent callers: neither tenant nor network is the same.
     await choose(own[1], "198.51.100.8");
     await choose(other, "198.51.100.9");
     await choose(undefined, "198.51.100.10");
@@ -665,7 +665,7 @@ describe("what a caller gets", () => {
   });
 });
 
-/** A fresh isolate whose calls are counted; each sends these headers. */
+/** A fresh isolate that counts its calls; each sends these headers. */
 function countedIsolate(headers: Record<string, string>) {
   const { env: counted, tally, reset } = counting(env);
   const app = createApp(createDeps(counted));
@@ -679,8 +679,8 @@ function countedIsolate(headers: Record<string, string>) {
   return { fetchOne, tally, reset };
 }
 
-describe("what a request costs (architecture, What an operation may cost)", () => {
-  it("nothing in D1 while token, registry and the tenant's record are fresh", async () => {
+describe("the cost of a request (ARCHITECTURE.md)", () => {
+  it("is no call of D1 while token, registry and the tenant's record are fresh", async () => {
     const owner = await makeService();
     const stranger = await makeClient({ scopes: [] });
     await put(`packages/${owner.name}`, { version: "1", organization: `${owner.tenant}-org`, services: [owner.name] });
@@ -688,7 +688,7 @@ describe("what a request costs (architecture, What an operation may cost)", () =
     const headers = { authorization: `Bearer ${await tokenFor(stranger)}` };
     const { fetchOne, tally, reset } = countedIsolate(headers);
     expect(await fetchOne(`${owner.path}/`)).toBe(200);
-    // Keys, registry, tenant.
+    // Queries of keys, registry and tenant.
     expect(tally.d1RoundTrips).toBe(3);
     reset();
     for (let times = 0; times < 3; times++) expect(await fetchOne(`${owner.path}/`)).toBe(200);
@@ -696,19 +696,19 @@ describe("what a request costs (architecture, What an operation may cost)", () =
     expect(tally).toMatchObject({ d1Statements: 0, d1RoundTrips: 0, objectCalls: {}, r2Operations: {}, auditRows: 0 });
   });
 
-  it("no look at the tenant where the service is essential or the tenant's own", async () => {
+  it("is no query of the tenant if the service is essential or the tenant's own", async () => {
     const own = await makeService();
     const essential = await makeService({ essential: true });
     for (const { path } of [own, essential]) {
       const { fetchOne, tally } = countedIsolate({ authorization: `Bearer ${own.token}` });
       expect(await fetchOne(`${path}/`)).toBe(200);
-      // Keys, registry.
+      // Queries of keys and registry.
       expect(tally.d1RoundTrips).toBe(2);
     }
   });
 });
 
-describe("what a service gets of a user", () => {
+describe("a request of a user to a service", () => {
   const tokenOf = async ({ email, password }: { email: string; password: string }): Promise<string> => {
     const form = { grant_type: "password", username: email, password, plat_id_provider: "legacy_idp" };
     return (await expectJson(await call("/oauth2/v1/token", { form }), 200)).access_token;
@@ -716,7 +716,7 @@ describe("what a service gets of a user", () => {
 
   // shows: gateway/towards-the-service/plat-user
   // shows: gateway/towards-the-service/those-of-the-caller
-  it("is the address too, with the scopes of the user's roles, and no client where none was passed", async () => {
+  it("has the address, the scopes of the user's roles, and a client only if there is one", async () => {
     const service = await makeService({ essential: true });
     const user = await makeUser({ scopes: ["plat.media_view"] });
     const headers = await headersAt({ ...service, token: await tokenOf(user) }, { "plat-user": "forged" });
@@ -729,7 +729,7 @@ describe("what a service gets of a user", () => {
   });
 
   // shows: gateway/towards-the-service/plat-user
-  it("is an address of any characters, as percent-encoded UTF-8", async () => {
+  it("has an address of any characters as percent-encoded UTF-8", async () => {
     const service = await makeService({ essential: true });
     const user = { email: `${unique("zoë%")}@example.org`, password: "a password of Zoë" };
     await put(`users/${encodeURIComponent(user.email)}`, { name: "Zoë", password: user.password });
@@ -740,13 +740,13 @@ describe("what a service gets of a user", () => {
   });
 });
 
-describe("what a caller gets of a source by plain http", () => {
+describe("the response of a source by plain http", () => {
   // shows: oauth/proxy-address-rewriting/application-json
   // shows: oauth/proxy-address-rewriting/text-plain
   // shows: oauth/proxy-address-rewriting/text-html
   // shows: oauth/proxy-address-rewriting/other-types
   // shows: oauth/proxy-address-rewriting/scheme
-  it("has the public address, its scheme too, in the three types that are scanned and in no other", async () => {
+  it("has the public address with its scheme in the three rewritten types, and in no other", async () => {
     const source = `http://127.0.0.1:9/${unique("plain-")}`;
     const { path, token } = await makeService({ sourceUrl: source });
     const shown = `${ORIGIN}${path}`;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRewriter, isRewritten, type Rewriter } from "../../src/gateway/rewrite/rewriter.ts";
 
-/** Bytes as a text of as many characters. */
+/** Bytes as a text with one character each. */
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
 const textOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 const utf8 = (text: string): string => textOf(new TextEncoder().encode(text));
@@ -10,8 +10,8 @@ const utf8 = (text: string): string => textOf(new TextEncoder().encode(text));
 const escapeSlashes = (text: string): string => text.replaceAll("/", String.raw`\/`);
 
 /**
- * The rule in other words, on the whole text: what may stand before, how the source may be spelled, what may follow.
- * Letters of either case are written out: V8 takes `(?i:0(?:2c|5[b-e]))` not to match `05C`.
+ * The same rule as a regular expression on the whole text: characters before, spellings of the source, characters
+ * behind. Letters of both cases are written out, since in V8 `(?i:0(?:2c|5[b-e]))` does not match `05C`.
  */
 const BEFORE = String.raw`(?<=^|[^a-zA-Z0-9+.\-/?#]|\\[bfnrt]|\\u(?!00(?:2[3bBdDeEfF]|3[\dfF]|[46][1-9a-fA-F]|[57][0-9aA]))[\da-fA-F]{4})`;
 const AFTER = String.raw`(?=$|[\x00-\x20"#'),/<>?[\]^\x60{|}\x7f]|\\(?!u)|\\u00(?:[01][\da-fA-F]|2[02379cCfF]|3[cCeEfF]|5[b-eB-E]|60|7[bBcCdDfF])|&(?:quot|apos|lt|gt|#0?(?:34|39|60|62|96)|#[xX]0?(?:22|27|3[cCeE]|60));)`;
@@ -25,7 +25,7 @@ function reference(source: string, target: string): (text: string) => string {
   return (text) => text.replace(pattern, (match) => (match.includes("\\") ? escapeSlashes(target) : target));
 }
 
-/** A text in chunks, each in a buffer that is full of something else, and every answer copied before the next. */
+/** Scans a text in chunks, each in a dirty buffer, and copies every result before the next. */
 function inChunks(rewriter: Rewriter, chunks: readonly string[]): string {
   const scan = rewriter.scan();
   const next = (chunk: string, isLast: boolean): string => {
@@ -35,20 +35,20 @@ function inChunks(rewriter: Rewriter, chunks: readonly string[]): string {
   return [...chunks.map((chunk) => next(chunk, false)), next("", true)].join("");
 }
 
-/** At these places, in any order; repeated ones make empty chunks. */
+/** Cuts at these places, in any order; repeated ones make empty chunks. */
 function cut(text: string, places: readonly number[]): string[] {
   const ordered = places.toSorted((a, b) => a - b);
   return [0, ...ordered].map((start, index) => text.slice(start, ordered[index] ?? text.length));
 }
 
 const TARGET = "https://api.example/catalog/v1";
-/** Sources, and what they become. */
+/** Sources and their targets. */
 const PAIRS: readonly (readonly [source: string, target: string])[] = [
   ["https://s.example/v1", TARGET],
   ["https://s.example", TARGET],
   ["http://127.0.0.1:8080/a/b/v1", TARGET],
   ["https://s.example:8443", "http://localhost:3000/s"],
-  // A source that is a part of its target, and one that is its own beginning.
+  // A source that is a part of its target, and one that begins with itself.
   ["https://s.example/v1", "https://s.example/v1/public"],
   ["https://s.example/v1", "https://api.example/?of=https://s.example/v1"],
   ["http://h/http://h", TARGET],
@@ -57,7 +57,7 @@ const PAIRS: readonly (readonly [source: string, target: string])[] = [
   ["https://s.example/käse", TARGET],
 ];
 
-/** What stands around addresses, and what looks like one. */
+/** Texts around addresses, and texts that look like one. */
 const AROUND = [
   String.raw`\n \t \\ \/ \" \ \u \u00 \u003 \u003c \u003E \u002e \u0041 \u0026 \u002f \u00e4 \u0040 \u005C \u007a \u2028 \u00zz x003c u003c`,
   "&quot; &#34; &#39; &#039; &apos; &lt; &gt; &amp; &quot &q &# &#x27; &#X3C; &#x3cc; &#340; &nbsp; &;",
@@ -103,7 +103,7 @@ const anyCase = fc.constantFrom(...PAIRS).chain(([source, target]) =>
 describe("the address in a body", () => {
   // shows: oauth/proxy-address-rewriting/source-url-to-proxy-url
   // shows: gateway/rewriting/bodies
-  it("is replaced wherever the body is cut", () => {
+  it("is replaced at any cut of the body", () => {
     fc.assert(
       fc.property(anyCase, fc.array(fc.nat(300), { maxLength: 8 }), ({ source, target, body }, places) => {
         const rewriter = createRewriter(source, target);
@@ -125,7 +125,7 @@ describe("the address in a body", () => {
   });
 
   // shows: gateway/rewriting/bodies
-  it("is replaced at every single cut, and every two of them", () => {
+  it("is replaced at every cut, and every two cuts", () => {
     fc.assert(
       fc.property(anyCase, ({ source, target, body }) => {
         const rewriter = createRewriter(source, target);
@@ -142,7 +142,7 @@ describe("the address in a body", () => {
     );
   });
 
-  it("is found in bodies that are larger than what is compared at once", () => {
+  it("is found in bodies larger than a piece", () => {
     const rewriter = createRewriter("https://s.example/v1", TARGET);
     const row = `{"self":"https://s.example/v1/products/1","other":"https://s.example/v10"},`;
     const body = row.repeat(3_000);
@@ -157,7 +157,7 @@ describe("the address in a body", () => {
 const rewriter = createRewriter("https://s.example/v1", TARGET);
 const inBody = (text: string, by: Rewriter = rewriter): string => textOf(by.scan().whole(bytesOf(utf8(text))));
 
-describe("what is an address", () => {
+describe("an address in a text", () => {
   // shows: oauth/proxy-address-rewriting/source-url-to-proxy-url
   // shows: gateway/rewriting/where-an-address-ends
   // shows: gateway/rewriting/json-s
@@ -209,9 +209,9 @@ describe("what is an address", () => {
     String.raw`https://web.archive.example/web\u002fhttps://s.example/v1/a`,
     "https://relay.example/?https://s.example/v1/a",
     "https://app.example/#https://s.example/v1/a",
-  ])("%s is none", (text) => expect(inBody(text)).toBe(text));
+  ])("is not in %s", (text) => expect(inBody(text)).toBe(text));
 
-  it("without a path it ends with host and port", () => {
+  it("ends with host and port if it has no path", () => {
     const bare = createRewriter("https://s.example:8443", TARGET);
     expect(inBody("https://s.example:8443 https://s.example:8443/a", bare)).toBe(`${TARGET} ${TARGET}/a`);
     const others = "https://s.example https://s.example:84430 https://s.example:844 https://s.example:8443.evil";
@@ -219,7 +219,7 @@ describe("what is an address", () => {
   });
 });
 
-describe("what is an address in a header", () => {
+describe("an address in a header", () => {
   // shows: oauth/proxy-address-rewriting/header-link
   // shows: oauth/proxy-address-rewriting/header-location
   // shows: gateway/rewriting/link-location
@@ -244,10 +244,10 @@ describe("what is an address in a header", () => {
     "</a'https://s.example/v1/x'>; rel=next",
     "https://s.example/v10",
     "//s.example/v1",
-  ])("%s has none", (value) => expect(rewriter.header(value)).toBe(value));
+  ])("is not in %s", (value) => expect(rewriter.header(value)).toBe(value));
 });
 
-describe("what is held back", () => {
+describe("the part that is held back", () => {
   it.each([
     ["abc ", ""],
     ["abc h", "h"],
@@ -274,7 +274,7 @@ describe("what is held back", () => {
   const rewriteAll = reference("https://s.example/v1", TARGET);
 });
 
-describe("which bodies are scanned", () => {
+describe("the types that are rewritten", () => {
   it.each([
     "application/json",
     "Text/HTML; Charset=UTF-8",
@@ -290,5 +290,5 @@ describe("which bodies are scanned", () => {
     "text/plainer",
     "application/json; charset=utf-16le",
     'text/html; a=b; charset="UTF-32"',
-  ])("%s is not", (type) => expect(isRewritten(type)).toBe(false));
+  ])("do not include %s", (type) => expect(isRewritten(type)).toBe(false));
 });

@@ -24,7 +24,7 @@ interface Made {
   readonly tenant: string;
 }
 
-/** A service with two scopes, that a package sells. */
+/** A service with two scopes that a package includes. */
 async function makeService(more: object = {}, tenant?: string): Promise<Made> {
   const owner = tenant ?? (await makeTenant({ subscribed: false }));
   const name = unique("svc-");
@@ -38,7 +38,7 @@ async function makeService(more: object = {}, tenant?: string): Promise<Made> {
   return { name, path, source, tenant: owner };
 }
 
-/** A client of a customer, who has the services and all that the platform itself offers. */
+/** A client of a customer with these services and those of the platform. */
 async function makeCustomer(services: readonly Made[]): Promise<TestClient> {
   const tenant = await makeTenant();
   for (const { name } of services) await put(`tenants/${tenant}/subscriptions/${name}`, {});
@@ -47,7 +47,7 @@ async function makeCustomer(services: readonly Made[]): Promise<TestClient> {
   return makeClient({ tenant, scopes });
 }
 
-/** The headers that the service saw of this request. */
+/** The headers of this request as the service got them. */
 async function seenBy(service: Made, token: string, headers: Record<string, string> = {}) {
   expect((await call(`${service.path}/`, { token, headers })).status).toBe(200);
   const [seen] = await requestsTo(`${service.source}/`);
@@ -68,7 +68,7 @@ afterEach(() => void vi.useRealTimers());
 
 describe("a service of another tenant", () => {
   // shows: gateway/towards-the-service/authorization-another-tenant
-  it("gets a token for itself alone: the same caller, its own scopes, a minute, a type of its own", async () => {
+  it("gets a token only for itself: the same caller, its own scopes, a minute, its own type", async () => {
     const service = await makeService();
     const customer = await makeCustomer([service, await makeService()]);
     const token = await tokenFor(customer);
@@ -99,7 +99,7 @@ describe("a service of another tenant", () => {
   });
 
   // shows: gateway/towards-the-service/authorization-another-tenant
-  it("gets none that is good anywhere else: no operation of the platform, no service, no endpoint about tokens", async () => {
+  it("gets a token that no operation, service or token endpoint of the platform accepts", async () => {
     const [service, other] = [await makeService(), await makeService()];
     const customer = await makeCustomer([service, other]);
     const stolen = await tokenSeenBy(service, await tokenFor(customer));
@@ -124,7 +124,7 @@ describe("a service of another tenant", () => {
   });
 
   // shows: gateway/towards-the-service/authorization-another-tenant
-  it("gets none that outlives the caller's; a caller has the same one for half a minute, whoever else calls", async () => {
+  it("gets a token that ends with the caller's, and the same one for half a minute", async () => {
     const service = await makeService();
     const [one, two] = [await makeCustomer([service]), await makeCustomer([service])];
     const [mine, yours] = [await tokenFor(one), await tokenFor(two)];
@@ -144,7 +144,7 @@ describe("a service of another tenant", () => {
   });
 
   // shows: gateway/towards-the-service/plat-client-authenticated
-  it("gets one of a person, and of one without a tenant; without one where nobody proved to be the client", async () => {
+  it("gets a token of a person, with or without a tenant, and learns if the client authenticated", async () => {
     const service = await makeService({ essential: true });
     const user = await makeUser({ scopes: [`${service.name}.view`, "plat.media_view"] });
     const seen = await seenBy(service, await tokenOf(user, `${service.name}.view plat.media_view`));
@@ -161,7 +161,7 @@ describe("a service of another tenant", () => {
   });
 
   // shows: gateway/towards-the-service/forwardauthorization
-  it("gets the whole token where the operator says so, and gets it no more where the next PUT does not", async () => {
+  it("gets the caller's token if the operator says so, until a PUT without it", async () => {
     const service = await makeService({ forwardAuthorization: true });
     const token = await tokenFor(await makeCustomer([service]));
     expect(await tokenSeenBy(service, token)).toBe(token);
@@ -171,7 +171,7 @@ describe("a service of another tenant", () => {
     expect(await tokenSeenBy(service, token)).not.toBe(token);
   });
 
-  it("gets none where it is the customer's own and the caller a service that acts for the customer", async () => {
+  it("gets a token for itself if the caller is another service that acts for its tenant", async () => {
     const provider = await makeService();
     const clientOf = (tenant: string, more: object) => makeClient({ tenant, scopes: [], ...more });
     const acting = await clientOf(provider.tenant, { service: provider.name });
@@ -184,7 +184,7 @@ describe("a service of another tenant", () => {
     expect(await tokenSeenBy(theirs, own)).toBe(own);
   });
 
-  it("gets one by the issuer that the world knows, in every isolate", async () => {
+  it("gets a token of the public issuer in every isolate", async () => {
     const service = await makeService();
     const customer = await makeCustomer([service]);
     const elsewhere = isolate({ PUBLIC_URL: "https://api.example.com", PATH_PREFIX: "/hybris" });
@@ -206,7 +206,7 @@ describe("a service of another tenant", () => {
 describe("a service of the caller's own tenant", () => {
   // shows: gateway/towards-the-service/authorization-the-caller-s-own-tenant
   // shows: gateway/towards-the-service/plat-client-authenticated
-  it("gets the caller's token as it is, and who proved to be the client", async () => {
+  it("gets the caller's token as it is, and learns if the client authenticated", async () => {
     const tenant = await makeTenant();
     const service = await makeService({}, tenant);
     const token = await tokenFor(await makeClient({ tenant }));
@@ -217,7 +217,7 @@ describe("a service of the caller's own tenant", () => {
     }
   });
 
-  it("is told nothing of a client where nobody calls", async () => {
+  it("learns nothing of a client if the caller is anonymous", async () => {
     const service = await makeService({ access: "public" });
     for (const headers of [{}, { authorization: "Basic YTpi", "plat-client-authenticated": "true" }]) {
       expect((await call(`${service.path}/`, { headers: headers as Record<string, string> })).status).toBe(200);

@@ -10,7 +10,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 describe("a watchdog", () => {
-  it("ends a wait that is too long, once", () => {
+  it("ends a wait that is too long, and only once", () => {
     const dog = watchdog(100, late);
     dog.begin();
     vi.advanceTimersByTime(99);
@@ -19,7 +19,7 @@ describe("a watchdog", () => {
     expect(late).toHaveBeenCalledOnce();
   });
 
-  it("leaves alone what ended, and nobody waits by it then", () => {
+  it("does not fire after the end of a wait", () => {
     const dog = watchdog(100, late);
     dog.begin();
     dog.end();
@@ -27,7 +27,7 @@ describe("a watchdog", () => {
     expect([late.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  it("gives each wait its whole time, by one timer", () => {
+  it("gives each wait its whole time with one timer", () => {
     const dog = watchdog(100, late);
     for (let wait = 0; wait < 5; wait++) {
       dog.begin();
@@ -42,7 +42,7 @@ describe("a watchdog", () => {
     expect(late).toHaveBeenCalledOnce();
   });
 
-  it("waits no longer because the clock was set back", () => {
+  it("does not wait longer if the clock was set back", () => {
     watchdog(100, late).begin();
     vi.setSystemTime(Date.now() - 3_600_000);
     vi.advanceTimersByTime(100);

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 
 const whyEnd = vi.fn<() => Promise<Closing | undefined>>();
 
-/** The runtime's own sockets: what the caller has, and what the service has. */
+/** The runtime's sockets: the caller's end and the service's end. */
 function open(livesMs = 3_600_000) {
   const { 0: service, 1: far } = new WebSocketPair();
   far.accept();
@@ -30,8 +30,8 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-describe("a WebSocket by a token", () => {
-  it("carries text and bytes in both directions, as they are and in their order", async () => {
+describe("a WebSocket opened with a token", () => {
+  it("relays text and bytes unchanged and in order, both ways", async () => {
     const { caller, far } = open();
     for (const [from, to] of [
       [caller, far],
@@ -51,7 +51,7 @@ describe("a WebSocket by a token", () => {
   it.each<[string, (pair: ReturnType<typeof open>) => readonly [WebSocket, WebSocket]]>([
     ["the caller", ({ caller, far }) => [caller, far]],
     ["the service", ({ caller, far }) => [far, caller]],
-  ])("is closed by %s as it says, and no timer is left", async (_, sidesOf) => {
+  ])("is closed by %s with its code, and leaves no timer", async (_, sidesOf) => {
     for (const [code, reason, heard] of [
       [4001, "bye", [4001, "bye"]],
       [1000, "", [1000, ""]],
@@ -66,7 +66,7 @@ describe("a WebSocket by a token", () => {
   });
 
   // shows: gateway/who-may-call/websockets
-  it("ends with the token, for both sides, and carries nothing more", async () => {
+  it("ends with the token for both sides, and relays nothing more", async () => {
     const { caller, far } = open(90_000);
     const closed = Promise.all([closeOf(caller), closeOf(far)]);
     vi.advanceTimersByTime(89_999);
@@ -84,7 +84,7 @@ describe("a WebSocket by a token", () => {
   });
 
   // shows: gateway/who-may-call/websockets
-  it("ends when the token is found to be worth nothing; what cannot be found out ends nothing", async () => {
+  it("ends when the token is found invalid, but not when the check fails", async () => {
     const { caller, far } = open();
     const closed = Promise.all([closeOf(caller), closeOf(far)]);
     whyEnd.mockRejectedValueOnce(new Error("no database"));
@@ -103,7 +103,7 @@ describe("a WebSocket by a token", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is closed where a side sends more than may wait for the other, and not where it takes its time", async () => {
+  it("is closed if a side sends more than may wait for the other, but not if it takes its time", async () => {
     const { caller, far } = open();
     const piece = new Uint8Array(LIMITS.webSocketBytesPerSec);
     const took: Promise<unknown>[] = [];
@@ -118,7 +118,7 @@ describe("a WebSocket by a token", () => {
     expect((await closed).map(([code]) => code)).toEqual([1008, 1008]);
   });
 
-  it("counts the bytes of a text, not its characters", async () => {
+  it("counts bytes of a text, not characters", async () => {
     const { caller, far } = open();
     const closed = Promise.all([closeOf(caller), closeOf(far)]);
     const text = "長".repeat(LIMITS.webSocketBurstBytes / 3 / 4);

@@ -22,26 +22,26 @@ import type { CookieKind } from "../../src/oauth/sign-in/browser.ts";
 import { stylesheetHref } from "../../src/ui/stylesheet.ts";
 
 /**
- * Headers of every address (contract 1.4), by what the address is:
+ * Headers of every address, by its kind:
  *
- *   anything    request id, nosniff, who may read it; no word about the software, no promise for the whole host
+ *   any         request id, nosniff, cross-origin rules; nothing about the software or for the whole host
  *   open        any origin may read it, without credentials: services, protocol endpoints, links, the gateway
  *   closed      no other origin may: /authorize and the other pages, /health, the stylesheet
- *   a page      closed, kept by nobody, framed by nobody, runs nothing, tells nobody where the browser came from
- *   with token  nobody else's to keep; what is a secret itself is kept by nobody at all
+ *   a page      closed, not cached, not framed, without scripts and referrers
+ *   with token  cached only by its caller; a secret is not cached at all
  *
- * First every route of the tables with requests that it refuses, then each kind of success with a line of its own. A
- * public route that is added without such a line fails the last test.
+ * First every route is called with requests that it refuses, then each kind of success has a row. A new public route
+ * without a row fails the last test.
  */
 type Answered = Pick<Response, "status" | "headers">;
 
-/** The contract's five, and what clients of the services need besides. */
+/** Response headers that clients of the services read. */
 const EXPOSED =
   "Link, Location, ETag, Retry-After, WWW-Authenticate, Accept-Ranges, Content-Range, Content-Disposition, Age, " +
   "plat-request-id, plat-delivery-attempt, plat-events-lost";
 const FOREIGN = { origin: "https://shop.example" };
 
-/** An open answer, or a closed one. */
+/** Expects an open response, or a closed one. */
 function expectSafe({ headers }: Answered, isOpen: boolean): void {
   expect(headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
   expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -51,12 +51,12 @@ function expectSafe({ headers }: Answered, isOpen: boolean): void {
   expect(cors).toEqual(isOpen ? ["access-control-allow-origin", "access-control-expose-headers"] : []);
   if (isOpen) expect(headers.get("access-control-allow-origin")).toBe("*");
   if (isOpen) expect(headers.get("access-control-expose-headers")).toBe(EXPOSED);
-  // What software it is helps an attacker alone; whether plain http is over is for the owner of the host to say.
+  // The name of the software only helps an attacker; the owner of the host decides about plain http.
   for (const name of ["server", "x-powered-by", "via", "strict-transport-security", "clear-site-data"])
     expect(headers.has(name), name).toBe(false);
 }
 
-/** `no-store` stands for itself or beside `private`. */
+/** `no-store` stands alone or beside `private`. */
 const isStored = ({ headers }: Answered): boolean =>
   !(headers.get("cache-control") ?? "").split(", ").includes("no-store");
 
@@ -75,13 +75,13 @@ function expectPage(answer: Answered): void {
 }
 
 const cookiesOf = ({ headers }: Answered): string[] => headers.getSetCookie();
-/** Of https; `oauth/sign-in` looks at those of plain http. */
+/** Attributes of cookies by https; test/oauth/sign-in has those of plain http. */
 const COOKIE =
   /^__Host-plat_(browser|session|notice|device)=(?:(?:(?<!notice=)[\w.-]{43,}|(?<=notice=)[a-zA-Z]+); Path=\/; HttpOnly; SameSite=Lax; Secure(?:; Max-Age=\d+)?|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
 
 const addresses = [...platformRoutes, ...everyRoute];
 
-describe("every route, whatever it is asked", () => {
+describe("every route, for refused requests", () => {
   let tokens: readonly (string | undefined)[];
   beforeAll(async () => {
     tokens = [undefined, "broken", await tokenFor(await makeClient()), await tokenFor(OPERATOR)];
@@ -203,15 +203,15 @@ beforeAll(async () => {
 });
 
 interface Row {
-  /** The route, and what is special. */
+  /** The route and the special case. */
   readonly name: string;
   readonly ask: (given: World) => Promise<Answered>;
   readonly status: number;
-  /** Its `Cache-Control`, whole. */
+  /** The whole `Cache-Control`. */
   readonly cache: string | null;
-  /** Closed ones: a page, a redirection of a browser, or neither. */
+  /** Kind of a closed response: a page, a redirect of a browser, or neither. */
   readonly closed?: "page" | "redirect" | "other";
-  /** Kinds of cookies that it sets, or drops. */
+  /** Kinds of cookies that it sets or removes. */
   readonly cookies?: readonly CookieKind[];
 }
 
@@ -225,7 +225,7 @@ async function signIn({ app, user }: World, password = user.password): Promise<V
   const browser = new Browser();
   return browser.submit(await visit(browser, app), { email: user.email, password });
 }
-/** A user of its own signs in for a client of a tenant in which they are nobody, and decides. */
+/** A new user signs in to a client of a tenant without being a member, and decides about consent. */
 async function decide(decision: string, { user }: World): Promise<Visit> {
   const [browser, app] = [new Browser(), await makeApp()];
   const page = await browser.submit(await visit(browser, app, { scope: "plat.no_tenant" }), {
@@ -234,7 +234,7 @@ async function decide(decision: string, { user }: World): Promise<Visit> {
   });
   return browser.submit(page, { decision });
 }
-/** A user of its own signs in to the account. */
+/** A new user signs in to the account page. */
 async function atAccount({ app }: World) {
   const [browser, { email, password }] = [new Browser(), await makeUser({ tenant: app.tenant })];
   return { browser, password, answer: await browser.submit(await browse("/account", browser), { email, password }) };
@@ -499,7 +499,7 @@ const ROWS: readonly Row[] = [
     ask: ({ uploadLink }) =>
       call(uploadLink, { method: "PUT", body: "x", headers: { "content-type": "binary/octet-stream", ...FOREIGN } }),
     status: 200,
-    // Nobody keeps the answer to a PUT (RFC 9111).
+    // Caches do not keep the response to a PUT (RFC 9111).
     cache: null,
   },
   {
@@ -542,7 +542,7 @@ const ROWS: readonly Row[] = [
 
 const keyOf = ({ name }: Row): string => name.split(",")[0] ?? "";
 
-describe("what an address answers when it does its work", () => {
+describe("the headers of a success", () => {
   // shows: platform/other-origins-caches-headers/upload-and-content-addresses
   // shows: platform/other-origins-caches-headers/tokens
   // shows: platform/other-origins-caches-headers/headers-of-pages
@@ -557,7 +557,7 @@ describe("what an address answers when it does its work", () => {
     if (row.closed === "redirect") expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
   });
 
-  it("has a line for every route that takes no token", () => {
+  it("has a line for every public route", () => {
     const open = addresses.filter(({ route }) => route.access.kind === "public");
     const lines = new Set(ROWS.map(keyOf));
     expect(
@@ -568,7 +568,7 @@ describe("what an address answers when it does its work", () => {
   });
 });
 
-describe("an address that belongs to no route", () => {
+describe("an address without a route", () => {
   it.each([
     ["GET", "/nothing/here", 404],
     ["HEAD", "/nothing/here", 404],
@@ -577,7 +577,7 @@ describe("an address that belongs to no route", () => {
     ["GET", "/oauth2/v1/nothing", 404],
     ["GET", "/media/v2/content", 404],
     ["GET", `/nothing?${"x".repeat(20_000)}`, 414],
-  ])("%s %.20s: %s, which anybody may read and nobody keeps", async (method, path, status) => {
+  ])("%s %.20s: answers %s, readable for any origin and not cached", async (method, path, status) => {
     const answer = await call(path, { method, headers: FOREIGN });
     expect(answer.status).toBe(status);
     expectSafe(answer, true);
@@ -585,7 +585,7 @@ describe("an address that belongs to no route", () => {
     expect(cookiesOf(answer)).toEqual([]);
   });
 
-  it("is a page's, where the address is too long for one", async () => {
+  it("answers as a page if the address of a page is too long", async () => {
     const answer = await call(`/oauth2/v1/authorize?state=${"x".repeat(20_000)}`, { headers: FOREIGN });
     expect(answer.status).toBe(414);
     expectSafe(answer, false);
@@ -593,8 +593,8 @@ describe("an address that belongs to no route", () => {
   });
 });
 
-describe("what a service behind the gateway answers", () => {
-  it("is the caller's alone and open to any origin; a refusal and a preflight are the platform's", async () => {
+describe("a response through the gateway", () => {
+  it("is private to the caller and open to any origin; the platform answers refusals and preflights", async () => {
     const { service, token } = world;
     const passed = await call(`${service}/`, { token, ...anonymous });
     expect([passed.status, passed.headers.get("cache-control")]).toEqual([200, OWN]);

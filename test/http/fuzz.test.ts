@@ -7,9 +7,7 @@ import { makeFile, makeTopic, upload } from "../fuzz/belongings.ts";
 import { operations } from "../fuzz/operations.ts";
 import { noteNoSecrets } from "../support/secrets.ts";
 
-/**
- * Whatever a client sends: no 500, and a refusal is one of the two shapes. The seed of a failure is printed by fast-check.
- */
+/** No input leads to a 500, and a refusal has one of the two shapes. fast-check prints the seed of a failure. */
 const ODD = [
   "",
   " ",
@@ -164,19 +162,19 @@ beforeAll(async () => {
   everything = await tokenFor(await makeClient());
 });
 
-/** A segment of dots would be another address: whoever makes one of it takes them out. */
+/** Replaces segments of dots, which would lead to another address. */
 const pathOf = (route: Route, params: readonly string[]): string => {
   let next = 0;
   const segment = () => encodeURIComponent(params[next++ % params.length]!.replace(/^\.{1,2}$/, "dots")) || "%20";
   return route.path.replaceAll(/\{\w+\}/g, segment);
 };
 
-describe("any input to any route", () => {
+describe("any input of any route", () => {
   // shows: events/error-object/status
   // shows: events/error-object/type
   // shows: platform/errors-of-every-service/plat-request-id
   // shows: oauth/errors-of-token-revoke-introspect/shape
-  it.each(named(everyRoute))("%s: is answered without a 500", async (_, base, route) => {
+  it.each(named(everyRoute))("%s: never answers 500", async (_, base, route) => {
     const token = base === "/admin/v1" ? operator : everything;
     await fc.assert(
       fc.asyncProperty(request, async ({ params, query, body, contentType, headers }) => {
@@ -211,7 +209,7 @@ describe("any input to any route", () => {
   });
 });
 
-/** What takes long to normalize, to match or to take apart, each as long as a body may be. */
+/** Texts that take long to normalize, match or split, each as long as a body may be. */
 const LONG: readonly (readonly [string, string])[] = [
   ["accents out of order", `a${"\u0301".repeat(15_000)}${"\u0323".repeat(15_000)}`],
   ["halves of surrogate pairs", "\ud800".repeat(20_000)],
@@ -225,7 +223,7 @@ const LONG: readonly (readonly [string, string])[] = [
   ["line breaks", "\r\n".repeat(31_000)],
   ["Chinese, emoji and Hebrew", "漢🙂\u05d0".repeat(6_000)],
 ];
-/** Far above what a request takes on a busy machine, below what half such a text took. */
+/** Far more than a request takes on a busy machine, less than half such a text would take without limits. */
 const BUDGET_MS = 500;
 async function expectQuick(what: string, path: string, init: Parameters<typeof call>[1]): Promise<void> {
   let tookMs = Infinity;
@@ -241,7 +239,7 @@ async function expectQuick(what: string, path: string, init: Parameters<typeof c
 
 type Leaf = readonly string[];
 const isNode = (value: unknown): value is object => typeof value === "object" && value !== null;
-/** Where texts stand in an example, but for those at its top. */
+/** Places of texts in an example, except those at its top. */
 const nestedTexts = (value: unknown, above: Leaf = []): Leaf[] =>
   isNode(value)
     ? Object.entries(value).flatMap(([name, below]) => nestedTexts(below, [...above, name]))
@@ -257,7 +255,7 @@ function withText(example: unknown, leaf: Leaf, value: string): unknown {
   return copy;
 }
 
-/** Of an address, and of a header. */
+/** The longest address, and the longest header. */
 const SHORTER = 7_000;
 
 describe("a long text in any field", () => {
@@ -269,7 +267,7 @@ describe("a long text in any field", () => {
   const HEADERS = ["accept", "accept-language", "cookie", "content-disposition", "if-none-match", "range", "origin"];
   const ascii = (long: string): string => long.replaceAll(/[^\x20-\x7e]/g, "~").slice(0, SHORTER);
 
-  /** Every field of the route at once; of a form, the field of this number, beside others that lead to it. */
+  /** Every field of the route at once; of a form only this field, with the others that lead to it. */
   function requestOf(route: Route, long: string, at: number): { query: string; body?: BodyInit; type: string } {
     const fields = [...new Set([...QUERY, ...namesOf(route.query)])];
     const [first = ""] = [...new Intl.Segmenter().segment(long.slice(0, SHORTER / 10))].map(({ segment }) => segment);
@@ -300,7 +298,7 @@ describe("a long text in any field", () => {
     return { query: "", body: JSON.stringify(body), type: "application/json" };
   }
 
-  it.each(named(everyRoute))("%s: is answered within a budget of time", async (_, base, route) => {
+  it.each(named(everyRoute))("%s: answers within a time budget", async (_, base, route) => {
     const token = base === "/admin/v1" ? operator : everything;
     const at = everyRoute.findIndex((one) => one.route === route);
     const ofForm = route.path === "/token" ? FORM.length : 6;
@@ -327,7 +325,7 @@ describe("a long text in any field", () => {
     .map((operation) => ({ ...operation, leaves: nestedTexts(operation.body!.example) }))
     .filter(({ leaves }) => leaves.length > 0);
 
-  /** The address of what is there, so that the body is looked at. */
+  /** The address of an existing resource, so that the body is read. */
   async function existing(template: string): Promise<string> {
     if (template.includes("{eventType}")) {
       const { path } = await makeTopic(everything);
@@ -341,17 +339,20 @@ describe("a long text in any field", () => {
     return template.replace("{fileId}", id);
   }
 
-  it.each(withNested)("$id: a text below the top of the body too", async ({ method, template, body, leaves }) => {
-    const token = template.startsWith("/admin/v1") ? operator : everything;
-    const path = await existing(template);
-    for (const [at, leaf] of leaves.entries())
-      for (const [what, long] of [LONG[0]!, LONG[1 + (at % (LONG.length - 1))]!]) {
-        // Half of a pair takes six bytes.
-        const fitting = long.slice(0, long.isWellFormed() ? 60_000 : 10_000);
-        noteNoSecrets(fitting);
-        const json = JSON.stringify(withText(body!.example, leaf, fitting));
-        const headers = { "content-type": "application/json" };
-        await expectQuick(`${leaf.join(".")}: ${what}`, path, { method, token, headers, body: json });
-      }
-  });
+  it.each(withNested)(
+    "$id: answers within a time budget for a text inside the body",
+    async ({ method, template, body, leaves }) => {
+      const token = template.startsWith("/admin/v1") ? operator : everything;
+      const path = await existing(template);
+      for (const [at, leaf] of leaves.entries())
+        for (const [what, long] of [LONG[0]!, LONG[1 + (at % (LONG.length - 1))]!]) {
+          // JSON writes half of a surrogate pair in six bytes.
+          const fitting = long.slice(0, long.isWellFormed() ? 60_000 : 10_000);
+          noteNoSecrets(fitting);
+          const json = JSON.stringify(withText(body!.example, leaf, fitting));
+          const headers = { "content-type": "application/json" };
+          await expectQuick(`${leaf.join(".")}: ${what}`, path, { method, token, headers, body: json });
+        }
+    },
+  );
 });

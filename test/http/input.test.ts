@@ -9,7 +9,7 @@ import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
 const post = (body: BodyInit, contentType = "application/json"): Request =>
   new Request("https://x.example", { method: "POST", body, headers: { "content-type": contentType } });
 
-/** Sent chunked, without a content length. */
+/** A chunked body, without a content length. */
 const chunked = (chunks: readonly string[]): Request => {
   const stream = new ReadableStream({
     start(controller) {
@@ -29,7 +29,7 @@ const typeOf = (outcome: { ok: boolean; error?: { type: string } }): string =>
 
 describe("readJson", () => {
   // shows: platform/errors-of-every-service/chunked-bodies
-  it("reads what JSON.stringify writes, however it is cut", async () => {
+  it("reads the output of JSON.stringify at any cut", async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.integer({ min: 1, max: 7 }), async (value, size) => {
         const text = JSON.stringify(value);
@@ -56,7 +56,7 @@ describe("readJson", () => {
 
   // shows: platform/errors-of-every-service/415-unsupported_request_content_type
   // shows: platform/errors-of-every-service/413-bad_payload_size
-  it("refuses bytes that are no UTF-8, another content type, and one byte too many", async () => {
+  it("refuses invalid UTF-8, another content type, and one byte too many", async () => {
     expect(typeOf(await readJson(post(new Uint8Array([0x22, 0xff, 0x22])), 100))).toBe("bad_payload_syntax");
     expect(typeOf(await readJson(post("{}", "text/plain"), 100))).toBe("unsupported_request_content_type");
     expect(typeOf(await readJson(post("{}", "application/merge-patch+json; charset=utf-8"), 100))).toBe("ok");
@@ -65,7 +65,7 @@ describe("readJson", () => {
     expect(typeOf(await readJson(chunked(['"12345', '6789"']), 10))).toBe("bad_payload_size");
   });
 
-  it("refuses what is not plain UTF-8: a content encoding, another charset", async () => {
+  it("refuses a content encoding and another charset", async () => {
     const zipped = new Request("https://x.example", {
       method: "POST",
       body: "{}",
@@ -79,7 +79,7 @@ describe("readJson", () => {
   });
 
   // shows: platform/errors-of-every-service/empty-body-labelled-json
-  it("takes an empty body as none, whatever its label", async () => {
+  it("takes an empty body of any type as no body", async () => {
     const read = await readJson(post(""), 10);
     expect(read).toEqual({ ok: true, value: undefined });
   });
@@ -96,7 +96,7 @@ describe("readForm and readBytes", () => {
     expect(typeOf(await readForm(post("{}"), 100))).toBe("unsupported_request_content_type");
   });
 
-  it("gives the bytes as they came", async () => {
+  it("returns the bytes unchanged", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 500 }), async (bytes) => {
         const read = await readBytes(post(new Uint8Array(bytes)), 500);
@@ -120,7 +120,7 @@ describe("validate", () => {
 
   // shows: events/error-object/details-.field
   // shows: platform/errors-of-every-service/400-validation_violation
-  it("names each fault by its place in bean notation", () => {
+  it("names each fault by its field in dot notation", () => {
     expect(faults({ pushConfig: { tries: [1, 0, "x"] } })).toEqual([
       "missing_field pushConfig.endpoint",
       "invalid_field pushConfig.tries[1]",
@@ -132,7 +132,7 @@ describe("validate", () => {
   });
 
   // shows: platform/errors-of-every-service/details-missing_field-invalid_field
-  it("calls a field missing whatever its schema is", () => {
+  it("calls a field of any schema missing", () => {
     const each = {
       enum: z.enum(["a", "b"]),
       literal: z.literal("a"),
@@ -157,7 +157,7 @@ describe("validate", () => {
   });
 
   // shows: platform/errors-of-every-service/400-validation_violation
-  it("never throws, and says something of every fault", () => {
+  it("never throws, and has a message for every fault", () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         const checked = validate("body", schema, value);
@@ -170,7 +170,7 @@ describe("validate", () => {
 
 describe("readPaging", () => {
   // shows: platform/paging/pagenumber-pagesize
-  it("gives numbers in their bounds or a fault, for any text", () => {
+  it("returns numbers within their bounds, or a fault, for any text", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (pageNumber, pageSize) => {
         const read = readPaging(new URLSearchParams({ pageNumber, pageSize }));
@@ -199,7 +199,7 @@ describe("Accept", () => {
 });
 
 describe("answers", () => {
-  it("names a query parameter that is given twice", async () => {
+  it("names a query parameter that is sent twice", async () => {
     const token = await tokenFor(OPERATOR);
     const refused = await expectJson(await call("/admin/v1/roles?pageSize=1&pageSize=2", { token }), 400);
     expect(refused.details[0]).toMatchObject({ type: "out_of_range_parameter", field: "pageSize" });

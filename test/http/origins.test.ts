@@ -7,12 +7,12 @@ import { everyRoute, fill, platformRoutes } from "../support/route-table.ts";
 import { makeUser } from "../support/users.ts";
 import { stylesheetHref } from "../../src/ui/stylesheet.ts";
 
-/** Content on an origin of its own (contract 4.3), with and without a public address of the service. */
+/** Content on a separate origin, with and without a public address of the service. */
 const CONTENT = "https://content.test";
 const PREFIX = "/hybris";
 const APART = { CONTENT_URL: CONTENT, PATH_PREFIX: PREFIX };
 const DEPLOYMENTS: readonly [string, Isolate][] = [
-  ["the service is at whatever origin is asked", isolate(APART)],
+  ["the service has no public address", isolate(APART)],
   ["the service has a public address", isolate({ ...APART, PUBLIC_URL: "https://service.test" })],
 ];
 const TEXT = "0123456789";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   for (const [, platform] of DEPLOYMENTS) links.set(platform, await store(platform));
 });
 
-/** A private and a public file, and where their content is. */
+/** Makes a private and a public file, and returns the links to their content. */
 async function store(platform: Isolate): Promise<Links> {
   const form = new URLSearchParams({ grant_type: "client_credentials" });
   const asked = { method: "POST", headers: { authorization: basic(client) }, body: form };
@@ -52,10 +52,10 @@ async function store(platform: Isolate): Promise<Links> {
 
 const atService = (link: string): string => link.replace(CONTENT, ORIGIN);
 
-describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
+describe.each(DEPLOYMENTS)("if %s", (_, platform) => {
   // shows: platform/deployment-variables/content_url
   // shows: media/fetch/content_url
-  it("content is at its own origin", async () => {
+  it("serves content at its own origin", async () => {
     for (const link of Object.values(links.get(platform)!)) {
       expect(new URL(link).origin).toBe(CONTENT);
       expect(await (await platform.fetch(link)).text()).toBe(TEXT);
@@ -64,7 +64,7 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
 
   // shows: platform/deployment-variables/content_url
   // shows: media/fetch/content_url
-  it("any other leads there: 308 to the same address, signature and all, GET and HEAD, for every origin to follow", async () => {
+  it("redirects from other hosts by 308 to the same address with its signature, for GET and HEAD and any origin", async () => {
     for (const link of [
       ...Object.values(links.get(platform)!),
       `${CONTENT}${PREFIX}/media/v2/content/x/clip-1x1?a=%20b`,
@@ -80,7 +80,7 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   });
 
-  it("takes preflights at both", async () => {
+  it("answers preflights at both", async () => {
     const { public: link } = links.get(platform)!;
     const headers = { origin: "https://shop.example", "access-control-request-method": "GET" };
     for (const address of [link, atService(link)]) {
@@ -91,7 +91,7 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
 
   // shows: platform/deployment-variables/content_url
   // shows: media/fetch/content_url
-  it("the content's origin has nothing else: no page, no service, no upload, no service behind the gateway", async () => {
+  it("has nothing else at the content's origin: no page, service, upload, or service behind the gateway", async () => {
     const shared = new Set(["/health", "/docs/errors", stylesheetHref("").replace(/[^/]*$/, "{file}")]);
     const routes = [...everyRoute, ...platformRoutes].filter(
       ({ base, route: { path } }) => !path.startsWith("/content/") && !(base === "" && shared.has(path)),
@@ -116,11 +116,11 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
         false,
       ]);
     }
-    // It is asked where the service is.
+    // The request goes to the service's host.
     expect((await platform.fetch(`${ORIGIN}${PREFIX}/${name}/x`)).status).not.toBe(404);
   });
 
-  it("each has what every host has: health, and what an error's moreInfo leads to", async () => {
+  it("has health and the error reference at each host", async () => {
     for (const origin of [CONTENT, ORIGIN]) {
       expect(await expectJson(await platform.fetch(`${origin}${PREFIX}/health`), 200)).toEqual({ status: "ok" });
       const { moreInfo } = await expectJson(await platform.fetch(`${CONTENT}${PREFIX}/media/v2/content/x`), 404);
@@ -131,7 +131,7 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
     }
   });
 
-  it("a proxy that ends TLS and passes the port on is at the same host: content is no redirect to itself", async () => {
+  it("does not redirect content to itself behind a proxy that ends TLS and keeps the port", async () => {
     const { host } = new URL(CONTENT);
     const link = links.get(platform)!.public.replace(CONTENT, `http://${host}:443`);
     expect(await (await platform.fetch(link, { redirect: "manual" })).text()).toBe(TEXT);
@@ -139,14 +139,14 @@ describe.each(DEPLOYMENTS)("where %s", (_, platform) => {
     expect((await platform.fetch(link.replace(":443", ":444"), { redirect: "manual" })).status).toBe(308);
   });
 
-  it("the redirect asks no storage", async () => {
+  it("redirects without a call of storage", async () => {
     const failing = new Proxy({}, { get: () => () => expect.fail("a store was asked") });
     const bare = isolate({ ...APART, DB: failing as D1Database, MEDIA: failing as R2Bucket });
     expect((await bare.fetch(atService(links.get(platform)!.private))).status).toBe(308);
   });
 });
 
-/** Pages and their cookies on a host of their own (AUTH_URL). */
+/** Pages and their cookies on a separate host (AUTH_URL). */
 const AUTH = "https://auth.test";
 const SERVICE = "https://service.test";
 const pagesApart = isolate({ ...APART, AUTH_URL: AUTH, PUBLIC_URL: SERVICE });
@@ -155,8 +155,8 @@ const pageRoutes = everyRoute.filter(
     base === "/account" || /^\/(authorize|sign-in|callback|end_session|consent|link)\b/.test(path),
 );
 
-describe("pages on a host of their own", () => {
-  it("the metadata names the pages there, and the issuer and the rest at the service", async () => {
+describe("pages on a separate host", () => {
+  it("are named there by the metadata; issuer and other endpoints stay at the service", async () => {
     const answer = await pagesApart.fetch(`${SERVICE}${PREFIX}/oauth2/v1/.well-known/openid-configuration`);
     expect(await expectJson(answer, 200)).toMatchObject({
       issuer: `${SERVICE}${PREFIX}/oauth2/v1`,
@@ -166,7 +166,7 @@ describe("pages on a host of their own", () => {
     });
   });
 
-  it("the service leads to each of them and sets no cookie: 308, whatever the method", async () => {
+  it("are reached from the service by 308 without a cookie, for every method", async () => {
     expect(pageRoutes.length).toBeGreaterThan(8);
     for (const { base, route } of pageRoutes) {
       const path = `${PREFIX}${base}${fill(route.path)}?client_id=a`;
@@ -177,7 +177,7 @@ describe("pages on a host of their own", () => {
     }
   });
 
-  it("they have that host for themselves: no service, no content, nothing behind the gateway", async () => {
+  it("have the host for themselves: no service, no content, nothing behind the gateway", async () => {
     const name = unique("shop");
     const behind = { sourceUrl: "https://nobody.example", scopes: [], essential: true, access: "public" };
     await put(`services/${name}`, { ...behind, proxyPath: `/${name}`, tenant: client.tenant });
@@ -189,11 +189,11 @@ describe("pages on a host of their own", () => {
       expect([path, answer.status, answer.headers.has("set-cookie")]).toEqual([path, 404, false]);
     }
     expect((await pagesApart.fetch(`${AUTH}${PREFIX}/health`)).status).toBe(200);
-    // Its cookies go to every port of the host.
+    // A browser sends cookies to every port of the host.
     expect((await pagesApart.fetch(`${AUTH}:8443${PREFIX}/${name}/x`)).status).toBe(404);
   });
 
-  it("a person signs in there, and the client gets tokens of the service's issuer", async () => {
+  it("sign a person in, and the client gets tokens of the service's issuer", async () => {
     const user = await makeUser({ tenant: client.tenant });
     const uri = "https://app.example/back";
     const app = await makeClient({ tenant: client.tenant });
@@ -226,9 +226,9 @@ describe("pages on a host of their own", () => {
   });
 });
 
-describe("whom pages are for", () => {
+describe("scripts that request a page", () => {
   it.each(pageRoutes.map(({ base, route }) => [route.method, base, route] as const))(
-    "%s %s: what a script asks for is refused, without a cookie",
+    "%s %s: are refused without a cookie",
     async (method, base, route) => {
       const path = `${base}${fill(route.path)}`;
       for (const destination of ["empty", "object", "embed", ...(base === "/account" ? ["iframe"] : [])]) {
@@ -242,7 +242,7 @@ describe("whom pages are for", () => {
   );
 });
 
-describe("the same host for both", () => {
+describe("one host for both", () => {
   it.each([
     ["no CONTENT_URL", { CONTENT_URL: "" }],
     ["CONTENT_URL as PUBLIC_URL", { CONTENT_URL: ORIGIN, PUBLIC_URL: ORIGIN }],

@@ -19,8 +19,8 @@ const linksOf = (asked: Paging, page: Parameters<typeof pageLinks>[2]): Record<s
   );
 
 describe("the links of a page", () => {
-  it("next is taken as it was given: whatever is sorted by, however long, on any page", () => {
-    // What the media index keeps of a text is 280 bytes at most. JSON writes a control character with six characters.
+  it("lead on by next unchanged, for any sort keys of any length on any page", () => {
+    // The media index keeps 280 bytes of a text at most. JSON writes a control character in six characters.
     const longest = "\u0001".repeat(280);
     const text = fc.oneof(fc.string({ unit: "binary", maxLength: 70 }), fc.constant(longest));
     const value = fc.oneof(text, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(null));
@@ -53,13 +53,13 @@ describe("the links of a page", () => {
   });
 
   // shows: platform/paging/jumping-by-pagenumber
-  it("prev is by number, without the cursor of the page itself", () => {
+  it("lead back by number, without the cursor of the page", () => {
     const { prev } = linksOf({ ...paging(3, 5), skip: 0, cursor: ["x"] }, { items: [1], next: undefined });
     expect(prev!.search).toBe("?filter=a+b&pageNumber=2&pageSize=5");
   });
 
   // shows: platform/paging/link
-  it("they repeat what the route knows, and nothing else that was asked with", () => {
+  it("repeat the route's parameters and no others", () => {
     const asked = new URL(`${SELF.href}&x=${"a".repeat(8_000)}&other=1`);
     const page = { items: [1], next: ["x"] };
     expect(pageLinks(asked, paging(3, 5), page)).toBe(pageLinks(SELF, paging(3, 5), page));
@@ -70,7 +70,7 @@ describe("the links of a page", () => {
     ["fit", 2_600, ["self", "prev", "next"]],
     ["do not fit with prev", 2_800, ["self", "next"]],
     ["do not fit with a long self", 7_900, ["self", "next"]],
-  ])("that %s are those that one can go on with", (_, chars, rels) => {
+  ])("that %s keep a way to go on", (_, chars, rels) => {
     const asked = new URL(`https://x.example/things?filter=${"a".repeat(chars)}`);
     const link = pageLinks(asked, paging(3, 5), { items: [1], next: ["x"] });
     expect(link.length).toBeLessThanOrEqual(8 * 1024);

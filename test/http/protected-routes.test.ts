@@ -9,9 +9,9 @@ import { isolate } from "../support/isolate.ts";
 import { everyRoute, fill, named, pageRoutes } from "../support/route-table.ts";
 
 /**
- * Every route of every service, taken from the same tables that are mounted: no token, broken, revoked, expired, too
- * weak. A route that is added is tested here without a line being written. What another client or tenant may not see
- * is tested with each room's operations.
+ * Every route of every service, from the mounted tables: without a token, with a broken, revoked or expired one, too
+ * weak. A new route is tested without a new line here. The tests of each service show that other clients and tenants
+ * see nothing.
  */
 const protectedRoutes = everyRoute.filter(({ route }) => route.access.kind !== "public");
 
@@ -46,7 +46,7 @@ async function expectRefusal(response: Response, status: number, type: string): 
 }
 
 describe("every protected route", () => {
-  it("is known to this suite", () => {
+  it("is in this suite", () => {
     expect(protectedRoutes.length).toBeGreaterThan(50);
   });
 
@@ -59,7 +59,7 @@ describe("every protected route", () => {
   // shows: events/errors/401
   // shows: media/authentication/authorization-bearer
   // shows: platform/errors-of-every-service/401-insufficient_credentials
-  it.each(named(protectedRoutes))("%s: 401 without a token, and the answer says so", async (_, base, route) => {
+  it.each(named(protectedRoutes))("%s: answers 401 without a token, and says so", async (_, base, route) => {
     const response = await send(base, route);
     await expectRefusal(response.clone(), 401, "insufficient_credentials");
     expect(response.headers.get("www-authenticate")).toBe('Bearer realm="plat"');
@@ -69,7 +69,7 @@ describe("every protected route", () => {
   // shows: oauth/errors/401-bearer-token
   // shows: events/authentication/bad-or-expired-token
   // shows: platform/errors-of-every-service/401-insufficient_credentials
-  it.each(named(protectedRoutes))("%s: 401 with a broken or revoked token", async (_, base, route) => {
+  it.each(named(protectedRoutes))("%s: answers 401 to a broken or revoked token", async (_, base, route) => {
     for (const token of ["x", "a.b.c", `${weak}x`, revoked, ""]) {
       const response = await send(base, route, token);
       await expectRefusal(response.clone(), 401, "insufficient_credentials");
@@ -82,7 +82,7 @@ describe("every protected route", () => {
   // shows: platform/errors-of-every-service/403-insufficient_permissions
   // shows: operator/conventions/scope-plat.admin
   it.each(named(protectedRoutes.filter(({ route }) => route.access.kind === "scope")))(
-    "%s: 403 that names the scope",
+    "%s: answers 403 and names the scope",
     async (_, base, route) => {
       const response = await send(base, route, weak);
       await expectRefusal(response.clone(), 403, "insufficient_permissions");
@@ -94,7 +94,7 @@ describe("every protected route", () => {
 
   // shows: oauth/states-of-an-access-token/valid-3600-s-elapsed
   // shows: events/authentication/bad-or-expired-token
-  it("answers 401 when the token has expired, on every one of them", async () => {
+  it("answers 401 to an expired token", async () => {
     const token = await tokenFor(await makeClient());
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 3_601_000);
@@ -108,7 +108,7 @@ describe("every protected route", () => {
     }
   });
 
-  it("says of whatever needed a token, and says nothing of it itself, that nobody else may keep it", async () => {
+  it("marks a response that needed a token as private, unless the route does", async () => {
     const [operator, client] = [await tokenFor(OPERATOR), await makeClient()];
     const token = await tokenFor(client);
     const file = await expectJson(await call("/media/v2/files", { token, method: "POST" }), 200);
@@ -139,7 +139,7 @@ describe("every protected route", () => {
   // shows: oauth/authentication/access-tokens
   // shows: events/authentication/authorization-bearer
   // shows: platform/errors-of-every-service/token-in-the-header-alone
-  it("takes a token from the header alone", async () => {
+  it("takes a token only from the header", async () => {
     const token = await tokenFor(OPERATOR);
     expect((await call(`/admin/v1/roles?access_token=${token}`)).status).toBe(401);
     expect((await call("/admin/v1/roles", { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
@@ -147,7 +147,7 @@ describe("every protected route", () => {
   });
 });
 
-/** Contract 1.4, and the session id, which a client of another origin sends as well. */
+/** Request headers that a client of another origin sends. */
 const ALLOWED_HEADERS = [
   "Authorization",
   "Content-Type",
@@ -162,7 +162,7 @@ const listIn = (response: Response, header: string): string[] => response.header
 describe("every route", () => {
   // shows: platform/other-origins-caches-headers/pages
   it.each(named(everyRoute.filter(({ route }) => pageRoutes.has(route))))(
-    "%s: answers people with a page, and scripts of other origins not at all",
+    "%s: answers people with a page, and no script of another origin",
     async (_, base, route) => {
       const path = fill(base + route.path);
       const preflight = await call(path, {
@@ -184,7 +184,7 @@ describe("every route", () => {
   // shows: platform/errors-of-every-service/405-unsupported_method
   // shows: platform/other-origins-caches-headers/services
   it.each(named(everyRoute.filter(({ route }) => !pageRoutes.has(route))))(
-    "%s: tells the methods of its address, to a preflight and to a wrong method",
+    "%s: names its methods to a preflight and to a wrong method",
     async (_, base, route) => {
       const path = fill(base + route.path);
       const preflight = await call(path, {
@@ -206,7 +206,7 @@ describe("every route", () => {
   );
 });
 
-describe("requests that fit no route", () => {
+describe("requests without a route", () => {
   // shows: platform/addresses/any-other-path
   it.each([
     "/",
@@ -217,13 +217,13 @@ describe("requests that fit no route", () => {
     "/pubsub/v1/topics/",
     "/%",
     "/%zz/..%2f",
-  ])("%s: 404 with the error object", async (path) => {
+  ])("%s: get 404 with the error object", async (path) => {
     await expectRefusal(await call(path), 404, "element_resource_non_existing");
   });
 
   // shows: platform/errors-of-every-service/406-unsupported_response_content_type
   // shows: platform/errors-of-every-service/414-uri_too_long
-  it("answers an address that is too long, and an Accept that cannot be served", async () => {
+  it("get 414 for a long address, and 406 for an Accept without JSON", async () => {
     await expectRefusal(await call(`/admin/v1/roles?x=${"y".repeat(17_000)}`), 414, "uri_too_long");
     const token = await tokenFor(OPERATOR);
     await expectRefusal(
@@ -241,7 +241,7 @@ describe("requests that fit no route", () => {
   // shows: platform/deployment-variables/platform
   // shows: platform/deployment-variables/path_prefix
   // shows: platform/deployment-variables/public_url
-  it("answers under another prefix and another path prefix just as well", async () => {
+  it("work with another platform name and path prefix", async () => {
     const app = createApp(
       createDeps({ ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" }),
     );
@@ -263,19 +263,19 @@ describe("requests that fit no route", () => {
     expect((await fetch("/base/admin/v1/roles", { headers: { authorization } })).status).toBe(200);
     const refused = await (await fetch("/base/admin/v1/roles")).json<any>();
     expect(refused.moreInfo).toBe("https://public.example/base/docs/errors#insufficient_credentials");
-    // A path is no host, however it starts.
+    // A path that starts with two slashes is not a host.
     for (const path of ["//", "///", "//:/x", "//evil.example/x", "//evil.example:99999/"]) {
       const nowhere = await fetch(path);
       expect(nowhere.status, path).toBe(404);
       expect((await nowhere.json<any>()).moreInfo, path).toMatch(/^https:\/\/public\.example\/base\/docs/);
     }
-    // A deployment with a public address takes tokens of that issuer alone, though the same key signed the other.
+    // A deployment with a public address takes only tokens of that issuer, even if the same key signed others.
     const elsewhere = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
     expect((await fetch("/base/admin/v1/roles", { headers: elsewhere })).status).toBe(401);
   });
 });
 
-describe("a fault of our own", () => {
+describe("an internal error", () => {
   let isBroken = false;
   const fail = () => {
     throw new Error("a detail of the inside");
@@ -290,7 +290,7 @@ describe("a fault of our own", () => {
   // shows: events/errors/500
   // shows: platform/errors-of-every-service/500-internal_service_error
   it.each(["/events/v1/topics", "/pubsub/v1/topics", "/media/v2/files?tenant={tenant}", "/admin/v1/roles"])(
-    "%s: 500 without a word about it; the log line of the same request id says what it was",
+    "%s: is a 500 without details, which are in the log under the request id",
     async (path) => {
       isBroken = false;
       const client = await makeClient();

@@ -3,18 +3,18 @@ import { makeTopic, upload } from "../fuzz/belongings.ts";
 import { call, expectJson, type CallInit } from "../support/platform.ts";
 import type { World } from "./rights-world.ts";
 
-/** A request that its owner would be answered, below the base of the service and by the route's own path. */
+/** A request that succeeds for the owner, below the service's base by the route's path. */
 export interface Sample {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly init?: CallInit;
-  /** What the owner gets, where it is not just any success. */
+  /** The owner's status, if any success is not enough. */
   readonly owner?: number;
-  /** What the answer changes is made anew for each who may. */
+  /** The resource is made anew for each caller who may change it. */
   readonly changes?: boolean;
 }
 
-/** What is the client's: a topic with an event and a push subscription, a private and a public file, a deletion. */
+/** The client's resources: a topic with an event and a push subscription, two files, a deletion. */
 export interface Owned {
   readonly topic: { readonly topicOwnerClient: string; readonly eventType: string };
   readonly files: { readonly private: string; readonly public: string };
@@ -59,14 +59,14 @@ export async function makeOwned({ own, app }: Pick<World, "own" | "app">): Promi
   };
 }
 
-/** What is asked with: the world, what is owned in it, and whether the route is one of public files. */
+/** Input of a sample: the world, the owned resources, and if the route is one of public files. */
 export interface Asked {
   readonly world: World;
   readonly owned: Owned;
   readonly visibility: "private" | "public";
-  /** A batch that the caller holds, or the owner where the caller may hold none. */
+  /** A batch of the caller, or of the owner if the caller may hold none. */
   readonly lock: () => Promise<string>;
-  /** Whether what is asked for is the caller's own. */
+  /** True if the resource is the caller's own. */
   readonly mine: boolean;
   readonly unique: string;
 }
@@ -76,7 +76,7 @@ const file = ({ owned, visibility }: Asked) => ({ fileId: owned.files[visibility
 const subscribed = (asked: Asked) => ({ ...topic(asked), name: SUBSCRIPTION });
 const ofTenant = ({ world }: Asked) => ({ tenant: world.app.tenant });
 
-/** By the operation: one that everybody may call needs none, and the operator's are asked by their paths. */
+/** Samples by operation: public ones need none, and the operator's are called by their paths. */
 export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promise<Sample>>> = {
   listTopics: () => ({}),
   createTopic: (asked) => ({ init: { json: { eventType: asked.unique } }, changes: true }),
@@ -124,9 +124,9 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
     return { params: { ...topic(asked), subscriberId: id }, changes: true };
   },
   listDeliveries: (asked) => ({ params: subscribed(asked) }),
-  // Nothing was delivered yet: of their own subscription callers are told so, of others nothing.
+  // Nothing was delivered yet: callers learn so of their own subscription, and nothing of others.
   redeliverEvent: (asked) => ({ params: { ...subscribed(asked), eventId: "0000000000000000-0" }, owner: 404 }),
-  // Once a second for each subscription.
+  // The limit is one a second for each subscription.
   testSubscription: (asked) => ({ params: subscribed(asked), changes: true }),
   createFile: () => ({ changes: true }),
   commitFile: (asked) => ({ params: { fileId: asked.owned.pending[asked.visibility] }, changes: true }),
@@ -135,7 +135,7 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
   readMetadata: (asked) => ({ params: file(asked) }),
   replaceMetadata: (asked) => ({ params: file(asked), init: { json: { album: "stolen" } }, changes: true }),
   listVariants: (asked) => ({ params: file(asked) }),
-  // A text has none and gets none.
+  // A text file has no variants and gets none.
   createVariants: (asked) => ({ params: file(asked), query: { clip: "10x10" }, owner: 400 }),
   deleteVariants: (asked) => ({ params: file(asked), changes: true }),
   listFiles: (asked) => ({ query: ofTenant(asked) }),
@@ -146,7 +146,7 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
   readErasure: (asked) => ({ params: { erasureId: asked.owned.erasure } }),
   readUserInfo: () => ({}),
   listRefreshTokens: () => ({}),
-  // All of them would end the tokens that the others are asked with.
+  // Deleting all would end the tokens of the other samples.
   deleteRefreshTokens: () => ({ query: { clientId: "another.client" } }),
   deleteRefreshToken: () => ({ params: { id: "none" }, owner: 404 }),
 };

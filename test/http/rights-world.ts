@@ -14,14 +14,14 @@ import {
 import { makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 
-/** A token of some kind, got as one of that kind is got, and the column of the table that it belongs to. */
+/** A token got in the way of its kind, and its column in the table. */
 export interface HeldToken {
   readonly how: string;
   readonly column: Column;
   readonly token: string;
 }
 
-/** A client with a person of its tenant, and everybody who might ask for what is the client's. */
+/** A client with a person of its tenant, and all others who might ask for its resources. */
 export interface World {
   readonly app: TestApp;
   readonly user: TestUser;
@@ -78,7 +78,7 @@ const tokenOf = async (form: Record<string, string>, headers: Record<string, str
 
 const VERIFIER = "v".repeat(43);
 
-/** Allows what the person is asked for. */
+/** Gives consent for the person. */
 export async function byCode(app: TestApp, user: TestUser, more: Record<string, string> = {}): Promise<string> {
   const challenge = { code_challenge: VERIFIER, code_challenge_method: "plain" };
   const browser = new Browser();
@@ -106,7 +106,7 @@ export const byPassword = (user: TestUser, form: Record<string, string>, headers
 const byService = async (subscribers: readonly string[]): Promise<string> =>
   tokenFor(await makeServiceClient(subscribers));
 
-/** The client of a service of a tenant of its own, with these subscribers. */
+/** The client of a service with its own tenant and these subscribers. */
 export async function makeServiceClient(subscribers: readonly string[]): Promise<TestApp> {
   const tenant = await makeTenant();
   const service = unique("svc");

@@ -31,7 +31,7 @@ describe("the table of rights", () => {
     expect([...used].sort()).toEqual(Object.keys(RIGHTS).sort());
   });
 
-  it("lets everybody in where no token is asked for, and nobody else", () => {
+  it("lets everybody call public routes, and no others", () => {
     for (const [operation, { access }] of Object.entries(RIGHTS)) {
       if (operation === "readUserInfo") continue; // which looks at its token by itself
       const rights = TOKEN_KINDS.map((kind) => rightOf(operation as Operation, kind));
@@ -40,7 +40,7 @@ describe("the table of rights", () => {
   });
 });
 
-describe("what an attacker took once", () => {
+describe("an attack that worked once", () => {
   const refused = (who: readonly string[], kinds: readonly (typeof TOKEN_KINDS)[number][]) => {
     for (const [operation, row] of Object.entries(RIGHTS))
       if (who.includes(row.who))
@@ -52,14 +52,14 @@ describe("what an attacker took once", () => {
           ]);
   };
 
-  it("files, by a client's id without its secret, by nobody's client, for no tenant", () => {
+  it("on files fails: with a client's id without its secret, of no client, for no tenant", () => {
     refused(
       ["file", "newFile", "filesOfTenant"],
       ["personUnproven", "noTenant", "organization", "clientless", "unproven"],
     );
   });
 
-  it("topics and subscriptions, by any person's token", () => {
+  it("on topics and subscriptions fails with any person's token", () => {
     const persons = ["person", "personUnproven", "noTenant", "organization", "clientless", "unproven"] as const;
     refused(["newTopic", "topicOwner", "topicConsumer", "subscriber"], persons);
     refused(["topicReader"], persons.slice(2));
@@ -73,10 +73,10 @@ const protectedBySample = everyRoute.filter(
 const ofOperator = everyRoute.filter(({ route }) => RIGHTS[route.operation].who === "operator");
 const ofEverybody = everyRoute.filter(({ route }) => RIGHTS[route.operation].who === "everybody");
 
-describe("every operation, with a token of every kind", () => {
+describe("every operation with a token of every kind", () => {
   let world: World;
   let owned: Owned;
-  /** A batch that the owner holds of the shared topic. */
+  /** A batch of the shared topic that the owner holds. */
   let ownersLock: string;
 
   beforeAll(async () => {
@@ -104,7 +104,7 @@ describe("every operation, with a token of every kind", () => {
     return sample({ ...asked, world, visibility: visibilityOf(route), unique: unique("new") });
   };
 
-  /** What one more caller may change: a topic, a file. */
+  /** Resources that another caller may change: a topic, a file. */
   const fresh = async (route: Route): Promise<Owned> => {
     const visibility = visibilityOf(route);
     if (route.path.includes("{eventType}"))
@@ -115,7 +115,7 @@ describe("every operation, with a token of every kind", () => {
     return { ...owned, files: { ...owned.files, [visibility]: await makeOwnedFile(world.own, visibility) } };
   };
 
-  /** All that the client has, as it sees it. */
+  /** Everything that the client has, as it sees it. */
   const snapshot = async (): Promise<unknown> => {
     const { topicOwnerClient, eventType } = owned.topic;
     const topic = `/pubsub/v1/topics/${topicOwnerClient}/${eventType}`;
@@ -161,7 +161,7 @@ describe("every operation, with a token of every kind", () => {
       ...(route.body.kind === "json" ? { json: {} } : {}),
     });
 
-  it.each(named(ofOperator))("%s: for the operator alone", async (_, base, route) => {
+  it.each(named(ofOperator))("%s: is only for the operator", async (_, base, route) => {
     for (const { how, column, token } of world.tokens) {
       const right = rightOf(route.operation, column);
       const { status } = await knock(base, route, token);
@@ -170,13 +170,13 @@ describe("every operation, with a token of every kind", () => {
     expect([401, 403]).not.toContain((await knock(base, route, await tokenFor(OPERATOR))).status);
   });
 
-  it.each(named(ofEverybody))("%s: a token makes no difference", async (_, base, route) => {
+  it.each(named(ofEverybody))("%s: ignores a token", async (_, base, route) => {
     const { status } = await knock(base, route);
     for (const { how, token } of world.tokens)
       expect([how, (await knock(base, route, token)).status]).toEqual([how, status]);
   });
 
-  it("leaves what is not committed yet with its client", async () => {
+  it("leaves an uncommitted file to its client", async () => {
     for (const [below, id] of [
       ["files", owned.pending.private],
       ["public/files", owned.pending.public],

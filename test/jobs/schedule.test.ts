@@ -17,7 +17,7 @@ import { describe, expect, it } from "vitest";
 import type { Deps } from "../../src/deps.ts";
 import { runSchedule } from "../../src/jobs/schedule.ts";
 
-it("each sweep runs, whatever became of the others; those that may have most to do last", async () => {
+it("runs each sweep even if others fail, those with the most work last", async () => {
   const ran: string[] = [];
   const failing = (name: string) => ({
     sweep: () => {
@@ -61,7 +61,7 @@ describe("rotation of the seal keys", () => {
       await own.fetch("/admin/v1/seal-keys", { headers: { authorization: `Bearer ${await tokenFor(OPERATOR)}` } })
     ).json();
 
-  it("a new key in front, everything sealed anew by the cron, the old key taken away: all works on", async () => {
+  it("keeps everything working with a new key in front, the cron's resealing and without the old key", async () => {
     const trusted = { linking: "verified_email", domains: ["example.org"] };
     const [application, provider] = [await makeApplication(), await makeProvider(trusted)];
     const client = await makeClient();
