@@ -19,8 +19,6 @@ export default defineConfig({
             miniflare: {
               unsafeObservability: false,
               outboundService: outsideWorld,
-              // Empty, for the tests of the migrations themselves.
-              d1Databases: { EMPTY_DB: "empty" },
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",

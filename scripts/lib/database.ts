@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { unstable_splitSqlQuery as splitSql } from "wrangler";
 import { ROOT } from "./root.ts";
+import { UserError } from "./user-error.ts";
 
 /** The part of D1 that is needed here. */
 interface Database {
@@ -19,14 +20,21 @@ const CREATE_TABLE =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, " +
   "applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
-/** Applies new files of migrations/, each in one transaction; returns their names. */
+/**
+ * Applies new files of migrations/, each in one transaction; returns their names. A database that has migrations of
+ * another version is refused: this version does not know its tables.
+ */
 export async function applyMigrations(db: Database): Promise<string[]> {
   await db.prepare(CREATE_TABLE).run();
   const { results } = await db.prepare("SELECT name FROM d1_migrations").all();
   const applied = new Set(results.map((row) => (row as { name: string }).name));
-  const files = readdirSync(join(ROOT, "migrations"))
-    .filter((name) => name.endsWith(".sql") && !applied.has(name))
-    .toSorted();
+  const known = readdirSync(join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
+  const foreign = [...applied].filter((name) => !known.includes(name));
+  if (foreign.length > 0)
+    throw new UserError(
+      `The stored state was made by another version of Plinth (${foreign.join(", ")}). Start that version, or name a new STATE_DIR.`,
+    );
+  const files = known.filter((name) => !applied.has(name)).toSorted();
   for (const name of files) {
     const statements = splitSql(readFileSync(join(ROOT, "migrations", name), "utf8")).map((sql) => db.prepare(sql));
     await db.batch([...statements, db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name)]);

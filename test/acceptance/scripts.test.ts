@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { BUNDLE_BUDGET_GZIP_BYTES } from "../../scripts/lib/bundle.ts";
 import { testsFor } from "../../scripts/lib/changed.ts";
+import { applyMigrations } from "../../scripts/lib/database.ts";
 import { ensureDevVars, readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { makeOrders, ORDERS_PATH } from "../../scripts/make-orders.ts";
@@ -29,6 +30,18 @@ describe("npm run deploy", () => {
     const deploy = npm("deploy", { npm_config_loglevel: "silent" }, ["--", "--frob"]);
     expect(await deploy.ended).toBe(1);
     expect(deploy.output()).toMatch(/^Unknown option '--frob'.*\n$/);
+  });
+});
+
+describe("a stored state", () => {
+  test("of another version is refused in a sentence", async () => {
+    const statement = {
+      bind: () => statement,
+      run: async () => undefined,
+      all: async () => ({ results: [{ name: "9999_later.sql" }] }),
+    };
+    const db = { prepare: () => statement, batch: () => Promise.reject(new Error("nothing may be written")) };
+    await expect(applyMigrations(db)).rejects.toThrow("another version of Plinth (9999_later.sql)");
   });
 });
 

@@ -1,5 +1,4 @@
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HANDSHAKE } from "../../../src/events/model/limits.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
@@ -11,26 +10,6 @@ import { bodyWith } from "../push-support.ts";
 /** Endpoints that are asked whether they want the events, before they get one (push/handshake.ts). */
 const statusOf = async (push: TestPush) => (await push.status()).handshake;
 const isPing = ({ body }: { body: string }) => JSON.parse(body).type === "endpoint_verification";
-/** The update of the version before handshakes, word for word. */
-const updateOfVersion12 = async ({ id, stored }: TestPush, endpoint?: string): Promise<void> => {
-  const record = (await stored())!;
-  const { meta } = await env.DB.prepare(
-    `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = 'active',
-      version = version + 1, updated_at = ?7 WHERE id = ?1 AND version = ?2`,
-  )
-    .bind(
-      id,
-      record.version,
-      endpoint ?? record.endpoint,
-      record.username,
-      record.credentials,
-      record.sealKey,
-      Date.now(),
-    )
-    .run();
-  expect(meta.changes).toBeGreaterThan(0);
-};
-
 describe("an endpoint that is asked first", () => {
   beforeEach(stopTheClock);
   afterEach(() => void vi.useRealTimers());
@@ -150,38 +129,6 @@ describe("an endpoint that is asked first", () => {
     const ids = await push.put(["a"]);
     await push.run();
     expect(idsOf((await push.received()).slice(1))).toEqual(ids);
-  });
-
-  it.each([
-    ["was asked and said yes", "done", true],
-    ["is being asked", "pending", false],
-    ["never said yes", "failed", false],
-  ] as const)(
-    "that %s: an update by an isolate that knows of no handshake has it asked anew",
-    async (_, was, moves) => {
-      const push = await makePush({ handshake: true });
-      if (was !== "pending") {
-        const { version } = (await push.stored())!;
-        await pushStore.verify(push.id, version, was, Date.now());
-      }
-      await updateOfVersion12(push, moves ? (await push.stored())!.endpoint + "?moved" : undefined);
-      expect(await push.stored()).toMatchObject({ state: "unverified", verification: "pending" });
-      const stored = await env.DB.prepare(`SELECT state FROM push_subscription WHERE id = ?`)
-        .bind(push.id)
-        .first("state");
-      expect(stored).toBe("disabled");
-      await push.put(["a"]);
-      await push.stub.changed();
-      await push.run();
-      expect((await push.received()).map(isPing)).toEqual([true]);
-    },
-  );
-
-  it("keeps its proof when an isolate that knows of no handshake changes the password alone", async () => {
-    const push = await makePush({ handshake: true });
-    await pushStore.verify(push.id, (await push.stored())!.version, "done", Date.now());
-    await updateOfVersion12(push);
-    expect(await push.stored()).toMatchObject({ state: "active", verification: "done" });
   });
 
   it("is not asked while the right is gone", async () => {

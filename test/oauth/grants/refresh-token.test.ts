@@ -4,14 +4,12 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import {
   auditOf,
-  codeFor,
   errorOf,
   isLiving,
   makeFlow,
   makeFlowClient,
   makePublicFlow,
   MEDIA,
-  redeem,
   refresh,
   refreshed,
   registration,
@@ -252,25 +250,6 @@ describe("POST /token, refresh_token: 400 and 401", () => {
     const { refresh_token } = await signIn(flow);
     for (const clientSecret of [undefined, "", "wrong"])
       expect(await errorOf(await refresh({ ...flow.client, clientSecret }, refresh_token), 401)).toBe("invalid_client");
-  });
-});
-
-describe("An authorization from before migration 0014", () => {
-  it("works on under a session id that no caller chose, and keeps one of the platform's", async () => {
-    const { TEST_MIGRATIONS } = env as unknown as { TEST_MIGRATIONS: { name: string; queries: string[] }[] };
-    const queries = TEST_MIGRATIONS.find(({ name }) => name.startsWith("0014"))?.queries ?? [];
-    const flow = await makeFlow();
-    const ours = "0123456789abcdef0123456789abcdef";
-    const named = ["shop", "shop", "A".repeat(32), `${ours}0`, ours];
-    const grants = await Promise.all(named.map((sessionId) => signIn(flow, { authorization: { sessionId } })));
-    const code = await codeFor(flow, { authorization: { sessionId: "shop" } });
-    for (const sql of queries.filter((one) => /^(--[^\n]*\n|\s)*UPDATE/.test(one))) await env.DB.prepare(sql).run();
-    const answers = await Promise.all(grants.map((grant) => refreshed(flow.client, grant.refresh_token)));
-    const late = await expectJson<Tokens>(await redeem(flow.client, code), 200);
-    const ids = [...answers, late].map(({ access_token }) => decodeJwt<{ sid: string }>(access_token).sid);
-    expect(ids[4]).toBe(ours);
-    expect(new Set(ids).size).toBe(6);
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/);
   });
 });
 
