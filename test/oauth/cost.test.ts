@@ -7,7 +7,7 @@ import { counting, emptyTally } from "../support/counting.ts";
 import { basic, call, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
 import { makeFlow, signIn } from "./user-flow.ts";
 
-/** A fresh isolate as far as the Worker can tell: new caches over counted bindings. */
+/** A fresh isolate: new caches over counted bindings. */
 function freshIsolate() {
   const counted = counting(env);
   const app = createApp(createDeps(counted.env));
@@ -33,7 +33,7 @@ let client: TestClient;
 beforeEach(async () => {
   vi.useRealTimers();
   client = await makeClient();
-  // The first token makes the key that signs it, the first look at the public keys the other one: once in a platform's life.
+  // The first token makes its signing key, and the first read of the public keys makes the other, once for a platform.
   await tokenFor(client);
   await call("/oauth2/v1/jwks");
 });
@@ -63,7 +63,7 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
   it("is nothing for client_credentials while the client is cached, else one round trip, and never a write", async () => {
     const isolate = freshIsolate();
     expect((await isolate.fetch("/oauth2/v1/token", tokenRequest(client))).status).toBe(200);
-    // The isolate's very first token also reads the signing keys.
+    // The isolate's first token also reads the signing keys.
     expect(isolate.tally.d1RoundTrips).toBe(2);
     isolate.reset();
     for (let n = 0; n < 5; n++)

@@ -112,7 +112,7 @@ describe("A change of an identity provider, in the isolate that made it", () => 
     const json = { issuer: `https://${unique("nowhere")}.example`, clientId: "plinth", clientSecret: "a secret" };
     expect(await error()).toBe("invalid_request");
     await put(`identity-providers/${provider}`, json);
-    // Known, and asked where it cannot be reached.
+    // Known, but its provider cannot be reached.
     expect(await error()).toBe("temporarily_unavailable");
     expect((await admin(`identity-providers/${provider}`, "DELETE")).status).toBe(204);
     expect(await error()).toBe("invalid_request");
@@ -249,7 +249,7 @@ describe("Client secrets", () => {
     const rotate = (): Promise<Response> =>
       own.fetch(`/admin/v1/clients/${client.clientId}/secret`, { method: "POST", headers: { authorization } });
     await expectJson(await rotate(), 201);
-    // The first secret is on its way out, and read by this isolate; the next rotation ends it.
+    // The first secret is in its last 24 h, and this isolate has read it. The next rotation ends it.
     expect((await own.token(client)).status).toBe(200);
     loses = true;
     expect((await rotate()).status).toBe(503);

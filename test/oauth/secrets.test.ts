@@ -5,8 +5,8 @@ import { isolate } from "../support/isolate.ts";
 import { basic, expectJson, OPERATOR, ORIGIN, unique, type CallInit } from "../support/platform.ts";
 
 /**
- * A story with every kind of secret, right and wrong uses of each, told to one Worker that logs all it can. Afterwards no
- * secret stands in the audit log or in what was printed, however it is spelled.
+ * A story with every kind of secret, each used right and wrong, at one Worker that logs all it can. Afterwards the
+ * audit log and the printed lines contain no secret, in any spelling.
  */
 const lines: string[] = [];
 const secrets = new Map<string, string>();
@@ -168,7 +168,7 @@ beforeAll(async () => {
   await token({ grant_type: "client_credentials", scope: `plat.tenant=other` }, { authorization });
   await call("/oauth2/v1/refreshtokens", { token: access });
   await call("/oauth2/v1/revoke", { form: { token: `${access},${granted.refresh_token as string}` } });
-  // A code that is used twice ends all that came of it.
+  // A code that is used twice revokes everything that came of it.
   await token({ ...redeem, code_verifier: VERIFIER }, { authorization });
   await call("/oauth2/v1/revoke", {
     form: { token: `${granted.access_token as string},${granted.refresh_token as string}` },
@@ -211,7 +211,7 @@ it.each(["audit log", "structured log"])("no secret stands in the %s", async (pl
   const texts = place === "audit log" ? results.map((row) => JSON.stringify(row)) : lines;
   const found = [...secrets].flatMap(([what, value]) => {
     const spellings = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), btoa(value)];
-    // Of a token the signature alone would do; of a text its beginning is too much already.
+    // The signature of a token is enough to use it, and the beginning of a secret is too much to show.
     const parts = value.split(".").filter((part) => part.length > 40);
     return texts
       .filter((text) => [...spellings, ...parts.slice(1)].some((spelling) => text.includes(spelling)))

@@ -20,7 +20,7 @@ import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { makeUser } from "../support/users.ts";
 import { codeFor, makeFlow, makeFlowClient, redeem, refreshed, signIn } from "./user-flow.ts";
 
-/** What a caller is told, what the operator is told besides, and by which name a client goes. */
+/** The texts for callers and for the operator, and the name of a client. */
 const operator = async (path: string): Promise<any> =>
   expectJson(await call(`/admin/v1/${path}`, { token: await tokenFor(OPERATOR) }), 200);
 
@@ -40,7 +40,7 @@ describe("A refusal at /token", () => {
     agent = await makeClient({ tenant: client.tenant, scopes: [`${service}.read`], service });
   });
 
-  /** The refused answer, and the row that the request id at the end of its `error_uri` leads to. */
+  /** The response of a refusal, and the audit row with the request id at the end of its `error_uri`. */
   async function refused(response: Response, status: number): Promise<{ text: string; row: any }> {
     const body = await expectJson(response, status);
     const requestId = /[0-9a-f]{32}$/.exec(body.error_uri as string)?.[0];
@@ -89,7 +89,7 @@ describe("A refusal at /token", () => {
   ])("%s: has its reason in the audit log, and not in the response", async (_, send, reason, status) => {
     const { text, row } = await refused(await send(), status);
     expect(row).toMatchObject({ action: "token", outcome: "refused", reason: expect.stringMatching(reason()) });
-    // Who proved to be a client is found by its id.
+    // An authenticated client is found by its id.
     expect(row.actor === "").toBe(status === 401);
     expect(text).not.toContain(row.reason);
     expect(text).not.toMatch(/belongs|package|unknown|disabled|secret for/);
@@ -199,7 +199,7 @@ describe("A client whose name is not its id", () => {
     const page = await (await call(address)).text();
     expect(page).toContain(`<bdi>${other}</bdi>`);
     expect(page).not.toContain(`<bdi>${client.clientId}</bdi>`);
-    // And where the person will be, as soon as that is certain.
+    // The page names the tenant only if the request does.
     expect(page).not.toContain(`<bdi>${flow.tenant}</bdi>`);
     const named = await (await call(`${address}&scope=plat.tenant%3D${flow.tenant}`)).text();
     expect(named).toContain(`<bdi>${flow.tenant}</bdi>`);

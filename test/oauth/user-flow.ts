@@ -5,7 +5,7 @@ import { createCode } from "../../src/oauth/grants/authorization-code.ts";
 import type { Authorization } from "../../src/oauth/model/authorization.ts";
 import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
 
-/** Users, clients that they sign in for, and codes as `/authorize` makes them, without the pages before. */
+/** Users, their clients, and codes as `/authorize` makes them, without the pages before. */
 export interface FlowClient {
   readonly clientId: string;
   /** Undefined for a public client. */
@@ -67,7 +67,7 @@ export interface CodeOptions extends Partial<Omit<CodeRequest, "authorization">>
   readonly authorization?: Partial<Authorization>;
 }
 
-/** A code; PKCE with S256 unless told otherwise. */
+/** A code, with PKCE and S256 by default. */
 export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<string> {
   const { authorization, ...request } = options;
   const nowMs = Date.now();
@@ -99,7 +99,7 @@ export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<st
 
 type Form = Record<string, string>;
 
-/** `POST /token` as this client: by Basic with its secret, else by its name in the body. Empty values are left out. */
+/** `POST /token` as this client: by Basic with its secret, else by its name in the body. Omits empty values. */
 export function tokenRequest({ clientId, clientSecret }: FlowClient, form: Form): Promise<Response> {
   const present = Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ""));
   return call("/oauth2/v1/token", {
@@ -143,7 +143,7 @@ export const tokenInfo = (token: string): Promise<Response> =>
 
 export const isLiving = async (token: string): Promise<boolean> => (await tokenInfo(token)).status === 200;
 
-/** The reasons in the audit log of what this actor did or was refused, newest first. */
+/** Reasons in the audit log for this actor, the newest first. */
 export async function auditOf(
   actor: string,
 ): Promise<{ action: string; subject: string; outcome: string; reason: string }[]> {

@@ -34,7 +34,7 @@ import {
 } from "../../support/scripted-provider.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
-/** `/account` and its forms: what they show, what they change, and for whom. */
+/** `/account` and its forms. */
 const ACCOUNT = `${ORIGIN}/account`;
 const NEW = "another password of hers";
 const BLOCKED = /too many unsuccessful/i;
@@ -49,10 +49,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Lasting access of a client. */
+/** Gives a client lasting access. */
 const give = (to = client, of = user): Promise<Tokens> =>
   grant({ client: to, email: of.email, tenant: of.tenant, role: "" });
-/** The same in another tenant, as the client of a service would have it. */
+/** The same in another tenant, as for the client of a service. */
 const givenIn = (tenant: string, atMs: number): Promise<unknown> =>
   env.DB.prepare(
     `INSERT INTO refresh_grant SELECT id || '-2', client, email, json_set(authorization, '$.tenant', ?2), ?3, ?3
@@ -60,7 +60,7 @@ const givenIn = (tenant: string, atMs: number): Promise<unknown> =>
   )
     .bind(user.email, tenant, atMs)
     .run();
-/** A browser that says nothing of where a request comes from (Fetch Metadata). */
+/** A browser without Fetch Metadata. */
 const silent = (headers: Record<string, string> = {}): Browser =>
   new Browser({
     headers,
@@ -85,7 +85,7 @@ const formOf = (page: Visit, name: string, clientId?: string) => {
   if (found === undefined) throw new Error(`no form ${name}: ${page.status} ${page.location ?? page.html}`);
   return found;
 };
-/** Sends a form of the page that is given, or of the one that the browser gets now. */
+/** Sends a form of the given page, or of a page that it loads first. */
 async function send(
   browser: Browser,
   name: string,
@@ -104,7 +104,7 @@ const passwords = (old = user.password, next = NEW, repeated = next) => ({
 const said = (page: Visit): string => page.html.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 const isSignInForm = (page: Visit): boolean =>
   page.forms.length === 1 && new URL(page.forms[0]!.action).pathname === "/account/sign-in";
-/** Back to the page, which says once what was done. */
+/** Expects a redirect to the page, which shows the notice once. */
 async function expectDone(answer: Visit, browser: Browser, words: RegExp): Promise<Visit> {
   expect([answer.status, answer.location]).toEqual([303, ACCOUNT]);
   expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -128,7 +128,7 @@ const signsIn = async (password: string, email = user.email): Promise<boolean> =
 };
 const works = async (tokens: Tokens, by = client): Promise<boolean> =>
   (await refresh(by, tokens.refresh_token)).status === 200;
-/** Whether a resource takes the token, by what this isolate knows: it asks again after 5 s at the latest. */
+/** Tests whether a resource accepts the token. The isolate asks again after 5 s at the latest. */
 const isTaken = async ({ access_token: token }: Tokens): Promise<boolean> =>
   (await call("/oauth2/v1/refreshtokens", { token })).status === 200;
 const hashOf = (email = user.email): Promise<string | null> =>
@@ -139,7 +139,7 @@ const revoke = async (): Promise<Response> =>
 const set = (assignment: string): Promise<unknown> =>
   env.DB.prepare(`UPDATE user SET ${assignment} WHERE email = ?`).bind(user.email).run();
 
-/** A browser before an isolate whose database lets something happen first, once it is armed. */
+/** A browser at an isolate whose database runs `meddle` first, once it is armed. */
 function meddled(meddle: () => Promise<unknown>, on: "batch" | "prepare" = "batch", sizes: readonly number[] = [3]) {
   const state = { armed: false };
   const db = new Proxy(env.DB, {
@@ -147,7 +147,7 @@ function meddled(meddle: () => Promise<unknown>, on: "batch" | "prepare" = "batc
       const value: unknown = Reflect.get(target, name, target);
       if (name === on && state.armed)
         return async (statements: D1PreparedStatement[]) => {
-          // The write alone: what is read before it has no audit row.
+          // Only the write: reads before it have no audit row.
           if (sizes.includes(statements.length)) await meddle();
           return target.batch(statements);
         };
@@ -211,7 +211,7 @@ describe("GET /account", () => {
   it("shows no applications of others and no invalid ones, and says so if there are none", async () => {
     await give(client, await makeUser({ tenant: user.tenant }));
     await give();
-    // As after a password that another isolate changed, before what it ended is removed.
+    // Simulates a password change by another isolate, before its cleanup.
     await env.DB.prepare(
       `UPDATE user SET signed_out_at =
          (SELECT authorization ->> 'authenticatedAtMs' FROM refresh_grant WHERE refresh_grant.email = user.email)
@@ -670,7 +670,7 @@ describe("The session of the account page", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 60_000);
     expect(await asked(browser, { max_age: "30" })).toBe("login_required");
-    // Who shows the old password has just signed in.
+    // The old password has just signed in.
     await send(browser, "password", passwords());
     expect(await asked(browser, { max_age: "30" })).toBe("a code");
     vi.setSystemTime(Date.now() + 60_000);
@@ -692,7 +692,7 @@ describe("POST /account/sign-out", () => {
     const answer = await send(browser, "sign-out");
     expect(browser.cookie("session")).toBeUndefined();
     expect(isSignInForm(await expectDone(answer, browser, /signed out of this browser/))).toBe(true);
-    // Not by the cookie either, should somebody have it.
+    // A kept cookie does not help either.
     browser.cookies.set("__Host-plat_session", kept);
     expect(await isSignedIn(browser)).toBe(false);
     expect((await send(browser, "sign-out", {}, page)).location).toBe(ACCOUNT);
@@ -720,7 +720,7 @@ describe("POST /account/end-all", () => {
     expect([await works(theirs), await isLiving(theirs.access_token)]).toEqual([true, true]);
     const row = { action: "revoke", subject: `users/${user.email}`, outcome: "done", reason: "" };
     expect(await auditOf(`user ${user.email}`)).toEqual([row]);
-    // Sent again by a tab that is still open.
+    // A repetition by a tab that is still open.
     expect((await send(other, "end-all", {}, page)).location).toBe(ACCOUNT);
     expect(await auditOf(`user ${user.email}`)).toEqual([row]);
     expect(await isSignedIn(await signedIn())).toBe(true);
@@ -751,7 +751,7 @@ describe("POST /account/password", () => {
     expect(await auditOf(`user ${user.email}`)).toEqual([
       { action: "change password", subject: `users/${user.email}`, outcome: "done", reason: "" },
     ]);
-    // And what this browser gets from now on is good.
+    // Later tokens of this browser are valid.
     const later = await give();
     expect([await works(later), await isLiving(later.access_token)]).toEqual([true, true]);
     expect((await send(browser, "password", passwords(NEW, user.password))).status).toBe(303);
@@ -810,7 +810,7 @@ describe("POST /account/password", () => {
     expect(reasons).toContain(`change password: wrong password; ${blocked} from now on`);
     expect(reasons).toContain(`change password: ${blocked}`);
     expect(await isSignedIn(browser)).toBe(true);
-    // Without the cookie, it is the session that makes it known.
+    // Without the cookie, the session identifies the browser.
     browser.cookies.delete("__Host-plat_device");
     await expectDone(await send(browser, "password", passwords(), page), browser, /Your password is changed/);
   });
@@ -829,7 +829,7 @@ describe("POST /account/password", () => {
     expect(await isSignedIn(browser)).toBe(true);
     const done = (await auditOf(`user ${user.email}`)).filter(({ outcome }) => outcome === "done");
     expect(done.length).toBe(1);
-    // The form is that of a session that is over.
+    // The form belongs to a session that has ended.
     expectAgain(await send(browser, "password", passwords(user.password, "a third new password"), page), /out of date/);
   });
 
@@ -839,7 +839,7 @@ describe("POST /account/password", () => {
       () => put(`users/${user.email}`, { password: "the operator's choice" }),
       "operator",
     ],
-    // Each by itself: an operator who does one of these signs the user out as well.
+    // Each change by itself. An operator who makes one of these signs the user out too.
     ["the user is disabled", () => set("disabled = 1"), "disabled"],
     ["the user is signed out everywhere", revoke, "revoked"],
     ["the stored hash is another", () => set("password_hash = 'x'"), "hash"],

@@ -43,7 +43,7 @@ const redeem = (from: TestApp, code: string | null, more: Record<string, string>
 const tokenInfo = async (token: string | null) =>
   expectJson(await call(`/oauth2/v1/tokeninfo?access_token=${encodeURIComponent(token ?? "")}`), 200);
 
-/** Whatever happened, no part of it may be kept or told on. */
+/** No response may be cached or sent as a referrer. */
 function expectClean(answer: Visit): void {
   expect(answer.headers.get("cache-control")).toBe("no-store");
   expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
@@ -116,7 +116,7 @@ describe("/authorize for a signed-in user", () => {
       clientId: app.clientId,
       scopes: fragment.get("scope")?.split(" "),
     });
-    // Nobody proved to be the client, so nobody needs its secret to revoke the token.
+    // The client did not authenticate, so revoking the token needs no secret.
     const token = fragment.get("access_token") ?? "";
     expect((await call("/oauth2/v1/revoke", { form: { token } })).status).toBe(200);
     expect((await call(`/oauth2/v1/tokeninfo?access_token=${token}`)).status).toBe(400);
@@ -298,7 +298,7 @@ describe("The session id in tokens", () => {
   });
 });
 
-/** What people see, whichever of the two it is. */
+/** The same text for both cases. */
 const NOT_REGISTERED = /No client is registered with this client_id and this redirect_uri/;
 
 describe("A 400 page, if redirecting to the client is not safe", () => {
@@ -375,7 +375,7 @@ describe("A 400 page, if redirecting to the client is not safe", () => {
   });
 
   it("leaves the exact reason in the audit log", async () => {
-    // A client of its own: one that was refused often has no row for each refusal.
+    // Its own client, because a client that was refused often has no row for each refusal.
     const own = await makeApp();
     const answer = await visit(browser, own, { redirect_uri: "https://evil.example/" });
     const rows = await expectJson<any[]>(await call("/admin/v1/audit", { token: await tokenFor(OPERATOR) }), 200);

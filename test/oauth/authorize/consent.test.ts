@@ -19,16 +19,16 @@ import {
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
-/** What people see before a client of somebody else's tenant gets anything of theirs (finding 9 of a review). */
+/** The page that users see before a client of another tenant gets access. */
 const OAUTH = `${ORIGIN}/oauth2/v1`;
 const OUTSIDE = { scope: "plat.no_tenant openid" };
 
 let home: string;
 let ada: TestUser;
-/** Signed in as Ada, at a client of her own tenant. */
+/** Ada is signed in, at a client of her own tenant. */
 let browser: Browser;
 let web: TestApp;
-/** A client without a secret of a tenant in which Ada is nobody. */
+/** A client without a secret of a tenant that Ada is not a member of. */
 let spa: TestApp;
 beforeAll(async () => {
   home = await makeTenant();
@@ -42,7 +42,7 @@ beforeAll(async () => {
 const makeStranger = (more: Parameters<typeof makeApp>[0] = {}): Promise<TestApp> =>
   makeApp({ confidential: false, scopes: [], ...more });
 
-/** Asks as a client without a secret does. */
+/** Sends an authorization request as a client without a secret. */
 const ask = (from: Browser, app: TestApp, changes: Record<string, string> = {}): Promise<Visit> =>
   visit(from, app, { code_challenge: CHALLENGE, code_challenge_method: "S256", ...OUTSIDE, ...changes });
 
@@ -68,7 +68,7 @@ async function redeem(app: TestApp, answer: Visit): Promise<Tokens> {
   return expectJson<Tokens>(await token(app, form), 200);
 }
 
-/** A new stranger, allowed by Ada, and what it got. */
+/** A new client of another tenant with Ada's consent, and its tokens. */
 async function allowed(): Promise<{ app: TestApp; tokens: Tokens }> {
   const app = await makeStranger();
   return { app, tokens: await redeem(app, await decide(browser, await ask(browser, app), "allow")) };
@@ -231,7 +231,7 @@ describe("A client of a tenant that the user is not a member of", () => {
     expect((await token(app, late)).status).toBe(400);
     expect(errorOf(await ask(browser, app, { prompt: "none" })).error).toBe("consent_required");
     expect((await browser.get(`${ORIGIN}/account`)).html).not.toContain(app.clientId);
-    // What leaves no grant is listed too.
+    // An access that leaves no grant is listed too.
     const silent = await makeStranger({ grantTypes: ["implicit"] });
     await decide(browser, await ask(browser, silent, { response_type: "token" }), "allow");
     await takeAway(silent);

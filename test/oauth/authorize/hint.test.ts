@@ -16,7 +16,7 @@ import {
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
-/** `id_token_hint`: how long an ID token signs its user in, and what comes of it (findings 2 and 11 of a review). */
+/** `id_token_hint`: the lifetime of an ID token as a sign-in, and the tokens issued for it. */
 const OAUTH = `${ORIGIN}/oauth2/v1`;
 const SCOPES = ["plat.media_view", "plat.media_manage"];
 
@@ -28,7 +28,7 @@ interface Tokens {
   readonly scope: string;
 }
 
-/** Somebody who is signed in, at a client without a secret, with an ID token of the code flow. */
+/** A signed-in user of a client without a secret, with an ID token of the code flow. */
 interface Signed {
   readonly user: TestUser;
   readonly app: TestApp;
@@ -38,7 +38,7 @@ interface Signed {
 
 const PKCE = { code_challenge: CHALLENGE, code_challenge_method: "S256" };
 
-/** `POST /token` for the code of an answer, as a client without a secret. */
+/** `POST /token` for the code of a response, as a client without a secret. */
 async function redeem(app: TestApp, answer: Visit): Promise<Tokens> {
   const code = landed(answer).query.get("code");
   if (code === null) throw new Error(`no code: ${answer.location}`);
@@ -63,7 +63,7 @@ async function signed(app: TestApp, user: TestUser, scope = "openid plat.media_v
   return { user, app, browser, tokens };
 }
 
-/** From nowhere, with nothing but the ID token. */
+/** Without cookies, with the ID token only. */
 const silently = (app: TestApp, hint: string, more: Record<string, string> = {}): Promise<Visit> =>
   visit(new Browser(), app, { prompt: "none", id_token_hint: hint, ...PKCE, ...more });
 
@@ -97,7 +97,7 @@ describe("A valid ID token hint", () => {
       expect(got.scope).not.toContain("plat.media_manage");
       expect(decodeJwt(got.access_token)["gid"]).toBe(decodeJwt(tokens.access_token)["gid"]);
     }
-    // `openid` alone, as clients of others sign people in: no scope of a service ever comes of it.
+    // Other parties' clients request `openid` alone: no service scope ever comes of it.
     const bare = await signed(web, await makeUser({ tenant }), "openid");
     expect((await redeem(app, await silently(app, bare.tokens.id_token))).scope).toBe(`plat.tenant=${tenant}`);
   });
@@ -150,7 +150,7 @@ describe("A valid ID token hint", () => {
     expect(all.scope).toBe(`plat.tenant=${other} ${service}.read`);
     const beyond = await silently(app, there.id_token, { scope: `plat.tenant=${other} ${service}.write` });
     expect(errorOf(beyond).error).toBe("invalid_scope");
-    // Back home, by the ID token for the other tenant; and both tenants' revocations end it.
+    // Returns to the first tenant by the ID token for the other one. Revocations of both tenants end it.
     expect((await redeem(app, await silently(app, there.id_token))).scope).toBe(
       `plat.tenant=${tenant} ${service}.read`,
     );
@@ -167,7 +167,7 @@ describe("A valid ID token hint", () => {
   });
 });
 
-/** What ends a hint. */
+/** The events that end a hint. */
 const ENDINGS: readonly (readonly [string, (signedIn: Signed) => Promise<unknown>])[] = [
   ["/end_session", ({ app, browser }) => browser.get(`${OAUTH}/end_session?client_id=${app.clientId}`)],
   [
@@ -307,7 +307,7 @@ describe("An ID token hint is not valid", () => {
   });
 });
 
-/** The review's own scripts. */
+/** The scripts of the security review. */
 describe("Attacks with a hint", () => {
   it("p1: fail after sign-out, deleted grants and a revoked session: a hint is no renewable login", async () => {
     const { user, app, browser, tokens } = await signed(web, await makeUser({ tenant }), "openid");

@@ -17,13 +17,13 @@ import {
 import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
-/** Who the user is, whether they are asked, and for which tenant the tokens are. */
+/** Identifying the user, asking for a sign-in, and choosing the tenant of the tokens. */
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 const HOUR_MS = 3_600_000;
 
 let user: TestUser;
 let app: TestApp;
-/** The user's, for tests that leave its session as it is. */
+/** The user's browser, for tests that keep its session. */
 let shared: Browser;
 beforeAll(async () => {
   user = await makeUser();
@@ -34,7 +34,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A browser in which the user has signed in just now. */
+/** A browser with a new sign-in. */
 async function signedIn(who: TestUser = user, to: TestApp = app): Promise<Browser> {
   const browser = new Browser();
   const answer = await signInThrough(browser, to, who);
@@ -59,7 +59,7 @@ const later = (ms: number): void => {
   vi.setSystemTime(Date.now() + ms);
 };
 
-/** Why the last request of this kind was refused, for the operator's eyes. */
+/** The reason of the last refusal of this kind, in the audit log. */
 const reasonOf = async (answer: Visit): Promise<string[]> => {
   const rows = await expectJson<any[]>(await call("/admin/v1/audit", { token: await tokenFor(OPERATOR) }), 200);
   const id = answer.headers.get("plat-request-id");
@@ -75,7 +75,7 @@ describe("The parameter prompt", () => {
     expect(landed(answer).query.get("state")).toBe("a state");
     expect(nobody.cookies.size).toBe(0);
     expect(errorOf(await visit(nobody, app, { prompt: "none", response_type: "token" })).query).toBeNull();
-    // Clients ask so all the time: it is nothing for the audit log.
+    // Clients probe often, so this is no audit entry.
     expect(await reasonOf(answer)).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe("The parameter prompt", () => {
       const choosing = { ...asked, prompt: "select_account" };
       const { error } = errorOf(await signInThrough(browser, app, cat, choosing));
       expect(["access_denied", "invalid_scope"]).toContain(error);
-      // Without the word it is an error still: nobody asked for a page.
+      // Without this value it is still an error: nobody asked for a page.
       expect(errorOf(await visit(browser, app, asked)).error).toBe(error);
       const page = await visit(browser, app, choosing);
       expect(isSignInPage(page)).toBe(true);
@@ -347,7 +347,7 @@ describe("The parameter id_token_hint", () => {
       const page = await visit(nobody(), app, { id_token_hint: hint, ...changes });
       expect(isSignInPage(page)).toBe(true);
       expect(page.forms[0]?.fields["email"]).toBe(user.email);
-      // It is not carried around in pages.
+      // Pages do not carry the token.
       expect(page.html).not.toContain(hint.slice(0, 20));
     }
   });
@@ -407,7 +407,7 @@ describe("The parameter id_token_hint", () => {
       expect(isSignInPage(answer), what).toBe(true);
       expect(await reasonOf(answer), what).toEqual([expect.any(String)]);
     }
-    // Behind those whose reason is looked at: the audit log keeps so many of a kind and no more.
+    // After those whose reasons are checked, because the audit log keeps a limited number of each kind.
     for (const [what, token] of Object.entries(forged)) {
       const silent = await visit(nobody(), app, { id_token_hint: token, prompt: "none" });
       expect(errorOf(silent).error, what).toBe("login_required");
@@ -445,7 +445,7 @@ describe("The parameter id_token_hint", () => {
     const page = await visit(theirs, app, { id_token_hint: own });
     expect(isSignInPage(page)).toBe(true);
     expect(page.forms[0]?.fields["email"]).toBe(eve.email);
-    // A form of another site comes again by GET, which says whom it means without the token.
+    // A form of another site is redirected to GET, with the expected user instead of the token.
     const led = await theirs.post(`${ISSUER}/authorize`, requestFor(app, { id_token_hint: own }), "cross-site");
     expect(led.location).not.toContain(own.slice(0, 20));
     expect(isSignInPage(await theirs.get(led.location ?? "", "cross-site"))).toBe(true);
@@ -547,7 +547,7 @@ describe("The tenant of the tokens", () => {
     const stranger = await makeUser();
     const asked = { response_type: "token", scope: "plat.no_tenant" };
     const away = new Browser();
-    // Of a client of somebody else's tenant it has to be allowed first.
+    // A client of another tenant needs consent first.
     const none = await away.submit(await signInThrough(away, app, stranger, asked), { decision: "allow" });
     expect(landed(none).fragment.get("scope")).toBe("plat.no_tenant");
     const org = `${user.tenant}-org`;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isRegisteredRedirectUri, withParameters } from "../../../src/oauth/model/redirect.ts";
 
-/** Where the browser may be sent: RFC 9700 4.1.3, RFC 8252 7.3. */
+/** Allowed redirect URIs: RFC 9700 4.1.3, RFC 8252 7.3. */
 const KNOWN = "https://app.example/callback?a=1&b=2";
 
 describe("An unregistered redirect URI", () => {
@@ -149,7 +149,7 @@ describe("An address with parameters", () => {
         const inFragment = new URLSearchParams(url.hash.slice(1));
         expect(Object.fromEntries(inFragment)).toEqual({ ...fragment });
         expect(inFragment.size).toBe(Object.keys(fragment).length);
-        // Readers that know no plus sign read the same.
+        // Readers that do not know `+` as a space read the same.
         expect(url.hash).not.toContain("+");
       }),
       { numRuns: 500 },

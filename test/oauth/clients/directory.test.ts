@@ -4,7 +4,7 @@ import { createNames } from "../../../src/platform/names.ts";
 import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
 
-/** What an isolate keeps of what was registered: over a store that counts and can be changed. */
+/** A directory over a store that counts its reads and can be changed. */
 function make() {
   const row = (id: string): ClientRow => ({
     id,

@@ -5,7 +5,7 @@ import { call, ORIGIN } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
-/** `GET` and `POST /end_session` (contract 2.5; OIDC RP-Initiated Logout). */
+/** `GET` and `POST /end_session` (OIDC RP-Initiated Logout). */
 const END = `${ORIGIN}/oauth2/v1/end_session`;
 const BYE = "https://app.example/bye?x=1";
 const LOCAL_BYE = "http://127.0.0.1:8000/bye";

@@ -6,7 +6,7 @@ import { basic, call, expectJson, makeClient, put, tokenFor, unique } from "../.
 import { everyRoute, named } from "../../support/route-table.ts";
 import { makeUser } from "../../support/users.ts";
 
-/** Of Vite, which runs the tests. */
+/** The type of Vite's glob. Vite runs the tests. */
 interface Glob {
   glob(pattern: string, options: object): Record<string, string>;
 }
@@ -15,7 +15,7 @@ const OAUTH = "/oauth2/v1";
 const deployed = { ALLOW_LOOPBACK: "false" };
 const addressOf = (address: string): RequestInit => ({ headers: { "cf-connecting-ip": address } });
 
-/** A binding that counts what it is asked for, and refuses from the given number on. */
+/** A binding that records its keys, and refuses from the given number on. */
 function limiter(refusesFrom = Infinity): { binding: RateLimit; keys: string[] } {
   const keys: string[] = [];
   const binding: RateLimit = { limit: async ({ key }) => ({ success: keys.push(key) < refusesFrom }) };
@@ -39,7 +39,7 @@ describe("The rate limit by address", () => {
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toBe("60");
     expect(response.headers.get("cache-control")).toContain("no-store");
-    // Keys and revocations, which an isolate reads for all of its requests: whether a token is one.
+    // Keys and revocations, which an isolate reads once for many requests to verify tokens.
     expect(tally).toMatchObject({
       d1Statements: route.access.kind === "public" ? 0 : 1,
       objectCalls: {},
@@ -235,7 +235,7 @@ describe("The configured limits", () => {
     const address = unique("address ");
     const keysFrom = async (given: string) => (await own.fetch(`${OAUTH}/jwks`, addressOf(given))).status;
     expect(await keysFrom(address)).toBe(200);
-    // A minute may begin anew at any moment; what was used up is used up again then.
+    // A new minute may begin at any moment. The limit is then used up again.
     let status = 200;
     for (let turn = 0; turn < 3 && status === 200; turn++) {
       await useUp(env.ADDRESS_LIMIT, address);
@@ -249,7 +249,7 @@ describe("The configured limits", () => {
   });
 });
 
-/** Asks until the answer is no. */
+/** Calls until the binding refuses. */
 async function useUp(binding: RateLimit, key: string): Promise<void> {
   for (;;) {
     const answers = await Promise.all(Array.from({ length: 200 }, () => binding.limit({ key })));

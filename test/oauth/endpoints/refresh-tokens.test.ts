@@ -109,7 +109,7 @@ describe("GET /refreshtokens: 200", () => {
     };
     const unproven = await byPassword({ client_id: named.client.clientId });
     expect((await list(unproven)).map(({ id }) => id)).toEqual(reaches ? [gidOf(held)] : []);
-    // A token of no client reaches no client's.
+    // A token without a client reaches no client's grants.
     for (const token of [await byPassword({}), ...(reaches ? [] : [unproven])]) {
       expect(await list(token)).toEqual([]);
       expect((await remove(token, `/${gidOf(held)}`)).status).toBe(404);
@@ -135,7 +135,7 @@ describe("GET /refreshtokens: 200", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(nowMs);
     const grants = await Promise.all(Array.from({ length: 5 }, () => signIn(flow)));
-    // A token that is of none of them.
+    // A token outside these grants.
     const token = await tokenOfNoGrant();
     const seen: string[] = [];
     let next: string | undefined = `${PATH}?pageSize=2`;
@@ -175,7 +175,7 @@ describe("GET /refreshtokens: 400", () => {
   });
 });
 
-/** A token of the client that is of none of its grants: an ID token stood for the sign-in. */
+/** A token of the client without a grant: its sign-in was an ID token hint. */
 async function tokenOfNoGrant(): Promise<string> {
   const hint = { endsAtMs: Math.floor(Date.now() / 1000 + 3_600) * 1000, tenant: flow.tenant, scopes: [] };
   return (await signIn(flow, { authorization: { hint, scopes: [] } })).access_token;

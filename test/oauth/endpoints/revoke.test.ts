@@ -18,7 +18,10 @@ import {
 import { isolate } from "../../support/isolate.ts";
 import { basic, call, expectJson, makeClient, tokenFor } from "../../support/platform.ts";
 
-/** Client credentials' tokens alone: token-state.test.ts. Here: refresh tokens, tokens of clients without a secret, mixtures. */
+/**
+ * Refresh tokens, tokens of clients without a secret, and mixtures. Access tokens of clients are in
+ * token-state.test.ts.
+ */
 const revoke = (tokens: string | readonly string[], by?: FlowClient): Promise<Response> => {
   const token = typeof tokens === "string" ? tokens : tokens.join(",");
   const { clientId = "", clientSecret } = by ?? {};
@@ -104,7 +107,7 @@ describe("POST /revoke: 200", () => {
     const list = [access_token, refresh_token].flatMap((token) => [`${token}=`, `${token}==`, respelled(token)]);
     expect(await expectJson(await revoke(list), 200)).toEqual({});
     expect(await isLiving(access_token)).toBe(true);
-    // And no spelling of a revoked token lives.
+    // Other spellings of a revoked token are not valid either.
     await revoke(access_token);
     for (const token of [access_token, `${access_token}=`, respelled(access_token)])
       expect(await isLiving(token)).toBe(false);
@@ -219,7 +222,7 @@ describe("POST /revoke: 400", () => {
 describe("A client that revokes more tokens than an isolate should hold", () => {
   const rowsOf = async (clientId: string): Promise<number> =>
     (await env.DB.prepare("SELECT count(*) AS n FROM revocation WHERE client = ?1").bind(clientId).first<number>("n"))!;
-  /** As if they had been revoked before. */
+  /** Simulates earlier revocations. */
   const fill = (clientId: string, count: number) =>
     env.DB.prepare(
       `INSERT INTO revocation (kind, key, until_ms, expires_sec, client)
@@ -242,7 +245,7 @@ describe("A client that revokes more tokens than an isolate should hold", () => 
     expect((await revoke(last, greedy)).status).toBe(200);
     expect(await rowsOf(greedy.clientId)).toBe(0);
     expect([await isLiving(kept), await isLiving(last), await isLiving(others)]).toEqual([false, false, true]);
-    // By records that are read anew: an isolate may have the old ones for 30 s.
+    // From records that are read anew: an isolate may use old ones for 30 s.
     const fresh = (await (await isolate().token(greedy)).json<any>()).access_token as string;
     expect(await isLiving(fresh)).toBe(true);
     expect((await auditOf(greedy.clientId)).map(({ subject }) => subject)).toContain(`clients/${greedy.clientId}`);

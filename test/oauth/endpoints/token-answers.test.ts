@@ -33,13 +33,13 @@ import {
 import { makeApp, signInThrough, visit } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
 
-/** What is told about tokens: `/introspect` to clients, `/userinfo` to whoever holds one. */
+/** Responses about tokens: `/introspect` for clients, `/userinfo` for holders. */
 type Secretive = { clientId: string; clientSecret?: string | undefined };
 const introspect = ({ clientId, clientSecret = "" }: Secretive, token: string): Promise<Response> =>
   call("/oauth2/v1/introspect", { form: { token }, headers: { authorization: basic({ clientId, clientSecret }) } });
 const introspected = async (by: Secretive, token: string): Promise<any> => expectJson(await introspect(by, token), 200);
 
-/** As another isolate would: this one is not told. */
+/** Revokes as another isolate: this one is not told. */
 const revokeElsewhere = (token: string) =>
   env.DB.prepare("INSERT INTO revocation (kind, key, until_ms, expires_sec) VALUES ('token', ?, ?, ?)")
     .bind(decodeJwt(token).jti, Number.MAX_SAFE_INTEGER, 9_999_999_999)
@@ -318,7 +318,7 @@ describe("Each kind of token at every other place", () => {
 });
 
 describe("The setting SUBJECT", () => {
-  /** Everything that says whom tokens are about, as a platform with this `SUBJECT` says it. */
+  /** All places that name the subject, on a platform with this `SUBJECT`. */
   async function told(SUBJECT: string, of: Flow): Promise<{ subs: readonly unknown[]; tokens: Tokens }> {
     const { fetch } = isolate({ SUBJECT });
     const authorization = basic({ clientId: of.client.clientId, clientSecret: of.client.clientSecret ?? "" });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makeFlow, makeUser, signIn, tokenInfo } from "../user-flow.ts";
 import { call, expectJson, makeClient, makeTenant, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 
-/** What is true of every token is in token-state.test.ts; here is who it was issued for and where. */
+/** The holder and the tenant of a token. Facts about every token are in token-state.test.ts. */
 const info = async (token: string, more = ""): Promise<any> =>
   expectJson(await call(`/oauth2/v1/tokeninfo?access_token=${token}${more}`), 200);
 const SERVICE_SCOPES = ["plat.media_manage", "plat.media_view"];

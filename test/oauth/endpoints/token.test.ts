@@ -357,7 +357,7 @@ describe("POST /token: other statuses", () => {
   });
 });
 
-/** A client of a registered service, and a package of the same name that includes it. */
+/** A client of a registered service, and a package of the same name that includes the service. */
 async function makeServiceClient() {
   const owner = await makeTenant();
   const service = unique("svc");

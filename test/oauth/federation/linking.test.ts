@@ -18,7 +18,7 @@ import {
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
-/** Whose an account at a provider is, and how far the word of that provider reaches. */
+/** Links between accounts at providers and users here, and the limits of a provider. */
 const TEN_MINUTES_MS = 600_000;
 let ada: TestUser;
 let app: TestApp;
@@ -32,7 +32,7 @@ afterEach(() => {
 
 type Changes = Record<string, string | undefined>;
 
-/** Goes to the provider, and comes back with what it says of this user; `claims`: what it says else. */
+/** Signs in at the provider, which vouches for this user. `claims`: other claims of its ID token. */
 async function signIn(
   provider: Provider,
   options: { browser?: Browser; user?: { email: string }; claims?: object; asked?: Changes; app?: TestApp } = {},
@@ -58,7 +58,7 @@ async function expectError(answer: Visit, error: string, reason: string): Promis
   expect(Object.fromEntries(query)).toMatchObject({ error, state: "a state" });
   expect(await reasonOf(answer)).toContain(reason);
 }
-/** The page that asks for the password once; nobody is signed in by it. */
+/** Expects the page that asks for the password. It signs nobody in. */
 function expectPage(answer: Visit & { readonly browser: Browser }, status = 200): void {
   expect([answer.status, answer.forms.map(({ action }) => new URL(action).pathname)]).toEqual([
     status,
@@ -188,7 +188,7 @@ describe("The first sign-in by a provider", () => {
     expect(codes).toHaveLength(1);
     const refused = answers.find((answer) => !codes.includes(answer))!;
     await expectError(refused, "access_denied", "just changed");
-    // The same one twice, by a press too many: both are right.
+    // The same form sent twice: both succeed.
     const own = await makeProvider();
     const page = await signIn(own);
     const both = [0, 1].map(() => page.browser.submit(page, { password: ada.password }));
@@ -235,7 +235,7 @@ describe("The first sign-in by a provider", () => {
     expect(codeOf(await signIn(provider))).toBeTruthy();
     expect(await identityClaims(provider)).toMatchObject({ linkedBy: "verified_email" });
     await expectError(await signIn(provider, { claims: { sub: "x" } }), "access_denied", "linked to another account");
-    // Bound to a tenant alone, as no PUT leaves it, it links nobody's address.
+    // A provider bound to a tenant only, which no PUT can make, links no address.
     const ofTenant = await makeProvider({ tenants: [ada.tenant] });
     await env.DB.prepare("UPDATE identity_provider SET linking = 'verified_email' WHERE id = ?1")
       .bind(ofTenant.id)

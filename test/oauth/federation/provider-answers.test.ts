@@ -29,7 +29,7 @@ import {
   type Signer,
 } from "../../support/scripted-provider.ts";
 
-/** What a provider can say that must not be believed, and what it can do to whoever asks it. */
+/** Faulty and malicious responses of a provider. */
 const DISCOVERY = ".well-known/openid-configuration";
 let app: Application;
 let provider: Provider;
@@ -225,7 +225,7 @@ describe("The provider's keys", () => {
 });
 
 describe("The e-mail address at an account's first sign-in", () => {
-  /** Links whoever it vouches for, so that whoever it is believed of is signed in. */
+  /** Links every address that it vouches for, so an accepted response signs the user in. */
   const trusted = { linking: "verified_email", domains: ["example.org"] };
   const firstSignIn = (change: object, from: Provider): Promise<Response> =>
     signInWith(change, { provider: from, first: true });

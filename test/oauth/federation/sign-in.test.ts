@@ -43,7 +43,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The provider answers the code with what it should. */
+/** Lets the provider respond correctly to the code. */
 async function vouchFor(sent: SentOff, from: Provider = provider): Promise<void> {
   await answerToken(from, await sign(claimsFor(app, from, sent), from.signer));
 }
@@ -219,7 +219,7 @@ describe("A sign-in at a provider", () => {
     const again = await sendOff(app, provider, sent.browser, asked);
     await vouchFor(again);
     expect(toClient(await comeBack(provider, again))).toHaveProperty("code");
-    // What cannot be read means nobody whom the provider could vouch for unseen.
+    // An unreadable hint expects nobody whom the provider could vouch for silently.
     const unreadable = { id_token_hint: "x", prompt: "none" };
     const silent = await new Browser().get(authorizeAddress(app, provider, unreadable));
     expect(toClient(silent)).toMatchObject({ error: "login_required" });

@@ -202,7 +202,7 @@ describe("POST /token, authorization_code: 400 invalid_grant, and the code stays
     expect((await redeem(flow.client, code)).status).toBe(200);
     const { client, ...of } = await makeFlow({ redirectUris: [REDIRECT, "https://other.example/callback"] });
     const sole = await codeFor({ client, ...of }, { redirectUri: undefined });
-    // Which of two it was sent to is not known any more.
+    // The code may have been sent to either of two now.
     expect(await errorOf(await redeem(client, sole))).toBe("invalid_grant");
   });
 
@@ -280,7 +280,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     expect(await errorOf(await redeem(secretive, openCode), 401)).toBe("invalid_client");
     const nobody = call("/oauth2/v1/token", { form: { grant_type: "authorization_code", code: openCode } });
     expect(await errorOf(await nobody, 401)).toBe("invalid_client");
-    // An empty secret is none (RFC 6749 2.3.1).
+    // An empty secret counts as none (RFC 6749 2.3.1).
     expect((await redeem({ ...open.client, clientSecret: "" }, openCode)).status).toBe(200);
   });
 
@@ -359,7 +359,7 @@ describe("POST /token, authorization_code: 400 and 401", () => {
     await put(`users/${disabled.email}`, { disabled: true });
     expect(await errorOf(await redeem(disabled.client, last))).toBe("invalid_grant");
     await put(`users/${disabled.email}`, { disabled: false });
-    // The sign-in was before.
+    // The sign-in was earlier.
     expect(await errorOf(await redeem(disabled.client, last))).toBe("invalid_grant");
   });
 });
@@ -384,7 +384,7 @@ describe("A code that is used twice", () => {
       outcome: "done",
       reason: "a code was used twice",
     });
-    // Once more changes nothing, and does not fill the audit log: changes by operators stand in the same share of it.
+    // Repetitions change nothing and do not fill the audit log, where operators' changes have the same share.
     for (let time = 0; time < 2; time++) expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
     const audit = await auditOf(flow.client.clientId);
     expect(audit.filter(({ action }) => action === "end grant").length).toBe(1);
@@ -431,7 +431,10 @@ describe("A code that is used twice", () => {
   });
 });
 
-/** Another isolate over counted bindings; `loseBatch(n)`: the answer to the nth transaction from now is lost, not its work. */
+/**
+ * Another isolate over counted bindings. `loseBatch(n)` loses the response of the nth transaction from now, not its
+ * work.
+ */
 function isolateOf() {
   const counted = counting(env);
   let losing = 0;
@@ -475,7 +478,7 @@ describe("The D1 cost of a user's grant", () => {
     isolate.reset();
     const code = await codeFor(flow);
     expect((await isolate.send(clientId, clientSecret, { ...form, code })).status).toBe(200);
-    // The code; the user; the redemption with the refresh token that goes with it.
+    // The code; the user; the redemption with its refresh token.
     expect(isolate.tally.d1RoundTrips).toBe(3);
     isolate.reset();
     const again = { grant_type: "refresh_token", refresh_token };
@@ -578,9 +581,9 @@ describe("The ID token", () => {
       tenant: flow.tenant,
       at_hash: expect.any(String),
       auth_time: expect.any(Number),
-      // The platform's own: auth_time to the millisecond, for hints.
+      // The platform's own claim: auth_time in milliseconds, for hints.
       auth_ms: expect.any(Number),
-      // What it stands on as a hint: grant, session, and when the records were read that decided.
+      // The things that a hint depends on: grant, session, and the time of the records that decided.
       gid: decodeJwt(tokens.access_token)["gid"],
       sid: "session-1",
       scope: [...MEDIA].sort().join(" "),

@@ -62,7 +62,7 @@ async function makePasswordClient(
   return { clientId, clientSecret: created.clientSecret ?? "", tenant };
 }
 
-/** Rows of the audit log about an account or a client, newest first. */
+/** Rows of the audit log about an account or a client, the newest first. */
 async function audited(match: Record<string, string>) {
   const response = await call("/admin/v1/audit?pageSize=1000", { token: await tokenFor(OPERATOR) });
   const rows = await expectJson<any[]>(response, 200);
@@ -78,9 +78,9 @@ afterEach(() => {
 });
 
 describe("A text that is too long", () => {
-  /** As long as a form may be; half a second to normalize. */
+  /** The longest text of a form; it takes half a second to normalize. */
   const ACCENTS = `a${"\u0301".repeat(15_900)}${"\u0323".repeat(15_900)}`;
-  /** Of the machine that runs the tests. */
+  /** Tolerance for the machine that runs the tests. */
   const NOISE_MS = 300;
 
   it.each([
@@ -604,7 +604,7 @@ describe("The cost of a refused sign-in", () => {
         error_description: WRONG,
       });
       const verified = compare.mock.calls.filter(([key]) => key.byteLength === 32).length;
-      // The same read finds a row less where there is none.
+      // The same read finds one row less for an unknown user.
       const { d1RowsRead: _, ...cost } = structuredClone(tally);
       costs.push({ ...cost, verified });
     }
@@ -644,13 +644,13 @@ describe("A hash of another cost", () => {
   });
 });
 
-/** Failed sign-ins before, at the account's own object: its name is the SHA-256 of the normalised address. */
+/** Fails sign-ins at the account's object, whose name is the SHA-256 of the normalized address. */
 async function failBefore(address: string, times: number): Promise<void> {
   const account = env.LOGIN_ATTEMPTS.getByName(await sha256Hex(address));
   for (let n = 0; n < times; n++) await account.attempt(cheapHash("right"), "guess");
 }
 
-/** Accounts, where the operator gives the user another password before the one that was sent is looked at. */
+/** The accounts' objects. An operator changes the user's password before the sent one is checked. */
 const changingPassword = (user: TestUser): typeof env.LOGIN_ATTEMPTS =>
   new Proxy(env.LOGIN_ATTEMPTS, {
     get: (target) => (name: string) => ({

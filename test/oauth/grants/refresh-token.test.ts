@@ -25,7 +25,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** From now on time stands still; moves it on. */
+/** Stops the clock and moves it. */
 function clock() {
   let nowMs = Date.now();
   vi.useFakeTimers({ toFake: ["Date"] });
@@ -196,7 +196,7 @@ describe("Each use of a refresh token checks", () => {
   ])("the password change, by a clock that is %s the database's", async (_, aheadMs) => {
     const flow = await makeFlow();
     const time = clock();
-    // Whoever signed in went by the later of the two clocks.
+    // A sign-in uses the later of the two clocks.
     if (aheadMs > 0) time.pass(aheadMs);
     const { refresh_token } = await signIn(flow, { authorization: { authenticatedAtMs: Date.now() - 5 } });
     if (aheadMs < 0) time.pass(aheadMs);
@@ -348,7 +348,7 @@ describe("The rotation for a client without a secret", () => {
           };
         if (name === "batch")
           return async (statements: D1PreparedStatement[]) => {
-            // It was living when it was looked at; the write comes after those of others.
+            // It was living when it was read; the write comes after the writes of others.
             if (uses) while (all.length < 3) all.push(await refreshed(flow.client, all.at(-1)!.refresh_token));
             return target.batch(statements);
           };
@@ -442,7 +442,7 @@ describe("An isolate with an old record of a client", () => {
     const flow = await makeFlow();
     const { refresh_token } = await signIn(flow);
     const other = isolate();
-    // The client is read for this, and its tenant is not.
+    // This reads the client and not its tenant.
     expect((await refreshIn(other, flow.client, "unknown")).status).toBe(400);
     await put(`clients/${flow.client.clientId}`, registration(flow.tenant, { clientSecret: "x".repeat(40) }));
     const tokens = await expectJson<Tokens>(await refreshIn(other, flow.client, refresh_token), 200);

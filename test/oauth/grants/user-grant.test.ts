@@ -14,8 +14,8 @@ import { call, expectJson, makeTenant, put, unique } from "../../support/platfor
 import { makeUser } from "../../support/users.ts";
 
 /**
- * Who gets which scope in a user flow (contract 2.2), over random small platforms in a real database, against the
- * contract's sentences written as plain set logic.
+ * The scopes in a user flow, over random small platforms in a real database, compared with the rules as plain set
+ * logic.
  */
 const names = createNames("plat");
 const builtIn = createBuiltIn(names);
@@ -64,7 +64,7 @@ const matches = (pattern: string, scope: string): boolean =>
 const hold = (held: readonly Role[] | undefined, scope: string): boolean =>
   (held ?? []).some((role) => ROLES[role].some((pattern) => matches(pattern, scope)));
 
-/** The contract's sentences: where the token is for, or why there is none; and which scopes it has. */
+/** The rules: the tenant or organization of the token, or a refusal, and its scopes. */
 function model(w: World): { refused: "scope" | "no-tenant" | "choose" } | { place: string; scopes: string[] } {
   const includes = (tenant: Tenant, service: string): boolean =>
     w.subscriptions[tenant].some((one) => (w.packages[one] as readonly string[]).includes(service));
@@ -211,7 +211,7 @@ describe("grantForUser", () => {
         if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.error)}`);
         const [place, ...granted] = outcome.value.scopes;
         expect(place).toBe(expected.place);
-        // Unnamed, a pattern may stand for several scopes.
+        // If no scope is named, a pattern may stand for several scopes.
         const probes = SCOPES.filter((scope) => granted.some((one) => matches(one, scope)));
         expect(new Set(probes)).toEqual(new Set(expected.scopes));
       }),
@@ -221,7 +221,7 @@ describe("grantForUser", () => {
   });
 });
 
-/** The contract's own example: consuming belongs to an essential service, publishing to one that needs a package. */
+/** An example: consuming belongs to an essential service, publishing to one that needs a package. */
 describe("The platform's own services, for a user whose role holds them all", () => {
   const SIGN_IN = { grant_type: "password", plat_id_provider: "legacy_idp" };
   const CONSUME = "plat.pubsub.topic=*";

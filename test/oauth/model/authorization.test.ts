@@ -7,14 +7,14 @@ import { narrow, type Authorization } from "../../../src/oauth/model/authorizati
 import { matchesChallenge } from "../../../src/oauth/model/pkce.ts";
 import { grantScopes, parseScopes } from "../../../src/oauth/model/scopes.ts";
 
-/** The pure rules of what was authorized before. */
+/** The rules for an earlier authorization. */
 const names = createNames("plat");
 const builtIn = createBuiltIn(names);
 
-/** Scopes and patterns over a tiny alphabet, so that they meet often. */
+/** Scopes and patterns over a tiny alphabet, so that they often overlap. */
 const scope = fc.stringMatching(/^[ab]{1,3}(\.[ab]{1,2})?\*?$/);
 const plain = fc.stringMatching(/^[ab]{1,3}(\.[ab]{1,2})?$/);
-/** Everything short that a list of patterns stands for: the model of it. */
+/** The model: every short scope that a list of patterns matches. */
 const WORLD = [...words(3), ...words(3).flatMap((head) => words(2).map((tail) => `${head}.${tail}`))];
 function words(max: number): string[] {
   return max === 0 ? [] : [...words(max - 1), ...Array.from({ length: 2 ** max }, (_, n) => toWord(n, max))];
@@ -52,7 +52,7 @@ const isSamePlace = ({ tenant, org }: Authorization, where: string): boolean =>
   where === "" ||
   where === (tenant !== "" ? `plat.tenant=${tenant}` : org !== "" ? `plat.org=${org}` : "plat.no_tenant");
 
-/** Specification, `/token`: without a tenant the client's parent tenant is meant. */
+/** Without a tenant, the request means the client's parent tenant. */
 const meansParent = ({ tenant }: Authorization, where: string, parent: string): boolean =>
   where === "plat.no_tenant" && tenant === parent;
 
@@ -69,7 +69,7 @@ describe("narrow", () => {
           (wanted.openid && !authorized.openid) ||
           wanted.scopes.some((one) => [...worldOf([one])].some((word) => !limitedTo.has(word)));
         if (!result.ok) {
-          // A pattern may be covered by several narrower ones together; it is refused then, which gives less, not more.
+          // Several narrower patterns together may match a pattern. It is refused then, which grants less, not more.
           expect(beyond || wanted.scopes.some((one) => one.endsWith("*"))).toBe(true);
           return;
         }
@@ -85,7 +85,7 @@ describe("narrow", () => {
   });
 
   it("gives no more in two steps than in one", () => {
-    /** Requests that are mostly granted: made of what was authorized. */
+    /** Requests made of the authorization, so most of them are granted. */
     const twoRequests = authorization.chain((authorized) => {
       const part = fc.record({
         place: fc.constant(""),

@@ -46,10 +46,10 @@ const tenant = (offered: readonly (readonly string[])[]): TenantRights => ({
   services: offered.map((scopes, n) => service(`s${n}`, scopes)),
 });
 
-/** The model: a concrete scope is allowed when one listed pattern and one offered pattern match it, text by text. */
+/** The model: a scope is allowed if a listed pattern and an offered pattern match it as text. */
 const matches = (one: string, scope: string): boolean =>
   new RegExp(`^${one.replace(/[.]/g, "\\.").replace(/\*$/, ".*")}$`).test(scope);
-/** What covers the operator's scope is nothing that a tenant's service can offer. */
+/** No tenant's service can offer a pattern that matches the operator's scope. */
 const allowed = (scope: string, listed: readonly string[], offered: readonly (readonly string[])[]): boolean =>
   listed.some((one) => matches(one, scope)) &&
   offered.flat().some((one) => !matches(one, "plat.admin") && matches(one, scope));

@@ -17,13 +17,13 @@ import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique }
 import { makeApp, requestFor } from "../../support/sign-in.ts";
 import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
 
-/** Guessing besides the specification's block: many accounts by few passwords, and accounts locked by strangers. */
+/** Protection against few passwords at many accounts, and against strangers who lock accounts. */
 const TOKEN = "/oauth2/v1/token";
 const ACCOUNT = `${ORIGIN}/account`;
 const WRONG = "The e-mail address or the password is wrong.";
 const BLOCKED = "There were too many unsuccessful authentication attempts. Try again later.";
 
-/** Limits are on, as deployed. An isolate each, since what it may write to the audit log at a time has a limit too. */
+/** An isolate for each test, with limits as deployed, because its audit log has a limit too. */
 let deployed: Isolate;
 beforeEach(() => {
   deployed = isolate({ ALLOW_LOOPBACK: "false" });
@@ -44,7 +44,7 @@ async function signIn(email: string, password: string, address: string): Promise
   return [said, response.headers.get("retry-after")];
 }
 
-/** Users whose passwords cost little to try. */
+/** Users whose passwords are cheap to verify. */
 async function makeUsers(count: number, password: string, hash = cheapHash(password)): Promise<string[]> {
   const emails = Array.from({ length: count }, () => `${unique("u")}@example.org`);
   const insert = env.DB.prepare(
@@ -77,7 +77,7 @@ describe("One password tried at many accounts", () => {
     expect(again).toBe(BLOCKED);
     expect(Number(retryAfter)).toBeGreaterThan(23 * 3600);
     expect(await reasonsAbout(`users/${victim}`)).toEqual(["too many accounts failed with this password"]);
-    // What failed with it already goes on by its own limit; other passwords are tried as before.
+    // Accounts that failed with it already go on by their own limit, and other passwords can be tried.
     expect((await signIn(emails[0]!, spray, newAddress()))[0]).toBe(WRONG);
     expect((await signIn(emails[0]!, right, newAddress()))[0]).toBe("ok");
   });
@@ -104,7 +104,7 @@ describe("Right passwords that come at once", () => {
     const password = unique("nine o'clock");
     const emails = await makeUsers(12, password);
     const office = newAddress();
-    // Nobody's password is looked at before all places are taken.
+    // No password is verified before all slots are taken.
     const taken = Promise.withResolvers<void>();
     let tried = 0;
     const held = aroundObjects(env.LOGIN_ATTEMPTS, async (_, attempt) => {
@@ -151,7 +151,7 @@ describe("Many accounts tried from one network", () => {
     const counted = counting({ ...env, ALLOW_LOOPBACK: "false" });
     const own = isolate(counted.env);
     const asked: unknown[] = [];
-    // Whoever names a client without its secret is counted by the network.
+    // A client named without its secret is counted by the network.
     for (const proof of [{ client_secret: app.clientSecret }, {}] as Record<string, string>[]) {
       const user = { username: `${unique("nobody")}@example.org`, password: unique("guess") };
       const form = {
@@ -252,7 +252,7 @@ describe("The counter of guesses", () => {
   it("keeps an account's slot while another attempt at it is in progress", async () => {
     const counter = newCounter();
     for (const account of ["a", "a"]) await counter.admit("password", account, 0);
-    // As for a network that is refused: of two counters, one had admitted it.
+    // As for a network that is refused after the other counter admitted it.
     await counter.settle("password", "a", false);
     for (let n = 1; n < 10; n++) expect((await counter.admit("password", `b${n}`, 0)).admitted).toBe(true);
     expect((await counter.admit("password", "c", 0)).admitted).toBe(false);
@@ -275,7 +275,7 @@ describe("The cost of the sign-in form (architecture, What an operation may cost
   it("is two more counters for an unknown browser, each asked before and told beside the response", async () => {
     const app = await makeApp();
     const user = await makeUser({ tenant: app.tenant });
-    // Of today's cost, so that it is not stored anew.
+    // At today's cost, so the sign-in does not replace it.
     const hash = hashPassword(user.password, systemRandom);
     await env.DB.prepare("UPDATE user SET password_hash = ?2 WHERE email = ?1").bind(user.email, hash).run();
     const counted = counting({ ...env, ALLOW_LOOPBACK: "false" });
@@ -310,12 +310,12 @@ describe("A browser in which its user signed in before", () => {
     const page = await browser.get(ACCOUNT);
     return (await browser.submit(page, { email: user.email, password: user.password })).status === 303;
   };
-  /** What so many wrong passwords do; at the account's own object, where they cost little. */
+  /** Fails at the account's own object, where failures are cheap. */
   const fail = async (user: TestUser, times: number, device?: string): Promise<void> => {
     const account = env.LOGIN_ATTEMPTS.getByName(await sha256Hex(user.email));
     for (let n = 0; n < times; n++) await account.attempt(cheapHash("right"), "guess", device);
   };
-  /** Fifteen requests of anybody. */
+  /** Fifteen requests by anybody. */
   const lockOut = async (user: TestUser): Promise<void> => {
     await fail(user, 14);
     const address = newAddress();
@@ -332,7 +332,7 @@ describe("A browser in which its user signed in before", () => {
     for (const email of await makeUsers(10, unique("right"))) await signIn(email, user.password, newAddress());
     expect(await enter(newBrowser(), user)).toBe(false);
     expect(await enter(browser, user)).toBe(true);
-    // That it signed in unlocks nobody else.
+    // This sign-in unlocks the account for nobody else.
     expect(await enter(newBrowser(), user)).toBe(false);
   });
 
@@ -428,7 +428,7 @@ describe("A browser in which its user signed in before", () => {
   });
 });
 
-/** The cookie of a browser that the user signed in by so long ago. */
+/** The cookie of a browser in which the user signed in this long ago. */
 async function madeBefore(email: string, agoMs: number): Promise<string> {
   const keys = parseSealKeys(env.SEAL_KEYS);
   if (!keys.ok) throw new Error(keys.error);

@@ -20,13 +20,13 @@ const fail = async (account: Account, times: number): Promise<string[]> => {
   for (let n = 0; n < times; n++) kinds.push(await attempt(account, "guess"));
   return kinds;
 };
-/** What the object has on disk. */
+/** The object's rows. */
 const stored = (account: Account) =>
   runInDurableObject(account, async (_, state) => ({
     tables: state.storage.sql.exec(`SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_%' ESCAPE '\\'`).toArray(),
     alarmAtMs: await state.storage.getAlarm(),
   }));
-/** Ends the object's life in memory; it has to be alive for that. */
+/** Evicts the object, which must be in memory for that. */
 const restart = async (account: Account): Promise<void> => {
   await runInDurableObject(account, () => {});
   await evictDurableObject(account);
@@ -41,10 +41,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/**
- * The specification's table, told in another way: by the times of all failures since the account was clear, and of the
- * blocks among them.
- */
+/** The specified table in another form: the times of all failures since the account was clear, and of its blocks. */
 class Model {
   #failures: { readonly atMs: number; readonly begins: boolean }[] = [];
   #blockedUntilMs = 0;
@@ -80,7 +77,7 @@ class Model {
   }
 }
 
-/** Mostly wrong ones close together, so that blocks come about. */
+/** Mostly failures close together, so that blocks occur. */
 const step = fc.record({
   right: fc.nat(30).map((n) => n === 0),
   afterMs: fc.oneof(
@@ -110,7 +107,7 @@ describe("The rules of attempts", () => {
     );
   });
 
-  /** Whatever the strategy: as many as it can, so fast that nothing is forgotten, or by `pauseMs` after each few. */
+  /** Tries passwords as fast as possible, or with a pause of `pauseMs` after each few. Returns the number of tries. */
   // shows: oauth/accounts/guesses-in-a-day
   it.each([
     ["without a pause", 15, 0],
@@ -230,7 +227,7 @@ describe("The object LoginAttempts", () => {
     expect(await by("another", "right")).toBe("ok");
     await restart(account);
     expect([await attempt(account, "right"), await by("one", "right")]).toEqual(["blocked", "blocked"]);
-    // A right password of one browser frees nobody else.
+    // A right password in one browser unlocks no other.
     expect(await by("another", "right")).toBe("ok");
     expect(await attempt(account, "right")).toBe("blocked");
     await account.unlock();
@@ -347,7 +344,7 @@ describe("The storage of LoginAttempts", () => {
   });
 });
 
-/** Each verification ends in one comparison of keys; digests, which are longer, are compared elsewhere. */
+/** Each verification ends in one comparison of keys. Digests, which are longer, are compared elsewhere. */
 function countVerifications(): () => number {
   const compare = vi.spyOn(crypto.subtle, "timingSafeEqual");
   return () => compare.mock.calls.filter(([key]) => key.byteLength === 32).length;

@@ -8,7 +8,7 @@ import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../..
 import { errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
-/** `POST /sign-in`: the form, whose it is, and what it makes. */
+/** `POST /sign-in`: the form, its token and the session. */
 const SIGN_IN = `${ORIGIN}/oauth2/v1/sign-in`;
 const BLOCKED = /too many unsuccessful/i;
 
@@ -24,7 +24,7 @@ afterEach(() => {
 
 const password = () => ({ email: user.email, password: user.password });
 const hasSession = (browser: Browser): boolean => browser.cookie("session") !== undefined;
-/** The form again, with what was wrong. */
+/** Expects the form with its error. */
 function expectFormAgain(answer: Visit, email: string): void {
   expect(answer.status).toBe(400);
   expect(answer.location).toBeUndefined();
@@ -175,7 +175,7 @@ describe("The token of the form", () => {
     const answer = await victim.submit(prepared, password());
     expectFormAgain(answer, user.email);
     expect(hasSession(victim)).toBe(false);
-    // The page that is shown then is the victim's own, and works.
+    // The page that follows is the victim's own, and works.
     expect(landed(await victim.submit(answer, password())).query.get("code")).not.toBeNull();
   });
 
@@ -259,7 +259,7 @@ describe("The token of the form", () => {
     const page = await visit(victim, app, { prompt: "login" });
     await victim.submit(page, password());
     expect(victim.cookie("session")).not.toBe(planted);
-    // What the attacker knows is nobody's session any more.
+    // The session id that the attacker knows belongs to nobody any more.
     expect((await visit(attacker, app)).status).toBe(200);
     expect((await visit(victim, app)).status).toBe(302);
 
@@ -330,7 +330,7 @@ describe("The request in the form", () => {
     expect(answer.status).toBe(400);
     expect(answer.forms).toEqual([]);
     expect(hasSession(browser)).toBe(false);
-    // And a session of ours is none of that provider's.
+    // A session of ours does not count as one of that provider.
     const own = new Browser();
     await signInThrough(own, app, user);
     expect(errorOf(await visit(own, app, { plat_id_provider: id })).error).not.toBeNull();

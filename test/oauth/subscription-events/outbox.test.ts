@@ -30,7 +30,7 @@ import {
 const TOPICS = "/pubsub/v1/topics";
 const CREATED = `${TOPICS}/plat.authorization/subscriptionCreated`;
 const CANCELLED = `${TOPICS}/plat.authorization/subscriptionCancelled`;
-/** The whole authority of a consumer: no package of its own tenant. */
+/** The only right of a consumer; its tenant has no package. */
 const SCOPE = "plat.pubsub.topic=plat.authorization.*";
 
 interface WireEvent {
@@ -50,7 +50,7 @@ const outboxRows = async (): Promise<number> =>
 
 let consumer: TestClient;
 let consumerToken: string;
-/** What this file's consumer has not read yet. */
+/** The events that this file's consumer has not read yet. */
 async function news(topic: string): Promise<WireEvent[]> {
   const token = consumerToken;
   const events: WireEvent[] = [];
@@ -61,10 +61,10 @@ async function news(topic: string): Promise<WireEvent[]> {
   }
 }
 
-/** The work beside the answers is done when nothing is left to publish. */
+/** Nothing is left to publish, so the work after the responses is done. */
 const settled = () => expect.poll(outboxRows).toBe(0);
 
-/** `created pkg v3` … in the order of their topic, of one tenant. */
+/** `created pkg v3` … of one tenant, in the order of their topic. */
 const schemas = (events: readonly WireEvent[], tenant: string): string[] =>
   events.filter((event) => event.tenant === tenant).map((event) => event.metadata.schema);
 
@@ -84,7 +84,7 @@ describe("The platform's own topics", () => {
   it("exist before their first event, for a client without any package", async () => {
     expect(await env.DB.prepare("SELECT count(*) AS n FROM topic").first("n")).toBe(0);
     const token = await tokenFor(consumer, SCOPE);
-    // Two isolates look for it at once: one topic is made.
+    // Two isolates look for it at once, and one topic is made.
     const looks = [0, 1, 2, 3].map(() => isolate().fetch(CREATED, { headers: { authorization: `Bearer ${token}` } }));
     for (const look of await Promise.all(looks))
       expect(await expectJson(look, 200)).toMatchObject({ storedEvents: 0, state: "active", shards: 1, lag: 0 });
@@ -289,7 +289,7 @@ describe("A subscription", () => {
     expect((await admin(path, "GET")).status).toBe(404);
     await put(`services/${service}`, listing(1));
     expect((await admin(path, "PUT", {})).status).toBe(201);
-    // It grew since: what is there goes on, is put again, and can be cancelled.
+    // It grew since. An existing subscription stays, can be put again and cancelled.
     await put(`services/${service}`, listing(100));
     expect((await admin(path, "PUT", {})).status).toBe(200);
     expect((await admin(path, "DELETE")).status).toBe(204);
@@ -350,7 +350,7 @@ describe("A subscription", () => {
           const value: unknown = Reflect.get(target, name, target);
           if (name !== "batch") return typeof value === "function" ? (value.bind(target) as unknown) : value;
           return async (statements: D1PreparedStatement[]) => {
-            // The change is the only batch of six; look-ups and the drain are smaller.
+            // The change is the only batch of six. Lookups and the drain have smaller ones.
             if (statements.length < 5) return target.batch(statements);
             batches += 1;
             if (written) await target.batch(statements);
@@ -372,7 +372,7 @@ describe("A subscription", () => {
 const names = createNames("plat");
 const real = createDeps(env);
 
-/** An outbox with a clock of its own, whose bindings may be played with. */
+/** An outbox with its own clock, whose bindings can be replaced. */
 function outboxAt(
   clock: { ms: number },
   { db = env.DB, publisher = real.events, deprecatedEvents = true }: Partial<OutboxParts> = {},
@@ -394,7 +394,7 @@ interface OutboxParts {
   readonly deprecatedEvents: boolean;
 }
 
-/** A tenant of an organization, without anything else. */
+/** A tenant of an organization, with nothing else. */
 async function tenantRow(): Promise<string> {
   const id = unique("t");
   await env.DB.batch([
@@ -406,7 +406,7 @@ async function tenantRow(): Promise<string> {
 
 const INSERT = `INSERT INTO subscription (tenant, package, id, created_at) VALUES (?1, ?2, ?3, 5)`;
 const DELETE = `DELETE FROM subscription WHERE tenant = ?1 AND package = ?2`;
-/** The transactions of the operator service, without the drain that follows them. */
+/** The operator service's transactions, without the drain after them. */
 async function subscribe(tenant: string, pack = "platform"): Promise<string> {
   const id = unique("sub");
   const outbox = outboxAt({ ms: 5 });
@@ -418,8 +418,8 @@ async function cancel(tenant: string, pack = "platform"): Promise<void> {
 }
 
 /**
- * Bindings of a drain that crashes at its step `at`: before what the step asks for is done, or when it is done and the
- * answer is lost. From then on nothing answers any more.
+ * Bindings of a drain that crashes at step `at`: before the step is done, or after it with its response lost. From then
+ * on nothing responds.
  */
 function crashing(at: number, when: "before" | "after") {
   let steps = 0;
@@ -474,7 +474,7 @@ describe("A drain of the outbox", () => {
         crashed = fault.crashed();
         if (crashed) crashes += 1;
         else expect(outcome).toBe("done");
-        // The lease of the dead one runs out.
+        // The lease of the crashed drain ends.
         clock.ms += DRAIN.leaseMs;
         await outboxAt(clock).drain();
         const where = `${when} step ${at}`;
@@ -486,7 +486,7 @@ describe("A drain of the outbox", () => {
         expect(schemas(created, b), where).toEqual(V3_TO_V1);
         expect(schemas(await news(CANCELLED), a), where).toEqual(["subscriptionCancelled_v1"]);
       }
-    // Lease, rows, four times publishing and removing, release: each before and after.
+    // Lease, rows, four times publish and remove, release: each before and after.
     expect(crashes).toBe(22);
   }, 30_000);
 
@@ -636,7 +636,7 @@ describe("A drain of the outbox", () => {
     const publisher: EventPublisher = {
       async publish(...args) {
         published += 1;
-        // It stands still for so long that another takes over and does all of it.
+        // It stops so long that another drain takes over and does everything.
         clock.ms += DRAIN.leaseMs;
         await outboxAt(clock).drain();
         await real.events.publish(...args);
@@ -671,7 +671,7 @@ describe("A drain of the outbox", () => {
         if (name !== "batch") return typeof value === "function" ? (value.bind(target) as unknown) : value;
         return async (statements: D1PreparedStatement[]) => {
           const rows = await outboxRows();
-          // Nothing left to remove: this batch gives the lease back.
+          // Nothing is left to remove: this batch releases the lease.
           if (rows === 0 && whenReleasing !== undefined) {
             const tenant = whenReleasing;
             whenReleasing = undefined;
@@ -708,7 +708,7 @@ describe("A drain of the outbox", () => {
 });
 
 describe("An event that was stored while its row stayed", () => {
-  /** Publishes and dies before the row is removed. */
+  /** Publishes, then crashes before the row is removed. */
   async function storedButLeft(): Promise<string> {
     const tenant = await tenantRow();
     await subscribe(tenant);

@@ -9,7 +9,7 @@ import { basic, call, expectJson } from "../../support/platform.ts";
 import { makeApp, requestFor, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
 
-/** Tokens as a forger would make them, even one who got hold of the platform's keys, and the places that take good ones. */
+/** Tokens as a forger makes them, even one with the platform's keys, and the places that accept tokens. */
 export type Kind = "access" | "id";
 export const ALG = { access: "ES256", id: "RS256" } as const;
 export const TYP = { access: "at+jwt", id: "JWT" } as const;
@@ -21,10 +21,10 @@ const CRYPTO = {
 export let app: TestApp;
 export const good = {} as Record<Kind, string>;
 export const strangers = {} as Record<Kind, CryptoKeyPair>;
-/** The platform's own private keys, by which a test can sign what the platform never would. */
+/** The platform's private keys, so a test can sign anything. */
 export const keys = {} as Record<Kind, { kid: string; jwk: Record<string, string>; sign: CryptoKey }>;
 
-/** Gets a good token of each kind, and the keys that signed them. */
+/** Gets a valid token of each kind, and the keys that signed them. */
 export async function prepare(): Promise<void> {
   const user = await makeUser();
   app = await makeApp({ tenant: user.tenant });
@@ -59,7 +59,7 @@ async function ownKey(kid: string, alg: "ES256" | "RS256"): Promise<CryptoKey> {
 type Parts = { header?: object; claims?: object; payload?: Uint8Array<ArrayBuffer> };
 export const encode = (value: object): string => toBase64Url(utf8(JSON.stringify(value)));
 
-/** A token of the kind with changed header or claims, signed by `key`: the platform's own where none is given. */
+/** A token of the kind with changed header or claims. Signed by the platform's own key unless `key` is given. */
 export async function forge(kind: Kind, parts: Parts, key = keys[kind].sign, alg: string = ALG[kind]): Promise<string> {
   const header = { alg: ALG[kind], typ: TYP[kind], kid: keys[kind].kid, ...parts.header };
   const payload = parts.payload ?? utf8(JSON.stringify({ ...decodeJwt(good[kind]), ...parts.claims }));
@@ -70,7 +70,7 @@ export async function forge(kind: Kind, parts: Parts, key = keys[kind].sign, alg
 
 const inHeader = /^[\x21-\x7e]+$/;
 
-/** The places of the kind that take it. */
+/** The places of the kind that accept it. */
 export async function takenAt(kind: Kind, token: string): Promise<string[]> {
   const is = async (place: string, answer: Promise<boolean>) => ((await answer) ? [place] : []);
   const ok = async (answer: Promise<Response>) => (await answer).status === 200;
@@ -94,7 +94,7 @@ export async function takenAt(kind: Kind, token: string): Promise<string[]> {
   return (await Promise.all(places)).flat();
 }
 
-/** At once, since a key that nobody knows is waited for. */
+/** In parallel, because the server waits before it looks up an unknown key. */
 export async function expectRefused(kind: Kind, tokens: Record<string, string | Promise<string>>): Promise<void> {
   const entries = Object.entries(tokens).map(
     async ([what, token]) => [what, await takenAt(kind, await token)] as const,

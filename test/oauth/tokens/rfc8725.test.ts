@@ -23,9 +23,9 @@ import {
 } from "./forged.ts";
 
 /**
- * JSON Web Token Best Current Practices, line by line, for both kinds of JWT that come back to the platform: access tokens
- * and ID tokens (as `id_token_hint`). Everything here is refused at every place that takes the kind; what was changed is
- * said by the test, and everything else about the token is right. Tokens of another kind: token-confusion.test.ts.
+ * JSON Web Token Best Current Practices, line by line, for both kinds of JWT that return to the platform: access tokens
+ * and ID tokens (as `id_token_hint`). Every place that accepts the kind refuses these. Each token differs from a valid
+ * one only in the part that its test names. Tokens of another kind are in token-confusion.test.ts.
  */
 beforeAll(prepare);
 afterEach(() => {

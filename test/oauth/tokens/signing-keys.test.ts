@@ -17,7 +17,7 @@ const DAY = 24 * HOUR;
 
 const store = createKeyStore(env.DB);
 let made = 0;
-/** Keys that are a name alone: what rotation decides has nothing to do with what is in them. */
+/** Keys that are only a name: rotation does not depend on their content. */
 const named = async (alg: SigningAlg): Promise<NewKey> => {
   const kid = `k${++made}`;
   return { kid, alg, publicJwk: { kid, kty: "none" }, sealedPrivateJwk: "" };
@@ -30,7 +30,7 @@ const signer = async (nowMs: number): Promise<string | undefined> =>
   selectSigner(await store.published(nowMs), "ES256", nowMs)?.kid;
 const rotate = (nowMs: number) => rotation.byOperator({ actor: "plat.operator", requestId: "r", nowMs });
 
-/** Only where no isolate with a copy of its own takes part. */
+/** Only for tests in which no isolate has a copy. */
 const forgetKeys = () => env.DB.prepare("DELETE FROM signing_key").run();
 afterEach(() => {
   vi.useRealTimers();
@@ -102,7 +102,7 @@ describe("The rotation by an operator", () => {
     const first = await signer(START);
     expect(await rotate(START + HOUR)).toMatchObject({ ok: true });
     expect(await signer(START + HOUR)).not.toBe(first);
-    // An isolate signs by a copy that is ten minutes old at most, and a token lives an hour.
+    // An isolate signs from a copy that is ten minutes old at most, and a token lives an hour.
     expect(await published(START + HOUR + 10 * MIN + HOUR)).toHaveLength(2);
     expect(await published(START + HOUR + 80 * MIN)).toHaveLength(1);
   });
@@ -176,7 +176,7 @@ describe("A rotation at any time, by anybody", () => {
           if (what === "cron") await rotation.bySchedule(nowMs);
           if (what === "operator") await rotate(nowMs);
           if (what === "sign") {
-            // The oldest copy that an isolate may still sign by.
+            // The oldest copy that an isolate may sign from.
             const copy = copies.get(who);
             const fresh = copy === undefined || nowMs - copy.atMs > 10 * MIN;
             const used = fresh ? { atMs: nowMs, keys: await store.published(nowMs) } : copy;
@@ -278,7 +278,7 @@ describe("GET and POST /signing-keys", () => {
     const other = isolate();
     const kidOf = (token: string) => decodeProtectedHeader(token).kid;
     const otherToken = async () => (await expectJson(await other.token(client), 200)).access_token as string;
-    // Nothing refreshes its copy beside a token that is a minute old at most.
+    // No token of the last minute refreshes the isolate's copy.
     const old = kidOf(await otherToken());
     await expectJson(await post(), 201);
     const late = await otherToken();
@@ -286,7 +286,7 @@ describe("GET and POST /signing-keys", () => {
     expect((await call(`/oauth2/v1/tokeninfo?access_token=${late}`)).status).toBe(200);
     const fresh = await tokenFor(client);
     expect(kidOf(fresh)).not.toBe(old);
-    // A key that its copy lacks is looked for.
+    // A key that is missing in its copy is looked up.
     vi.setSystemTime(startMs + 1);
     const headers = { authorization: `Bearer ${fresh}` };
     expect((await other.fetch("/admin/v1/roles", { headers })).status).toBe(403);

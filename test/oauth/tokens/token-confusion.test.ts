@@ -6,9 +6,9 @@ import { makeApp, requestFor, signInThrough, visit, type TestApp } from "../../s
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 /**
- * Everything that the platform hands out and takes back, each at every place that takes something (RFC 8725 3.12, RFC 9700
- * 4): it is taken where it belongs and nowhere else, and where it does not belong nothing becomes of it. Forged tokens
- * are in rfc8725.test.ts; what is left of a token after its end, in endpoints/token-state.test.ts and endpoints/revoke.test.ts.
+ * Every secret that the platform issues, sent to every place that takes one (RFC 8725 3.12, RFC 9700 4). Each is
+ * accepted at its own place only, and has no effect elsewhere. Forged tokens are in rfc8725.test.ts, ended tokens in
+ * endpoints/token-state.test.ts and endpoints/revoke.test.ts.
  */
 let user: TestUser;
 let app: TestApp;
@@ -73,7 +73,7 @@ beforeAll(async () => {
   values["code"] = await makeCode();
 });
 
-/** What a browser gets before anybody signed in. */
+/** The secrets of a browser before anybody signs in. */
 async function makeBrowserThings(): Promise<void> {
   const { csrf } = (await visit(visitor, app)).forms[0]!.fields;
   values["form token"] = csrf!;
@@ -128,7 +128,7 @@ const token = (form: Record<string, string>): Promise<Response> =>
 const isTaken = async (answer: Promise<Response>): Promise<boolean> => (await answer).status < 400;
 const silently = { prompt: "none", scope: SCOPE() };
 
-/** A place: which kinds belong there, and whether what is sent there is taken. */
+/** A place with the kinds that it accepts, and a test for acceptance. */
 interface Place {
   readonly belongs: readonly Kind[];
   takes(value: string): Promise<boolean>;
@@ -136,7 +136,7 @@ interface Place {
 
 const ACCESS_TOKENS: readonly Kind[] = ["access token of a client", "access token of a user"];
 
-/** Those that use nothing up come first. */
+/** Places that use nothing up come first. */
 const PLACES: Readonly<Record<string, Place>> = {
   "bearer at a service": {
     belongs: ACCESS_TOKENS,
@@ -217,7 +217,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   },
   "state of /callback": {
     belongs: ["state at a provider"],
-    // A state that is known leads back to the client, since nobody answers at the provider; another to a page.
+    // A known state leads back to the client, since the provider does not respond; an unknown one to a page.
     takes: async (value) => {
       const query = new URLSearchParams({ state: value, code: "x" });
       return (await visitor.get(`${ORIGIN}${OAUTH}/callback/${providerId}?${query.toString()}`)).status === 302;

@@ -17,7 +17,7 @@ import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.t
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
 const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
-/** The copy of an isolate of its own. */
+/** The copy of a separate isolate. */
 const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
   createTrust(store, rotation.makeFirst, sealer, () => {});
 const issued = (asOfMs: number): IssuedToken => ({
@@ -48,7 +48,7 @@ const row = (seq: number, untilMs: number, more: Partial<Revocation> = {}): Revo
   ...more,
 });
 
-/** The real store, but a test says when each answer lands, and with what. */
+/** The real store, but a test decides when each response lands, and its content. */
 function scripted() {
   const waiting: ((readUpdate: TrustUpdate) => void)[] = [];
   const store: TrustStore = {

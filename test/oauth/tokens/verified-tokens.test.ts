@@ -18,7 +18,7 @@ const ISSUER = { issuer: "https://plinth.test/oauth2/v1", audience: "https://pli
 const NOW_MS = Date.now();
 const HOUR_MS = 3_600_000;
 
-/** An isolate of its own that issues and verifies. */
+/** A separate isolate that issues and verifies. */
 function isolate() {
   const trust = createTrust(createTrustStore(env.DB), rotation.makeFirst, sealer, () => {});
   const { verify } = createTokenVerifier(trust, ISSUER);
