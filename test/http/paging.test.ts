@@ -44,10 +44,10 @@ describe("the links of a page", () => {
     ["the first page", paging(1, 5), { items: [1], next: undefined }, ["self"]],
     ["a later page", paging(3, 5), { items: [1], next: ["x"] }, ["next", "prev", "self"]],
     ["an empty page", paging(3, 5), { items: [], next: undefined }, ["self"]],
-    ["an empty page behind one that is not", paging(3, 5), { items: [], followsRows: true }, ["prev", "self"]],
-    ["a page whose previous one is as far in as a number goes", paging(4, 5), { mostSkipped: 10 }, ["prev", "self"]],
-    ["a page whose previous one is too far in for a number", paging(5, 5), { mostSkipped: 10 }, ["self"]],
-    ["the second page, whose previous one is the first", paging(2, 5), { mostSkipped: 0 }, ["prev", "self"]],
+    ["an empty page behind one that is not", paging(3, 5), { items: [], hasRowsBefore: true }, ["prev", "self"]],
+    ["a page whose previous one is as far in as a number goes", paging(4, 5), { maxSkip: 10 }, ["prev", "self"]],
+    ["a page whose previous one is too far in for a number", paging(5, 5), { maxSkip: 10 }, ["self"]],
+    ["the second page, whose previous one is the first", paging(2, 5), { maxSkip: 0 }, ["prev", "self"]],
   ] as const)("of %s", (_, asked, page, rels) => {
     expect(Object.keys(linksOf(asked, { items: [1], next: undefined, ...page })).sort()).toEqual(rels);
   });
