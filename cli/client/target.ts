@@ -39,7 +39,8 @@ export function findSecret(given: string | undefined, { base }: Target, env: Env
   if (secret !== undefined) return secret;
   throw new UsageError(
     isLoopback(new URL(base))
-      ? "There is no operator secret yet: `npm start` makes one, in .dev.vars. Or set OPERATOR_CLIENT_SECRET."
+      ? "There is no operator secret yet. Run `npm start`, which writes one to .dev.vars, or set " +
+          "OPERATOR_CLIENT_SECRET."
       : `The operator secret of ${base} is needed: in OPERATOR_CLIENT_SECRET, or in a file that --operator-secret-file names. ` +
           "(`npm run deploy` wrote it to deploy/<name>.secrets when it made it.)",
   );
@@ -51,7 +52,8 @@ function readBase(text: string): string {
     throw new UsageError(`${text} is no address of a platform: https://host, with its path prefix behind it.`);
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new UsageError(
-      "The address of a platform has no user, query or fragment. The operator secret comes from OPERATOR_CLIENT_SECRET.",
+      "The address of a platform has no user, query or fragment. The operator secret comes from " +
+        "OPERATOR_CLIENT_SECRET.",
     );
   if (url.protocol === "http:" && !isLoopback(url))
     throw new UsageError(`${url.origin} is not https: the operator secret would be readable on the way.`);

@@ -8,7 +8,7 @@ const LARGEST_PAGE = 1000;
 const USUAL_PAGE = 200;
 
 export const LIST_OPTIONS: readonly Option[] = [
-  { flag: "limit", value: "<count>", help: "so many rows at most; without it all there are" },
+  { flag: "limit", value: "<count>", help: "the most rows to print; default: all" },
   { flag: "page-size", value: "<count>", help: `rows that one request asks for, 1 to ${LARGEST_PAGE}; ${USUAL_PAGE}` },
 ];
 

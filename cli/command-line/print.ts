@@ -16,7 +16,7 @@ export const sayDone = (io: Io, text: string): void => io.err(`${io.paintErr.gre
 
 export const YES_OPTION = {
   flag: "yes",
-  help: "do not ask; needed where nobody can be asked (a script, a pipe)",
+  help: "do not ask; required without a terminal (a script, a pipe)",
 } as const;
 
 /**

@@ -9,7 +9,7 @@ const GLOBAL_HEADING = "Options of every command:";
 export const GLOBAL_OPTIONS: readonly Option[] = [
   {
     flag: "json",
-    help: "for scripts: print JSON alone on the output; a failure is JSON in the last line of the standard error",
+    help: "for scripts: print only JSON on the output; a failure is JSON in the last line of the standard error",
   },
   {
     flag: "url",
@@ -52,7 +52,7 @@ export function createProgram(
   summaries: Readonly<Record<string, string>>,
 ): Program {
   const program = new Program(NAME)
-    .description("The platform's operator service: who exists on the platform, and who may do what.")
+    .description("Manages the platform: who exists on it, and who may do what.")
     .usage("<resource> <verb> [arguments] [options]")
     .enablePositionalOptions()
     .helpCommand(false)
@@ -74,8 +74,8 @@ export function createProgram(
   addParagraphs(
     program,
     [
-      "Exit codes: 0 done, 1 refused or failed, 2 not understood. In scripts call `npm run -s plat -- …`: without -s npm " +
-        "prints two lines of its own first.",
+      "Exit codes: 0 done, 1 refused or failed, 2 not understood. In scripts, call `npm run -s plat -- …`: " +
+        "without -s, npm prints two lines of its own first.",
     ],
     ["tenant --help", "tenant list", "client set --help", "user show ada@demo.example --json", "audit --since 2h"],
   );

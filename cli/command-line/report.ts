@@ -40,7 +40,7 @@ export function toFailure(error: unknown, changes: boolean): Failure {
 
 /** A bug shows its stack. */
 function sentenceOf(error: unknown): string {
-  if (isUnread(error)) return "Nobody reads the output any more, so it ended here: look at what was done.";
+  if (isUnread(error)) return "The output was closed early. Check which changes were made.";
   if (error instanceof UserError) return clean(error.message);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
@@ -48,10 +48,8 @@ function sentenceOf(error: unknown): string {
 /** Advice for the person. */
 function hintOf(error: unknown, changes: boolean): string | undefined {
   if (!(error instanceof Unreachable)) return undefined;
-  if (error.kind === "refused") return "Start it first: npm start. (PORT, PLINTH_URL or --url say which one is meant.)";
-  return error.kind === "lost" && changes
-    ? "It may have been done all the same: look before you do it again."
-    : undefined;
+  if (error.kind === "refused") return "Start it first: npm start. (PORT, PLINTH_URL or --url choose another one.)";
+  return error.kind === "lost" && changes ? "It may have been done. Check before you repeat it." : undefined;
 }
 
 /** The reader of the output is gone. */

@@ -20,7 +20,7 @@ export const actionCommands = (): Command[] => [
 
 const unlock: Command = {
   words: ["user", "unlock"],
-  summary: "End the block of an account after failed sign-ins, and forget these.",
+  summary: "Unblock an account after failed sign-ins, and reset their count.",
   args: [{ name: "email", help: "the e-mail address" }],
   options: [],
   examples: ["user unlock ada@acme.example"],
@@ -33,13 +33,13 @@ const unlock: Command = {
 
 const newSecret: Command = {
   words: ["client", "new-secret"],
-  summary: "Give a confidential client a new secret; the one that it has works for 24 h more.",
+  summary: "Give a confidential client a new secret. Its current one works for 24 more hours.",
   args: [{ name: "client", help: "its id" }],
   options: [],
   notes: [
-    "The secret is shown once: alone on the output, so that it can be taken into a file or a variable. A secret that was " +
-      "on its way out already ends now. When one leaked, give another by `client set --client-secret-file`, which ends the " +
-      "others at once.",
+    "The secret is shown once, alone on the output, so that you can store it in a file or a variable. An " +
+      "older secret that was about to expire stops working now. After a leak, use `client set " +
+      "--client-secret-file` instead: it ends all other secrets at once.",
   ],
   examples: [
     "client new-secret acme.shop",
@@ -61,7 +61,7 @@ const newSecret: Command = {
 
 const usage: Command = {
   words: ["tenant", "usage"],
-  summary: "Show what a tenant stores in the media service, and what it may store.",
+  summary: "Show how much a tenant stores in the media service, and its quota.",
   args: [{ name: "tenant", help: "the tenant" }],
   options: [],
   examples: ["tenant usage acmeshop", "tenant usage acmeshop --json"],
@@ -86,7 +86,7 @@ const REVOCATIONS = [
     word: "client",
     arg: { name: "client", help: "its id" },
     operation: api.revokeClient,
-    ends: "every access token and refresh token that the client has",
+    ends: "every access token and refresh token of the client",
     id: "acme.shop",
   },
   {
@@ -100,14 +100,14 @@ const REVOCATIONS = [
     word: "tenant",
     arg: { name: "tenant", help: "the tenant" },
     operation: api.revokeTenant,
-    ends: "every token of the tenant, of all its clients and users",
+    ends: "every token of the tenant's clients and users",
     id: "acmeshop",
   },
   {
     word: "session",
-    arg: { name: "session", help: "its id, as tokens carry it (sid)" },
+    arg: { name: "session", help: "its id, the claim sid of its tokens" },
     operation: api.revokeSession,
-    ends: "the session, with the tokens that were issued in it",
+    ends: "the session and every token issued in it",
     id: "2f1c…",
   },
 ] as const;
@@ -120,7 +120,7 @@ const revoke = ({ word, arg, operation, ends, id }: (typeof REVOCATIONS)[number]
   options: [YES_OPTION],
   notes: [
     word === "session"
-      ? "Whoever signs in again gets a new one."
+      ? "A new sign-in starts a new session."
       : `It ends what was issued until now. To keep the ${word} from getting more, use \`${word} set --disabled\`.`,
   ],
   examples: [`${word} revoke ${id}`, `${word} revoke ${id} --yes`],
@@ -153,12 +153,12 @@ const SEAL_KEY_COLUMNS: readonly Column<api.SealKey>[] = [
 
 const listSealKeys: Command = {
   words: ["seal-key", "list"],
-  summary: "What is sealed under which key of SEAL_KEYS, and which one may be taken out.",
+  summary: "List the keys of SEAL_KEYS with what each encrypts, and which of them may be removed.",
   args: [],
   options: [],
   notes: [
-    "To replace a key, put another in front of it in SEAL_KEYS. What is sealed is sealed anew within minutes; when the old " +
-      "one MAY GO, and an hour went by, take it out.",
+    "To replace a key, put the new one in front of it in SEAL_KEYS. Secrets are encrypted again within " +
+      "minutes. Remove the old key an hour after the list says MAY GO.",
   ],
   examples: ["seal-key list"],
   async run({ options, io, client }) {
@@ -170,10 +170,12 @@ const listSealKeys: Command = {
 
 const listKeys: Command = {
   words: ["signing-key", "list"],
-  summary: "List the keys that tokens are signed with, the newest first.",
+  summary: "List the keys that sign tokens, the newest first.",
   args: [],
   options: LIST_OPTIONS,
-  notes: ["States: published (before its time), signs, verifies (tokens that it signed still live), gone."],
+  notes: [
+    "States: published (not in use yet), signs, verifies (some tokens that it signed are still valid), " + "gone.",
+  ],
   examples: ["signing-key list"],
   async run({ options, io, client }) {
     const { limit, pageSize } = readBounds(options);
@@ -185,10 +187,10 @@ const listKeys: Command = {
 
 const rotateKeys: Command = {
   words: ["signing-key", "rotate"],
-  summary: "Sign with new keys from now on; the old ones verify while their tokens live.",
+  summary: "Sign with new keys from now on. The old ones verify until their tokens expire.",
   args: [],
   options: [],
-  notes: ["The platform does so by itself, too. Nobody is signed out by it, so it is not asked about."],
+  notes: ["The platform also rotates keys by itself. Nobody is signed out, so there is no question."],
   examples: ["signing-key rotate"],
   changes: true,
   async run({ options, io, client }) {

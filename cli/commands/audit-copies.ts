@@ -12,15 +12,13 @@ export const auditCopyCommands = (): Command[] => [verify, exportCopies];
 
 const verify: Command = {
   words: ["audit", "verify"],
-  summary: "Check every copy of the audit log in the bucket against its hashes, and say where one breaks.",
+  summary: "Check the hashes of every copy of the audit log in the bucket, and name the first broken line.",
   args: [],
-  options: [
-    { flag: "head", value: "<hash>", help: "a hash that an earlier run printed: the chain must still lead through it" },
-  ],
+  options: [{ flag: "head", value: "<hash>", help: "a hash that an earlier run printed; the chain must contain it" }],
   notes: [
-    "The chain shows that no line was changed, moved, put in or taken out, as long as the hash of the last line is known " +
-      "from elsewhere: keep what this prints on another machine, and give it to a later run by --head. Rows of today are " +
-      "in no copy yet. Ends with 1 where the chain breaks.",
+    "The chain proves that no line was changed, moved, inserted or removed, as long as you know the hash " +
+      "of the last line from elsewhere. Keep the printed hash on another machine and pass it to a later run " +
+      "by --head. Today's rows are in no copy yet. Exit code 1 if the chain is broken.",
   ],
   examples: ["audit verify", "audit verify --head 5f4dcc3b…"],
   async run({ options, io, client }) {
@@ -35,7 +33,7 @@ const verify: Command = {
       number += 1;
       const report = (line: number, reason: string): void => void breaks.push({ copy: clean(copy.name), line, reason });
       if (copy.number !== number) report(0, `it is copy ${copy.number}, and ${number} should be there`);
-      if (copy.previous !== previous) report(0, "the database does not have it go on from the copy before");
+      if (copy.previous !== previous) report(0, "it does not follow the copy before it, according to the database");
       const lines = await linesOf(copy.number, opts);
       if (lines === undefined) report(0, "it is not in the bucket any more");
       else {
@@ -64,12 +62,12 @@ const place = (copy: string, line: number): string =>
 
 const exportCopies: Command = {
   words: ["audit", "export"],
-  summary: "Print every copy of the audit log, a JSON object a line, the oldest first.",
+  summary: "Print every copy of the audit log, one JSON object a line, the oldest first.",
   args: [],
-  options: [{ flag: "from", value: "<number>", help: "from the copy of this number on" }],
+  options: [{ flag: "from", value: "<number>", help: "the number of the first copy to print" }],
   notes: [
-    "The lines are the bucket's, with their hashes; the first one of each copy says which it is. Rows of today are in no " +
-      "copy yet: see `audit --json`.",
+    "The lines are those in the bucket, with their hashes; the first line of each copy identifies it. " +
+      "Today's rows are in no copy yet: see `audit --json`.",
   ],
   examples: ["audit export > audit.jsonl", "audit export --from 31"],
   async run({ options, io, client }) {

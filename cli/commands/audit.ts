@@ -25,21 +25,21 @@ const COLUMNS: readonly Column<AuditRow>[] = [
 
 export const auditCommand: Command = {
   words: ["audit"],
-  summary: "Who did what, and what was refused with its exact reason; the newest first.",
+  summary: "List changes, and refusals with their exact reason, the newest first.",
   args: [],
   options: [
-    { flag: "since", value: "<time>", help: "from then on: 45s, 30m, 2h, 7d (ago), or 2026-11-22T04:44:20Z" },
+    { flag: "since", value: "<time>", help: "from this time on: 45s, 30m, 2h, 7d (ago), or 2026-11-22T04:44:20Z" },
     { flag: "until", value: "<time>", help: "up to then" },
     { flag: "actor", value: "<client>", help: "who did it" },
     { flag: "action", value: "<action>", help: "put, delete, unlock, rotate secret …" },
     {
       flag: "subject",
       value: "<beginning>",
-      help: "what it was done to, by its beginning: clients/acme.shop, tenants/",
+      help: "a prefix of the changed resource's path: clients/acme.shop, tenants/",
     },
-    { flag: "outcome", value: "<done|refused>", help: "whether it was done" },
-    { flag: "request-id", value: "<id>", help: "the request that an error named" },
-    { flag: "follow", help: "go on: print new rows as they come, the newest last; under --json a line each" },
+    { flag: "outcome", value: "<done|refused>", help: "only changes, or only refusals" },
+    { flag: "request-id", value: "<id>", help: "the request id that an error named" },
+    { flag: "follow", help: "keep printing new rows, the newest last; with --json, one a line" },
     ...LIST_OPTIONS.map((option) =>
       option.flag === "limit"
         ? { ...option, help: `so many rows at most; without it ${USUAL_ROWS}, or all since --since` }
@@ -47,10 +47,11 @@ export const auditCommand: Command = {
     ),
   ],
   notes: [
-    "Copies in the bucket: `audit verify` checks them.",
-    "Copies in the bucket, printed: `audit export`.",
-    "A change says what it changed: a field's value before and after, what came to a list and went from it, of a secret its " +
-      "name alone. A PUT that changes nothing has no row. A row is kept for 90 days at most. It never holds a secret.",
+    "`audit verify` checks the log's copies in the bucket.",
+    "`audit export` prints them.",
+    "A row of a change has each field's value before and after, the elements added to and removed from " +
+      "lists, and only the name of a changed secret. A PUT without a change has no row. Rows are kept for " +
+      "at most 90 days and never hold a secret.",
   ],
   examples: [
     "audit",
@@ -63,7 +64,7 @@ export const auditCommand: Command = {
     const { options, io } = invocation;
     const filters = readFilters(options, io.nowMs());
     if (options.has("follow")) {
-      if (options.has("until")) throw new UsageError("--follow has no end, so no --until.");
+      if (options.has("until")) throw new UsageError("--follow has no end, so it takes no --until.");
       return follow(await invocation.client(), invocation, filters);
     }
     const { limit, pageSize } = readBounds(options, options.has("since") ? Infinity : USUAL_ROWS);

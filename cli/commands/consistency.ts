@@ -9,7 +9,7 @@ import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print
 
 const FIRST_POLL_MS = 200;
 const LONGEST_POLL_MS = 5_000;
-const WAIT: Option = { flag: "wait", help: "until it is done, then show its report" };
+const WAIT: Option = { flag: "wait", help: "wait until it is done, then show its report" };
 const ID = { name: "id", help: "of the comparison" };
 
 const RUN_COLUMNS: readonly Column<api.Comparison>[] = [
@@ -48,7 +48,7 @@ export const consistencyCommands = (): Command[] => [
   },
   {
     words: ["media-consistency", "start"],
-    summary: "Start a comparison of the bucket with the database; while one runs it is that one.",
+    summary: "Start a comparison of the bucket with the database, or show the one that is running.",
     args: [],
     options: [WAIT],
     examples: ["media-consistency start --wait"],
@@ -57,7 +57,7 @@ export const consistencyCommands = (): Command[] => [
   },
   {
     words: ["media-consistency", "show"],
-    summary: "Show a comparison: its counts, and what it found.",
+    summary: "Show a comparison: its counts and findings.",
     args: [ID],
     options: LIST_OPTIONS,
     examples: ["media-consistency show 3f9a… --limit 100", "media-consistency show 3f9a… --json"],
@@ -65,10 +65,10 @@ export const consistencyCommands = (): Command[] => [
   },
   {
     words: ["media-consistency", "repair"],
-    summary: "Repair what a comparison found: objects without a row go, rows without their bytes too.",
+    summary: "Repair the findings of a comparison: delete objects without a row, and rows without an object.",
     args: [ID],
     options: [WAIT, YES_OPTION],
-    notes: ["Read the report before you do: what it removes is gone."],
+    notes: ["Read the report first: what is deleted cannot be restored."],
     examples: ["media-consistency repair 3f9a… --wait"],
     changes: true,
     async run(invocation) {

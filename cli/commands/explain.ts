@@ -9,25 +9,25 @@ type Question = NonNullable<Parameters<typeof api.explain>[0]>;
 
 /** The flags have the names of the query parameters. */
 const OPTIONS: readonly (Option & { readonly flag: keyof Question })[] = [
-  { flag: "client", value: "<client>", help: "who would ask for the token; without it the user, by password" },
-  { flag: "user", value: "<email>", help: "who would be signed in; without it the client acts for itself" },
-  { flag: "tenant", value: "<tenant>", help: "where; without it the one that a request without a tenant is for" },
-  { flag: "scope", value: "<scope>", repeated: true, help: "what would be asked for; without it all there is" },
+  { flag: "client", value: "<client>", help: "the client that requests the token; default: the user, by password" },
+  { flag: "user", value: "<email>", help: "the user who signs in; default: the client acts for itself" },
+  { flag: "tenant", value: "<tenant>", help: "the tenant; default: that of a request without one" },
+  { flag: "scope", value: "<scope>", repeated: true, help: "a requested scope; default: all that are possible" },
   {
     flag: "grant",
     value: "<grant>",
-    help: "client_credentials, authorization_code, implicit or password; without it the first that the client has",
+    help: "client_credentials, authorization_code, implicit or password; default: the client's first",
   },
 ];
 
 export const explainCommand: Command = {
   words: ["explain"],
-  summary: "Whether a client, a user or both would be granted scopes now, and exactly why.",
+  summary: "Explain whether a client, a user or both would get scopes now, and why.",
   args: [],
   options: OPTIONS,
   notes: [
-    "It asks the rules of /token over the records as they are; nothing is issued. Exit code 0: granted, 1: not granted (or the " +
-      "platform refused the question).",
+    "It applies the rules of /token to the current records and issues nothing. Exit code 0: granted, 1: " +
+      "not granted, or the platform refused the question.",
   ],
   examples: [
     "explain --client acme.shop --scope catalog.view",

@@ -9,10 +9,10 @@ const TIMEOUT_MS = 10_000;
 /** Asks a public endpoint, so it needs no secret. */
 export const healthCommand: Command = {
   words: ["health"],
-  summary: "Whether the platform answers, and works.",
+  summary: "Check whether the platform answers and works.",
   args: [],
   options: [],
-  notes: ["Exit code 0: it works, 1: it does not, or there is no answer."],
+  notes: ["Exit code 0 if it works, 1 if it does not or gives no answer."],
   examples: ["health", "health --url https://plinth.example.com"],
   async run(invocation) {
     const { base } = invocation;

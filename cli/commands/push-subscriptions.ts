@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<api.OperatedSubscription>[] = [
   { field: "right", title: "RIGHT" },
   { field: "createdAt", title: "CREATED", kind: "time" },
 ];
-const ID = { name: "id", help: "of the subscription, as the list shows it" };
+const ID = { name: "id", help: "of the subscription, as in the list" };
 
 /** Push subscriptions of all clients. The operator lists and removes them; clients make and change them. */
 export const pushSubscriptionCommands = (): Command[] => [
@@ -28,9 +28,9 @@ export const pushSubscriptionCommands = (): Command[] => [
     summary: "List the push subscriptions of all clients.",
     args: [],
     options: [
-      { flag: "client", value: "<client>", help: "those of this client alone" },
-      { flag: "topic", value: "<owner>.<eventType>", help: "those of this topic alone" },
-      { flag: "maker", value: "<unknown>", help: "those alone from before it was kept who made them" },
+      { flag: "client", value: "<client>", help: "only those of this client" },
+      { flag: "topic", value: "<owner>.<eventType>", help: "only those of this topic" },
+      { flag: "maker", value: "<unknown>", help: "only those whose maker is unknown" },
       ...LIST_OPTIONS,
     ],
     examples: ["push-subscription list --client acme.shop", "push-subscription list --maker unknown --json"],
@@ -46,7 +46,7 @@ export const pushSubscriptionCommands = (): Command[] => [
   },
   {
     words: ["push-subscription", "show"],
-    summary: "Show a push subscription, with who made it.",
+    summary: "Show a push subscription and its maker.",
     args: [ID],
     options: [],
     examples: ["push-subscription show 8f14e45f…"],
@@ -57,10 +57,13 @@ export const pushSubscriptionCommands = (): Command[] => [
   },
   {
     words: ["push-subscription", "delete"],
-    summary: "Remove a push subscription; nothing is sent to its endpoint any more.",
+    summary: "Remove a push subscription. Nothing more is sent to its endpoint.",
     args: [ID],
     options: [YES_OPTION],
-    notes: ["Its client can make it again while it has the right: take the scope away, or disable the client."],
+    notes: [
+      "Its client can make it again while it has the right. To prevent that, remove the scope or disable " +
+        "the client.",
+    ],
     examples: ["push-subscription delete 8f14e45f…"],
     changes: true,
     async run(invocation) {

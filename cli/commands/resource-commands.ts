@@ -73,11 +73,11 @@ const showCommand = (resource: Resource): Command => ({
 });
 
 const SET_NOTES = [
-  "What is not said stays as it is: the command reads what is there, puts the file and then the flags over it, and writes the " +
-    "whole. The service has no guard against two operators who do this to the same thing at the same moment: the later " +
+  "Omitted fields keep their values: the command reads the stored record, applies the file, then the " +
+    "flags, and writes the result. If two operators change the same record at the same time, the later " +
     "one wins.",
-  "Secrets are never arguments, which other users of a machine can read and shells remember: a file (- is the standard " +
-    "input; at a terminal you are asked) or a variable of the environment.",
+  "A secret is never an argument, because other users can list arguments and shells store them. Pass it " +
+    "in a file (- is the standard input; at a terminal you are asked) or in an environment variable.",
 ];
 
 const setCommand = (resource: Resource): Command => {
@@ -87,7 +87,7 @@ const setCommand = (resource: Resource): Command => {
     { flag: "file", value: "<file|->", help: "fields as a JSON object, as `show --json` prints it" },
     {
       flag: "replace",
-      help: "start from nothing instead of from what is there (secrets, disabled, quotas and bindings stay)",
+      help: "start from an empty record instead of the stored one (secrets, disabled, quotas and bindings stay)",
     },
   ];
   const isBare = fields.length === 0;
@@ -147,7 +147,7 @@ const removeCommand = (resource: Resource): Command => ({
   summary: `Remove ${article(resource.noun)}. ${resource.removal}`,
   args: resource.keys,
   options: [YES_OPTION],
-  notes: ["What is in use is not removed: the refusal names what uses it."],
+  notes: ["Something in use is not removed; the refusal lists its users."],
   changes: true,
   examples: [...(resource.examples.remove ?? [lineOf(resource, "remove")]), `${lineOf(resource, "remove")} --yes`],
   async run(invocation) {

@@ -55,7 +55,7 @@ async function untilKnown(ask: () => Promise<unknown>, { waiting, wait }: Saying
     } catch (error) {
       const isOld = error instanceof AdminRefusal && [400, 401].includes(error.status);
       if (!isOld || waitedMs >= KNOWN_AFTER_MS) throw error;
-      if (waitedMs === 0) waiting("the platform does not know the client's new secret everywhere yet");
+      if (waitedMs === 0) waiting("not every part of the platform knows the client's new secret yet");
       await wait(ASK_AGAIN_MS);
     }
   }

@@ -8,17 +8,17 @@ import { makePlan, shownPlan, staysOf, UNSEEN } from "./plan.ts";
 /** `plat tenant erase <tenant>`. */
 export const eraseCommand: Command = {
   words: ["tenant", "erase"],
-  summary: "Remove a tenant with its clients, topics, files and everything else that is its own.",
+  summary: "Delete a tenant with its clients, topics, files and everything else that belongs to it.",
   args: [{ name: "tenant", help: "the tenant" }],
-  options: [{ flag: "yes", help: "do it; without it, say what would go and change nothing" }],
+  options: [{ flag: "yes", help: "delete; without it, only show the plan" }],
   notes: [
-    "What goes cannot be had back. Stopped at any point, it goes on where it was when it is repeated; files are out of reach at " +
-      "once, and it ends when their bytes are deleted. It works by the clients' own tokens, since the operator's deletes no " +
-      "topics and files: each client gets a secret that nobody sees, so it does not work from then on. A disabled client or " +
-      "tenant is enabled for so long.",
-    "What it cannot do: files that clients of other tenants have in this one, and files that its clients have in others, have " +
-      "to be deleted by their clients first. A service that is in a package, or has clients of other tenants, has to be " +
-      "taken out first. Users, roles, the organization and the audit log stay.",
+    "A deletion cannot be undone. If the command is interrupted, repeat it and it continues. Files become " +
+      "unreachable at once; the command ends when their bytes are deleted. Only a client's own token can " +
+      "delete its topics and files, so each client gets a temporary secret and stops working. A disabled " +
+      "client or tenant is enabled meanwhile.",
+    "Files of other tenants' clients in this tenant, and files of its clients in other tenants, must be " +
+      "deleted by their clients first. A service that is in a package, or has clients of other tenants, " +
+      "must be removed from them first. Users, roles, the organization and the audit log stay.",
   ],
   examples: ["tenant erase acmeshop", "tenant erase acmeshop --yes"],
   changes: true,
@@ -29,7 +29,7 @@ export const eraseCommand: Command = {
     if (!options.has("yes")) {
       const { inTheWay, serving } = plan;
       await printRecord(invocation, { ...shownPlan(plan), inTheWay, clientsOfOthers: serving });
-      for (const text of [UNSEEN, ...staysOf(plan), "Nothing was changed: --yes does it."]) io.err(`${text}\n`);
+      for (const text of [UNSEEN, ...staysOf(plan), "Nothing was changed. Add --yes to delete."]) io.err(`${text}\n`);
       return;
     }
     const gone = await eraseTenant(client, plan, sayingOf(invocation));

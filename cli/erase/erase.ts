@@ -79,11 +79,11 @@ async function cutOff(operator: OperatorClient, client: api.Client): Promise<Adm
 async function open({ opts }: AdminClient, { tenant, subscriptions }: Plan, say: Saying): Promise<void> {
   if (!subscriptions.includes(PLATFORM_PACKAGE)) {
     await ok(api.putSubscription(tenant.id, PLATFORM_PACKAGE, {}, opts));
-    say.done(`Subscribed to ${PLATFORM_PACKAGE} for so long: without it nobody gets a token to delete by.`);
+    say.done(`Subscribed to ${PLATFORM_PACKAGE} meanwhile: without it nobody gets a token that can delete.`);
   }
   if (!tenant.disabled) return;
   await ok(api.putTenant(tenant.id, bodyOf(tenant, false), opts));
-  say.done("Enabled for so long: nobody gets a token for a disabled tenant.");
+  say.done("Enabled meanwhile: nobody gets a token for a disabled tenant.");
 }
 
 /** If this fails too, the first error is still the one to report. */
@@ -162,15 +162,15 @@ async function ofOthers({ opts }: AdminClient, { tenant, serving }: Plan): Promi
     },
   );
   return new UserError(
-    `Clients of other tenants have files in ${clean(tenant.id)}, which they alone can delete. ${named.join(" ")}\n` +
-      `  What its own clients had is gone. These clients${serving.length === 0 ? "" : ` (${serving.map(clean).join(", ")})`}, its ` +
-      "subscriptions and members stay until then: have the others delete their files, and repeat this command.",
+    `Clients of other tenants have files in ${clean(tenant.id)}, which only they can delete. ${named.join(" ")}\n` +
+      `  Everything of its own clients is deleted. These clients${serving.length === 0 ? "" : ` (${serving.map(clean).join(", ")})`}, its ` +
+      "subscriptions and members stay. Have those files deleted, then repeat this command.",
   );
 }
 
 const keptElsewhere = (clientId: string, { details }: AdminRefusal): UserError =>
   new UserError(
-    `The client ${clean(clientId)} is still in use, and so stays. ${details.map(({ message }) => clean(message)).join(" ")}\n` +
-      "  Files in other tenants are theirs, and are not deleted here: when they may go, give the client a secret " +
-      "(client new-secret), delete them all with its token (media_admin), and repeat this command.",
+    `The client ${clean(clientId)} is still in use and stays. ${details.map(({ message }) => clean(message)).join(" ")}\n` +
+      "  Files in other tenants are not deleted here. To delete them, give the client a secret (client " +
+      "new-secret), delete its files with its token (media_admin), and repeat this command.",
   );

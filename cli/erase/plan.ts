@@ -80,20 +80,21 @@ export const shownPlan = ({ tenant, clients, services, subscriptions, members, u
 
 /** Only a client's own token can list its topics and files. */
 export const UNSEEN =
-  "Which topics there are, and which files are whose, a client's own token alone can tell: with --yes each client gets a " +
-  "secret that nobody sees, and it is said then. What other clients subscribed to or have not read of these topics goes too.";
+  "Only a client's own token can list its topics and files. With --yes, each client gets a temporary " +
+  "secret, and the topics and files are reported then. Subscriptions and unread events of other clients " +
+  "on these topics are deleted too.";
 
 /** Sentences about what the command does not delete. */
 export const staysOf = ({ tenant, organizationHasMore, serving, usage }: Plan): readonly string[] => [
-  "Users and roles stay: they may be of use elsewhere.",
+  "Users and roles stay, because others may use them.",
   organizationHasMore
     ? `The organization ${clean(tenant.organization)} stays.`
     : `The organization ${clean(tenant.organization)} stays and owns nothing then: organization delete ${clean(tenant.organization)}`,
   ...(serving.length === 0 || usage.files === 0
     ? []
     : [
-        `Files here may be of clients of other tenants (${serving.map(clean).join(", ")}), and only these can delete them: ` +
-          "should there be any, the tenant stays until they did.",
+        `Files here may be of clients of other tenants (${serving.map(clean).join(", ")}), which have to delete them: ` +
+          "if there are any, the tenant stays until they are deleted.",
       ]),
 ];
 

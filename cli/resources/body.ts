@@ -28,7 +28,7 @@ export function fieldOptions(fields: readonly Field[]): Option[] {
       case "secret":
         return [
           { flag: `${flag}-file`, value: "<file|->", help },
-          { flag: `${flag}-env`, value: "<variable>", help: "the same, from a variable of the environment" },
+          { flag: `${flag}-env`, value: "<variable>", help: "the same, from an environment variable" },
         ];
       default:
         return [{ flag, value, help }, ...(field.optional === true ? [{ flag: `no-${flag}`, help: "remove it" }] : [])];

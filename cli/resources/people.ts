@@ -11,7 +11,7 @@ const membersOf = (owner: "tenant" | "organization") =>
     ],
     summary: `who may act in the ${owner}, and in which roles`,
     fields: {
-      roles: { flag: "role", type: "list", value: "<role>", help: "a role that the member has there", required: true },
+      roles: { flag: "role", type: "list", value: "<role>", help: "a role of the member", required: true },
     },
     columns: [
       { field: "email", title: "EMAIL" },
@@ -19,7 +19,7 @@ const membersOf = (owner: "tenant" | "organization") =>
       { ...CREATED, title: "SINCE" },
     ],
     verbs: { list: "members", show: "show-member", set: "set-member", remove: "remove-member" },
-    removal: "What the user got by being a member is void within seconds.",
+    removal: "Tokens that the user got as a member are revoked within seconds.",
     examples: {
       list: [`${owner} members acme`],
       set: [
@@ -37,12 +37,12 @@ export const PEOPLE = {
     word: "organization",
     operations: [api.listOrganizations, api.getOrganization, api.putOrganization, api.deleteOrganization],
     keys: [{ name: "organization", help: "its id: letters, digits, . _ - (64 at most)" }],
-    summary: "companies: tenants and packages belong to one",
+    summary: "companies that own tenants and packages",
     fields: { name: { ...NAME, required: true } },
     columns: [{ field: "id", title: "ID" }, { field: "name", title: "NAME" }, CREATED],
     verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
-    removal: "Its memberships go with it. One with tenants or packages stays.",
+    removal: "Its memberships are removed too. An organization with tenants or packages stays.",
     examples: { set: ['organization set acme --name "Acme"'] },
   }),
   organizationMembers: resource({
@@ -59,37 +59,37 @@ export const PEOPLE = {
     noun: "tenant",
     word: "tenant",
     operations: [api.listTenants, api.getTenant, api.putTenant, api.deleteTenant],
-    keys: [{ name: "tenant", help: "its id: 3 to 16 small letters and digits, a letter first" }],
-    summary: "whose data stays apart: clients act in a tenant, users are its members",
+    keys: [{ name: "tenant", help: "its id: 3 to 16 small letters and digits, first a letter" }],
+    summary: "customers with separate data: clients act in a tenant, users are its members",
     fields: {
       organization: {
         flag: "organization",
         type: "text",
         value: "<id>",
-        help: "the one that it belongs to",
+        help: "the organization that owns it",
         required: true,
       },
       name: { ...NAME, required: true },
-      disabled: { flag: "disabled", type: "boolean", help: "nobody gets a token for it; those there are end" },
+      disabled: { flag: "disabled", type: "boolean", help: "nobody gets a token for it; existing ones are revoked" },
       "quota.files": {
         flag: "quota-files",
         type: "count",
         value: "<count>",
-        help: "files that it may store",
+        help: "the most files that it may store",
         optional: true,
       },
       "quota.bytes": {
         flag: "quota-bytes",
         type: "count",
         value: "<bytes>",
-        help: "bytes that it may store, 5000000 or 5MB, 5GiB",
+        help: "the most bytes that it may store: 5000000, 5MB or 5GiB",
         optional: true,
       },
       plan: {
         flag: "plan",
         type: "text",
         value: "<small|standard|large>",
-        help: "how many requests it may make a minute",
+        help: "its limit of requests a minute",
         optional: true,
       },
     },
@@ -103,7 +103,8 @@ export const PEOPLE = {
     verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
     removal:
-      "Its memberships go with it. One with clients, services, subscriptions or files stays: see `tenant erase`.",
+      "Its memberships are removed too. A tenant with clients, services, subscriptions or files stays: see " +
+      "`tenant erase`.",
     examples: {
       set: [
         'tenant set acmeshop --organization acme --name "Acme shop"',
@@ -146,12 +147,12 @@ export const PEOPLE = {
     word: "role",
     operations: [api.listRoles, api.getRole, api.putRole, api.deleteRole],
     keys: [{ name: "role", help: "its name" }],
-    summary: "scopes that members have together",
-    fields: { scopes: scopesField("a scope that it gives") },
+    summary: "named sets of scopes for members",
+    fields: { scopes: scopesField("a scope of the role") },
     columns: [{ field: "name", title: "NAME" }, { field: "scopes", title: "SCOPES", kind: "list" }, CREATED],
     verbs: STANDARD_VERBS,
     readOnly: ["name", "createdAt"],
-    removal: "One that members have stays.",
+    removal: "A role that members have stays.",
     examples: {
       set: [
         "role set editor --scope plat.media_view --scope plat.media_manage",
@@ -166,9 +167,9 @@ export const PEOPLE = {
     keys: [{ name: "email", help: "the e-mail address" }],
     summary: "people who sign in",
     fields: {
-      name: { ...NAME, help: "the person's name; the address where none is given" },
-      password: { flag: "password", type: "secret", help: "8 to 256 characters; another one signs the user out" },
-      disabled: { flag: "disabled", type: "boolean", help: "cannot sign in, and is signed out" },
+      name: { ...NAME, help: "the person's name; default: the address" },
+      password: { flag: "password", type: "secret", help: "8 to 256 characters; a new one signs the user out" },
+      disabled: { flag: "disabled", type: "boolean", help: "the user is signed out and cannot sign in" },
     },
     columns: [
       { field: "email", title: "EMAIL" },
@@ -179,7 +180,7 @@ export const PEOPLE = {
     ],
     verbs: STANDARD_VERBS,
     readOnly: ["email", "hasPassword", "createdAt"],
-    removal: "The user's memberships go with it, and what it got is void within seconds.",
+    removal: "The user's memberships are removed too, and tokens are revoked within seconds.",
     examples: {
       set: [
         "user set ada@acme.example --name Ada --password-file ada.password",
@@ -195,7 +196,7 @@ export const PEOPLE = {
       { name: "email", help: "the user" },
       { name: "provider", help: "the identity provider" },
     ],
-    summary: "which accounts at identity providers sign in as a user",
+    summary: "accounts at identity providers that sign in as a user",
     fields: {
       subject: {
         flag: "subject",
@@ -213,7 +214,7 @@ export const PEOPLE = {
     ],
     verbs: { list: "identities", show: "show-identity", set: "link", remove: "unlink" },
     readOnly: ["email", "provider", "linkedBy", "linkedAt"],
-    removal: "What the user got until now ends. The next sign-in by the provider is a first one again.",
+    removal: "What the user got until now is revoked. The next sign-in by the provider counts as the first.",
     examples: {
       list: ["user identities ada@acme.example"],
       set: ["user link ada@acme.example corp --subject 248289761001"],

@@ -92,6 +92,6 @@ export function resource<Show extends ApiFunction, Put extends ApiFunction>(word
 
 export const STANDARD_VERBS: Verbs = { list: "list", show: "show", set: "set", remove: "delete" };
 export const CREATED = { field: "createdAt", title: "CREATED", kind: "time" } as const;
-export const NAME = { flag: "name", type: "text", value: "<text>", help: "what people call it" } as const;
+export const NAME = { flag: "name", type: "text", value: "<text>", help: "its display name" } as const;
 export const scopesField = (help: string) =>
   ({ flag: "scope", type: "list", value: "<scope>", help, required: true }) as const;

@@ -8,26 +8,32 @@ export const SOFTWARE = {
     word: "client",
     operations: [api.listClients, api.getClient, api.putClient, api.deleteClient],
     keys: [{ name: "client", help: "its id" }],
-    summary: "applications: who asks for tokens",
+    summary: "applications that get tokens",
     fields: {
       name: {
         flag: "name",
         type: "text",
         value: "<project>.<app>",
-        help: "the owner of its topics and files; the id where none is given",
+        help: "the owner of its topics and files; default: its id",
       },
-      tenant: { flag: "tenant", type: "text", value: "<tenant>", help: "the one that it belongs to", required: true },
+      tenant: {
+        flag: "tenant",
+        type: "text",
+        value: "<tenant>",
+        help: "the tenant that it belongs to",
+        required: true,
+      },
       confidential: {
         flag: "confidential",
         type: "boolean",
-        help: "whether it can keep a secret; browser and phone applications cannot",
+        help: "it can keep a secret; browser and phone applications cannot",
         required: true,
       },
       service: {
         flag: "service",
         type: "text",
         value: "<service>",
-        help: "the registered service that it is the client of",
+        help: "the registered service whose client it is",
         optional: true,
       },
       redirectUris: {
@@ -49,14 +55,18 @@ export const SOFTWARE = {
         help: "client_credentials, authorization_code, refresh_token, implicit or password",
         required: true,
       },
-      scopes: scopesField("a scope that it may ask for; a * at the end matches any ending"),
-      requirePkce: { flag: "require-pkce", type: "boolean", help: "codes need PKCE; always so without a secret" },
+      scopes: scopesField("a scope that it may request; * at the end matches any ending"),
+      requirePkce: { flag: "require-pkce", type: "boolean", help: "codes need PKCE; always on without a secret" },
       clientSecret: {
         flag: "client-secret",
         type: "secret",
-        help: "32 characters or more; the one before ends at once, with what it got",
+        help: "at least 32 characters; the old secret and its tokens stop working at once",
       },
-      disabled: { flag: "disabled", type: "boolean", help: "gets no token; those it has end within seconds" },
+      disabled: {
+        flag: "disabled",
+        type: "boolean",
+        help: "it gets no tokens; existing ones are revoked within seconds",
+      },
     },
     columns: [
       { field: "clientId", title: "ID" },
@@ -70,10 +80,11 @@ export const SOFTWARE = {
     verbs: STANDARD_VERBS,
     readOnly: ["clientId", "createdAt"],
     removal:
-      "Its push subscriptions go with it, and what it got is void within seconds. One with topics or files stays.",
+      "Its push subscriptions are removed too, and its tokens are revoked within seconds. A client with " +
+      "topics or files stays.",
     notes:
-      "A new confidential client gets a secret, shown once, unless you give it one. To replace a secret without " +
-      "interruption, use `client new-secret`.",
+      "A new confidential client gets a secret, which is shown once, unless you give it one. To replace a " +
+      "secret without interruption, use `client new-secret`.",
     examples: {
       set: [
         "client set acme.shop --tenant acmeshop --confidential --grant-type client_credentials --scope plat.media_view",
@@ -87,41 +98,41 @@ export const SOFTWARE = {
     word: "service",
     operations: [api.listServices, api.getService, api.putService, api.deleteService],
     keys: [{ name: "service", help: "its name" }],
-    summary: "what the gateway forwards to, with the scopes that it knows",
+    summary: "services behind the gateway, with their scopes",
     fields: {
       sourceUrl: {
         flag: "source-url",
         type: "text",
         value: "<url>",
-        help: "where it runs; not seen outside",
+        help: "its private address",
         required: true,
       },
       proxyPath: {
         flag: "proxy-path",
         type: "text",
         value: "<path>",
-        help: "where the gateway offers it, as /catalog/v1",
+        help: "its public path, such as /catalog/v1",
         required: true,
       },
       scopes: scopesField("a scope of this service"),
-      tenant: { flag: "tenant", type: "text", value: "<tenant>", help: "the one that owns it", required: true },
+      tenant: { flag: "tenant", type: "text", value: "<tenant>", help: "the tenant that owns it", required: true },
       access: {
         flag: "access",
         type: "text",
         value: "<token|public>",
-        help: "token: who calls it needs one",
+        help: "token: callers need one",
         required: true,
       },
-      essential: { flag: "essential", type: "boolean", help: "every tenant has it, without a package" },
+      essential: { flag: "essential", type: "boolean", help: "every tenant has it without a package" },
       forwardAuthorization: {
         flag: "forward-authorization",
         type: "boolean",
-        help: "gets the whole token of callers of other tenants, which is good everywhere",
+        help: "forward the original tokens of other tenants' callers, which are valid everywhere",
       },
       trusted: {
         flag: "trusted",
         type: "boolean",
-        help: "its pages and cookies are not kept apart from those of other services",
+        help: "do not isolate its pages and cookies from other services",
       },
     },
     columns: [
@@ -136,7 +147,7 @@ export const SOFTWARE = {
     ],
     verbs: STANDARD_VERBS,
     readOnly: ["name", "createdAt", "builtIn"],
-    removal: "The gateway no longer forwards to it. One that a client or a package names stays.",
+    removal: "The gateway stops forwarding to it. A service of a client or a package stays.",
     examples: {
       set: [
         "service set catalog --source-url https://catalog.example --proxy-path /catalog/v1 --tenant acmeshop --access token --scope catalog.view",
@@ -149,17 +160,17 @@ export const SOFTWARE = {
     word: "package",
     operations: [api.listPackages, api.getPackage, api.putPackage, api.deletePackage],
     keys: [{ name: "package", help: "its id" }],
-    summary: "services that tenants subscribe to together",
+    summary: "sets of services that tenants subscribe to",
     fields: {
       version: { flag: "version", type: "text", value: "<version>", help: "its version", required: true },
       organization: {
         flag: "organization",
         type: "text",
         value: "<id>",
-        help: "the one that offers it",
+        help: "the organization that offers it",
         required: true,
       },
-      services: { flag: "service", type: "list", value: "<service>", help: "a service that is in it", required: true },
+      services: { flag: "service", type: "list", value: "<service>", help: "a service in the package", required: true },
     },
     columns: [
       { field: "id", title: "ID" },
@@ -170,7 +181,7 @@ export const SOFTWARE = {
     ],
     verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt", "builtIn"],
-    removal: "One that a tenant subscribes to stays.",
+    removal: "A package with subscribers stays.",
     examples: { set: ["package set catalog --version 1 --organization acme --service catalog"] },
   }),
   identityProviders: resource({
@@ -182,47 +193,49 @@ export const SOFTWARE = {
       api.putIdentityProvider,
       api.deleteIdentityProvider,
     ],
-    keys: [{ name: "provider", help: "its id, sent as the parameter id_provider" }],
-    summary: "OpenID providers that vouch for users",
+    keys: [{ name: "provider", help: "its id, the parameter id_provider" }],
+    summary: "external OpenID providers for sign-in",
     fields: {
       issuer: {
         flag: "issuer",
         type: "text",
         value: "<url>",
-        help: "its issuer, where its discovery document lies",
+        help: "its issuer, with the discovery document",
         required: true,
       },
       clientId: {
         flag: "client-id",
         type: "text",
         value: "<id>",
-        help: "what it knows this platform by",
+        help: "the platform's client id there",
         required: true,
       },
       clientSecret: {
         flag: "client-secret",
         type: "secret",
-        help: "the secret that it gave this platform; another issuer needs another one",
+        help: "the platform's client secret there; a new issuer needs a new one",
         requiredOfNew: true,
       },
-      scopes: { flag: "scope", type: "list", value: "<scope>", help: "asked for there; openid is needed" },
+      scopes: { flag: "scope", type: "list", value: "<scope>", help: "a requested scope; openid is required" },
       tenants: {
         flag: "tenant",
         type: "list",
         value: "<tenant>",
-        help: "a sign-in by it reaches this one and no other; none: all of the platform",
+        help: "a tenant that sign-ins can reach; none: all",
       },
       domains: {
         flag: "domain",
         type: "list",
         value: "<domain>",
-        help: "it vouches for addresses of this domain and no other; none: for all",
+        help: "an e-mail domain that it may vouch for; none: all",
       },
       linking: {
         flag: "linking",
         type: "text",
         value: "<who>",
-        help: "who says once that an account there is a user's: confirm (the user, by password), operator, verified_email (needs --domain)",
+        help:
+          "who links a user to an account there: confirm (the user, by password), operator, or verified_email " +
+          "(needs --domain)",
       },
     },
     columns: [
@@ -236,7 +249,7 @@ export const SOFTWARE = {
     ],
     verbs: STANDARD_VERBS,
     readOnly: ["id", "createdAt"],
-    removal: "Who signed in by it is signed out, and the links of users to accounts there go.",
+    removal: "Users who signed in by it are signed out, and their links to accounts there are removed.",
     examples: {
       set: [
         "identity-provider set corp --issuer https://login.acme.example --client-id plinth --client-secret-file corp.secret",

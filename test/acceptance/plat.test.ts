@@ -472,7 +472,7 @@ describe("actions", () => {
       err: "✗ Nothing was done.\n",
     });
     expect((await done("role delete asked", { ask: answer("y") })).err).toContain("was removed");
-    expect(questions).toEqual(Array(2).fill("Remove the role asked? One that members have stays. [y/N] "));
+    expect(questions).toEqual(Array(2).fill("Remove the role asked? A role that members have stays. [y/N] "));
   });
 
   test("signing keys rotate: the old ones verify on", async () => {
