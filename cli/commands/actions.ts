@@ -173,9 +173,7 @@ const listKeys: Command = {
   summary: "List the keys that sign tokens, the newest first.",
   args: [],
   options: LIST_OPTIONS,
-  notes: [
-    "States: published (not in use yet), signs, verifies (some tokens that it signed are still valid), " + "gone.",
-  ],
+  notes: ["States: published (not in use yet), signs, verifies (some tokens that it signed are still valid), gone."],
   examples: ["signing-key list"],
   async run({ options, io, client }) {
     const { limit, pageSize } = readBounds(options);
