@@ -22,7 +22,10 @@ describe("strangers in random schedules", () => {
  */
 describe("random schedules with faults", () => {
   // shows: media/upload-and-immutability/the-row-before-the-link
-  it("lose nothing acknowledged, restore nothing deleted, and leave no bytes without a row", { timeout: 600_000 }, () =>
-    fc.assert(fc.asyncProperty(schedule, runSchedule), { ...modelRuns("MEDIA_SCHEDULES", 8), endOnFailure: true }),
+  it(
+    "lose nothing acknowledged, restore nothing deleted, and leave no bytes without a row",
+    { timeout: 3_600_000 },
+    () =>
+      fc.assert(fc.asyncProperty(schedule, runSchedule), { ...modelRuns("MEDIA_SCHEDULES", 8), endOnFailure: true }),
   );
 });
