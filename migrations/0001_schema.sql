@@ -443,8 +443,8 @@ CREATE INDEX owner_retired ON owner (erasure_id) WHERE erasure_id IS NOT NULL;
 -- deleted. `late_keys`: bytes that were found after that, as JSON.
 -- `owner_id` has no foreign key: a retired owner goes before its last removed files, and the check would walk over all files.
 -- `reserved_for`: the tenant whose token made a pending file; `reserved_bytes`: what its upload takes of the quota.
--- `attributes`: what the metadata index has of the file, as JSON: `rows`, those of the table `attribute`, and `more`, digests
--- of the pairs that found no place there. The column `more` has those digests as a text, so that a query parses no JSON.
+-- `attributes`: the file's part of the metadata index, as JSON: `rows` of the table `attribute`, and which of them lead.
+-- `unindexed_pairs`: digests of the pairs that the index has no place for, separated by spaces.
 -- Long texts come last: reading the other columns does not read them.
 CREATE TABLE file (
   id TEXT PRIMARY KEY,
@@ -466,7 +466,7 @@ CREATE TABLE file (
   late_keys TEXT,
   reserved_for TEXT,
   reserved_bytes INTEGER,
-  more TEXT GENERATED ALWAYS AS (nullif(attributes ->> '$.more', '')) STORED,
+  unindexed_pairs TEXT,
   metadata TEXT,
   attributes TEXT
 ) STRICT;

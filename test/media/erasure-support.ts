@@ -23,7 +23,8 @@ export async function insertCommitted(
 ): Promise<string[]> {
   const first = inserted;
   inserted += count;
-  const attributes = JSON.stringify(attributesOf(metadata, "text/plain"));
+  const { rows, at } = attributesOf(metadata, "text/plain");
+  const attributes = JSON.stringify({ rows, at });
   const ids = Array.from({ length: count }, (_, index) => `eeee${(first + index).toString(16).padStart(20, "0")}`);
   const list = JSON.stringify(ids);
   const owner = [as.clientName, as.tenant, visibility];

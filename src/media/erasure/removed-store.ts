@@ -40,7 +40,8 @@ const SQL = {
     WHERE erasure.id = page.erasure_id`,
   deleteVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM ${EACH_LISTED} WHERE ${NOT_PURGED})`,
   markPurged: `UPDATE file SET purged_at = ?2, due_at = max(created_at + ?3, removed_at + ?4), file_name = NULL,
-    commit_digest = NULL, metadata = NULL, attributes = NULL WHERE id ${LISTED} AND ${NOT_PURGED}`,
+    commit_digest = NULL, metadata = NULL, attributes = NULL, unindexed_pairs = NULL
+    WHERE id ${LISTED} AND ${NOT_PURGED}`,
   // A union, so that no key counts twice.
   recordLate: `UPDATE file SET late_keys = (SELECT json_group_array(value) FROM (
       SELECT value FROM json_each(coalesce(file.late_keys, '[]')) UNION SELECT value FROM json_each(found.keys)))

@@ -101,12 +101,13 @@ const SQL = {
       AND new.erasure_id IS NULL),
     state = 'committed', due_at = CASE WHEN ?13 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
     committed_at = ?7, size_bytes = ?8, etag = ?9, file_name = ?10, commit_digest = ?11, metadata = ?12, blob_key = ?14,
-    attributes = ?15
+    attributes = ?15, unindexed_pairs = ?16
     WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
   isOverQuota: `SELECT 1 FROM file WHERE file.id = ?3 AND ${overQuota("?1", "?2", "file.reserved_for")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
-  replaceMetadata: `UPDATE file SET metadata = ?6, attributes = ?7 WHERE ${OWNED} AND state = 'committed'
+  replaceMetadata: `UPDATE file SET metadata = ?6, attributes = ?7, unindexed_pairs = ?8
+    WHERE ${OWNED} AND state = 'committed'
     RETURNING id`,
   readMetadata: `SELECT metadata FROM file WHERE ${OWNED} AND state = 'committed'`,
 } as const;
@@ -140,11 +141,11 @@ export function createFileStore(db: D1Database) {
       const { tenant, committedAt, sizeBytes, etag, fileName, digest, metadata, pinnedEtag, key } = commit;
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
       const place = [pinnedEtag, key === masterKey(fileId) ? null : key];
-      const attributes = JSON.stringify(commit.attributes);
+      const { unindexed, ...attributes } = commit.attributes;
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
         prepared(ENSURE_OWNER, caller.client, tenant, caller.visibility),
         prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
-        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, attributes),
+        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, JSON.stringify(attributes), unindexed),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
         prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
         prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),
@@ -158,13 +159,13 @@ export function createFileStore(db: D1Database) {
       fileId: string,
       caller: FileCaller,
       metadata: string,
-      attributes: FileAttributes,
+      { unindexed, ...attributes }: FileAttributes,
     ): Promise<boolean> {
       const ids = JSON.stringify([fileId]);
       const [, , replaced] = await db.batch([
         prepared(ATTRIBUTE_SQL.remove, ids),
         prepared(ATTRIBUTE_SQL.removeKeySets, ids),
-        prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata, JSON.stringify(attributes)),
+        prepared(SQL.replaceMetadata, ...ownedBy(fileId, caller), metadata, JSON.stringify(attributes), unindexed),
         prepared(ATTRIBUTE_SQL.addKeySet, ids),
         prepared(ATTRIBUTE_SQL.add, ids),
       ]);

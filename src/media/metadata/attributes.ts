@@ -22,7 +22,7 @@ export interface FileAttributes {
   /** Index in `rows` of the row that a file sorts by, for each digest of a key. */
   readonly at: Readonly<Record<string, number>>;
   /** Digests (`pairDigest`) of the pairs beyond the index, separated by spaces. */
-  readonly more: string;
+  readonly unindexed: string | null;
 }
 
 /** The last part is 1 in the row that the file sorts by under this key. */
@@ -41,10 +41,10 @@ export const hasTooManyPairs = (metadata: string): boolean =>
 export function attributesOf(metadata: string, contentType: string): FileAttributes {
   const rows: IndexRow[] = [];
   const leading = new Map<string, number>();
-  const more: string[] = [];
+  const unindexed: string[] = [];
   for (const { key, value, maySort } of pairsOf(metadata, LIMITS.pairsPerFile)) {
     if (rows.length === LIMITS.indexedPairs || utf8(key).byteLength > LIMITS.indexedBytes) {
-      more.push(pairDigest(key, value));
+      unindexed.push(pairDigest(key, value));
       continue;
     }
     const leads = maySort && !leading.has(key);
@@ -55,10 +55,9 @@ export function attributesOf(metadata: string, contentType: string): FileAttribu
   leading.set(TYPE_KEY, rows.length);
   for (const [at, type] of comparableTypes(contentType).entries()) rows.push([TYPE_KEY, type, at === 0 ? 1 : 0]);
   rows.push([KEYS_KEY, digestOf(keys), 0]);
-  const digests = more.join(" ");
-  if (digests !== "") rows.push([MORE_KEY, 1, 0]);
+  if (unindexed.length > 0) rows.push([MORE_KEY, 1, 0]);
   const at = Object.fromEntries([...leading].map(([key, place]) => [digestOf(key), place]));
-  return { rows, at, more: digests };
+  return { rows, at, unindexed: unindexed.length === 0 ? null : unindexed.join(" ") };
 }
 
 interface Pair {

@@ -74,7 +74,7 @@ export function meetsConditions(fileId: string, hasMore: boolean): string {
     WHERE has.owner_id = ?1 ->> 'owner' AND has.key = condition.value ->> 'key' AND has.value = wanted.value
       AND has.file_id = ${fileId}`;
   const more = `SELECT 1 FROM json_each(condition.value, '$.digests') AS digest
-    WHERE file.more IS NOT NULL AND instr(file.more, digest.value) > 0`;
+    WHERE instr(file.unindexed_pairs, digest.value) > 0`;
   return `NOT EXISTS (SELECT 1 FROM json_each(?1, '$.conditions') AS condition
     WHERE NOT EXISTS (${indexed}) ${hasMore ? `AND NOT EXISTS (${more})` : ""})`;
 }

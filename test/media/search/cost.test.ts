@@ -62,7 +62,7 @@ async function makeFiles(from: number, to: number): Promise<void> {
     inOrder(
       `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes)
       SELECT printf('%012x%012x', n, ?1), ?1, 'committed', ${type}, 1, 2, 3, 'e', '{}', json_object('rows', json_array(${rows}),
-        'at', CASE WHEN n % 10 > 0 THEN json_set(${at}, '$."${labelOf(".unique")}"', 1) ELSE ${at} END, 'more', '')
+        'at', CASE WHEN n % 10 > 0 THEN json_set(${at}, '$."${labelOf(".unique")}"', 1) ELSE ${at} END)
       FROM ${counter}`,
     ),
     ...keys.map(([key, value]) =>

@@ -22,13 +22,14 @@ export async function makeOwner(): Promise<{ caller: FileCaller; ownerId: number
 export async function addFiles(ownerId: number, files: readonly PlainFile[]): Promise<void> {
   const rows = files.map(({ id, metadata, type }) => {
     const text = JSON.stringify(metadata);
-    return { id, type, metadata: text, attributes: JSON.stringify(attributesOf(text, type)) };
+    const { unindexed, ...attributes } = attributesOf(text, type);
+    return { id, type, metadata: text, unindexed, attributes: JSON.stringify(attributes) };
   });
   const ids = JSON.stringify(files.map(({ id }) => id));
   await env.DB.batch([
     env.DB.prepare(
-      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes)
-      SELECT value ->> 'id', ?1, 'committed', value ->> 'type', 1, 2, 3, 'e', value ->> 'metadata', value ->> 'attributes'
+      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes, unindexed_pairs)
+      SELECT value ->> 'id', ?1, 'committed', value ->> 'type', 1, 2, 3, 'e', value ->> 'metadata', value ->> 'attributes', value ->> 'unindexed'
       FROM json_each(?2)`,
     ).bind(ownerId, JSON.stringify(rows)),
     env.DB.prepare(`UPDATE owner SET files = files + ?2 WHERE id = ?1`).bind(ownerId, files.length),
