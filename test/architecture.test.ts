@@ -2,12 +2,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ConfigError, readConfig } from "../src/config.ts";
 
-/** Of Vite, which runs the tests. */
+/** A function of Vite, which runs the tests. */
 interface Glob {
   glob(pattern: string, options: object): Record<string, string>;
 }
 
-/** Rules of the architecture that the linter cannot hold, checked on the source itself. */
+/** Rules that the linter cannot check, tested on the source itself. */
 const sources = (import.meta as unknown as Glob).glob("../src/**/*.ts", {
   query: "?raw",
   import: "default",
@@ -23,7 +23,7 @@ const programs = (import.meta as unknown as Glob).glob("../{api,cli,examples,scr
 });
 const code = (text: string): string => text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
 
-/** Which folder below a root imports which other one below it. */
+/** The imports between the folders below a root. */
 function folderGraph(root: string, all = files): Map<string, Set<string>> {
   const graph = new Map<string, Set<string>>();
   for (const { path, text } of all.filter((file) => file.path.startsWith(`${root}/`))) {
@@ -40,7 +40,7 @@ function folderGraph(root: string, all = files): Map<string, Set<string>> {
 
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/"));
 
-/** The nodes that are left when those that lead to no other are taken away, again and again. */
+/** Removes nodes without outgoing edges until none is left to remove; the rest is in circles or leads to one. */
 function inCircles(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const left = new Map(graph);
   for (;;) {
@@ -60,12 +60,12 @@ describe("the source", () => {
     expect(spelled.map(({ path }) => path)).toEqual([]);
   });
 
-  it("normalizes text in one place, which asks for its length first", () => {
+  it("normalizes text in one file, which checks the length first", () => {
     const normalizing = files.filter(({ text }) => /\.normalize\(/.test(code(text)));
     expect(normalizing.map(({ path }) => path)).toEqual(["platform/text.ts"]);
   });
 
-  it("holds SQL for D1 in stores alone", () => {
+  it("has SQL for D1 only in stores", () => {
     const mayHold = /^platform\/database\.ts$|(^|[/-])store(\/|\.ts$)|\.do\.ts$|^admin\/(resources\/|audit\.ts$)/;
     const holding = files.filter(({ path, text }) => /\.prepare\(/.test(code(text)) && !mayHold.test(path));
     expect(holding.map(({ path }) => path)).toEqual([]);
@@ -87,7 +87,7 @@ describe("the source", () => {
     },
   );
 
-  it.each(["oauth", "events", "media"])("lets %s/model import no folder beside it", (service) => {
+  it.each(["oauth", "events", "media"])("keeps %s/model free of imports of its sibling folders", (service) => {
     expect([...folderGraph(service).get(`${service}/model`)!]).toEqual([]);
   });
 });
@@ -98,11 +98,11 @@ describe("the typed client", () => {
       (path) => /^\.\.\/(cli|examples\/tour)\//.test(path) && what.test(code(programs[path] ?? "")),
     );
 
-  it("is how the command line and the tour speak to the platform: one file of each sends what it was asked for", () => {
+  it("is the only way of command line and tour to the platform, with one sending file each", () => {
     expect(pathsOf(/\bfetch\(/)).toEqual(["../cli/client/send.ts", "../examples/tour/exchange.ts"]);
   });
 
-  it("knows the addresses; the command line names none of them", () => {
+  it("has the addresses, and the command line has none", () => {
     expect(pathsOf(/\/(oauth2|pubsub|events|media|admin)\/v\d/).filter((path) => path.startsWith("../cli/"))).toEqual(
       [],
     );
@@ -156,7 +156,7 @@ describe("configuration", () => {
   it.each([
     ["0.7", 60_479_999],
     ["3650", 315_360_000_000],
-  ])("keeps events for whole milliseconds: %s days", (days, expected) => {
+  ])("keeps events for whole milliseconds (%s days)", (days, expected) => {
     expect(readConfig({ ...env, EVENT_RETENTION_DAYS: days }).eventRetentionMs).toBe(expected);
   });
 
@@ -167,7 +167,7 @@ describe("configuration", () => {
     R2_SECRET_ACCESS_KEY: "secret",
   };
 
-  it("takes credentials of S3 as a whole; names what is missing and never a secret", () => {
+  it("takes all credentials of S3 or none, names the missing ones and never a secret", () => {
     expect(readConfig({ ...env })).toMatchObject({ s3: undefined, maxUploadBytes: 104_857_600 });
     const { s3: access, maxUploadBytes } = readConfig({ ...env, ...s3 });
     expect(maxUploadBytes).toBe(4 * 1024 ** 3);
@@ -194,7 +194,7 @@ describe("configuration", () => {
     expect(() => readConfig({ ...env, ...s3, ...more, [name]: value })).toThrow(name);
   });
 
-  it("takes what wrangler.toml says", () => {
+  it("takes the values of wrangler.toml", () => {
     const { OPERATOR_CLIENT_SECRET, SEAL_KEYS } = env;
     expect(readConfig({ ...env, OPERATOR_CLIENT_SECRET, SEAL_KEYS })).toMatchObject({
       platform: "plat",

@@ -28,8 +28,8 @@ import { makeUser } from "./support/users.ts";
 import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
 
 /**
- * Every SQL statement that the platform sends to D1 while its whole story is told, explained by the database: no
- * statement walks over a table. A statement that is added is caught here as soon as an operation uses it.
+ * Runs the platform's whole story and lets the database explain every statement: none scans a table. A new statement is
+ * checked as soon as an operation in the story uses it.
  */
 const statements = new Set<string>();
 
@@ -69,7 +69,7 @@ async function token(client: { clientId: string; clientSecret: string }): Promis
   return (await (await app.fetch(request, recording, createExecutionContext())).json<any>()).access_token as string;
 }
 
-/** At our own page, twice in one browser, then out again. */
+/** Signs in on the platform's page twice in one browser, then signs out. */
 async function signInHere(): Promise<void> {
   const user = await makeUser();
   const client = await makeApp({ tenant: user.tenant });
@@ -82,7 +82,7 @@ async function signInHere(): Promise<void> {
   await browser.get(`${ORIGIN}/oauth2/v1/end_session?client_id=${client.clientId}`);
 }
 
-/** At an identity provider, from `/authorize` to the code for the client, for the first time. */
+/** Signs in at an identity provider for the first time, from `/authorize` to the client's code. */
 async function signInOutside(): Promise<void> {
   const trusted = { linking: "verified_email", domains: ["example.org"] };
   const [application, provider] = [await makeApplication(), await makeProvider(trusted)];
@@ -95,7 +95,7 @@ async function signInOutside(): Promise<void> {
   if (!("code" in toClient(await comeBack(provider, sent)))) throw new Error("no code came of the sign-in");
 }
 
-/** What a client and a user do with a code and with the refresh token that comes of it. */
+/** Redeems a code and uses its refresh token, for client and user. */
 async function useGrants(): Promise<void> {
   const flow = await makePublicFlow();
   const { clientId } = flow.client;
@@ -143,7 +143,7 @@ async function compareMedia(admin: (path: string, method: string) => Promise<any
   await admin("media/consistency", "GET");
 }
 
-/** Each plan of a listing: by id, by one condition and by several, along one key and several, on from a cursor. */
+/** Runs each plan of a listing: by id, by one or more conditions, along one or more keys, from a cursor. */
 async function listMedia(access: string): Promise<void> {
   for (let at = 0; at < 20; at++) {
     const type = at === 0 ? "image/png" : "binary/octet-stream";
@@ -254,7 +254,7 @@ beforeAll(async () => {
     "?maker=unknown",
   ])
     await admin(`push-subscriptions${filter}`, "GET");
-  // What the object asks, which has the database itself; and what it takes to find something to seal anew.
+  // Statements of the object, which uses the database itself, and data to be sealed anew.
   const [subscription] = await deps.push.store.activeAfter("", 1);
   await deps.push.store.findById(subscription!.id);
   const row = pushAudit(subscription!, "disable", BY_PLATFORM, Date.now());
@@ -291,13 +291,13 @@ beforeAll(async () => {
   await send("/media/v2/files?tenant=acme", "DELETE", access);
   const [{ id: erasureId }] = await send("/media/v2/erasures?tenant=acme", "GET", access);
   await send(`/media/v2/erasures/${erasureId}`, "GET", access);
-  // What waits for the second look.
+  // Files that wait for the second look.
   await deps.media.sweep(Date.now() + 2 * 86_400_000);
   await signInHere();
   await signInOutside();
   await useGrants();
   await runSchedule(deps, Date.now());
-  // With no place for any row, so that the sweep of the audit log has something to do.
+  // Without room for a row, so that the sweep of the audit log has something to do.
   const operatorClientId = OPERATOR.clientId;
   const nothingKept = {
     ageMs: 86_400_000,
@@ -323,13 +323,13 @@ beforeAll(async () => {
 });
 
 /**
- * Walking over these is meant: a handful of signing keys, the elements of a JSON parameter, what a subquery gave (its own
- * plan is judged by lines of its own; some have names), and an index of nothing but what is to be walked over.
+ * Allowed scans: a few signing keys, the elements of a JSON parameter, the rows of a subquery (its own plan has lines
+ * of its own; some have names), and an index that contains only the wanted rows.
  */
 const MAY_BE_WALKED = /^SCAN (signing_key|\(subquery-\d+\)|(?:page|matching|walk|step)$|\w+ VIRTUAL TABLE)/;
 
-describe("every statement that D1 is asked", () => {
-  it("was seen", () => {
+describe("every statement for D1", () => {
+  it("is in the story", () => {
     expect(statements.size).toBeGreaterThan(60);
     for (const sql of [...Object.values(PUSH_SQL), ...Object.values(BULK_SQL)]) expect(statements).toContain(sql);
   });

@@ -55,7 +55,7 @@ it("runs each sweep even if others fail, those with the most work last", async (
 
 describe("rotation of the seal keys", () => {
   const newKey = `t2:${btoa(String.fromCodePoint(...new Uint8Array(32).fill(9)))}`;
-  /** The token is another isolate's: one without the key that signs has none to give. */
+  /** A token from another isolate: one without the signing key cannot issue any. */
   const keys = async (own: Isolate): Promise<any[]> =>
     (
       await own.fetch("/admin/v1/seal-keys", { headers: { authorization: `Bearer ${await tokenFor(OPERATOR)}` } })

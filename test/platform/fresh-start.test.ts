@@ -4,9 +4,9 @@ import { describe, expect, it, vi } from "vitest";
 import { startFresh } from "../support/fresh-start.ts";
 import { call, expectJson, makeClient, tokenFor } from "../support/platform.ts";
 
-/** That a file of these tests finds nothing of the one before it. */
+/** A test file finds nothing of the previous one. */
 describe("a fresh start", () => {
-  it("empties the tables, which are there", async () => {
+  it("empties the tables and keeps them", async () => {
     await makeClient();
     await startFresh();
     const { results } = await env.DB.prepare("SELECT count(*) AS rows FROM client").all();
@@ -21,7 +21,7 @@ describe("a fresh start", () => {
     expect(await env.MEDIA.get("left-behind")).toBeNull();
   });
 
-  it("ends every object, with its storage and its alarm", async () => {
+  it("ends every object with its storage and alarm", async () => {
     const object = () => env.LOGIN_ATTEMPTS.getByName("left-behind");
     await runInDurableObject(object(), async (_, { storage }) => {
       await storage.put("left", "behind");
@@ -34,7 +34,7 @@ describe("a fresh start", () => {
     });
   });
 
-  it("empties what slept, too", async () => {
+  it("empties objects that are not in memory too", async () => {
     const url = "https://edge.test/asleep";
     await makeClient();
     await env.MEDIA.put("asleep", "bytes");
@@ -55,7 +55,7 @@ describe("a fresh start", () => {
     expect(await caches.default.match(url)).toBeUndefined();
   });
 
-  it("makes the Worker forget: a token of its former keys is nobody's", async () => {
+  it("makes the Worker drop its keys, so that older tokens are not valid", async () => {
     const token = await tokenFor(await makeClient());
     const info = () => call(`/oauth2/v1/tokeninfo?access_token=${token}`);
     await expectJson(await info(), 200);

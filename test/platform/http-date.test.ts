@@ -8,14 +8,14 @@ describe("dates of HTTP (RFC 9110 section 5.6.7)", () => {
   const second = fc.integer({ min: Date.UTC(1900, 0) / 1000, max: Date.UTC(2999, 11) / 1000 });
   const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-  it("all three forms of any second are read", () => {
+  it("reads any second in all three formats", () => {
     fc.assert(
       fc.property(second, (sec) => {
         const ms = sec * 1000;
         const fixed = httpDate(ms);
         const [, weekday, day, month, year, time] = /^(\w+), (\d+) (\w+) (\d+) (\S+) GMT$/.exec(fixed)!;
         const long = WEEKDAYS.find((name) => name.startsWith(weekday!))!;
-        // Two digits are read as of the year that is nearest to now.
+        // Two digits mean the nearest year.
         for (const text of [
           fixed,
           `${long}, ${day}-${month}-${year!.slice(2)} ${time} GMT`,
@@ -26,7 +26,7 @@ describe("dates of HTTP (RFC 9110 section 5.6.7)", () => {
     );
   });
 
-  it("a year of two digits is at most 50 years ahead", () => {
+  it("reads a year of two digits as at most 50 years ahead", () => {
     const yearOf = (digits: string) =>
       new Date(parseHttpDate(`Monday, 01-Jun-${digits} 00:00:00 GMT`, NOW)!).getUTCFullYear();
     expect(["26", "76", "77", "99", "00"].map(yearOf)).toEqual([2026, 2076, 1977, 1999, 2000]);
@@ -44,5 +44,5 @@ describe("dates of HTTP (RFC 9110 section 5.6.7)", () => {
     "Fri Nov 20 00:00:00 26",
     "0",
     "",
-  ])("%s is none", (text) => expect(parseHttpDate(text, NOW)).toBeUndefined());
+  ])("do not include %s", (text) => expect(parseHttpDate(text, NOW)).toBeUndefined());
 });

@@ -6,7 +6,7 @@ import { takeSecretsInLog } from "../support/log-watch.ts";
 import { basic, call, expectJson, makeClient, tokenFor, unique } from "../support/platform.ts";
 import { noteRequest, noteSecret } from "../support/secrets.ts";
 
-/** That the watch over the logs of these tests sees what it is there for. */
+/** The watch over the tests' logs finds secrets. */
 const log = createLog("info");
 const TOKEN = `eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.${"s".repeat(40)}`;
 
@@ -22,14 +22,14 @@ describe("a secret in the log is found", () => {
     ["a password's hash", "scrypt$32768$8$1$c2FsdA$aGFzaA"],
     ["OPERATOR_CLIENT_SECRET", "operator an-operator-secret-for-tests-only"],
     ["SEAL_KEYS", btoa(String.fromCharCode(7).repeat(32))],
-  ])("by what it is: %s", (what, text) => {
+  ])("by its form: %s", (what, text) => {
     log.info("a mistake", { reason: text });
     expect(takeSecretsInLog()).toContainEqual(
       expect.stringContaining(`${what} in {"level":"info","event":"a mistake"`),
     );
   });
 
-  it("by what passed between the tests and the platform, in every spelling", async () => {
+  it("by the secrets that tests and platform exchanged, in every encoding", async () => {
     const client = await makeClient();
     const answered = await call("/oauth2/v1/token", {
       form: { grant_type: "client_credentials" },
@@ -54,7 +54,7 @@ describe("a secret in the log is found", () => {
     }
   });
 
-  it("in the log of a room that a test makes, which shows nothing", () => {
+  it("in the log of a service that a test creates and silences", () => {
     const shown = vi.spyOn(console, "error");
     heardLog.error("a mistake", { reason: `PUT /bucket/x?X-Amz-Signature=${"0".repeat(64)}` });
     expect(takeSecretsInLog()).toEqual([expect.stringContaining('a signed link in {"level":"error"')]);
@@ -62,7 +62,7 @@ describe("a secret in the log is found", () => {
     vi.restoreAllMocks();
   });
 
-  it("whoever silences the console, and after that", () => {
+  it("if a test silences the console, and after that", () => {
     const secret = "a secret of this test";
     noteSecret("secret", secret);
     for (const silence of [true, false, true]) {
@@ -74,7 +74,7 @@ describe("a secret in the log is found", () => {
     }
   });
 
-  it("in what the Worker itself logs, down to info", async () => {
+  it("in the Worker's own log, down to info", async () => {
     const own = isolate();
     const word = unique("refused-word-");
     noteSecret("word", word);

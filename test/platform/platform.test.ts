@@ -21,7 +21,7 @@ import { realPasswordCost } from "../support/password-cost.ts";
 const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
 
 describe("encoding", () => {
-  it("round-trips bytes, and takes one spelling of them alone", () => {
+  it("round-trips bytes, and takes only one spelling of them", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (given) => {
         const bytes = new Uint8Array(given);
@@ -35,14 +35,14 @@ describe("encoding", () => {
     expect(toHex(new Uint8Array([0, 15, 255]))).toBe("000fff");
   });
 
-  it("drops a byte order mark in front, as readers of JSON do, and refuses bytes that are no text", () => {
+  it("drops a leading byte order mark, as readers of JSON do, and refuses bytes that are not text", () => {
     expect(fromUtf8(utf8("\ufeffx"))).toBe("x");
     expect(fromUtf8(new Uint8Array([0xc3, 0x28]))).toBeUndefined();
   });
 });
 
 describe("sealing", () => {
-  it("opens what it sealed, in its own context alone", async () => {
+  it("opens a sealed text only in its own context", async () => {
     const sealer = createSealer([sealKey("k1", 1)], systemRandom);
     const sealed = await sealer.seal("secret ✓", "row:1");
     expect(sealed).not.toContain("secret");
@@ -53,14 +53,14 @@ describe("sealing", () => {
     expect(await sealer.seal("secret ✓", "row:1")).not.toBe(sealed);
   });
 
-  it("goes on opening under a key that another one replaced, and never without it", async () => {
+  it("opens texts of a replaced key as long as that is configured", async () => {
     const sealed = await createSealer([sealKey("k1", 1)], systemRandom).seal("x", "c");
     expect(await createSealer([sealKey("k2", 2), sealKey("k1", 1)], systemRandom).open(sealed, "c")).toBe("x");
     expect(await createSealer([sealKey("k2", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
     expect(await createSealer([sealKey("k1", 2)], systemRandom).open(sealed, "c")).toBeUndefined();
   });
 
-  it("makes another key for each purpose", async () => {
+  it("derives another key for each purpose", async () => {
     const sealer = createSealer([sealKey("k1", 1)], systemRandom);
     const sign = async (purpose: string) =>
       toHex(new Uint8Array(await crypto.subtle.sign("HMAC", (await sealer.macKeys(purpose))[0]!, utf8("x"))));
@@ -81,7 +81,7 @@ describe("sealing", () => {
 describe("passwords", () => {
   beforeEach(realPasswordCost);
 
-  it("verifies the right one, in any Unicode form, and no other", () => {
+  it("verify only if they are right, in any Unicode form", () => {
     const stored = hashPassword("pässword", systemRandom);
     expect(verifyPassword("pa\u0308ssword", stored)).toBe(true);
     expect(verifyPassword("password", stored)).toBe(false);
@@ -90,7 +90,7 @@ describe("passwords", () => {
   });
 
   // shows: oauth/accounts/passwords
-  it("verifies what was hashed at another cost, and says so", () => {
+  it("verify if hashed at another cost, which is reported", () => {
     // RFC 7914 section 12, the second vector: salt "NaCl", N=1024, r=8, p=16, the first 32 bytes.
     const stored = "scrypt$10$8$16$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI";
     expect(verifyPassword("password", stored)).toBe(true);
@@ -102,7 +102,7 @@ describe("passwords", () => {
 });
 
 describe("text that is too long", () => {
-  /** Half a second to normalize, as any 64 KB of accents in wrong order. */
+  /** Takes half a second to normalize: 64 KB of accents in the wrong order. */
   const ACCENTS = `a${"\u0301".repeat(16_000)}${"\u0323".repeat(16_000)}`;
   const atOnce = (ask: () => unknown): void => {
     const startMs = performance.now();
@@ -110,18 +110,18 @@ describe("text that is too long", () => {
     expect(performance.now() - startMs).toBeLessThan(50);
   };
 
-  it("is no address, before it is looked at", () => {
+  it("is refused as an address without parsing it", () => {
     expect(normalizeEmail(`${" ".repeat(300)}ada@b.cd`)).toBe("ada@b.cd");
     expect(normalizeEmail(`ada@b.cd${"\u0323".repeat(247)}`)).toBeUndefined();
     atOnce(() => expect(normalizeEmail(ACCENTS)).toBeUndefined());
     atOnce(() => expect(normalizeEmail(`${ACCENTS}@b.cd`)).toBeUndefined());
   });
 
-  it("is nobody's password, at the cost of one that is wrong", () => {
+  it("is refused as a password at the cost of a wrong one", () => {
     const stored = hashPassword("x".repeat(256), systemRandom);
     expect(verifyPassword("x".repeat(256), stored)).toBe(true);
     expect(verifyPassword("x".repeat(257), stored)).toBe(false);
-    // What is hashed in its place is no password either.
+    // The text that is hashed instead is not a password either.
     const empty = hashPassword("", systemRandom);
     expect(verifyPassword("", empty)).toBe(true);
     expect(verifyPassword("x".repeat(257), empty)).toBe(false);
@@ -151,13 +151,13 @@ describe("scope patterns", () => {
   const pattern = fc
     .tuple(fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 3 }), fc.constantFrom("", "*"))
     .map((parts) => parts.join(""));
-  /** Long enough to be told apart by patterns of at most three letters. */
+  /** Long enough to distinguish patterns of at most three letters. */
   const probes = ["", "a", "b"].flatMap((x) =>
     ["", "a", "b"].flatMap((y) => ["", "a", "b"].flatMap((z) => ["", "a"].map((end) => x + y + z + end))),
   );
 
   // shows: oauth/who-gets-which-scope/a-client-s-list
-  it("meet exactly when a scope is covered by both", () => {
+  it("overlap exactly if both match some scope", () => {
     fc.assert(
       fc.property(pattern, pattern, (one, other) => {
         const shared = probes.some((probe) => scopeMatches(one, probe) && scopeMatches(other, probe));
@@ -180,7 +180,7 @@ describe("scope patterns", () => {
     ["demo.shop.or*", "demo.shop.orders", true],
     ["demo.shop.or*", "demo.shop.or*", true],
     ["*", "demo.shop*", true],
-  ])("a name of a topic's owner is matched whole: %s covers %s: %s", (listed, scope, isCovered) => {
+  ])("match a topic's owner as a whole: %s matches %s: %s", (listed, scope, isCovered) => {
     const [wide, narrow] = [`plat.pubsub.topic=${listed}`, `plat.pubsub.topic=${scope}`];
     expect(scopeMatches(wide, narrow)).toBe(isCovered);
     expect(scopeMatches("plat.pubsub.*", narrow)).toBe(true);
@@ -199,7 +199,7 @@ describe("normalizeEmail", () => {
     [`${"a".repeat(65)}@b.cd`, undefined],
     [`a@${"b".repeat(250)}.cd`, undefined],
     ["\ud800@b.cd", undefined],
-    // Looks like ada@b.cd, or is written backwards.
+    // Looks like ada@b.cd, or has a change of direction.
     ["ada\u200b@b.cd", undefined],
     ["\u202eada@b.cd", undefined],
     ["ada@b.c\u00add", undefined],
@@ -207,7 +207,7 @@ describe("normalizeEmail", () => {
 });
 
 describe("FreshCache", () => {
-  it("loads once while fresh, again when old, and never keeps what was read before a clear", async () => {
+  it("loads once while fresh, again when old, and never keeps a load from before a clear", async () => {
     const cache = new FreshCache<string, number>({ ttlMs: 10, maxEntries: 2 });
     let loads = 0;
     const load = async () => ++loads;
@@ -222,7 +222,7 @@ describe("FreshCache", () => {
     expect(await cache.get("b", 10, load)).toBe(3);
   });
 
-  it("keeps the newest entries within its bound, and no failure", async () => {
+  it("keeps the newest entries up to its limit, and no failure", async () => {
     const cache = new FreshCache<number, number>({ ttlMs: 1000, maxEntries: 2 });
     for (const key of [1, 2, 3]) await cache.get(key, 0, async () => key);
     let loaded = false;
@@ -235,10 +235,10 @@ describe("FreshCache", () => {
   });
 });
 
-describe("a text without secrets", () => {
+describe("redactSecrets", () => {
   const id = "0123456789abcdef0123456789abcdef";
 
-  it("keeps of tokens and generated secrets their beginning alone, wherever they stand", () => {
+  it("keeps only the beginning of tokens and generated secrets at any place", () => {
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((given) => toBase64Url(new Uint8Array(given)));
     const token = fc
       .tuple(bytes, bytes)
@@ -252,7 +252,7 @@ describe("a text without secrets", () => {
     );
   });
 
-  it("is the same where there are none: ids, addresses, names", () => {
+  it("changes no text without secrets: ids, addresses, names", () => {
     for (const text of [id, `grants/${id}`, "client acme.shop", "x".repeat(42), "x".repeat(44), "eyJ.x", "a.b.c", ""])
       expect(redactSecrets(text)).toBe(text);
   });
@@ -263,12 +263,12 @@ describe("a new password", () => {
   const fault = (password: string) => passwordFault(password, about);
 
   it.each(["password", "PassWord", "12345678", "iloveyou", "trustno1", "ｐａｓｓｗｏｒｄ", "password1"])(
-    "is none that all guess first: %s",
+    "is not a common one: %s",
     (one) => expect(fault(one)).toBe("common"),
   );
 
   it.each(["aaaaaaaa", "abcabcabcab", "10101010", "hgfedcba", "asdfghjkl", "зззззззз".slice(1) + "з".repeat(3)])(
-    "is no simple row: %s",
+    "is not a simple row: %s",
     (one) => expect(fault(one)).toBe("common"),
   );
 
@@ -281,9 +281,9 @@ describe("a new password", () => {
     "1-lovelace-1",
     "analytical",
     "plat!!!!",
-  ])("is nothing of the account: %s", (one) => expect(fault(one)).toBe("own"));
+  ])("is not part of the account: %s", (one) => expect(fault(one)).toBe("own"));
 
-  it("is of no other length", () => {
+  it("has the right length", () => {
     expect([fault("short"), fault("x".repeat(257)), fault(`a${"\u0301".repeat(60_000)}`)]).toEqual([
       "length",
       "length",
@@ -291,7 +291,7 @@ describe("a new password", () => {
     ]);
   });
 
-  it("is anything else: one of a thousand is refused that is in no list", () => {
+  it("may be any other: one of a thousand is refused by mistake", () => {
     for (const good of ["correct horse battery staple", "lovelace and babbage", "ada likes engines", "tr0ub4dor&3-x"])
       expect(fault(good)).toBeUndefined();
     const random = Array.from({ length: 5_000 }, (_, at) => `${(at * 2_654_435_761) % 4_294_967_296}-of-${at}x`);

@@ -16,7 +16,7 @@ const operationsOf = (paths: object): string[] =>
 
 describe("/openapi.json", () => {
   // shows: platform/addresses/openapi.json-docs
-  it("has every route that is mounted, and this deployment's address", async () => {
+  it("has every mounted route, and this deployment's address", async () => {
     const served = await expectJson(await call("/openapi.json"), 200);
     expect(served.servers).toEqual([{ url: ORIGIN }]);
     const operations = operationsOf(served.paths);
@@ -27,7 +27,7 @@ describe("/openapi.json", () => {
     expect(served.info.description).toContain(`(${ORIGIN}/docs/errors)`);
   });
 
-  it("names the scopes of each operation, as its route has them, and says what each is for", async () => {
+  it("names the scopes of each operation by its route, and explains them", async () => {
     const { paths, components } = await expectJson(await call("/openapi.json"), 200);
     const known = Object.keys(components.securitySchemes.token.flows.clientCredentials.scopes);
     for (const { base, route } of everyRoute) {
@@ -44,7 +44,7 @@ describe("/openapi.json", () => {
     expect(security).toEqual([...forms.map((form) => ({ token: [form] })), { token: [] }]);
   });
 
-  it("is for any origin, kept for a while, and not sent twice", async () => {
+  it("is readable for any origin, cached for a while, and not sent again unchanged", async () => {
     const first = await call("/openapi.json");
     expect(first.headers.get("cache-control")).toBe("public, max-age=300");
     expect(first.headers.get("access-control-allow-origin")).toBe("*");
@@ -74,7 +74,7 @@ describe("/openapi.json", () => {
 
 describe("/docs", () => {
   // shows: platform/addresses/openapi.json-docs
-  it("shows every operation once, runs nothing, loads nothing from elsewhere, and every link in it leads somewhere", async () => {
+  it("shows every operation once, without scripts and foreign content, and has no broken link", async () => {
     const response = await call("/docs");
     const policy = response.headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
@@ -112,14 +112,14 @@ describe("a form's example in /docs", () => {
       .flatMap((body) => /<pre[^>]*>([^<]*)<\/pre>/.exec(body.split("<h3>Answers")[0]!)?.[1] ?? [])
       .map((text) => text.replaceAll("&amp;", "&"));
 
-  it("has the document's fields, as a form has them", async () => {
+  it("has the document's fields, form-encoded", async () => {
     const fields = (await shown()).map((form) => Object.fromEntries(new URLSearchParams(form)));
     expect(examples.length).toBeGreaterThan(10);
     expect(fields).toHaveLength(examples.length);
     expect(fields).toEqual(expect.arrayContaining(examples));
   });
 
-  it("is what /token takes: it only misses who asks", async () => {
+  it("is accepted by /token but for the missing client", async () => {
     const ask = (body: string) => call("/oauth2/v1/token", { method: "POST", body, headers: { "content-type": FORM } });
     const [example] = (await shown()).filter((form) => form.startsWith("grant_type="));
     expect((await ask(example ?? "")).status).toBe(401);
@@ -127,7 +127,7 @@ describe("a form's example in /docs", () => {
   });
 });
 
-describe("what every test's answers are held against", () => {
+describe("the check of every test's responses", () => {
   const headers = { "plat-request-id": "0".repeat(32), "content-type": "application/json" };
   const answer = (status: number, body: unknown, more: Record<string, string> = {}): Response =>
     new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers: { ...headers, ...more } });
@@ -140,7 +140,7 @@ describe("what every test's answers are held against", () => {
   };
   const TOPIC = "/pubsub/v1/topics/demo.shop/orders";
 
-  it("takes what the document has", async () => {
+  it("accepts documented responses", async () => {
     await expectDocumented("GET", "/health", answer(200, { status: "ok" }));
     await expectDocumented("GET", TOPIC, answer(404, problem));
     await expectDocumented(
@@ -150,7 +150,7 @@ describe("what every test's answers are held against", () => {
     );
   });
 
-  it("wants the document to take what was accepted", async () => {
+  it("finds accepted input that the document does not take", async () => {
     const taken = (sent: unknown) =>
       expectDocumented(
         "POST",

@@ -16,7 +16,7 @@ const english = leaves(LANGUAGES.en);
 describe.each(Object.entries(LANGUAGES))("the texts in %s", (language, texts) => {
   const found = leaves(texts);
 
-  it("are all there, with the same places for names", () => {
+  it("are complete, with the same placeholders", () => {
     expect([...found.keys()]).toEqual([...english.keys()]);
     for (const [key, text] of found) {
       expect(text.trim(), key).toBe(text);
@@ -26,7 +26,7 @@ describe.each(Object.entries(LANGUAGES))("the texts in %s", (language, texts) =>
     }
   });
 
-  it("are this language's own", () => {
+  it("are not those of another language", () => {
     const same = [...found].filter(([key, text]) => text === english.get(key)).map(([key]) => key);
     expect(same).toEqual(language === "en" ? [...english.keys()] : []);
   });
@@ -55,7 +55,7 @@ describe("the language of a page", () => {
     [undefined, "en;q=0, *", "de"],
     [undefined, "ja, *;q=0.5, fr;q=0.1", "en"],
     [undefined, "en;q=0, de;q=0, fr;q=0, *", "en"],
-    // What is malformed is passed over.
+    // Malformed ranges are ignored.
     [undefined, "de;q=2, fr;q=0.1", "fr"],
     [undefined, "de;q=x, fr;q=1.000", "fr"],
     [undefined, ";;;,,,\u0000,de_DE,fr", "fr"],
@@ -64,7 +64,7 @@ describe("the language of a page", () => {
     expect(chooseLanguage(uiLocales, acceptLanguage)).toBe(expected);
   });
 
-  it("is one that there is, whatever is asked", () => {
+  it("is a supported one for any input", () => {
     const anything = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.stringMatching(/^(([a-z]{2}|\*)(-[A-Z]{2})?(;q=[01](\.\d)?)?[, ]{1,2}){0,5}$/),
@@ -77,7 +77,7 @@ describe("the language of a page", () => {
     );
   });
 
-  it("takes no longer than the header is long", () => {
+  it("is chosen in time linear to the header", () => {
     const startMs = performance.now();
     chooseLanguage("-".repeat(100_000), `${"a-".repeat(50_000)};q=`);
     expect(performance.now() - startMs).toBeLessThan(500);

@@ -97,7 +97,7 @@ const account: AccountView = {
 };
 const error: ErrorView = { ...context, status: 400, kind: "request", detail: "client_id is missing." };
 
-/** Every kind of page, each made of a view whose text fields a test may replace. */
+/** Every kind of page, made from a view whose texts a test may replace. */
 const kinds = {
   "sign-in": { view: { ...signIn, fault: undefined }, show: pages.signIn },
   "sign-in after a wrong password": { view: { ...signIn, status: 400, fault: "wrong" }, show: pages.signIn },
@@ -154,7 +154,7 @@ const policyOf = (response: Response): Map<string, string> =>
   );
 
 describe("every page", () => {
-  it.each(everyKind)("$name: has the structure that a screen reader walks by", async ({ view, show }) => {
+  it.each(everyKind)("$name: has a structure for screen readers", async ({ view, show }) => {
     const { tags, text } = await parseHtml(show(view));
     for (const name of ["h1", "main", "header", "title"]) expect(named(tags, name), name).toHaveLength(1);
     expect(named(tags, "html").map((tag) => attribute(tag, "lang"))).toEqual(["en"]);
@@ -174,7 +174,7 @@ describe("every page", () => {
   });
 
   // shows: platform/other-origins-caches-headers/headers-of-pages
-  it.each(everyKind)("$name: runs nothing and loads nothing but the stylesheet", async ({ view, show }) => {
+  it.each(everyKind)("$name: runs no script and loads only the stylesheet", async ({ view, show }) => {
     const { tags } = await parseHtml(show(view));
     const loading = tags
       .filter(({ name }) => name !== "a")
@@ -186,7 +186,7 @@ describe("every page", () => {
   });
 
   // shows: platform/other-origins-caches-headers/headers-of-pages
-  it.each(everyKind)("$name: is no one's to frame, keep, sniff or refer from", ({ view, show }) => {
+  it.each(everyKind)("$name: forbids framing, caching, sniffing and referrers", ({ view, show }) => {
     const response = show(view);
     const { headers } = response;
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -195,7 +195,7 @@ describe("every page", () => {
     expect(headers.get("permissions-policy")).toContain("camera=()");
     expect(headers.get("x-frame-options")).toBe("DENY");
     expect(headers.get("x-content-type-options")).toBe("nosniff");
-    // A popup that was opened by a client must still know its opener when it comes back to it.
+    // A popup of a client must still know its opener when it returns.
     expect(headers.get("cross-origin-opener-policy")).toBe("unsafe-none");
     const policy = policyOf(response);
     expect([...policy.keys()]).toEqual(["default-src", "style-src", "form-action", "frame-ancestors", "base-uri"]);
@@ -238,7 +238,7 @@ describe("every page", () => {
     expect(own).toContain(`<title>${texts.signIn.failed}: ${texts.account.title}</title>`);
     for (const said of [texts.account.removeAccess, texts.account.endAllLead, texts.account.faults.same])
       expect(own).toContain(said);
-    // No placeholder is left where a value belongs.
+    // No placeholder is left.
     for (const page of [form, bye, stranger, own]) expect(page).not.toMatch(/[{}]/);
   });
 });
@@ -252,16 +252,13 @@ describe("every language", () => {
         : marks(text as object, `${path}${name}.`),
     );
 
-  it.each(Object.keys(LANGUAGES) as Language[])(
-    "%s marks the same places for values, and leaves no text out",
-    (language) => {
-      expect(marks(LANGUAGES[language])).toEqual(marks(LANGUAGES.en));
-      expect(JSON.stringify(LANGUAGES[language])).not.toContain('""');
-    },
-  );
+  it.each(Object.keys(LANGUAGES) as Language[])("%s has the same placeholders, and all texts", (language) => {
+    expect(marks(LANGUAGES[language])).toEqual(marks(LANGUAGES.en));
+    expect(JSON.stringify(LANGUAGES[language])).not.toContain('""');
+  });
 });
 
-describe("what others may write into a page", () => {
+describe("text from outside in a page", () => {
   const PAYLOADS = [
     `"><script>alert(1)</script>`,
     `' autofocus onfocus='alert(1)`,
@@ -276,7 +273,7 @@ describe("what others may write into a page", () => {
   ];
   const FIXED = new Set(["publicBase", "layout", "fault", "notice", "kind", "uiLocales", "acceptLanguage"]);
 
-  /** Copies of the value in which one text is another: every leaf in turn, names of hidden fields too. */
+  /** Copies of the value with one text replaced: every leaf in turn, names of hidden fields too. */
   function variants(value: unknown, payload: string): readonly unknown[] {
     if (typeof value === "string") return [payload];
     if (typeof value !== "object" || value === null) return [];
@@ -319,7 +316,7 @@ describe("what others may write into a page", () => {
     expect(seen).toBeGreaterThanOrEqual(PAYLOADS.length);
   });
 
-  it("changes nothing whatever it is", async () => {
+  it("changes nothing for any text", async () => {
     const view = { ...signIn, fault: "wrong" as const };
     const plain = skeleton((await parseHtml(pages.signIn(view))).tags);
     await fc.assert(
@@ -337,7 +334,7 @@ describe("what others may write into a page", () => {
     );
   });
 
-  it("is shown as it was written, apart from the words around it", async () => {
+  it("is shown as it was written, isolated from the words around it", async () => {
     const { text } = await parseHtml(pages.signIn({ ...signIn, clientName: `<b>"R&D"</b>`, tenant: "{client}" }));
     expect(text).toContain(
       "to continue to <strong><bdi>&lt;b&gt;&quot;R&amp;D&quot;&lt;/b&gt;</bdi></strong> in <strong><bdi>{client}</bdi></strong>",
@@ -365,7 +362,7 @@ describe("form-action", () => {
     expect(policyOf(pages.signIn({ ...signIn, formTargets: targets })).get("form-action")).toBe(expected);
   });
 
-  it("is one directive of schemes, whatever it is made of", () => {
+  it("is one directive of schemes for any targets", () => {
     const address = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.webUrl(),
@@ -383,7 +380,7 @@ describe("form-action", () => {
 });
 
 describe("the account page", () => {
-  it("tells password managers whose password is changed, and sends no more than the page needs", async () => {
+  it("names the account to password managers, and sends only the needed fields", async () => {
     const { tags } = await parseHtml(pages.account({ ...account, applications: [] }));
     const fields = named(tags, "input").map((tag) =>
       ["type", "name", "value", "autocomplete"].map((name) => attribute(tag, name)),
@@ -409,7 +406,7 @@ describe("the sign-in page", () => {
   const focused = (tags: readonly Tag[]) =>
     tags.filter((tag) => tag.attributes.has("autofocus")).map((tag) => attribute(tag, "id"));
 
-  it("is a form that password managers know, with what goes along unseen", async () => {
+  it("is a form for password managers, with hidden fields", async () => {
     const tags = await tagsOf({});
     const [form] = named(tags, "form");
     expect(attribute(form, "method")).toBe("post");
@@ -436,7 +433,7 @@ describe("the sign-in page", () => {
     expect(focused(await tagsOf({ fault, email }))).toEqual([expected]);
   });
 
-  it("ties a wrong password to both fields, and nothing else to any", async () => {
+  it("ties a wrong password to both fields, and no other fault to a field", async () => {
     for (const fault of ["wrong", "blocked", "stale", undefined] as const) {
       const tags = await tagsOf({ fault });
       const marked = tags.filter((tag) => tag.attributes.has("aria-invalid")).map((tag) => attribute(tag, "id"));
@@ -452,7 +449,7 @@ describe("the sign-in page", () => {
     expect(named(await tagsOf({ layout: "popup" }), "body").map((tag) => attribute(tag, "class"))).toEqual(["popup"]);
   });
 
-  it("says for whom and where, as far as it is known", async () => {
+  it("names client and tenant if they are known", async () => {
     const says = async (view: Partial<SignInView>) =>
       (await pages.signIn({ ...signIn, ...view }).text()).replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ");
     expect(await says({})).toContain("to continue to Web shop in acme");
@@ -486,7 +483,7 @@ describe("the error page", () => {
     expect(pages.error({ ...error, status: 503, kind: "unavailable" }).status).toBe(503);
   });
 
-  it("has no empty part where there is no detail", async () => {
+  it("has no empty part without a detail", async () => {
     const { tags } = await parseHtml(pages.error({ ...error, kind: "internal", status: 500, detail: "" }));
     expect(named(tags, "section")).toEqual([]);
   });

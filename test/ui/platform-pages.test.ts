@@ -23,7 +23,7 @@ describe("/health", () => {
 describe("/docs/errors", () => {
   // shows: events/error-object/moreinfo
   // shows: platform/addresses/docs-errors
-  it("explains every type at the place that moreInfo names, and loads nothing but the stylesheet", async () => {
+  it("explains every type at the anchor of moreInfo, and loads only the stylesheet", async () => {
     const response = await call("/docs/errors");
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -39,7 +39,7 @@ describe("/docs/errors", () => {
   });
 
   // shows: platform/addresses/docs-errors
-  it("explains every type of a detail that an answer may have by the interface document", async () => {
+  it("explains every detail type of the interface document", async () => {
     const page = await (await call("/docs/errors")).text();
     const types = document.components.schemas.Error.properties.details.items.properties.type.enum;
     expect(types).toContain("file_not_uploaded");
@@ -47,14 +47,14 @@ describe("/docs/errors", () => {
       expect(page).toMatch(new RegExp(`id="details-${type}">\\s*<dt><code>${type}</code></dt>\\s*<dd>.{8,}</dd>`));
   });
 
-  it("names the request that error_uri brought along, and nothing else that stands there", async () => {
+  it("names the request of error_uri, and shows no other text from the address", async () => {
     const id = "0123456789abcdef0123456789abcdef";
     expect(await (await call(`/docs/errors?request=${id}`)).text()).toContain(`<code>${id}</code>`);
     const page = await (await call(`/docs/errors?request=${encodeURIComponent(`${id}<b>`)}`)).text();
     expect(page).not.toContain("0123456789");
   });
 
-  it("is no other origin's, frames nowhere and is not kept", async () => {
+  it("is closed to other origins and frames, and not cached", async () => {
     const { headers } = await call("/docs/errors");
     expect(headers.get("access-control-allow-origin")).toBeNull();
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
@@ -65,7 +65,7 @@ describe("/docs/errors", () => {
 });
 
 describe("the stylesheet", () => {
-  it("may be kept for ever, under a name that is made of its content", async () => {
+  it("may be cached for ever, under a name made from its content", async () => {
     const response = await call(stylesheetHref(""));
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8");
@@ -77,7 +77,7 @@ describe("the stylesheet", () => {
   });
 
   it.each(["pages-0000000000000000.css", "pages.css", "x", "__proto__", "%00", "%2e%2e%2ferrors"])(
-    "is not found as %s, and that is not kept",
+    "is not found as %s, and the 404 is not cached",
     async (name) => {
       const response = await call(`/docs/assets/${name}`);
       expect(response.status).toBe(404);
@@ -123,7 +123,7 @@ describe("the stylesheet", () => {
       ["--field-line", "--surface", 3],
       ["--accent", "--surface", 3],
       ["--accent", "--page", 3],
-    ])("%s can be told from %s", (front, back, least) => {
+    ])("has enough contrast between %s and %s", (front, back, least) => {
       const [lower = 0, higher = 0] = [front, back]
         .map((name) => luminance(colours.get(name)))
         .toSorted((a, b) => a - b);
@@ -132,7 +132,7 @@ describe("the stylesheet", () => {
   });
 });
 
-/** WCAG 2.2, "relative luminance". A colour that is missing is none. */
+/** WCAG 2.2, "relative luminance". Fails for a missing colour. */
 function luminance(colour = "#"): number {
   const [r = NaN, g = NaN, b = NaN] = [1, 3, 5].map((at) => {
     const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;

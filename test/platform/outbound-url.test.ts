@@ -6,7 +6,7 @@ import { LOOPBACK, REASONS, REFUSED, TAKEN } from "../support/endpoint-spellings
 
 const taken = (address: string, allowLoopback = false): boolean => parseOutboundUrl(address, allowLoopback).ok;
 
-describe("an address outside", () => {
+describe("an outbound URL", () => {
   it.each(TAKEN)("takes %s", (address) => {
     expect(parseOutboundUrl(address, false)).toEqual({ ok: true, value: new URL(address) });
     expect(taken(address, true)).toBe(true);
@@ -18,7 +18,7 @@ describe("an address outside", () => {
   });
 
   // shows: platform/deployment-variables/allow_loopback
-  it.each(LOOPBACK)("takes %s where loopback is allowed, and only there", (address) => {
+  it.each(LOOPBACK)("takes %s only if loopback is allowed", (address) => {
     expect(taken(address, true)).toBe(true);
     expect(taken(address, false)).toBe(false);
   });
@@ -33,7 +33,7 @@ describe("an address outside", () => {
     "ftp://127.0.0.1",
     "http://user@127.0.0.1",
     "http://127.1../",
-  ])("refuses %s even there", (address) => expect(taken(address, true)).toBe(false));
+  ])("refuses %s even if loopback is allowed", (address) => expect(taken(address, true)).toBe(false));
 });
 
 /** Special ranges by the IANA registries, with their first and last address. Their neighbours are global. */
@@ -55,7 +55,7 @@ const RANGES: readonly (readonly [range: string, first: string, last: string])[]
   ["6to4", "[2002::]", "[2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff]"],
   ["documentation", "[3fff::]", "[3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff]"],
 ];
-/** Where the special begins or ends for good: a special address, a global one. */
+/** Edges of all special ranges: a special address and a global one. */
 const EDGES = [
   ["0.255.255.255", "1.0.0.0"],
   ["224.0.0.0", "223.255.255.255"],
@@ -68,7 +68,7 @@ const v4 = (number: number): string => [24, 16, 8, 0].map((bits) => (number >>> 
 const v6 = (groups: readonly number[]): string =>
   new URL(`https://[${groups.map((group) => group.toString(16)).join(":")}]`).hostname;
 
-/** The address before or behind another one. */
+/** The previous or the next address. */
 function neighbour(host: string, step: 1 | -1): string {
   if (!host.startsWith("[")) {
     const [a = 0, b = 0, c = 0, d = 0] = host.split(".").map(Number);
@@ -88,19 +88,19 @@ function neighbour(host: string, step: 1 | -1): string {
 }
 
 describe("an IP address", () => {
-  it.each(RANGES)("of %s, %s to %s, is not global; its neighbours are", (_, first, last) => {
+  it.each(RANGES)("of %s, %s to %s, is not global, but its neighbours are", (_, first, last) => {
     expect(isGlobalIp(first)).toBe(false);
     expect(isGlobalIp(last)).toBe(false);
     expect(isGlobalIp(neighbour(first, -1)), neighbour(first, -1)).toBe(true);
     expect(isGlobalIp(neighbour(last, 1)), neighbour(last, 1)).toBe(true);
   });
 
-  it.each(EDGES)("at the edge of all: %s is not global, %s is", (special, global) => {
+  it.each(EDGES)("at the edge of all ranges: %s is not global, %s is", (special, global) => {
     expect(isGlobalIp(special)).toBe(false);
     expect(isGlobalIp(global)).toBe(true);
   });
 
-  it("is the same in every spelling that URL knows", () => {
+  it("is judged the same in every spelling that URL knows", () => {
     fc.assert(
       fc.property(fc.nat(0xffff_ffff), (number) => {
         const dotted = v4(number);
@@ -110,7 +110,7 @@ describe("an IP address", () => {
     );
   });
 
-  it("of IPv6 is judged by its groups, wherever the zeros are", () => {
+  it("of IPv6 is judged by its groups, with zeros at any place", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 7, maxLength: 7 }), (groups) => {
         const written = (first: number): string => [first, ...groups].map((group) => group.toString(16)).join(":");
@@ -122,7 +122,7 @@ describe("an IP address", () => {
     );
   });
 
-  it("that carries an IPv4 address is special, whichever that is", () => {
+  it("that embeds any IPv4 address is special", () => {
     fc.assert(
       fc.property(fc.nat(0xffff_ffff), (number) => {
         const [high, low] = [number >>> 16, number & 0xffff];
@@ -142,8 +142,8 @@ describe("an IP address", () => {
   });
 });
 
-describe("whom requests are counted for", () => {
-  it("IPv4: the address; IPv6: the /64 that one customer has", () => {
+describe("the network that requests count for", () => {
+  it("is an IPv4 address, or the /64 of an IPv6 address", () => {
     expect(networkOf("198.51.100.7")).toBe("198.51.100.7");
     expect(networkOf("::ffff:198.51.100.7")).toBe("::ffff:198.51.100.7");
     expect(networkOf("2001:db8:1:2:3:4:5:6")).toBe(networkOf("2001:DB8:1:2::9"));
