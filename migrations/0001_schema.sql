@@ -418,12 +418,12 @@ CREATE INDEX push_subscription_by_seal_key ON push_subscription (seal_key);
 CREATE INDEX push_subscription_of_unknown ON push_subscription (id) WHERE made_by_request IS NULL;
 
 -- ---------------------------------------------------------------------------------------------------------------------
--- Media. The comment of src/media/service.ts says who writes what, and under which condition. `due_at`: when the sweep has
--- to look at the row; empty: never.
+-- Media. src/media/service.ts describes the states and who changes them. `due_at`: when the sweep looks at the row;
+-- NULL: never.
 
--- Whose a file is. `tenant` is empty until the commit names one. Files refer to `id`, so all of them change hands by one
--- write. An id is never given twice. An owner is retired when all its files are deleted: `erasure_id` names the deletion,
--- and a new owner takes its name. `files` and `bytes` count committed files (masters alone); triggers keep them.
+-- The owner of files. `tenant` is empty until the commit names one. Files refer to `id`, so one write can hand all of
+-- them over; ids are never reused. Deleting all files retires their owner: `erasure_id` names the deletion, and a new
+-- owner takes the name. `files` and `bytes` count committed files (masters only); triggers keep them.
 CREATE TABLE owner (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   client TEXT NOT NULL,
@@ -437,14 +437,16 @@ CREATE UNIQUE INDEX owner_by_name ON owner (client, tenant, visibility) WHERE er
 CREATE INDEX owner_by_tenant ON owner (tenant) WHERE erasure_id IS NULL;
 CREATE INDEX owner_retired ON owner (erasure_id) WHERE erasure_id IS NOT NULL;
 
--- `etag` and `size_bytes`: what the commit found in R2; they never change after it. `commit_digest` tells a repeated commit
--- from another one. `blob_key`: where the master lies; empty: `blob/{id}`. `pinned_etag`: what a commit is about to copy
--- from `incoming/`. `removed_at`, `erasure_id`: when and by which deletion the file was removed. `purged_at`: its bytes were
--- deleted. `late_keys`: bytes that were found after that, as JSON.
--- `owner_id` has no foreign key: a retired owner goes before its last removed files, and the check would walk over all files.
--- `reserved_for`: the tenant whose token made a pending file; `reserved_bytes`: what its upload takes of the quota.
--- `attributes`: the file's part of the metadata index, as JSON: `rows` of the table `attribute`, and which of them lead.
--- `unindexed_pairs`: digests of the pairs that the index has no place for, separated by spaces.
+-- `etag` and `size_bytes`: of the object that the commit found in R2; they never change. `commit_digest` identifies a
+-- repeated commit. `blob_key`: the master's key; NULL: `blob/{id}`. `pinned_etag`: the upload that a commit is about to
+-- copy from `incoming/`. `removed_at`, `erasure_id`: when and by which deletion the file was removed. `purged_at`: when
+-- its bytes were deleted. `late_keys`: objects found after that, as JSON.
+-- `owner_id` has no foreign key: a retired owner is deleted before its last removed files, and the check would read all
+-- files.
+-- `reserved_for`: the tenant whose token created a pending file; `reserved_bytes`: its uploads' part of the quota.
+-- `attributes`: the file's part of the metadata index, as JSON: `rows` of the table `attribute`, and which of them
+-- lead.
+-- `unindexed_pairs`: digests of the pairs beyond the index, separated by spaces.
 -- Long texts come last: reading the other columns does not read them.
 CREATE TABLE file (
   id TEXT PRIMARY KEY,
@@ -470,7 +472,7 @@ CREATE TABLE file (
   metadata TEXT,
   attributes TEXT
 ) STRICT;
--- Each state has a sweep of its own.
+-- The sweep reads each state by itself.
 CREATE INDEX file_due ON file (state, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX file_by_owner ON file (owner_id, id) WHERE state = 'committed';
 CREATE INDEX file_by_erasure ON file (erasure_id, due_at) WHERE erasure_id IS NOT NULL;
@@ -482,8 +484,7 @@ CREATE TRIGGER file_leaves AFTER UPDATE OF state ON file WHEN new.state <> 'comm
   UPDATE owner SET files = files - 1, bytes = bytes - old.size_bytes WHERE id = old.owner_id;
 END;
 
--- What pending files take of a tenant's quota and of their client's number. Triggers keep the sums, so that no change of
--- state forgets them.
+-- Pending files and their bytes, for the quota of a tenant and the limit of a client. Triggers keep the sums.
 CREATE TABLE reservation (
   tenant TEXT NOT NULL,
   owner_id INTEGER NOT NULL,
@@ -509,8 +510,8 @@ CREATE TRIGGER file_that_waits_goes AFTER DELETE ON file WHEN old.state = 'pendi
     WHERE tenant = old.reserved_for AND owner_id = old.owner_id;
 END;
 
--- `nonce` names one rendition of a variant: here, in the queue's message and in the key of the bytes. At most one rendition
--- of a (file, type, size) is alive; a removed one stays until its bytes are gone.
+-- `nonce` names one rendition of a variant: here, in the queue's message and in the object's key. At most one rendition
+-- of a (file, type, size) is alive; a removed one stays until its bytes are deleted.
 CREATE TABLE variant (
   file_id TEXT NOT NULL REFERENCES file (id),
   nonce TEXT NOT NULL,
@@ -531,8 +532,8 @@ CREATE UNIQUE INDEX variant_by_size ON variant (file_id, type, size) WHERE state
 CREATE INDEX variant_due ON variant (due_at) WHERE due_at IS NOT NULL;
 
 -- The metadata index: a row for each value of a key, so an array has several. Keys of the metadata start with a dot
--- (`.color`, `.a.b`), keys of our own with `#`. Numbers are numbers, booleans are `true` and `false`; a text of more than
--- 256 bytes is cut and followed by its digest. `leads`: the row by which the file sorts under this key.
+-- (`.color`, `.a.b`), keys of our own with `#`. Numbers are numbers, booleans are `true` and `false`; a text of more
+-- than 256 bytes is cut and followed by its digest. `leads`: the file sorts by this row under this key.
 CREATE TABLE attribute (
   owner_id INTEGER NOT NULL,
   key TEXT NOT NULL,
@@ -542,8 +543,8 @@ CREATE TABLE attribute (
   PRIMARY KEY (owner_id, key, value, file_id)
 ) STRICT, WITHOUT ROWID;
 
--- Sets of keys that files sort by. Each file has a row `#keys` in `attribute` with the digest of its set, so that the files
--- without a key are found without a look at those that have it. `keys`: JSON.
+-- Sets of keys that files sort by. Each file has a row `#keys` in `attribute` with the digest of its set, so files
+-- without a key are found without reading those that have it. `keys`: JSON.
 CREATE TABLE key_set (
   id INTEGER PRIMARY KEY,
   owner_id INTEGER NOT NULL,
@@ -552,15 +553,15 @@ CREATE TABLE key_set (
 ) STRICT;
 CREATE UNIQUE INDEX key_set_by_digest ON key_set (owner_id, digest);
 
--- Who asked for deletions: a client, by the name that it has now. The row goes with the client; an id is never given twice.
+-- Clients that requested deletions, by their present name. The row is deleted with the client; ids are never reused.
 CREATE TABLE requester (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   client TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- One deletion (of a file, by query, of all) and its proof. Its files are counted three times: asked for (`files`), bytes
--- deleted (`deleted_files`), and seen by a later listing to have left nothing (`verified_files`). `due_at` is also when the
--- report itself goes. `requester_id` has no foreign key: a report outlives its requester, and is nobody's then.
+-- A deletion (of a file, by query, of all) and its report. It counts its files three times: requested (`files`), bytes
+-- deleted (`deleted_files`), proven gone by a listing (`verified_files`). `due_at` is also when the report expires.
+-- `requester_id` has no foreign key: a report outlives its requester, and nobody can read it then.
 CREATE TABLE erasure (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -581,7 +582,7 @@ CREATE TABLE erasure (
 CREATE INDEX erasure_due ON erasure (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX erasure_by_requester ON erasure (requester_id, tenant, id);
 
--- Files go by the name of their client and by their tenant. The operator service looks for them before it removes or renames
+-- Files belong to a client and a tenant by name. The operator service checks for files before it deletes or renames
 -- either; these triggers refuse it if a file was committed in between.
 CREATE TRIGGER client_with_files_stays BEFORE DELETE ON client
 WHEN EXISTS (SELECT 1 FROM owner WHERE owner.client = old.name AND owner.erasure_id IS NULL AND owner.files > 0) BEGIN
@@ -603,10 +604,10 @@ WHEN EXISTS (SELECT 1 FROM owner WHERE owner.tenant = old.id AND owner.erasure_i
   SELECT RAISE(ABORT, 'the tenant has files');
 END;
 
--- Pending files (the owner without a tenant) and reports of deletions go by the client's name too. Both follow a new name in
--- one write, and nobody inherits them with the old one. A file without its owner is nobody's: its link takes no bytes, and the
--- sweep removes it within a day. What stands under a name that a new client takes came by a token of the name's earlier
--- client, which counts for some seconds after its end.
+-- Pending files (whose owner has no tenant) and reports of deletions belong to a client by name, too. A rename moves
+-- both in one write, and nobody inherits them with the old name. A file whose owner was deleted belongs to nobody: its
+-- link takes no bytes, and the sweep removes it within a day. Rows that already stand under a new client's name come from
+-- tokens of an earlier client, which stay valid for seconds; they are deleted.
 CREATE TRIGGER client_takes_name AFTER INSERT ON client BEGIN
   DELETE FROM owner WHERE client = new.name AND tenant = '' AND erasure_id IS NULL;
   DELETE FROM requester WHERE client = new.name;
@@ -625,11 +626,11 @@ CREATE TRIGGER client_goes AFTER DELETE ON client BEGIN
   DELETE FROM requester WHERE client = old.name;
 END;
 
--- The operator's comparison of R2 with these tables. src/media/consistency/run.ts says who writes what, and when.
+-- The operator's comparison of R2 with these tables; see src/media/consistency/run.ts.
 
--- `step` counts the steps of a run: each one writes only if no other was faster. `position`: the last key of `stage` that
--- was compared. `repaired_through`: the last finding that was repaired. `due_at`: when a run that is under way counts as
--- stalled.
+-- `step` counts the steps of a run: a step writes only if no other did it first. `position`: the last key of the
+-- keyspace `stage` that was compared. `repaired_through`: the last finding that was repaired. `due_at`: when a run
+-- under way counts as stalled.
 CREATE TABLE consistency_run (
   id TEXT PRIMARY KEY,
   state TEXT NOT NULL CHECK (state IN ('running', 'done', 'repairing', 'repaired')),
@@ -660,8 +661,8 @@ CREATE TABLE consistency_run (
 CREATE INDEX consistency_run_due ON consistency_run (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX consistency_run_by_time ON consistency_run (started_at, id);
 
--- The first findings of a run, in order. `key`: a place in R2. An object without an owner has nothing else. `outcome`: what
--- the repair did; empty before it, and for what is never repaired.
+-- The first findings of a run, in order. `key`: the object in R2. An object without a row has only that. `outcome`: the
+-- result of the repair; NULL before it, and for findings that cannot be repaired.
 CREATE TABLE consistency_finding (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   run_id TEXT NOT NULL REFERENCES consistency_run (id) ON DELETE CASCADE,

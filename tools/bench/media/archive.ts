@@ -34,13 +34,16 @@ export const archived = (index: number) => ({
 
 /** A template of the attribute record; each file's values replace these. */
 const BLANK = { color: "COLOR", order: "ORDER", price: 123_456_789, type: "content/type" } as const;
-const BLANK_ATTRIBUTES = ((): FileAttributes => {
-  const { type, ...metadata } = BLANK;
-  return attributesOf(JSON.stringify(metadata), type);
-})();
+const BLANK_ATTRIBUTES = recordOf(BLANK);
 /** All files have the same keys. */
 const KEYS_DIGEST = String(BLANK_ATTRIBUTES.rows.find(([key]) => key === KEYS_KEY)?.[1]);
 const KEYS = JSON.stringify([".color", ".order", ".price"]);
+
+/** The column `attributes` of a file. */
+function recordOf({ type, ...metadata }: { readonly type: string }): Pick<FileAttributes, "rows" | "at"> {
+  const { rows, at } = attributesOf(JSON.stringify(metadata), type);
+  return { rows, at };
+}
 
 /** The part of D1 that is needed here. */
 export interface Database {
@@ -73,7 +76,7 @@ export async function fillArchive(db: Database, { client, tenant, files }: Archi
 /** Throws if the file's rows differ from those that a commit writes. */
 async function expectAsCommitted(db: Database, owner: number, index: number): Promise<void> {
   const { id, metadata, contentType } = archived(index);
-  const expected = attributesOf(JSON.stringify(metadata), contentType);
+  const expected = recordOf({ ...metadata, type: contentType });
   const record = await db.prepare(`SELECT attributes FROM file WHERE id = ?`).bind(id).first<string>("attributes");
   deepEqual(JSON.parse(record ?? ""), expected);
   const found = db.prepare(`SELECT count(*) AS rows FROM json_each(?1) AS pair CROSS JOIN attribute
