@@ -21,31 +21,37 @@ export function components(tables: Tables, services: readonly ServiceEntries[], 
   return {
     securitySchemes: securitySchemes(tables),
     parameters: pick("parameters", {
-      pageNumber: query("pageNumber", "Which page, from 1. Following the `next` links neither skips nor repeats.", {
-        type: "integer",
-        minimum: 1,
-        maximum: 1_000_000,
-        default: 1,
-      }),
-      pageSize: query("pageSize", "How many items a page has.", {
+      pageNumber: query(
+        "pageNumber",
+        "The page number, from 1. Following the `next` links neither skips nor repeats items.",
+        {
+          type: "integer",
+          minimum: 1,
+          maximum: 1_000_000,
+          default: 1,
+        },
+      ),
+      pageSize: query("pageSize", "Items on a page.", {
         type: "integer",
         minimum: 1,
         maximum: PAGE_SIZE.max,
         default: PAGE_SIZE.default,
       }),
-      cursor: query("cursor", "Where the page begins, as a `next` link has it. Opaque.", { type: "string" }),
+      cursor: query("cursor", "The start of the page, from a `next` link. Opaque.", { type: "string" }),
       "Idempotency-Key": header(
         "Idempotency-Key",
-        "Names this request, so that sending it again does nothing more: 1 to 255 visible ASCII characters.",
+        "Makes a repeat of this request do nothing more: 1 to 255 visible ASCII characters.",
         { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
       ),
-      "If-None-Match": header("If-None-Match", "ETags that the caller has: one of them, a list, or `*`.", {
+      "If-None-Match": header("If-None-Match", "The caller's ETags: one, a list, or `*`.", {
         type: "string",
       }),
-      "If-Match": header("If-Match", "Go on only if the content has one of these ETags.", { type: "string" }),
-      "If-Modified-Since": header("If-Modified-Since", "Go on only if the content is newer.", { type: "string" }),
-      "If-Unmodified-Since": header("If-Unmodified-Since", "Go on only if it is not.", { type: "string" }),
-      "If-Range": header("If-Range", "The range counts only while the content has this ETag.", { type: "string" }),
+      "If-Match": header("If-Match", "Continue only if the content has one of these ETags.", { type: "string" }),
+      "If-Modified-Since": header("If-Modified-Since", "Continue only if the content is newer.", { type: "string" }),
+      "If-Unmodified-Since": header("If-Unmodified-Since", "Continue only if the content is not newer.", {
+        type: "string",
+      }),
+      "If-Range": header("If-Range", "The range applies only while the content has this ETag.", { type: "string" }),
       Range: header("Range", "Parts of the content, at most 10, for example `bytes=0-1023`.", { type: "string" }),
       "Content-Disposition": header(
         "Content-Disposition",
@@ -63,7 +69,7 @@ export function components(tables: Tables, services: readonly ServiceEntries[], 
       "Repr-Digest": header("Repr-Digest", "The same: the body is the whole file.", { type: "string" }),
       "Session-Id": header(
         names.header("session-id"),
-        "What the caller calls its session: for the log. The tokens carry an id of the platform's own.",
+        "The caller's name for its session, for the log. The tokens carry an id of the platform's own.",
         {
           type: "string",
           pattern: SESSION_ID.source,
@@ -83,25 +89,25 @@ const header = (name: string, description: string, schema: Schema) => ({ name, i
 const answerHeader = (description: string, schema: Schema = { type: "string" }) => ({ description, schema });
 
 const HEADERS = {
-  "Request-Id": answerHeader("Identifies the request; name it to the operator.", {
+  "Request-Id": answerHeader("Identifies the request; give it to the operator.", {
     type: "string",
     pattern: "^[0-9a-f]{32}$",
   }),
   Link: answerHeader("Links (RFC 8288): `self`, `prev` and `next` page; `more` events; the `successor-version`."),
   Location: answerHeader("An absolute address.", { type: "string", format: "uri" }),
   ETag: answerHeader("Identifies these bytes."),
-  "Retry-After": answerHeader("Seconds to wait; where the answer depends on time.", { type: "integer" }),
+  "Retry-After": answerHeader("Seconds to wait.", { type: "integer" }),
   "WWW-Authenticate": answerHeader("What was wrong with the credentials (RFC 6750, RFC 7617)."),
-  "Content-Range": answerHeader("Which bytes these are, and how many there are."),
+  "Content-Range": answerHeader("The sent range, and the total length."),
   "Accept-Ranges": answerHeader("`bytes`"),
   "Last-Modified": answerHeader("When the file was committed."),
-  "Content-Disposition": answerHeader("How a browser treats the content, and the file's name."),
-  "Cache-Control": answerHeader("Who may keep this answer, and how long."),
-  "Delivery-Attempt": answerHeader("How often the first event of the batch was handed out to this client.", {
+  "Content-Disposition": answerHeader("How a browser handles the content, and the file's name."),
+  "Cache-Control": answerHeader("Who may cache this answer, and how long."),
+  "Delivery-Attempt": answerHeader("How often the first event of the batch was delivered to this client.", {
     type: "integer",
   }),
   "Events-Lost": answerHeader("How many events retention removed before this client read them.", { type: "integer" }),
-  Deprecation: answerHeader("Since when the operation is deprecated (RFC 9745)."),
+  Deprecation: answerHeader("Deprecated since (RFC 9745)."),
 } as const;
 
 function securitySchemes({ names, builtIn }: Tables): object {
@@ -109,21 +115,21 @@ function securitySchemes({ names, builtIn }: Tables): object {
   const texts: Readonly<Record<string, string>> = {
     [scope("pubsub_publish")]: "Create and delete own topics, and publish to them. Service `pubsub`.",
     [scope("pubsub.topic=*")]:
-      "Read, commit and subscribe to topics: `<owner>.<eventType>`, or a beginning and `*`. A client creates, publishes to and deletes topics of its own by it, too, where the tenant may use `pubsub`.",
-    [scope("pubsub.own_tenant_topic=*")]:
-      "Read and commit, of topics named like this, the events of the token's own tenant alone.",
+      "Read, commit and subscribe to topics: `<owner>.<eventType>`, or a prefix and `*`. With it, a client " +
+      "also creates, publishes to and deletes its own topics, if its tenant has `pubsub`.",
+    [scope("pubsub.own_tenant_topic=*")]: "Read and commit events of the token's own tenant on topics that match.",
     [scope("media_view")]: "List files, read their metadata and variants, get links to private ones.",
     [scope("media_manage")]: "Create, commit, change and delete files and variants.",
-    [scope("media_admin")]: "Delete all files of a tenant, or those of a query.",
-    [scope("admin")]: "Everything of the operator service; the operator client alone gets it.",
+    [scope("media_admin")]: "Delete all files of a tenant, or those that a query matches.",
+    [scope("admin")]: "The whole operator service; only the operator client gets it.",
   };
   const unknown = builtIn.services.flatMap(({ scopes }) => scopes).filter((name) => texts[name] === undefined);
   if (unknown.length > 0) throw new Error(`scopes without words: ${unknown.join(", ")}`);
   const byUsers: Readonly<Record<string, string>> = {
     ...Object.fromEntries(Object.entries(texts).filter(([name]) => name !== builtIn.adminScope)),
-    openid: "An ID token that says who signed in.",
-    [scope("tenant=*")]: "A token for this tenant: `*` stands for its id.",
-    [scope("org=*")]: "A token for this organization, for its members.",
+    openid: "An ID token that identifies the user.",
+    [scope("tenant=*")]: "A token for a tenant: `*` stands for its id.",
+    [scope("org=*")]: "A token for an organization, for its members.",
     [scope("no_tenant")]: "A token for no tenant.",
   };
   const tokenUrl = "/oauth2/v1/token";
@@ -138,14 +144,17 @@ function securitySchemes({ names, builtIn }: Tables): object {
     token: {
       type: "oauth2",
       description:
-        "An access token, in the header `Authorization: Bearer` alone. It lives 3600 s; every service checks it by itself. A service of the platform registered by an operator has scopes of its own, which are asked for alike.",
+        "An access token, only in the header `Authorization: Bearer`. It lives 3600 s; every service verifies " +
+        "it by itself. A service that an operator registered has scopes of its own, which are requested in " +
+        "the same way.",
       flows,
     },
     client: {
       type: "http",
       scheme: "basic",
       description:
-        "A client's id and secret, form-urlencoded (RFC 6749 2.3.1), or `client_id` and `client_secret` in the body instead. A client without a secret sends `client_id` alone.",
+        "A client's id and secret, form-urlencoded (RFC 6749 2.3.1), or `client_id` and `client_secret` in " +
+        "the body. A client without a secret sends only `client_id`.",
     },
   };
 }

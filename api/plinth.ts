@@ -25,26 +25,26 @@ export type Health = {
 export type Error = {
     /** The HTTP status. */
     status: number;
-    /** What kind of error this is; `moreInfo` says what to do about it. */
+    /** The kind of error; `moreInfo` says what to do about it. */
     "type": "bad_payload_syntax" | "validation_violation" | "business_error" | "insufficient_credentials" | "insufficient_permissions" | "element_resource_non_existing" | "unsupported_method" | "unsupported_response_content_type" | "conflict_resource" | "topic_locked" | "topic_not_locked" | "precondition_failed" | "bad_payload_size" | "uri_too_long" | "unsupported_request_content_type" | "range_not_satisfiable" | "insufficient_resources" | "internal_service_error" | "service_temporarily_unavailable";
-    /** What was wrong with this request, and what to do next. For people: it may change. */
+    /** The mistake in this request, and what to do next. For people; the text may change. */
     message: string;
     /** The entry of the error reference. */
     moreInfo: string;
-    /** Each thing that is wrong; at most 20. */
+    /** All mistakes; at most 20. */
     details: {
-        /** What exactly is wrong; the error reference says what to do about it. */
+        /** The exact mistake; the error reference says what to do about it. */
         "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "other_run_under_way";
-        /** The field in bean notation, else the parameter or header; empty where it is none of them. */
+        /** The field in bean notation, or the parameter or header; empty if it is none of them. */
         field: string;
-        /** The same for people. */
+        /** The same, for people. */
         message: string;
         /** The entry of the error reference. */
         moreInfo: string;
     }[];
-    /** At `/userinfo` alone: RFC 6750's word for it. */
+    /** Only at `/userinfo`: RFC 6750's error code. */
     error?: string;
-    /** At `/userinfo` alone: the message. */
+    /** Only at `/userinfo`: the message. */
     error_description?: string;
 };
 export type TokenResponse = {
@@ -52,37 +52,37 @@ export type TokenResponse = {
     token_type: "Bearer";
     /** The access token. Opaque. */
     access_token: string;
-    /** Seconds that it lives. */
+    /** Lifetime in seconds. */
     expires_in: number;
-    /** What it is good for, separated by spaces: the tenant's scope first. */
+    /** Its scopes, separated by spaces; the tenant's first. */
     scope: string;
     /** With `authorization_code` and `refresh_token`, for clients registered for it. */
     refresh_token?: string;
-    /** With the scope `openid`: who signed in (RS256). */
+    /** With the scope `openid`: identifies the user (RS256). */
     id_token?: string;
 };
 export type OAuthError = {
     /** RFC 6749 5.2; the error reference says what to do about each. */
     error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "temporarily_unavailable" | "server_error";
-    /** The same for people; generic where more would tell a stranger too much. */
+    /** The same, for people; generic if more would tell a stranger too much. */
     error_description: string;
-    /** The error reference, with the request id: the operator finds the exact reason by it. */
+    /** The error reference, with the request id, by which the operator finds the exact reason. */
     error_uri: string;
 };
 export type TokenInfo = {
-    /** What the token is good for; where it is for first. */
+    /** The token's scopes; the tenant's first. */
     scopes: string[];
-    /** Its tenant; empty for an organization, or outside of any tenant. */
+    /** Its tenant; empty for an organization, or without a tenant. */
     tenant: string;
-    /** Its client; empty where a user signed in without one. */
+    /** Its client; empty if a user signed in without one. */
     clientId: string;
-    /** The user that it was issued for. */
+    /** The user that it was issued to. */
     user?: string;
-    /** With `details=true`: services that packages brought to the tenant. */
+    /** With `details=true`: services that the tenant has by packages. */
     allowedServices?: {
         /** The service. */
         name: string;
-        /** Where it is reached. */
+        /** Its address. */
         proxyUrl: string[];
         /** Its scopes. */
         serviceScopes: string[];
@@ -90,21 +90,21 @@ export type TokenInfo = {
 };
 export type Empty = {};
 export type Introspection = {
-    /** Whether the token is good now, and the caller may know. */
+    /** Whether the token is valid and the caller may know it. */
     active: boolean;
     /** Its scopes, separated by spaces. */
     scope?: string;
     /** Its client. */
     client_id?: string;
-    /** Of an access token. */
+    /** For an access token. */
     token_type?: "Bearer";
-    /** The user, as ID tokens and `/userinfo` have it; else the client's id. */
+    /** The user, as in ID tokens and `/userinfo`; otherwise the client's id. */
     sub?: string;
     /** The user's e-mail. */
     username?: string;
     /** Who issued it. */
     iss?: string;
-    /** Whom it is for. */
+    /** Its audience. */
     aud?: string;
     /** When it was issued, in seconds. */
     iat?: number;
@@ -112,15 +112,15 @@ export type Introspection = {
     exp?: number;
     /** Its id. */
     jti?: string;
-    /** Its tenant; empty outside of any. */
+    /** Its tenant; empty without one. */
     tenant?: string;
 };
 export type JwkSet = {
-    /** Keys that sign now, will, or did lately. */
+    /** Current, coming and recent signing keys. */
     keys: {
         /** The kind of key. */
         kty: "EC" | "RSA";
-        /** The key's id, as tokens name it. */
+        /** The key's id in tokens. */
         kid: string;
         /** ES256 signs access tokens, RS256 ID tokens. */
         alg: "ES256" | "RS256";
@@ -159,7 +159,7 @@ export type ServerMetadata = {
     scopes_supported: string[];
     /** What `/authorize` gives. */
     response_types_supported: string[];
-    /** How it gives it. */
+    /** How it returns the result. */
     response_modes_supported: string[];
     /** Ways to get a token. */
     grant_types_supported: string[];
@@ -177,7 +177,7 @@ export type ServerMetadata = {
     subject_types_supported: string[];
     /** How ID tokens are signed. */
     id_token_signing_alg_values_supported: string[];
-    /** What ID tokens say. */
+    /** Claims of ID tokens. */
     claims_supported: string[];
     /** OpenID Connect Discovery. */
     claim_types_supported: string[];
@@ -187,9 +187,9 @@ export type ServerMetadata = {
     request_parameter_supported: boolean;
     /** OpenID Connect Discovery. */
     request_uri_parameter_supported: boolean;
-    /** What `prompt` may be. */
+    /** Values of `prompt`. */
     prompt_values_supported: string[];
-    /** What `display` may be. */
+    /** Values of `display`. */
     display_values_supported: string[];
     /** Languages of the pages. */
     ui_locales_supported: string[];
@@ -197,21 +197,21 @@ export type ServerMetadata = {
     service_documentation: string;
 };
 export type UserInfo = {
-    /** The user's e-mail; a text of its own where the deployment wants `SUBJECT=opaque`. */
+    /** The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`. */
     sub: string;
 };
 export type RefreshToken = {
-    /** Identifies the grant; it stays when its token is replaced. */
+    /** Identifies the grant; it stays when the token is replaced. */
     id: string;
     /** The client that holds the token. */
     clientId: string;
     /** The client's name. */
     clientName: string;
-    /** The tenant that it is for; empty outside of any. */
+    /** Its tenant; empty without one. */
     tenant: string;
-    /** What it is good for, separated by spaces. */
+    /** Its scopes, separated by spaces. */
     scope: string;
-    /** When the user gave it. In milliseconds since 1970. */
+    /** When the user granted it. In milliseconds since 1970. */
     createdAt: number;
     /** When it was used last. In milliseconds since 1970. */
     lastUsedAt: number;
@@ -235,14 +235,14 @@ export type Tenant = {
     disabled: boolean;
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
-    /** What it may store; what is absent is not limited. */
+    /** Its quota; an absent limit means none. */
     quota: {
-        /** At most so many files. */
+        /** The most files. */
         files?: number;
-        /** At most so many bytes. */
+        /** The most bytes. */
         bytes?: number;
     };
-    /** How many requests it may make a minute. */
+    /** Its plan, which sets its limit of requests a minute. */
     plan: "small" | "standard" | "large";
 };
 export type TenantUsage = {
@@ -253,16 +253,16 @@ export type TenantUsage = {
     /** Their bytes, without variants. */
     bytes: number;
     pending: {
-        /** Files that wait for their commit. They count against the quota. */
+        /** Files that are not committed yet. They count against the quota. */
         files: number;
-        /** What their uploads take, where the tenant's bytes are limited. */
+        /** Bytes reserved for their uploads, if the tenant has a limit of bytes. */
         bytes: number;
     };
-    /** What it may store; what is absent is not limited. */
+    /** Its quota; an absent limit means none. */
     quota: {
-        /** At most so many files. */
+        /** The most files. */
         files?: number;
-        /** At most so many bytes. */
+        /** The most bytes. */
         bytes?: number;
     };
 };
@@ -285,7 +285,7 @@ export type LinkedIdentity = {
     provider: string;
     /** The account there: `sub` of its ID tokens. */
     subject: string;
-    /** Who said that it is the user's. */
+    /** Who linked it to the user. */
     linkedBy: "password" | "operator" | "verified_email";
     /** Since when. In milliseconds since 1970. */
     linkedAt: number;
@@ -327,15 +327,15 @@ export type Client = {
     tenant: string;
     /** It has a secret. */
     confidential: boolean;
-    /** The registered service that it is the client of. */
+    /** The registered service whose client it is. */
     service?: string;
-    /** Where sign-ins may end. */
+    /** Redirect URIs of sign-ins. */
     redirectUris: string[];
-    /** Where sign-outs may end. */
+    /** Redirect URIs of sign-outs. */
     postLogoutRedirectUris: string[];
-    /** How it may get tokens. */
+    /** Its grant types. */
     grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
-    /** What it may ask for; a `*` at the end stands for any ending. */
+    /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. */
     requirePkce: boolean;
@@ -353,15 +353,15 @@ export type WrittenClient = {
     tenant: string;
     /** It has a secret. */
     confidential: boolean;
-    /** The registered service that it is the client of. */
+    /** The registered service whose client it is. */
     service?: string;
-    /** Where sign-ins may end. */
+    /** Redirect URIs of sign-ins. */
     redirectUris: string[];
-    /** Where sign-outs may end. */
+    /** Redirect URIs of sign-outs. */
     postLogoutRedirectUris: string[];
-    /** How it may get tokens. */
+    /** Its grant types. */
     grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
-    /** What it may ask for; a `*` at the end stands for any ending. */
+    /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. */
     requirePkce: boolean;
@@ -377,29 +377,29 @@ export type NewClientSecret = {
     clientId: string;
     /** The new secret; shown this once. */
     clientSecret: string;
-    /** Until when the secret before it works. In milliseconds since 1970. */
+    /** When the previous secret stops working. In milliseconds since 1970. */
     previousExpiresAt: number;
 };
 export type Service = {
     /** Its name. */
     name: string;
-    /** It is the platform's own; absent where it is not. */
+    /** It belongs to the platform itself; otherwise absent. */
     builtIn?: true;
-    /** Where it really is; absent where it is built in. */
+    /** Its private address; absent for a built-in service. */
     sourceUrl?: string;
-    /** Where the gateway has it. */
+    /** Its public path at the gateway. */
     proxyPath: string;
-    /** Its scopes; a `*` at the end stands for any ending. */
+    /** Its scopes; `*` at the end matches any ending. */
     scopes: string[];
     /** Tenants need no subscription. */
     essential: boolean;
     /** The tenant that owns it. */
     tenant: string;
-    /** Whether the gateway asks for a token. */
+    /** Whether the gateway requires a token. */
     access: "token" | "public";
-    /** It gets the whole token of callers of other tenants too, which is good at the whole platform; else one for it alone. Absent where it is built in. */
+    /** It also gets the original tokens of other tenants' callers, which are valid on the whole platform; otherwise it gets a token only for itself. Absent where it is built in. */
     forwardAuthorization?: boolean;
-    /** Its pages and cookies share the platform's origin with all others'; else they are kept apart by a sandbox and by their path. Absent where it is built in. */
+    /** Its pages and cookies share the platform's origin; otherwise a sandbox and its path isolate them. Absent where it is built in. */
     trusted?: boolean;
     /** When it was made. In milliseconds since 1970. */
     createdAt?: number;
@@ -409,9 +409,9 @@ export type Package = {
     id: string;
     /** Its version, for people. */
     version: string;
-    /** It is the platform's own; absent where it is not. */
+    /** It belongs to the platform itself; otherwise absent. */
     builtIn?: true;
-    /** Who provides it; absent where it is built in. */
+    /** The organization that offers it; absent for a built-in package. */
     organization?: string;
     /** The services that it includes. */
     services: string[];
@@ -437,13 +437,13 @@ export type IdentityProvider = {
     clientId: string;
     /** Always `********`. */
     clientSecret: "********";
-    /** What is asked for there. */
+    /** Scopes requested from it. */
     scopes: string[];
-    /** The tenants that a sign-in by it reaches; none: all of the platform. */
+    /** Tenants that sign-ins by it can reach; none: all. */
     tenants: string[];
-    /** The domains of the addresses that it vouches for; none: all. */
+    /** E-mail domains that it may vouch for; none: all. */
     domains: string[];
-    /** Who says, once, that an account there is a user's. */
+    /** Who links a user to an account there, once. */
     linking: "confirm" | "operator" | "verified_email";
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
@@ -451,41 +451,41 @@ export type IdentityProvider = {
 export type Explanation = {
     /** Whether a token would be issued. */
     granted: boolean;
-    /** What is granted, or the first cause of a refusal. */
+    /** The grant, or the first reason for a refusal. */
     reason: string;
-    /** Each thing that was looked at, in order. */
+    /** All checks, in order. */
     checks: {
-        /** What was looked at. */
+        /** The check. */
         check: "request" | "client" | "user" | "grant" | "client_tenant" | "place" | "client_lists_scope" | "tenant_uses_service" | "role_holds_scope" | "user_authorized_scope";
-        /** The scope, where it is about one. */
+        /** The scope, if the check is about one. */
         scope?: string;
-        /** Whether it is in order. */
+        /** Whether the check passed. */
         passed: boolean;
-        /** What was found, and what to change. */
+        /** The finding, and what to change. */
         detail: string;
     }[];
-    /** Each scope as if it were asked for alone. */
+    /** Each scope as if it were requested alone. */
     scopes: {
-        /** A scope that was asked for. */
+        /** A requested scope. */
         scope: string;
         /** Whether it alone would be granted. */
         granted: boolean;
         /** Why. */
         reason: string;
     }[];
-    /** What the token would have; empty where there is none. */
+    /** Scopes of the token; empty if there is none. */
     effective: string[];
 };
 export type OperatedSubscription = {
     /** Identifies it. */
     id: string;
-    /** Whose events it gets: `<owner>.<eventType>`. */
+    /** Its topic: `<owner>.<eventType>`. */
     topic: string;
     /** Whose it is. */
     client: string;
-    /** Its name, one of the client's on the topic. */
+    /** Its name, unique for the client on the topic. */
     name: string;
-    /** Where events go: scheme, host and port of the endpoint. */
+    /** Scheme, host and port of its endpoint. */
     endpointOrigin: string;
     /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
     state: "active" | "unverified" | "failed" | "disabled";
@@ -493,13 +493,13 @@ export type OperatedSubscription = {
     halt: "client_disabled" | "tenant_disabled" | "owner_changed" | "scope_lost" | null;
     /** By which right it was made. */
     right: "owner" | "scope";
-    /** The client's own token that made it; null: it is from before that was kept. */
+    /** The client token that made it; null: unknown. */
     made: {
         /** The token's tenant. */
         tenant: string;
         /** By which request. */
         requestId: string;
-        /** The scope of the token that covered the topic; null: the owner needs none. */
+        /** The scope that covered the topic; null: the owner needs none. */
         scope: string | null;
     } | null;
     /** When it was created. In milliseconds since 1970. */
@@ -508,43 +508,43 @@ export type OperatedSubscription = {
     updatedAt: number;
 };
 export type SigningKey = {
-    /** The key's id, as tokens name it. */
+    /** The key's id in tokens. */
     kid: string;
-    /** What it signs: access tokens, ID tokens. */
+    /** Access tokens or ID tokens. */
     alg: "ES256" | "RS256";
-    /** `published` before its time, `verifies` after it, `gone` from `/jwks`. */
+    /** `published` before its use, `verifies` after it, `gone` from `/jwks`. */
     state: "published" | "signs" | "verifies" | "gone";
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
-    /** From when on it signs. In milliseconds since 1970. */
+    /** When it begins to sign. In milliseconds since 1970. */
     signsFrom: number;
-    /** Until when it is in `/jwks`; null: not known yet. In milliseconds since 1970. */
+    /** When it leaves `/jwks`; null: not known yet. In milliseconds since 1970. */
     publishedUntil: number | null;
 };
 export type SealKey = {
-    /** As `SEAL_KEYS` names it. */
+    /** Its name in `SEAL_KEYS`. */
     id: string;
-    /** `missing`: something is sealed under it, and `SEAL_KEYS` lacks it. */
+    /** `missing`: something is encrypted with it, but `SEAL_KEYS` lacks it. */
     use: "seals" | "opens" | "missing";
-    /** Secrets of identity providers under it; 1000 stands for that many or more. */
+    /** Secrets of identity providers encrypted with it; 1000 means that many or more. */
     identityProviders: number;
-    /** Private halves of signing keys under it. */
+    /** Private halves of signing keys encrypted with it. */
     signingKeys: number;
-    /** Credentials of push subscriptions under it. */
+    /** Credentials of push subscriptions encrypted with it. */
     pushSubscriptions: number;
-    /** Nothing that lasts is sealed under it: it may be taken out of `SEAL_KEYS`, an hour after another one was put in front. */
+    /** Nothing lasting is encrypted with it: it may be removed from `SEAL_KEYS` an hour after a new key was put in front. */
     mayGo: boolean;
 };
 export type Comparison = {
     /** The comparison's id. */
     id: string;
-    /** How far it is. */
+    /** Its progress. */
     state: "running" | "done" | "repairing" | "repaired";
     /** When it was started. In milliseconds since 1970. */
     startedAt: number;
-    /** When it was done; null: not yet. In milliseconds since 1970. */
+    /** When it ended; null: not yet. In milliseconds since 1970. */
     finishedAt: number | null;
-    /** How much was looked at. */
+    /** Compared objects and rows. */
     checked: {
         /** Rows of files. */
         files: number;
@@ -553,28 +553,28 @@ export type Comparison = {
         /** Objects of the bucket. */
         objects: number;
     };
-    /** How much does not fit, by kind. */
+    /** Differences by kind. */
     found: {
-        /** Bytes that no row has. */
+        /** Bytes without a row. */
         orphanObject: number;
         /** Files without bytes. */
         missingBytes: number;
         /** Variants without bytes. */
         missingVariant: number;
-        /** Row and bytes differ in size. */
+        /** Row and bytes have different sizes. */
         sizeDiffers: number;
-        /** Row and bytes differ in ETag. */
+        /** Row and bytes have different ETags. */
         etagDiffers: number;
     };
-    /** How many findings are kept, the first ones. */
+    /** Number of stored findings; only the first ones are stored. */
     keptFindings: number;
-    /** When its repair was started; null: it was not. In milliseconds since 1970. */
+    /** When its repair was started; null: never. In milliseconds since 1970. */
     repairStartedAt: number | null;
-    /** When that was done; null: not yet. In milliseconds since 1970. */
+    /** When the repair ended; null: not yet. In milliseconds since 1970. */
     repairedAt: number | null;
-    /** How much was repaired, by kind. */
+    /** Repaired findings by kind. */
     repaired: {
-        /** Bytes that no row has. */
+        /** Bytes without a row. */
         orphanObject: number;
         /** Files without bytes. */
         missingBytes: number;
@@ -585,13 +585,13 @@ export type Comparison = {
 export type ComparisonReport = {
     /** The comparison's id. */
     id: string;
-    /** How far it is. */
+    /** Its progress. */
     state: "running" | "done" | "repairing" | "repaired";
     /** When it was started. In milliseconds since 1970. */
     startedAt: number;
-    /** When it was done; null: not yet. In milliseconds since 1970. */
+    /** When it ended; null: not yet. In milliseconds since 1970. */
     finishedAt: number | null;
-    /** How much was looked at. */
+    /** Compared objects and rows. */
     checked: {
         /** Rows of files. */
         files: number;
@@ -600,61 +600,61 @@ export type ComparisonReport = {
         /** Objects of the bucket. */
         objects: number;
     };
-    /** How much does not fit, by kind. */
+    /** Differences by kind. */
     found: {
-        /** Bytes that no row has. */
+        /** Bytes without a row. */
         orphanObject: number;
         /** Files without bytes. */
         missingBytes: number;
         /** Variants without bytes. */
         missingVariant: number;
-        /** Row and bytes differ in size. */
+        /** Row and bytes have different sizes. */
         sizeDiffers: number;
-        /** Row and bytes differ in ETag. */
+        /** Row and bytes have different ETags. */
         etagDiffers: number;
     };
-    /** How many findings are kept, the first ones. */
+    /** Number of stored findings; only the first ones are stored. */
     keptFindings: number;
-    /** When its repair was started; null: it was not. In milliseconds since 1970. */
+    /** When its repair was started; null: never. In milliseconds since 1970. */
     repairStartedAt: number | null;
-    /** When that was done; null: not yet. In milliseconds since 1970. */
+    /** When the repair ended; null: not yet. In milliseconds since 1970. */
     repairedAt: number | null;
-    /** How much was repaired, by kind. */
+    /** Repaired findings by kind. */
     repaired: {
-        /** Bytes that no row has. */
+        /** Bytes without a row. */
         orphanObject: number;
         /** Files without bytes. */
         missingBytes: number;
         /** Variants without bytes. */
         missingVariant: number;
     };
-    /** A page of what does not fit. */
+    /** A page of findings. */
     findings: {
-        /** What does not fit. */
+        /** The kind of difference. */
         kind: "orphanObject" | "missingBytes" | "missingVariant" | "sizeDiffers" | "etagDiffers";
         /** The object's key. */
         key: string;
-        /** The file; null: no row has it. */
+        /** The file; null: no row names it. */
         fileId: string | null;
         /** Whose it is. */
         client: string | null;
         /** Whose it is. */
         tenant: string | null;
-        /** What the row says; null: there is none. */
+        /** The row; null: there is none. */
         row: {
             /** In bytes. */
             size: number | null;
             /** Identifies the bytes. */
             etag: string | null;
         } | null;
-        /** What the bucket has; null: nothing. */
+        /** The object; null: there is none. */
         "object": {
             /** In bytes. */
             size: number | null;
             /** Identifies the bytes. */
             etag: string | null;
         } | null;
-        /** What its repair did; null: nothing yet. */
+        /** The result of its repair; null: not repaired yet. */
         outcome: "repaired" | "obsolete" | null;
     }[];
 };
@@ -663,27 +663,27 @@ export type AuditRow = {
     at: number;
     /** By which request. */
     requestId: string;
-    /** Who: a client, or `user <address>`; empty where nobody is known. */
+    /** The actor: a client, or `user <address>`; empty if unknown. */
     actor: string;
     /** What was done. */
     action: string;
     /** To what. */
     subject: string;
-    /** What came of it. */
+    /** The outcome. */
     outcome: "done" | "refused";
-    /** Exactly why; where there is something to say. `created`: there was none before. */
+    /** The exact reason, if there is one. `created`: the record is new. */
     reason?: string;
-    /** What a change changed. A change that changes nothing has no row. */
+    /** The changes. An update without a change has no row. */
     changes?: {
-        /** The field; alone where it is a secret. */
+        /** The field; the only member for a secret. */
         field: string;
-        /** What it was; absent where there was nothing. */
+        /** The old value; absent if there was none. */
         "from"?: unknown;
-        /** What it is; absent where there is nothing. */
+        /** The new value; absent if there is none. */
         to?: unknown;
-        /** What came to a list: 40 at most, then `…and more`. */
+        /** Elements added to a list: at most 40, then `…and more`. */
         added?: string[];
-        /** What went from a list, alike. */
+        /** Elements removed from a list, likewise. */
         removed?: string[];
     }[];
 };
@@ -692,15 +692,15 @@ export type AuditCopy = {
     "number": number;
     /** Its key in the bucket. */
     name: string;
-    /** How many rows it has. */
+    /** Its number of rows. */
     rows: number;
     /** The number of its first row. */
     firstSeq: number;
     /** The number of its last row. */
     lastSeq: number;
-    /** The hash of the last line of the copy before; zeros in front of the first. */
+    /** The hash of the last line of the previous copy; zeros for the first. */
     previous: string;
-    /** The hash of its own last line, as the database has it. */
+    /** The hash of its own last line, from the database. */
     head: string;
     /** When it was written. In milliseconds since 1970. */
     writtenAt: number;
@@ -710,31 +710,31 @@ export type AuditCopyLines = {
     "number": number;
     /** Its key in the bucket. */
     name: string;
-    /** How many rows it has. */
+    /** Its number of rows. */
     rows: number;
     /** The number of its first row. */
     firstSeq: number;
     /** The number of its last row. */
     lastSeq: number;
-    /** The hash of the last line of the copy before; zeros in front of the first. */
+    /** The hash of the last line of the previous copy; zeros for the first. */
     previous: string;
-    /** The hash of its own last line, as the database has it. */
+    /** The hash of its own last line, from the database. */
     head: string;
     /** When it was written. In milliseconds since 1970. */
     writtenAt: number;
-    /** Its lines, each with its hash at the end. */
+    /** Its lines, each ending with its hash. */
     lines: string[];
 };
 export type Topic = {
-    /** The name of the client that owns the topic and alone publishes to it. */
+    /** The client that owns the topic; only it can publish. */
     topicOwnerClient: string;
-    /** What kind of event the topic is of. */
+    /** The topic's event type. */
     eventType: string;
-    /** What the owner says of it; may be empty. */
+    /** The owner's description; may be empty. */
     description: string;
     /** When the topic was created. In milliseconds since 1970. */
     createdAt: number;
-    /** How many logs the topic has: events of one tenant stay in order, those of one shard all. */
+    /** The topic's number of logs. Events of one tenant stay in order, as do all events of one shard. */
     shards: number;
     /** `deleting` until its events, cursors and subscriptions are gone. */
     state: "active" | "deleting";
@@ -742,27 +742,27 @@ export type Topic = {
     href: string;
 };
 export type TopicStatus = {
-    /** The name of the client that owns the topic and alone publishes to it. */
+    /** The client that owns the topic; only it can publish. */
     topicOwnerClient: string;
-    /** What kind of event the topic is of. */
+    /** The topic's event type. */
     eventType: string;
-    /** What the owner says of it; may be empty. */
+    /** The owner's description; may be empty. */
     description: string;
     /** When the topic was created. In milliseconds since 1970. */
     createdAt: number;
-    /** How many logs the topic has: events of one tenant stay in order, those of one shard all. */
+    /** The topic's number of logs. Events of one tenant stay in order, as do all events of one shard. */
     shards: number;
     /** `deleting` until its events, cursors and subscriptions are gone. */
     state: "active" | "deleting";
     /** The topic's own address. */
     href: string;
-    /** How many events are stored; null for who is shown its own tenant's alone. */
+    /** Number of stored events; null for a caller who sees only its own tenant's. */
     storedEvents: number | null;
-    /** When the oldest of them was published; null: there is none. In milliseconds since 1970. */
+    /** When the oldest was published; null: there is none. In milliseconds since 1970. */
     oldestEventAt: number | null;
-    /** When the newest of them was published; null: there is none. In milliseconds since 1970. */
+    /** When the newest was published; null: there is none. In milliseconds since 1970. */
     newestEventAt: number | null;
-    /** How many of them the caller has not committed; null as above. */
+    /** Events that the caller has not committed; null as above. */
     lag: number | null;
 };
 export type NewEvent = {
@@ -772,7 +772,7 @@ export type NewEvent = {
     metadata?: {
         [key: string]: string;
     };
-    /** The tenant that the event is about; the token's where absent. */
+    /** The tenant that the event is about; default: the token's. */
     tenant?: string;
 };
 export type PublishedIds = {
@@ -790,9 +790,9 @@ export type Event = {
     sourceClient: string;
     /** The topic's event type. */
     eventType: string;
-    /** The text, as it was published. */
+    /** The payload as published. */
     payload: string;
-    /** Names and texts beside the payload, where there are any. */
+    /** Names and texts beside the payload, if there are any. */
     metadata?: {
         [key: string]: string;
     };
@@ -804,32 +804,32 @@ export type Batch = {
     token?: string;
 };
 export type Look = {
-    /** Stored events, in the order of their times. */
+    /** Stored events, in order of time. */
     events: Event[];
-    /** The `after` of the next look; null: this was the end. */
+    /** The `after` of the next request; null: this was the end. */
     next: string | null;
 };
 export type SubscriptionName = {
-    /** The subscription's name, one of the calling client's on this topic. */
+    /** The subscription's name, unique for the client on this topic. */
     name: string;
     /** The subscription's own address. */
     href: string;
 };
 export type NewPushSubscription = {
-    /** The subscription's name, one of the calling client's on this topic. */
+    /** The subscription's name, unique for the client on this topic. */
     name: string;
     /** Where events go. */
     pushConfig: {
-        /** Where events are sent to by `POST`. */
+        /** The endpoint for the `POST` of each event. */
         endpoint: string;
-        /** How the platform proves to the endpoint who it is. */
+        /** The platform's authentication at the endpoint. */
         basicAuth: {
             /** Sent as HTTP Basic. */
             username: string;
             /** Always `********`. */
             password: "********";
         };
-        /** The endpoint is asked before it gets its first event; absent: it is not. */
+        /** The endpoint is verified before its first event; absent: it is not. */
         handshake?: boolean;
     };
     /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
@@ -840,24 +840,24 @@ export type NewPushSubscription = {
     createdAt: number;
     /** When it was changed last. In milliseconds since 1970. */
     updatedAt: number;
-    /** Verifies `webhook-signature`; shown this once. */
+    /** Verifies `webhook-signature`; shown only this once. */
     signingSecret: string;
 };
 export type PushSubscription = {
-    /** The subscription's name, one of the calling client's on this topic. */
+    /** The subscription's name, unique for the client on this topic. */
     name: string;
     /** Where events go. */
     pushConfig: {
-        /** Where events are sent to by `POST`. */
+        /** The endpoint for the `POST` of each event. */
         endpoint: string;
-        /** How the platform proves to the endpoint who it is. */
+        /** The platform's authentication at the endpoint. */
         basicAuth: {
             /** Sent as HTTP Basic. */
             username: string;
             /** Always `********`. */
             password: "********";
         };
-        /** The endpoint is asked before it gets its first event; absent: it is not. */
+        /** The endpoint is verified before its first event; absent: it is not. */
         handshake?: boolean;
     };
     /** `unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again. */
@@ -868,21 +868,21 @@ export type PushSubscription = {
     createdAt: number;
     /** When it was changed last. In milliseconds since 1970. */
     updatedAt: number;
-    /** How many events wait to be delivered; null: not known now. */
+    /** Events that wait for delivery; null: unknown now. */
     lag: number | null;
-    /** How many were given up; null: not known now. */
+    /** Dead letters; null: unknown now. */
     deadLetters: number | null;
-    /** How many retention removed before they were taken up; null: not known now. */
+    /** Events that retention removed before their delivery; null: unknown now. */
     eventsLost: number | null;
-    /** Until when the endpoint is left alone; null: it is not. In milliseconds since 1970. */
+    /** End of the endpoint's pause; null: none. In milliseconds since 1970. */
     pausedUntil: number | null;
-    /** How far asking the endpoint is; null: not known now. While `unverified` and `failed`. */
+    /** Progress of the verification; null: unknown now. While `unverified` and `failed`. */
     verification?: {
-        /** How often it was asked. */
+        /** Number of verification attempts. */
         attempts: number;
-        /** Why the last answer was none: as of deliveries, or 2xx without the challenge; null: there was none yet. */
+        /** Reason of the last failed verification: as for deliveries, or 2xx without the challenge; null: none yet. */
         lastError: "status" | "timeout" | "unreachable" | "redirect" | "refused" | "no_challenge" | null;
-        /** When it is asked next; null: not any more. In milliseconds since 1970. */
+        /** When the next verification comes; null: never. In milliseconds since 1970. */
         nextAttemptAt: number | null;
     } | null;
 };
@@ -891,30 +891,30 @@ export type Delivery = {
     eventId: string;
     /** `dead`: every attempt failed; it can be delivered again. */
     state: "pending" | "delivered" | "dead";
-    /** When it is tried next; null: not at all. In milliseconds since 1970. */
+    /** When the next attempt comes; null: never. In milliseconds since 1970. */
     nextAttemptAt: number | null;
-    /** How often it was tried. */
+    /** Number of attempts. */
     attemptCount: number;
     /** The last 20 attempts. */
     attempts: {
-        /** When it was tried. In milliseconds since 1970. */
+        /** When the attempt was made. In milliseconds since 1970. */
         at: number;
-        /** How long the endpoint took. */
+        /** Duration of the request. */
         durationMs: number;
-        /** The status of its answer; null: none came. */
+        /** The status of its answer; null: no answer. */
         status: number | null;
-        /** Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not. */
+        /** Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not called; null: no failure. */
         error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
     }[];
 };
 export type TestDelivery = {
-    /** Whether the endpoint took it. */
+    /** Whether the endpoint accepted it. */
     delivered: boolean;
-    /** How long the endpoint took. */
+    /** Duration of the request. */
     durationMs: number;
-    /** The status of its answer; null: none came. */
+    /** The status of its answer; null: no answer. */
     status: number | null;
-    /** Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not. */
+    /** Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not called; null: no failure. */
     error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
 };
 export type Subscriber = {
@@ -922,9 +922,9 @@ export type Subscriber = {
     id: string;
     /** Whose it is. */
     client: string;
-    /** Its name, one of that client's. */
+    /** Its name, unique for that client. */
     name: string;
-    /** Where events go: scheme, host and port of the endpoint. */
+    /** Scheme, host and port of its endpoint. */
     endpointOrigin: string;
     /** By which right it was made. */
     right: "owner" | "scope";
@@ -940,15 +940,15 @@ export type Subscriber = {
 export type NewFile = {
     /** The file's id: 24 hex digits. */
     id: string;
-    /** Takes the bytes by `PUT` with the declared content type, for one hour. */
+    /** For the upload by `PUT` with the declared content type; valid for one hour. */
     uploadLink: string;
-    /** Commits them by `POST`. */
+    /** For the commit by `POST`. */
     commitLink: string;
 };
 export type Variant = {
-    /** `clip` fits into the size, `crop` fills it and cuts around the centre. */
+    /** `clip` fits into the size; `crop` fills it and cuts around the centre. */
     "type": "clip" | "crop";
-    /** As it was asked for, for example `300x200`. */
+    /** As requested, for example `300x200`. */
     size: string;
     /** In pixels; null: not made yet. */
     width: number | null;
@@ -968,13 +968,13 @@ export type Variant = {
 export type File = {
     /** The file's id. */
     id: string;
-    /** As it was declared. */
+    /** As declared. */
     "Content-Type": string;
     /** Its length in bytes. */
     size: number;
     /** Identifies its bytes. */
     etag: string;
-    /** The name that its upload gave; null: none. */
+    /** The name from its upload; null: none. */
     fileName: string | null;
     /** The tenant that it belongs to. */
     tenant: string;
@@ -982,7 +982,7 @@ export type File = {
     createdAt: number;
     /** When it was committed. In milliseconds since 1970. */
     committedAt: number;
-    /** Any JSON object, kept as it was sent. */
+    /** Any JSON object, stored as sent. */
     metadata: {
         [key: string]: unknown;
     };
@@ -1012,21 +1012,21 @@ export type BulkCount = {
     files: number;
     /** Variants of them. */
     transformations: number;
-    /** Those of the images that have no room for so many variants, and get none; absent: none. */
+    /** Those that had no capacity for so many variants and got none; absent: none. */
     skipped?: number;
 };
 export type Erasure = {
     /** The deletion's id. */
     id: string;
-    /** What was asked to be deleted. */
+    /** Requested deletions. */
     kind: "file" | "query" | "all";
-    /** The tenant of the files; of one that was never committed, that of who deleted it. */
+    /** The tenant of the files; for a file that was never committed, that of the caller. */
     tenant: string;
     /** Of which files. */
     visibility: "private" | "public";
-    /** `deleted`: every byte was; `verified`: a later listing has shown that none is left. */
+    /** `deleted`: all bytes are deleted; `verified`: a later listing has none left. */
     state: "deleting" | "deleted" | "verified";
-    /** When it was asked for. Nobody reads the files from then on. In milliseconds since 1970. */
+    /** When it was requested. From then on nobody can read the files. In milliseconds since 1970. */
     requestedAt: number;
     /** When the last bytes were deleted; null: not yet. In milliseconds since 1970. */
     deletedAt: number | null;
@@ -1036,9 +1036,9 @@ export type Erasure = {
     files: {
         /** Files to delete. */
         requested: number;
-        /** Those whose bytes are deleted. */
+        /** Files whose bytes are deleted. */
         deleted: number;
-        /** Those that a listing has shown to be gone. */
+        /** Files that a listing showed to be gone. */
         verified: number;
     };
     /** Bytes, without variants. */
@@ -1048,7 +1048,7 @@ export type Erasure = {
         /** Deleted. */
         deleted: number;
     };
-    /** Objects that were written meanwhile, and deleted too. */
+    /** Objects that were written meanwhile and deleted too. */
     lateObjects: number;
 };
 /**
@@ -1189,15 +1189,15 @@ export function getInterfaceDocument({ ifNoneMatch }: {
  * Get an access token
  */
 export function getToken(body: {
-    /** How the caller proves what it may have. The client must be registered for it. */
+    /** The grant type, for which the client must be registered. */
     grant_type: "client_credentials" | "authorization_code" | "refresh_token" | "password";
-    /** Scopes, separated by spaces. None, or the tenant's alone: every scope that the client lists and that is grantable now. With a code or a refresh token it narrows what was authorized. */
+    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. With a code or a refresh token it narrows what was authorized. */
     scope?: string;
     /** `authorization_code`: the code. It lives 60 s and works once. */
     code?: string;
-    /** `authorization_code`: the one of the authorization request. */
+    /** `authorization_code`: that of the authorization request. */
     redirect_uri?: string;
-    /** `authorization_code`: what the `code_challenge` was made of (PKCE). */
+    /** `authorization_code`: the verifier of the `code_challenge` (PKCE). */
     code_verifier?: string;
     /** `refresh_token`: the token. A client without a secret gets a new one at each use. */
     refresh_token?: string;
@@ -1205,13 +1205,13 @@ export function getToken(body: {
     username?: string;
     /** `password`: the user's password. */
     password?: string;
-    /** `password`: the directory of the user. */
+    /** `password`: the user's directory. */
     plat_id_provider?: "legacy_idp";
-    /** What the caller calls its session: for the log. The header of the same name wins. */
+    /** The caller's name for its session, for the log. The header of the same name wins. */
     "plat-session-id"?: string;
-    /** The client, where it does not authenticate by HTTP Basic. */
+    /** The client, unless it authenticates by HTTP Basic. */
     client_id?: string;
-    /** Its secret, where it does not authenticate by HTTP Basic. */
+    /** Its secret, unless it authenticates by HTTP Basic. */
     client_secret?: string;
 }, { platSessionId }: {
     platSessionId?: string;
@@ -1287,13 +1287,13 @@ export function getTokenInfo(accessToken: string, { details }: {
  * Revoke tokens
  */
 export function revokeTokens(body: {
-    /** One token, or several with commas between them. */
+    /** One token, or several separated by commas. */
     token: string;
     /** Accepted, and not needed. */
     token_type_hint?: string;
-    /** The client, where it does not authenticate by HTTP Basic. */
+    /** The client, unless it authenticates by HTTP Basic. */
     client_id?: string;
-    /** Its secret, where it does not authenticate by HTTP Basic. */
+    /** Its secret, unless it authenticates by HTTP Basic. */
     client_secret?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1337,9 +1337,9 @@ export function introspectToken(body: {
     token: string;
     /** Accepted, and not needed. */
     token_type_hint?: string;
-    /** The client, where it does not authenticate by HTTP Basic. */
+    /** The client, unless it authenticates by HTTP Basic. */
     client_id?: string;
-    /** Its secret, where it does not authenticate by HTTP Basic. */
+    /** Its secret, unless it authenticates by HTTP Basic. */
     client_secret?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1641,39 +1641,39 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
  * Start a sign-in for a client, with the parameters in a form
  */
 export function postAuthorize(body: {
-    /** What the client wants back. */
+    /** The kind of response. */
     response_type: "code" | "token" | "id_token token" | "token id_token";
     /** The client. */
     client_id: string;
-    /** Where the answer goes: exactly one that is registered. May be left out where there is one. */
+    /** The target of the answer: exactly one of the registered ones. Optional if only one is registered. */
     redirect_uri?: string;
-    /** Scopes, separated by spaces. None, or the tenant's alone: every scope that the client lists and that is grantable now. `openid`: an ID token too. */
+    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. `openid`: an ID token too. */
     scope?: string;
-    /** Comes back unchanged; binds the answer to the browser. At most 4096 characters. */
+    /** Returned unchanged; binds the answer to the browser. At most 4096 characters. */
     state?: string;
-    /** `query` for codes, `fragment` for tokens; nothing else is possible. */
+    /** `query` for codes, `fragment` for tokens; no other value. */
     response_mode?: string;
-    /** Stands in the ID token; needed for `id_token token`. */
+    /** Repeated in the ID token; required for `id_token token`. */
     nonce?: string;
-    /** PKCE (RFC 7636); needed by clients without a secret. */
+    /** PKCE (RFC 7636); required for clients without a secret. */
     code_challenge?: string;
-    /** How the challenge was made of the verifier; `plain` where absent. */
+    /** How the challenge was derived; default `plain`. */
     code_challenge_method?: "S256" | "plain";
-    /** `none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: ask the user again for what they have to allow a client of a tenant that they are no member of. */
+    /** `none`: show no page. `login`: let the user sign in again. `select_account`: show the page to a signed-in user who gets nothing here. `consent`: ask the user again, for a client of a tenant that they are no member of. */
     prompt?: string;
-    /** The user signed in at most so many seconds ago. */
+    /** The maximum age of the sign-in in seconds. */
     max_age?: number;
-    /** Whom the client expects: an e-mail. */
+    /** The expected user's e-mail. */
     login_hint?: string;
-    /** An ID token of this client and of the expected user: nobody else gets an answer. While its session and grant live, no prompt; what comes of it has no refresh token, no scope beyond its grant's, and ends with it. */
+    /** An ID token of this client for the expected user; nobody else gets an answer. While its session and grant live, no page is shown; the result has no refresh token, no scope beyond its grant's, and ends with it. */
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
     /** `popup`: a page for a small window. */
     display?: "page" | "popup";
-    /** Who knows the user: `default_idp`, `legacy_idp` (one directory), or a provider that an operator registered. */
+    /** The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider. */
     plat_id_provider?: string;
-    /** What the caller calls its session: for the log. The tokens carry an id of the platform's own. */
+    /** The caller's name for its session, for the log. The tokens carry an id of the platform's own. */
     "plat-session-id"?: string;
 }, { platSessionId }: {
     platSessionId?: string;
@@ -1712,11 +1712,11 @@ export function signIn(body: {
 export function consent(body: {
     /** The authorization request, as a query. */
     request: string;
-    /** What the person decided. */
+    /** The person's decision. */
     decision: "allow" | "deny";
     /** What was shown. */
     asked?: string;
-    /** Binds the form to the sign-in and to what was shown. */
+    /** Binds the form to the sign-in and the shown scopes. */
     csrf?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/consent", oazapfts.form({
@@ -1749,7 +1749,7 @@ export function federationCallback(providerId: string, { code, state, iss, error
  * The form of the page that links an account at an identity provider
  */
 export function linkIdentity(body: {
-    /** Who signs in by the provider, and for which request. */
+    /** The provider's claims and the request. */
     vouched: string;
     /** The password here. */
     password?: string;
@@ -1784,11 +1784,11 @@ export function endSession({ clientId, idTokenHint, postLogoutRedirectUri, state
  * Sign the browser out, with the parameters in a form
  */
 export function postEndSession(body?: {
-    /** The client; needed without an `id_token_hint`. */
+    /** The client; required without an `id_token_hint`. */
     client_id?: string;
-    /** An ID token of the client, an expired one too. */
+    /** An ID token of the client, possibly expired. */
     id_token_hint?: string;
-    /** Where the browser goes: one that is registered at the client. */
+    /** The target of the browser: one that is registered for the client. */
     post_logout_redirect_uri?: string;
     /** Comes back unchanged. */
     state?: string;
@@ -1878,9 +1878,9 @@ export function removeAccess(body?: {
 export function changePassword(body?: {
     /** The old password. */
     password?: string;
-    /** The new one, 8 to 256 characters: none that is guessed first, nor of the address. */
+    /** The new password: 8 to 256 characters, not a common one, and not the address. */
     new_password?: string;
-    /** The new one again. */
+    /** The new password again. */
     repeated_password?: string;
     /** Binds the form to the browser's session. */
     csrf?: string;
@@ -2157,16 +2157,16 @@ export function putTenant(id: string, body: {
     organization: string;
     /** Its name, for people. */
     name: string;
-    /** Nobody gets tokens for it. Left out, it stays as it is; false for a new one. */
+    /** Nobody gets tokens for it. If absent, it stays as it is; false for a new one. */
     disabled?: boolean;
-    /** What it may store; what is absent in it is not limited. Left out, it stays as it is; `{}` takes it away. */
+    /** Its quota; an absent limit means none. If absent, it stays as it is; `{}` removes it. */
     quota?: {
-        /** At most so many files. */
+        /** The most files. */
         files?: number;
-        /** At most so many bytes. */
+        /** The most bytes. */
         bytes?: number;
     };
-    /** How many requests it may make a minute. */
+    /** Its plan, which sets its limit of requests a minute. */
     plan?: "small" | "standard" | "large";
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2375,11 +2375,11 @@ export function listUsers({ pageNumber, pageSize, cursor }: {
  * Make or replace the user
  */
 export function putUser(email: string, body: {
-    /** For people; the address where absent. */
+    /** For people; default: the address. */
     name?: string;
-    /** 8 to 256 characters; left out, what is there stays. */
+    /** 8 to 256 characters; if absent, it stays as it is. */
     password?: string;
-    /** The user cannot sign in. Left out, it stays as it is; false for a new one. */
+    /** The user cannot sign in. If absent, it stays as it is; false for a new one. */
     disabled?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2756,7 +2756,7 @@ export function listTenantMembers(id: string, { pageNumber, pageSize, cursor }: 
  * Make or replace the tenant member
  */
 export function putTenantMember(id: string, email: string, body: {
-    /** Names of roles; what they contain is what the user may have. */
+    /** Names of roles; the user gets their scopes. */
     roles: string[];
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2927,7 +2927,7 @@ export function listOrganizationMembers(id: string, { pageNumber, pageSize, curs
  * Make or replace the organization member
  */
 export function putOrganizationMember(id: string, email: string, body: {
-    /** Names of roles; what they contain is what the user may have. */
+    /** Names of roles; the user gets their scopes. */
     roles: string[];
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -3263,27 +3263,27 @@ export function listClients({ pageNumber, pageSize, cursor }: {
  * Make or replace the client
  */
 export function putClient(clientId: string, body: {
-    /** Owns topics and files, `<project>.<app>`; the id where absent. No other client has it. */
+    /** Owns topics and files, `<project>.<app>`; default: the id. No other client may have it. */
     name?: string;
     /** Its parent tenant. */
     tenant: string;
     /** It has a secret. */
     confidential: boolean;
-    /** The registered service that it is the client of. */
+    /** The registered service whose client it is. */
     service?: string;
-    /** Where sign-ins may end: https, http on a loopback host, or a private-use scheme; at most 50. */
+    /** Redirect URIs of sign-ins: https, http on a loopback host, or a private-use scheme; at most 50. */
     redirectUris?: string[];
-    /** Where sign-outs may end, alike. */
+    /** Redirect URIs of sign-outs, likewise. */
     postLogoutRedirectUris?: string[];
-    /** How it may get tokens. */
+    /** Its grant types. */
     grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
-    /** What it may ask for; a `*` at the end stands for any ending. */
+    /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
-    /** Codes need PKCE. Without a secret they always do. */
+    /** Codes need PKCE. Always true without a secret. */
     requirePkce?: boolean;
-    /** 32 to 256 visible ASCII characters; left out, what is there stays, or one is generated. */
+    /** 32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated. */
     clientSecret?: string;
-    /** It gets no tokens. Left out, it stays as it is; false for a new one. */
+    /** It gets no tokens. If absent, it stays as it is; false for a new one. */
     disabled?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -3496,21 +3496,21 @@ export function listServices({ pageNumber, pageSize, cursor }: {
  * Make or replace the service
  */
 export function putService(name: string, body: {
-    /** Where it really is: https, a public host, no query. */
+    /** Its private address: https, a public host, no query. */
     sourceUrl: string;
-    /** Where the gateway has it; none of the platform's own addresses. */
+    /** Its public path at the gateway, apart from the platform's own paths. */
     proxyPath: string;
-    /** Its scopes; a `*` at the end stands for any ending. None of the platform's own. */
+    /** Its scopes; `*` at the end matches any ending. Not one of the platform's. */
     scopes: string[];
     /** Tenants need no subscription. */
     essential?: boolean;
     /** The tenant that owns it. */
     tenant: string;
-    /** `token`: the gateway asks for a valid token. `public`: an absent one is fine. */
+    /** `token`: the gateway requires a valid token. `public`: a token is optional. */
     access: "token" | "public";
-    /** It gets the whole token of callers of other tenants too, which is good at the whole platform; else one for it alone. */
+    /** It also gets the original tokens of other tenants' callers, which are valid on the whole platform; otherwise it gets a token only for itself. */
     forwardAuthorization?: boolean;
-    /** Its pages and cookies share the platform's origin with all others'; else they are kept apart by a sandbox and by their path. */
+    /** Its pages and cookies share the platform's origin; otherwise a sandbox and its path isolate them. */
     trusted?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -4028,15 +4028,15 @@ export function putIdentityProvider(id: string, body: {
     issuer: string;
     /** The platform's client there. */
     clientId: string;
-    /** Its secret there, kept encrypted; left out, or `********`, what is there stays with its issuer. */
+    /** The client secret there, kept encrypted; if absent or `********`, it stays, unless the issuer changes. */
     clientSecret?: string;
-    /** What is asked for there; `openid` among it. */
+    /** Scopes requested from it, including `openid`. */
     scopes?: string[];
-    /** The tenants that a sign-in by it reaches; left out, what is there stays; `[]`: all of the platform. */
+    /** Tenants that sign-ins by it can reach; if absent, they stay; `[]`: all. */
     tenants?: string[];
-    /** The domains of the addresses that it vouches for, those below them not; left out, what is there stays. */
+    /** E-mail domains that it may vouch for, without subdomains; if absent, they stay. */
     domains?: string[];
-    /** Who says at the first sign-in that an account there is a user's: the user by the password here (`confirm`), an operator before, or the provider by the address that it verified, which needs `domains`. Left out, what is there stays. */
+    /** Who links a user to an account there at the first sign-in: the user by the password here (`confirm`), an operator beforehand (`operator`), or the provider by the verified address (`verified_email`, which needs `domains`). If absent, it stays as it is. */
     linking?: "confirm" | "operator" | "verified_email";
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -4877,11 +4877,11 @@ export function getAuditCopy($number: string, opts?: Oazapfts.RequestOpts) {
  * Create a topic; the caller becomes its owner
  */
 export function createTopic(body: {
-    /** What kind of event the topic is of. */
+    /** The topic's event type. */
     eventType: string;
     /** For people. */
     description?: string;
-    /** How many logs the topic has, 1 where absent. It stays. */
+    /** The topic's number of logs; default 1. It cannot change. */
     shards?: number;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -4969,11 +4969,11 @@ export function listTopics({ pageNumber, pageSize, cursor }: {
  * Create a topic; the caller becomes its owner
  */
 export function deprecatedCreateTopic(body: {
-    /** What kind of event the topic is of. */
+    /** The topic's event type. */
     eventType: string;
     /** For people. */
     description?: string;
-    /** How many logs the topic has, 1 where absent. It stays. */
+    /** The topic's number of logs; default 1. It cannot change. */
     shards?: number;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5315,11 +5315,11 @@ export function deprecatedPublishEvents(topicOwnerClient: string, eventType: str
  * Read the next events and lock the topic for the caller
  */
 export function readEvents(topicOwnerClient: string, eventType: string, body?: {
-    /** How many events at most, 1 where absent; more than 1000 are served as 1000. */
+    /** The most events, 1 by default; more than 1000 count as 1000. */
     numEvents?: number;
-    /** How long the lock lasts, 60000 where absent. */
+    /** Duration of the lock; default 60000. */
     ttlMs?: number;
-    /** Commit the batch at once, without a lock; what the answer loses is lost. */
+    /** Commits the batch at once, without a lock. Events in a lost answer are lost. */
     autoCommit?: boolean;
 }, { idempotencyKey }: {
     idempotencyKey?: string;
@@ -5378,11 +5378,11 @@ export function readEvents(topicOwnerClient: string, eventType: string, body?: {
  * Read the next events and lock the topic for the caller
  */
 export function deprecatedReadEvents(topicOwnerClient: string, eventType: string, body?: {
-    /** How many events at most, 1 where absent; more than 1000 are served as 1000. */
+    /** The most events, 1 by default; more than 1000 count as 1000. */
     numEvents?: number;
-    /** How long the lock lasts, 60000 where absent. */
+    /** Duration of the lock; default 60000. */
     ttlMs?: number;
-    /** Commit the batch at once, without a lock; what the answer loses is lost. */
+    /** Commits the batch at once, without a lock. Events in a lost answer are lost. */
     autoCommit?: boolean;
 }, { idempotencyKey }: {
     idempotencyKey?: string;
@@ -5539,7 +5539,7 @@ export function deprecatedCommitEvents(topicOwnerClient: string, eventType: stri
 export function extendLock(topicOwnerClient: string, eventType: string, body: {
     /** The token of the read that locked the topic. */
     token: string;
-    /** How long the lock lasts from now on. */
+    /** New duration of the lock, from now on. */
     ttlMs: number;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5589,7 +5589,7 @@ export function extendLock(topicOwnerClient: string, eventType: string, body: {
 export function deprecatedExtendLock(topicOwnerClient: string, eventType: string, body: {
     /** The token of the read that locked the topic. */
     token: string;
-    /** How long the lock lasts from now on. */
+    /** New duration of the lock, from now on. */
     ttlMs: number;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5639,7 +5639,7 @@ export function deprecatedExtendLock(topicOwnerClient: string, eventType: string
 export function releaseEvents(topicOwnerClient: string, eventType: string, body: {
     /** The token of the read that locked the topic. */
     token: string;
-    /** The id of an event of the batch: it and those before it are committed. */
+    /** The id of an event of the batch: commits it and those before it. */
     commitThrough?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5689,7 +5689,7 @@ export function releaseEvents(topicOwnerClient: string, eventType: string, body:
 export function deprecatedReleaseEvents(topicOwnerClient: string, eventType: string, body: {
     /** The token of the read that locked the topic. */
     token: string;
-    /** The id of an event of the batch: it and those before it are committed. */
+    /** The id of an event of the batch: commits it and those before it. */
     commitThrough?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5737,7 +5737,7 @@ export function deprecatedReleaseEvents(topicOwnerClient: string, eventType: str
  * Move the calling client's cursor, while the topic is not locked
  */
 export function seekCursor(topicOwnerClient: string, eventType: string, body: {
-    /** `oldest`, `newest`, or a time in ms: the first event of that time or later is read next. */
+    /** `oldest`, `newest`, or a time in ms: the next read begins with the first event of that time or later. */
     to: ("oldest" | "newest") | number;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5785,7 +5785,7 @@ export function seekCursor(topicOwnerClient: string, eventType: string, body: {
  * Move the calling client's cursor, while the topic is not locked
  */
 export function deprecatedSeekCursor(topicOwnerClient: string, eventType: string, body: {
-    /** `oldest`, `newest`, or a time in ms: the first event of that time or later is read next. */
+    /** `oldest`, `newest`, or a time in ms: the next read begins with the first event of that time or later. */
     to: ("oldest" | "newest") | number;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5959,7 +5959,7 @@ export function listPushSubscriptions(topicOwnerClient: string, eventType: strin
  * Create a push subscription; the answer shows its signing secret once
  */
 export function createPushSubscription(topicOwnerClient: string, eventType: string, body: {
-    /** 3 to 256 letters, digits, `_` or `-`. It stays: an update has the same one, or none. */
+    /** 3 to 256 letters, digits, `_` or `-`. It cannot change: an update has the same one, or none. */
     name: string;
     /** Where events go. */
     pushConfig: {
@@ -5967,11 +5967,11 @@ export function createPushSubscription(topicOwnerClient: string, eventType: stri
         endpoint: string;
         /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
         handshake?: boolean;
-        /** What the platform sends as HTTP Basic. */
+        /** HTTP Basic credentials of the platform. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
+            /** Kept encrypted and never shown. In an update, `********` keeps it, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -6063,7 +6063,7 @@ export function deprecatedListPushSubscriptions(topicOwnerClient: string, eventT
  * Create a push subscription; the answer shows its signing secret once
  */
 export function deprecatedCreatePushSubscription(topicOwnerClient: string, eventType: string, body: {
-    /** 3 to 256 letters, digits, `_` or `-`. It stays: an update has the same one, or none. */
+    /** 3 to 256 letters, digits, `_` or `-`. It cannot change: an update has the same one, or none. */
     name: string;
     /** Where events go. */
     pushConfig: {
@@ -6071,11 +6071,11 @@ export function deprecatedCreatePushSubscription(topicOwnerClient: string, event
         endpoint: string;
         /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
         handshake?: boolean;
-        /** What the platform sends as HTTP Basic. */
+        /** HTTP Basic credentials of the platform. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
+            /** Kept encrypted and never shown. In an update, `********` keeps it, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -6167,7 +6167,7 @@ export function getPushSubscription(topicOwnerClient: string, eventType: string,
  * Change endpoint, username and password of a push subscription, and enable it
  */
 export function updatePushSubscription(topicOwnerClient: string, eventType: string, name: string, body: {
-    /** 3 to 256 letters, digits, `_` or `-`. It stays: an update has the same one, or none. */
+    /** 3 to 256 letters, digits, `_` or `-`. It cannot change: an update has the same one, or none. */
     name?: string;
     /** Where events go. */
     pushConfig: {
@@ -6175,11 +6175,11 @@ export function updatePushSubscription(topicOwnerClient: string, eventType: stri
         endpoint: string;
         /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
         handshake?: boolean;
-        /** What the platform sends as HTTP Basic. */
+        /** HTTP Basic credentials of the platform. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
+            /** Kept encrypted and never shown. In an update, `********` keeps it, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -6306,7 +6306,7 @@ export function deprecatedGetPushSubscription(topicOwnerClient: string, eventTyp
  * Change endpoint, username and password of a push subscription, and enable it
  */
 export function deprecatedUpdatePushSubscription(topicOwnerClient: string, eventType: string, name: string, body: {
-    /** 3 to 256 letters, digits, `_` or `-`. It stays: an update has the same one, or none. */
+    /** 3 to 256 letters, digits, `_` or `-`. It cannot change: an update has the same one, or none. */
     name?: string;
     /** Where events go. */
     pushConfig: {
@@ -6314,11 +6314,11 @@ export function deprecatedUpdatePushSubscription(topicOwnerClient: string, event
         endpoint: string;
         /** Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays. */
         handshake?: boolean;
-        /** What the platform sends as HTTP Basic. */
+        /** HTTP Basic credentials of the platform. */
         basicAuth: {
             /** Letters, digits, `_`, `.` or `-`. */
             username: string;
-            /** Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin. */
+            /** Kept encrypted and never shown. In an update, `********` keeps it, unless the endpoint moves to another origin. */
             password: string;
         };
     };
@@ -6825,7 +6825,7 @@ export function deprecatedEndSubscriber(topicOwnerClient: string, eventType: str
  * Create the upload link of a private file
  */
 export function createPrivateFile(body?: {
-    /** What will be uploaded, `binary/octet-stream` where absent; no multipart form. */
+    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
     "Content-Type"?: string;
 }, { clip, crop }: {
     clip?: string;
@@ -6977,7 +6977,7 @@ export function deletePrivateFiles(tenant: string, { q, dryRun }: {
  * Create the upload link of a public file
  */
 export function createPublicFile(body?: {
-    /** What will be uploaded, `binary/octet-stream` where absent; no multipart form. */
+    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
     "Content-Type"?: string;
 }, { clip, crop }: {
     clip?: string;

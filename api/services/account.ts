@@ -7,10 +7,10 @@ const ACCOUNT = "Account";
 const UI_LOCALES: Parameter = { text: "Languages of the page, the preferred one first (BCP 47)." };
 const CSRF = { "csrf?": str("Binds the form to the browser's session.") };
 const TO_PAGE: AnswerEntry = {
-  text: "To the page, which says what was done; or where one signs in, if nobody is signed in any more.",
+  text: "Back to the page with the result, or to the sign-in form if nobody is signed in any more.",
   headers: ["Location"],
 };
-const AGAIN = "A page: nothing was done.";
+const AGAIN = "A page: nothing was changed.";
 
 const form = (
   id: string,
@@ -31,7 +31,8 @@ export const account: ServiceEntries = {
     {
       name: ACCOUNT,
       description:
-        "Where people see which applications have access to their account, take it away, change their password and sign out. Pages and redirects for browsers.",
+        "The page where people see which applications have access to their account, revoke it, change their " +
+        "password and sign out. Pages and redirects for browsers.",
     },
   ],
   parameters: {},
@@ -44,7 +45,9 @@ export const account: ServiceEntries = {
       parameters: {
         ui_locales: UI_LOCALES,
         plat_id_provider: {
-          text: "Who knows the user, where nobody is signed in: `default_idp`, `legacy_idp` (one directory), or a provider that an operator registered.",
+          text:
+            "The identity provider, if nobody is signed in: `default_idp`, `legacy_idp` (one directory), or the " +
+            "id of a registered provider.",
         },
       },
       answers: {
@@ -54,35 +57,36 @@ export const account: ServiceEntries = {
       errors: { 400: "A page: the identity provider cannot be used." },
     },
     "POST /sign-in": form("signInToAccount", {
-      about: "For the page alone: its form holds a token that is bound to the browser.",
+      about: "Only for the page: its form holds a token that is bound to the browser.",
       schema: obj({
         "csrf?": str("Binds the form to the browser."),
         "email?": str("Who signs in."),
         "password?": str("The password.", { format: "password" }),
       }),
       example: { email: "ada@demo.example", password: "…" },
-      again: "The page again: wrong e-mail or password, blocked, or a form that is too old.",
+      again: "The page again: wrong e-mail or password, a blocked account, or an expired form.",
     }),
     "POST /sign-out": form("signOutOfAccount", { about: "Tokens live on." }),
     "POST /remove-access": form("removeAccess", {
-      about: "As `DELETE /refreshtokens` with a `clientId`. What is not there counts as removed.",
+      about: "Like `DELETE /refreshtokens` with a `clientId`. Missing grants count as removed.",
       schema: obj({ "client_id?": str("The application's client."), ...CSRF }),
       example: { client_id: "demo.shop" },
     }),
     "POST /password": form("changePassword", {
       about:
-        "The old password counts as an attempt to sign in. Every other session ends, and every token and grant of the user; this browser stays signed in.",
+        "The old password counts as a sign-in attempt. Every other session, token and grant of the user is " +
+        "revoked; this browser stays signed in.",
       schema: obj({
         "password?": str("The old password.", { format: "password" }),
-        "new_password?": str("The new one, 8 to 256 characters: none that is guessed first, nor of the address.", {
+        "new_password?": str("The new password: 8 to 256 characters, not a common one, and not the address.", {
           format: "password",
         }),
-        "repeated_password?": str("The new one again.", { format: "password" }),
+        "repeated_password?": str("The new password again.", { format: "password" }),
         ...CSRF,
       }),
       example: { password: "…", new_password: "a new password", repeated_password: "a new password" },
-      again: "The page again: the old password is wrong, the account is blocked, or the new one does not do.",
+      again: "The page again: the old password is wrong, the account is blocked, or the new password is refused.",
     }),
-    "POST /end-all": form("endAllOfAccount", { about: "As the operator's `POST /users/{email}/revoke`." }),
+    "POST /end-all": form("endAllOfAccount", { about: "Like the operator's `POST /users/{email}/revoke`." }),
   },
 };

@@ -26,9 +26,9 @@ export interface ResourceWords {
 }
 
 const FORWARDS =
-  "It gets the whole token of callers of other tenants too, which is good at the whole platform; else one for it alone.";
-const TRUSTED =
-  "Its pages and cookies share the platform's origin with all others'; else they are kept apart by a sandbox and by their path.";
+  "It also gets the original tokens of other tenants' callers, which are valid on the whole platform; " +
+  "otherwise it gets a token only for itself.";
+const TRUSTED = "Its pages and cookies share the platform's origin; otherwise a sandbox and its path isolate them.";
 
 export function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
   const { path, key, shown, ids, tag, about, parent } = words;
@@ -41,7 +41,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
       id: `list${many}`,
       tag,
       answers: {
-        200: { text: "A page of them, in the order of their names.", json: list(ref(shown)), headers: ["Link"] },
+        200: { text: "A page, ordered by name.", json: list(ref(shown)), headers: ["Link"] },
       },
       errors: noParent,
     },
@@ -59,7 +59,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
     [`GET ${path}/{${key}}`]: {
       id: `get${one}`,
       tag,
-      answers: { 200: { text: "As it is now.", json: ref(shown) } },
+      answers: { 200: { text: "The current record.", json: ref(shown) } },
       errors: { 404: "" },
     },
     [`DELETE ${path}/{${key}}`]: {
@@ -83,30 +83,30 @@ export const TAGS = {
 
 const created = time("When it was made.");
 const CREATED = 1_763_000_000_000;
-const BUILT_IN = "`built_in`: the platform brings it, and it stays as it is.";
-const IN_USE = "`in_use`: `details` names a few of those that use it.";
+const BUILT_IN = "`built_in`: it belongs to the platform and cannot change.";
+const IN_USE = "`in_use`: `details` names some of its users.";
 const texts = (description: string): Schema => list({ type: "string" }, description);
 
 const quota = obj(
-  { "files?": int("At most so many files.", { minimum: 0 }), "bytes?": int("At most so many bytes.", { minimum: 0 }) },
-  "What it may store; what is absent is not limited.",
+  { "files?": int("The most files.", { minimum: 0 }), "bytes?": int("The most bytes.", { minimum: 0 }) },
+  "Its quota; an absent limit means none.",
 );
-const PLAN = "How many requests it may make a minute.";
+const PLAN = "Its plan, which sets its limit of requests a minute.";
 const plan = str(PLAN, { enum: PLANS });
-const builtInFlag = bool("It is the platform's own; absent where it is not.", { enum: [true] });
+const builtInFlag = bool("It belongs to the platform itself; otherwise absent.", { enum: [true] });
 const clientFields = {
   clientId: str("The client's id."),
   name: str("Owns topics and files."),
   tenant: str("Its parent tenant."),
   confidential: bool("It has a secret."),
-  "service?": str("The registered service that it is the client of."),
-  redirectUris: texts("Where sign-ins may end."),
-  postLogoutRedirectUris: texts("Where sign-outs may end."),
+  "service?": str("The registered service whose client it is."),
+  redirectUris: texts("Redirect URIs of sign-ins."),
+  postLogoutRedirectUris: texts("Redirect URIs of sign-outs."),
   grantTypes: list(
     { type: "string", enum: ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] },
-    "How it may get tokens.",
+    "Its grant types.",
   ),
-  scopes: texts("What it may ask for; a `*` at the end stands for any ending."),
+  scopes: texts("Scopes that it may request; `*` at the end matches any ending."),
   requirePkce: bool("Codes need PKCE."),
   disabled: bool("It gets no tokens."),
   createdAt: created,
@@ -166,8 +166,8 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       files: int("Files that it stores."),
       bytes: int("Their bytes, without variants."),
       pending: obj({
-        files: int("Files that wait for their commit. They count against the quota."),
-        bytes: int("What their uploads take, where the tenant's bytes are limited."),
+        files: int("Files that are not committed yet. They count against the quota."),
+        bytes: int("Bytes reserved for their uploads, if the tenant has a limit of bytes."),
       }),
       quota,
     }),
@@ -220,7 +220,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     schema: obj({
       clientId: str("The client."),
       clientSecret: str("The new secret; shown this once."),
-      previousExpiresAt: time("Until when the secret before it works."),
+      previousExpiresAt: time("When the previous secret stops working."),
     }),
     example: {
       clientId: "demo.shop",
@@ -232,12 +232,12 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     schema: obj({
       name: str("Its name."),
       "builtIn?": builtInFlag,
-      "sourceUrl?": uri("Where it really is; absent where it is built in."),
-      proxyPath: str("Where the gateway has it."),
-      scopes: texts("Its scopes; a `*` at the end stands for any ending."),
+      "sourceUrl?": uri("Its private address; absent for a built-in service."),
+      proxyPath: str("Its public path at the gateway."),
+      scopes: texts("Its scopes; `*` at the end matches any ending."),
       essential: bool("Tenants need no subscription."),
       tenant: str("The tenant that owns it."),
-      access: oneOf(["token", "public"], "Whether the gateway asks for a token."),
+      access: oneOf(["token", "public"], "Whether the gateway requires a token."),
       "forwardAuthorization?": bool(`${FORWARDS} Absent where it is built in.`),
       "trusted?": bool(`${TRUSTED} Absent where it is built in.`),
       "createdAt?": created,
@@ -260,7 +260,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       id: str("Its id."),
       version: str("Its version, for people."),
       "builtIn?": builtInFlag,
-      "organization?": str("Who provides it; absent where it is built in."),
+      "organization?": str("The organization that offers it; absent for a built-in package."),
       services: texts("The services that it includes."),
       "createdAt?": created,
     }),
@@ -281,10 +281,10 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       issuer: uri("The provider's issuer."),
       clientId: str("The platform's client there."),
       clientSecret: str("Always `********`.", { enum: ["********"] }),
-      scopes: texts("What is asked for there."),
-      tenants: texts("The tenants that a sign-in by it reaches; none: all of the platform."),
-      domains: texts("The domains of the addresses that it vouches for; none: all."),
-      linking: oneOf(["confirm", "operator", "verified_email"], "Who says, once, that an account there is a user's."),
+      scopes: texts("Scopes requested from it."),
+      tenants: texts("Tenants that sign-ins by it can reach; none: all."),
+      domains: texts("E-mail domains that it may vouch for; none: all."),
+      linking: oneOf(["confirm", "operator", "verified_email"], "Who links a user to an account there, once."),
       createdAt: created,
     }),
     example: { ...provider, createdAt: CREATED },
@@ -294,7 +294,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       email: str("The user."),
       provider: str("The identity provider's id."),
       subject: str("The account there: `sub` of its ID tokens."),
-      linkedBy: oneOf(["password", "operator", "verified_email"], "Who said that it is the user's."),
+      linkedBy: oneOf(["password", "operator", "verified_email"], "Who linked it to the user."),
       linkedAt: time("Since when."),
     }),
     example: {
@@ -307,7 +307,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
   },
 };
 
-const roles = { roles: "Names of roles; what they contain is what the user may have." };
+const roles = { roles: "Names of roles; the user gets their scopes." };
 
 export const RESOURCES: Readonly<Record<string, Entry>> = {
   ...resource({
@@ -316,7 +316,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Organization",
     ids: ["Organization", "Organizations"],
     tag: TAGS.tenants,
-    removal: "Its memberships go with it.",
+    removal: "Its memberships are removed too.",
     fields: { name: "Its name, for people." },
     example: { name: "Demo" },
     conflict: BUILT_IN,
@@ -328,15 +328,15 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Tenant",
     ids: ["Tenant", "Tenants"],
     tag: TAGS.tenants,
-    about: "Disabling it voids its tokens.",
-    removal: "Its memberships go with it.",
+    about: "Disabling it revokes its tokens.",
+    removal: "Its memberships are removed too.",
     fields: {
       organization: "The organization that it belongs to.",
       name: "Its name, for people.",
-      disabled: "Nobody gets tokens for it. Left out, it stays as it is; false for a new one.",
-      quota: "What it may store; what is absent in it is not limited. Left out, it stays as it is; `{}` takes it away.",
-      "quota.files": "At most so many files.",
-      "quota.bytes": "At most so many bytes.",
+      disabled: "Nobody gets tokens for it. If absent, it stays as it is; false for a new one.",
+      quota: "Its quota; an absent limit means none. If absent, it stays as it is; `{}` removes it.",
+      "quota.files": "The most files.",
+      "quota.bytes": "The most bytes.",
       plan: PLAN,
     },
     example: { organization: "demo-org", name: "Demo shop", quota: { files: 10_000 } },
@@ -349,12 +349,12 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "User",
     ids: ["User", "Users"],
     tag: TAGS.users,
-    about: "Another password, and disabling, end all that the user signed in to.",
-    removal: "Memberships, sessions and tokens go with the user.",
+    about: "A new password, or disabling the user, revokes all sessions and tokens.",
+    removal: "Memberships, sessions and tokens are removed too.",
     fields: {
-      name: "For people; the address where absent.",
-      password: "8 to 256 characters; left out, what is there stays.",
-      disabled: "The user cannot sign in. Left out, it stays as it is; false for a new one.",
+      name: "For people; default: the address.",
+      password: "8 to 256 characters; if absent, it stays as it is.",
+      disabled: "The user cannot sign in. If absent, it stays as it is; false for a new one.",
     },
     example: { name: "Ada", password: "a long enough password" },
   }),
@@ -365,8 +365,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     ids: ["LinkedIdentity", "LinkedIdentities"],
     tag: TAGS.users,
     about:
-      "The account there signs in as the user from now on. Another one than before ends what the user got until now.",
-    removal: "What the user got until now ends. The next sign-in by the provider is a first one again.",
+      "The account there signs in as the user from now on. Linking another account revokes what the user " +
+      "got until now.",
+    removal: "What the user got until now is revoked. The next sign-in by the provider counts as the first.",
     fields: { subject: "The account there: `sub` of its ID tokens." },
     example: { subject: "248289761001" },
     parent: "There is no such user, or no such identity provider.",
@@ -378,7 +379,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "TenantMember",
     ids: ["TenantMember", "TenantMembers"],
     tag: TAGS.users,
-    removal: "The user's tokens for the tenant are void.",
+    removal: "The user's tokens for the tenant are revoked.",
     fields: roles,
     example: { roles: ["editor"] },
     parent: "There is no such tenant, or no such user.",
@@ -389,7 +390,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "OrganizationMember",
     ids: ["OrganizationMember", "OrganizationMembers"],
     tag: TAGS.users,
-    removal: "The user's tokens are void.",
+    removal: "The user's tokens are revoked.",
     fields: roles,
     example: { roles: ["editor"] },
     parent: "There is no such organization, or no such user.",
@@ -413,20 +414,21 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     ids: ["Client", "Clients"],
     tag: TAGS.clients,
     about:
-      "A confidential client that has no secret gets one, in this answer alone. Another name, tenant or secret, and disabling, void its tokens.",
-    removal: "Its push subscriptions and tokens go with it. Only a client without topics and files.",
+      "A confidential client without a secret gets one, shown only in this answer. Changing the name, " +
+      "tenant or secret, or disabling it, revokes its tokens.",
+    removal: "Its push subscriptions and tokens are removed too. Only a client without topics and files.",
     fields: {
-      name: "Owns topics and files, `<project>.<app>`; the id where absent. No other client has it.",
+      name: "Owns topics and files, `<project>.<app>`; default: the id. No other client may have it.",
       tenant: "Its parent tenant.",
       confidential: "It has a secret.",
-      service: "The registered service that it is the client of.",
-      redirectUris: "Where sign-ins may end: https, http on a loopback host, or a private-use scheme; at most 50.",
-      postLogoutRedirectUris: "Where sign-outs may end, alike.",
-      grantTypes: "How it may get tokens.",
-      scopes: "What it may ask for; a `*` at the end stands for any ending.",
-      requirePkce: "Codes need PKCE. Without a secret they always do.",
-      clientSecret: "32 to 256 visible ASCII characters; left out, what is there stays, or one is generated.",
-      disabled: "It gets no tokens. Left out, it stays as it is; false for a new one.",
+      service: "The registered service whose client it is.",
+      redirectUris: "Redirect URIs of sign-ins: https, http on a loopback host, or a private-use scheme; at most 50.",
+      postLogoutRedirectUris: "Redirect URIs of sign-outs, likewise.",
+      grantTypes: "Its grant types.",
+      scopes: "Scopes that it may request; `*` at the end matches any ending.",
+      requirePkce: "Codes need PKCE. Always true without a secret.",
+      clientSecret: "32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated.",
+      disabled: "It gets no tokens. If absent, it stays as it is; false for a new one.",
     },
     more: {
       redirectUris: { items: { type: "string", format: "uri" } },
@@ -449,15 +451,15 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Service",
     ids: ["Service", "Services"],
     tag: TAGS.services,
-    about: "The gateway sends on to it what comes below its `proxyPath`, within 30 s of this everywhere.",
+    about: "The gateway forwards requests below its `proxyPath`, everywhere within 30 s.",
     removal: "Only a service that no client and no package has.",
     fields: {
-      sourceUrl: "Where it really is: https, a public host, no query.",
-      proxyPath: "Where the gateway has it; none of the platform's own addresses.",
-      scopes: "Its scopes; a `*` at the end stands for any ending. None of the platform's own.",
+      sourceUrl: "Its private address: https, a public host, no query.",
+      proxyPath: "Its public path at the gateway, apart from the platform's own paths.",
+      scopes: "Its scopes; `*` at the end matches any ending. Not one of the platform's.",
       essential: "Tenants need no subscription.",
       tenant: "The tenant that owns it.",
-      access: "`token`: the gateway asks for a valid token. `public`: an absent one is fine.",
+      access: "`token`: the gateway requires a valid token. `public`: a token is optional.",
       forwardAuthorization: FORWARDS,
       trusted: TRUSTED,
     },
@@ -507,16 +509,19 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "IdentityProvider",
     ids: ["IdentityProvider", "IdentityProviders"],
     tag: TAGS.users,
-    removal: "Nobody signs in by it any more.",
+    removal: "Nobody can sign in by it any more.",
     fields: {
       issuer: "The issuer of an OpenID provider with discovery.",
       clientId: "The platform's client there.",
-      clientSecret: "Its secret there, kept encrypted; left out, or `********`, what is there stays with its issuer.",
-      scopes: "What is asked for there; `openid` among it.",
-      tenants: "The tenants that a sign-in by it reaches; left out, what is there stays; `[]`: all of the platform.",
-      domains: "The domains of the addresses that it vouches for, those below them not; left out, what is there stays.",
+      clientSecret:
+        "The client secret there, kept encrypted; if absent or `********`, it stays, unless the issuer changes.",
+      scopes: "Scopes requested from it, including `openid`.",
+      tenants: "Tenants that sign-ins by it can reach; if absent, they stay; `[]`: all.",
+      domains: "E-mail domains that it may vouch for, without subdomains; if absent, they stay.",
       linking:
-        "Who says at the first sign-in that an account there is a user's: the user by the password here (`confirm`), an operator before, or the provider by the address that it verified, which needs `domains`. Left out, what is there stays.",
+        "Who links a user to an account there at the first sign-in: the user by the password here " +
+        "(`confirm`), an operator beforehand (`operator`), or the provider by the verified address " +
+        "(`verified_email`, which needs `domains`). If absent, it stays as it is.",
     },
     more: { issuer: { format: "uri" }, scopes: { contains: { const: "openid" } } },
     example: {

@@ -9,28 +9,28 @@ const SUBSCRIPTION_ID = "8f14e45fceea167a5a36dedd4bea2543";
 const kinds = (description: string, names: readonly string[]): Schema =>
   obj(Object.fromEntries(names.map((name) => [name, int(KINDS[name] ?? "")])), description);
 const KINDS: Readonly<Record<string, string>> = {
-  orphanObject: "Bytes that no row has.",
+  orphanObject: "Bytes without a row.",
   missingBytes: "Files without bytes.",
   missingVariant: "Variants without bytes.",
-  sizeDiffers: "Row and bytes differ in size.",
-  etagDiffers: "Row and bytes differ in ETag.",
+  sizeDiffers: "Row and bytes have different sizes.",
+  etagDiffers: "Row and bytes have different ETags.",
 };
 const ALL_KINDS = Object.keys(KINDS);
 const REPAIRABLE = ALL_KINDS.slice(0, 3);
 const runFields = {
   id: str("The comparison's id."),
-  state: oneOf(["running", "done", "repairing", "repaired"], "How far it is."),
+  state: oneOf(["running", "done", "repairing", "repaired"], "Its progress."),
   startedAt: time("When it was started."),
-  finishedAt: orNull(time("When it was done; null: not yet.")),
+  finishedAt: orNull(time("When it ended; null: not yet.")),
   checked: obj(
     { files: int("Rows of files."), variants: int("Rows of variants."), objects: int("Objects of the bucket.") },
-    "How much was looked at.",
+    "Compared objects and rows.",
   ),
-  found: kinds("How much does not fit, by kind.", ALL_KINDS),
-  keptFindings: int("How many findings are kept, the first ones."),
-  repairStartedAt: orNull(time("When its repair was started; null: it was not.")),
-  repairedAt: orNull(time("When that was done; null: not yet.")),
-  repaired: kinds("How much was repaired, by kind.", REPAIRABLE),
+  found: kinds("Differences by kind.", ALL_KINDS),
+  keptFindings: int("Number of stored findings; only the first ones are stored."),
+  repairStartedAt: orNull(time("When its repair was started; null: never.")),
+  repairedAt: orNull(time("When the repair ended; null: not yet.")),
+  repaired: kinds("Repaired findings by kind.", REPAIRABLE),
 };
 const counts = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
 const run = {
@@ -54,18 +54,18 @@ const revoke = (id: string, who: string, isRegistered: boolean): Entry => ({
   id,
   tag: TAGS.control,
   about: `Void everywhere within 5 s. What is registered stays as it is: ${who} gets new tokens at once. May be repeated.`,
-  answers: { 204: { text: "All until now is void." } },
+  answers: { 204: { text: "Everything issued until now is revoked." } },
   errors: isRegistered ? { 404: "" } : {},
 });
 
 const copyFields = {
   number: int("Counts from 1 on, without a gap."),
   name: str("Its key in the bucket."),
-  rows: int("How many rows it has."),
+  rows: int("Its number of rows."),
   firstSeq: int("The number of its first row."),
   lastSeq: int("The number of its last row."),
-  previous: str("The hash of the last line of the copy before; zeros in front of the first."),
-  head: str("The hash of its own last line, as the database has it."),
+  previous: str("The hash of the last line of the previous copy; zeros for the first."),
+  head: str("The hash of its own last line, from the database."),
   writtenAt: time("When it was written."),
 };
 const copy = {
@@ -83,11 +83,11 @@ export const admin: ServiceEntries = {
   base: "/admin/v1",
   tags: [
     { name: TAGS.tenants, description: "Organizations and their tenants." },
-    { name: TAGS.users, description: "People, what they are members of, roles, and identity providers." },
+    { name: TAGS.users, description: "People, their memberships, roles, and identity providers." },
     { name: TAGS.clients, description: "Programs that get tokens." },
-    { name: TAGS.services, description: "Services behind the gateway, packages of them, and who subscribes to them." },
-    { name: TAGS.control, description: "Ending what was issued, and saying why something is granted or not." },
-    { name: TAGS.upkeep, description: "The audit log, signing keys, and whether the media store is as its rows say." },
+    { name: TAGS.services, description: "Services behind the gateway, packages of them, and subscriptions." },
+    { name: TAGS.control, description: "Revoking what was issued, and explaining why something is granted or not." },
+    { name: TAGS.upkeep, description: "The audit log, signing keys, and the consistency of the media store." },
   ],
   parameters: {
     id: { text: "The id.", example: "demo" },
@@ -97,7 +97,7 @@ export const admin: ServiceEntries = {
     provider: { text: "The identity provider's id.", example: "corporate" },
     packageId: { text: "The package's id.", example: "platform" },
     subscriptionId: { text: "The push subscription's id, as the list shows it.", example: SUBSCRIPTION_ID },
-    sessionId: { text: "The session, as its tokens carry it (`sid`).", example: "a1b2c3" },
+    sessionId: { text: "The session id from its tokens (`sid`).", example: "a1b2c3" },
   },
   schemas: {
     ...SCHEMAS,
@@ -105,20 +105,20 @@ export const admin: ServiceEntries = {
       schema: obj({
         at: time("When."),
         requestId: str("By which request."),
-        actor: str("Who: a client, or `user <address>`; empty where nobody is known."),
+        actor: str("The actor: a client, or `user <address>`; empty if unknown."),
         action: str("What was done."),
         subject: str("To what."),
-        outcome: oneOf(["done", "refused"], "What came of it."),
-        "reason?": str("Exactly why; where there is something to say. `created`: there was none before."),
+        outcome: oneOf(["done", "refused"], "The outcome."),
+        "reason?": str("The exact reason, if there is one. `created`: the record is new."),
         "changes?": list(
           obj({
-            field: str("The field; alone where it is a secret."),
-            "from?": { description: "What it was; absent where there was nothing." },
-            "to?": { description: "What it is; absent where there is nothing." },
-            "added?": list({ type: "string" }, "What came to a list: 40 at most, then `…and more`."),
-            "removed?": list({ type: "string" }, "What went from a list, alike."),
+            field: str("The field; the only member for a secret."),
+            "from?": { description: "The old value; absent if there was none." },
+            "to?": { description: "The new value; absent if there is none." },
+            "added?": list({ type: "string" }, "Elements added to a list: at most 40, then `…and more`."),
+            "removed?": list({ type: "string" }, "Elements removed from a list, likewise."),
           }),
-          "What a change changed. A change that changes nothing has no row.",
+          "The changes. An update without a change has no row.",
         ),
       }),
       example: {
@@ -137,20 +137,24 @@ export const admin: ServiceEntries = {
     },
     SealKey: {
       schema: obj({
-        id: str("As `SEAL_KEYS` names it."),
-        use: oneOf(["seals", "opens", "missing"], "`missing`: something is sealed under it, and `SEAL_KEYS` lacks it."),
-        identityProviders: int("Secrets of identity providers under it; 1000 stands for that many or more."),
-        signingKeys: int("Private halves of signing keys under it."),
-        pushSubscriptions: int("Credentials of push subscriptions under it."),
+        id: str("Its name in `SEAL_KEYS`."),
+        use: oneOf(
+          ["seals", "opens", "missing"],
+          "`missing`: something is encrypted with it, but `SEAL_KEYS` lacks it.",
+        ),
+        identityProviders: int("Secrets of identity providers encrypted with it; 1000 means that many or more."),
+        signingKeys: int("Private halves of signing keys encrypted with it."),
+        pushSubscriptions: int("Credentials of push subscriptions encrypted with it."),
         mayGo: bool(
-          "Nothing that lasts is sealed under it: it may be taken out of `SEAL_KEYS`, an hour after another one was put in front.",
+          "Nothing lasting is encrypted with it: it may be removed from `SEAL_KEYS` an hour after a new key was " +
+            "put in front.",
         ),
       }),
       example: { id: "k1", use: "opens", identityProviders: 0, signingKeys: 0, pushSubscriptions: 0, mayGo: true },
     },
     AuditCopy: { schema: obj(copyFields), example: copy },
     AuditCopyLines: {
-      schema: obj({ ...copyFields, lines: list({ type: "string" }, "Its lines, each with its hash at the end.") }),
+      schema: obj({ ...copyFields, lines: list({ type: "string" }, "Its lines, each ending with its hash.") }),
       example: {
         ...copy,
         lines: [
@@ -162,7 +166,7 @@ export const admin: ServiceEntries = {
     Explanation: {
       schema: obj({
         granted: bool("Whether a token would be issued."),
-        reason: str("What is granted, or the first cause of a refusal."),
+        reason: str("The grant, or the first reason for a refusal."),
         checks: list(
           obj({
             check: oneOf(
@@ -178,23 +182,23 @@ export const admin: ServiceEntries = {
                 "role_holds_scope",
                 "user_authorized_scope",
               ],
-              "What was looked at.",
+              "The check.",
             ),
-            "scope?": str("The scope, where it is about one."),
-            passed: bool("Whether it is in order."),
-            detail: str("What was found, and what to change."),
+            "scope?": str("The scope, if the check is about one."),
+            passed: bool("Whether the check passed."),
+            detail: str("The finding, and what to change."),
           }),
-          "Each thing that was looked at, in order.",
+          "All checks, in order.",
         ),
         scopes: list(
           obj({
-            scope: str("A scope that was asked for."),
+            scope: str("A requested scope."),
             granted: bool("Whether it alone would be granted."),
             reason: str("Why."),
           }),
-          "Each scope as if it were asked for alone.",
+          "Each scope as if it were requested alone.",
         ),
-        effective: list({ type: "string" }, "What the token would have; empty where there is none."),
+        effective: list({ type: "string" }, "Scopes of the token; empty if there is none."),
       }),
       example: {
         granted: false,
@@ -217,10 +221,10 @@ export const admin: ServiceEntries = {
     OperatedSubscription: {
       schema: obj({
         id: str("Identifies it."),
-        topic: str("Whose events it gets: `<owner>.<eventType>`."),
+        topic: str("Its topic: `<owner>.<eventType>`."),
         client: str("Whose it is."),
-        name: str("Its name, one of the client's on the topic."),
-        endpointOrigin: uri("Where events go: scheme, host and port of the endpoint."),
+        name: str("Its name, unique for the client on the topic."),
+        endpointOrigin: uri("Scheme, host and port of its endpoint."),
         state: STATE,
         halt: HALT,
         right: RIGHT,
@@ -229,9 +233,9 @@ export const admin: ServiceEntries = {
             {
               tenant: str("The token's tenant."),
               requestId: str("By which request."),
-              scope: orNull(str("The scope of the token that covered the topic; null: the owner needs none.")),
+              scope: orNull(str("The scope that covered the topic; null: the owner needs none.")),
             },
-            "The client's own token that made it; null: it is from before that was kept.",
+            "The client token that made it; null: unknown.",
           ),
         ),
         createdAt: time("When it was created."),
@@ -257,15 +261,15 @@ export const admin: ServiceEntries = {
     },
     SigningKey: {
       schema: obj({
-        kid: str("The key's id, as tokens name it."),
-        alg: oneOf(["ES256", "RS256"], "What it signs: access tokens, ID tokens."),
+        kid: str("The key's id in tokens."),
+        alg: oneOf(["ES256", "RS256"], "Access tokens or ID tokens."),
         state: oneOf(
           ["published", "signs", "verifies", "gone"],
-          "`published` before its time, `verifies` after it, `gone` from `/jwks`.",
+          "`published` before its use, `verifies` after it, `gone` from `/jwks`.",
         ),
         createdAt: time("When it was made."),
-        signsFrom: time("From when on it signs."),
-        publishedUntil: orNull(time("Until when it is in `/jwks`; null: not known yet.")),
+        signsFrom: time("When it begins to sign."),
+        publishedUntil: orNull(time("When it leaves `/jwks`; null: not known yet.")),
       }),
       example: {
         kid: "Q2mVb0pXr7sT1uWz",
@@ -282,16 +286,16 @@ export const admin: ServiceEntries = {
         ...runFields,
         findings: list(
           obj({
-            kind: oneOf(ALL_KINDS, "What does not fit."),
+            kind: oneOf(ALL_KINDS, "The kind of difference."),
             key: str("The object's key."),
-            fileId: orNull(str("The file; null: no row has it.")),
+            fileId: orNull(str("The file; null: no row names it.")),
             client: orNull(str("Whose it is.")),
             tenant: orNull(str("Whose it is.")),
-            row: place("What the row says; null: there is none."),
-            object: place("What the bucket has; null: nothing."),
-            outcome: orNull(oneOf(["repaired", "obsolete"], "What its repair did; null: nothing yet.")),
+            row: place("The row; null: there is none."),
+            object: place("The object; null: there is none."),
+            outcome: orNull(oneOf(["repaired", "obsolete"], "The result of its repair; null: not repaired yet.")),
           }),
-          "A page of what does not fit.",
+          "A page of findings.",
         ),
       }),
       example: {
@@ -329,11 +333,17 @@ export const admin: ServiceEntries = {
       id: "makeClientSecret",
       tag: TAGS.clients,
       answers: {
-        201: { text: "The new secret, shown this once.", json: ref("NewClientSecret"), headers: ["Cache-Control"] },
+        201: {
+          text: "The new secret, shown only this once.",
+          json: ref("NewClientSecret"),
+          headers: ["Cache-Control"],
+        },
       },
       errors: {
         404: "",
-        409: "`not_confidential`: make it so by PUT, which shows the first secret. `built_in`: a client of the platform's own.",
+        409:
+          "`not_confidential`: make it confidential by PUT, which shows the first secret. `built_in`: a client " +
+          "of the platform itself.",
       },
     },
     "POST /clients/{clientId}/revoke": revoke("revokeClient", "the client", true),
@@ -344,28 +354,30 @@ export const admin: ServiceEntries = {
       id: "explain",
       tag: TAGS.control,
       about:
-        "By the very rules of `/token` and `/authorize`, over records that are read anew. A client alone asks for itself; with a user, the user signs in for it; a user alone signs in by password without a client. What is unknown is an answer as well.",
+        "Applies the rules of `/token` and `/authorize` to current records. A client alone asks for itself; " +
+        "with a user, the user signs in for it; a user alone signs in by password without a client. Unknown " +
+        "names are answered too.",
       parameters: {
-        client: { text: "The client's id; or `user`, or both.", example: "demo.shop" },
-        tenant: { text: "The tenant that the token is asked for.", example: "demo" },
+        client: { text: "The client's id; `user`, or both, may be given instead.", example: "demo.shop" },
+        tenant: { text: "The tenant of the token.", example: "demo" },
         user: { text: "The user's e-mail.", example: "ada@demo.example", schema: { format: "email" } },
         scope: {
-          text: "Scopes, separated by spaces; where absent, all that is grantable.",
+          text: "Scopes, separated by spaces; default: all that can be granted.",
           example: "plat.media_admin",
         },
-        grant: { text: "How the token is asked for; the first one that the client has where absent." },
+        grant: { text: "The grant type; default: the client's first." },
       },
-      answers: { 200: { text: "What would come of it, and why.", json: ref("Explanation") } },
+      answers: { 200: { text: "The result, with the reasons.", json: ref("Explanation") } },
     },
     "GET /push-subscriptions": {
       id: "listOperatedSubscriptions",
       tag: TAGS.control,
-      about: "Of all clients, by id. Addresses, users and passwords of endpoints are not shown.",
+      about: "All clients' subscriptions, by id, without paths, users and passwords of endpoints.",
       parameters: {
-        client: { text: "Those of this client alone.", example: "acme.erp" },
-        topic: { text: "Those of this topic alone, `<owner>.<eventType>`.", example: "demo.shop.orderCreated" },
+        client: { text: "Only those of this client.", example: "acme.erp" },
+        topic: { text: "Only those of this topic, `<owner>.<eventType>`.", example: "demo.shop.orderCreated" },
         maker: {
-          text: "`unknown`: those alone from before it was kept who made them, perhaps a person. The client's next update makes it known.",
+          text: "`unknown`: only those whose maker is unknown, perhaps a person. The client's next update records it.",
         },
       },
       answers: {
@@ -381,8 +393,7 @@ export const admin: ServiceEntries = {
     "DELETE /push-subscriptions/{subscriptionId}": {
       id: "removeOperatedSubscription",
       tag: TAGS.control,
-      about:
-        "Deliveries in flight aside, nothing is sent any more. The client can make it again while it has the right.",
+      about: "Nothing more is sent, except deliveries in flight. The client can make it again while it has the right.",
       answers: { 204: { text: "Removed." } },
       errors: { 404: "" },
     },
@@ -390,8 +401,9 @@ export const admin: ServiceEntries = {
       id: "listSealKeys",
       tag: TAGS.upkeep,
       about:
-        "The first key seals, all of them open. What is under another one is sealed anew within some minutes; links to uploads and sign-ins under way live an hour at most.",
-      answers: { 200: { text: "The keys, the one that seals first.", json: list(ref("SealKey")) } },
+        "The first key encrypts, all of them decrypt. Secrets under another key are encrypted again within " +
+        "minutes; upload links and pending sign-ins live an hour at most.",
+      answers: { 200: { text: "The keys; the first one encrypts.", json: list(ref("SealKey")) } },
     },
     "GET /signing-keys": {
       id: "listSigningKeys",
@@ -404,7 +416,7 @@ export const admin: ServiceEntries = {
       id: "rotateSigningKeys",
       tag: TAGS.upkeep,
       answers: { 201: { text: "The new keys.", json: list(ref("SigningKey")) } },
-      errors: { 429: "So many keys are published that no more are made now." },
+      errors: { 429: "Too many active signing keys. Wait until an older key expires." },
     },
     "GET /media/consistency": {
       id: "listComparisons",
@@ -414,8 +426,10 @@ export const admin: ServiceEntries = {
     "POST /media/consistency": {
       id: "startComparison",
       tag: TAGS.upkeep,
-      answers: { 202: { text: "It runs; `Location` is its report.", json: ref("Comparison"), headers: ["Location"] } },
-      errors: { 409: "`repair_under_way`: compare when it is done." },
+      answers: {
+        202: { text: "It is running; `Location` is its report.", json: ref("Comparison"), headers: ["Location"] },
+      },
+      errors: { 409: "`repair_under_way`: wait until the repair is done." },
     },
     "GET /media/consistency/{id}": {
       id: "getComparison",
@@ -427,23 +441,27 @@ export const admin: ServiceEntries = {
     "POST /media/consistency/{id}/repair": {
       id: "repairComparison",
       tag: TAGS.upkeep,
-      about: "Each finding is looked at once more before it is repaired.",
+      about: "Checks each finding again before it repairs it.",
       parameters: { id: { text: "The comparison's id.", example: RUN_ID } },
       answers: {
-        202: { text: "The repair runs; `Location` is the report.", json: ref("Comparison"), headers: ["Location"] },
+        202: {
+          text: "The repair is running; `Location` is the report.",
+          json: ref("Comparison"),
+          headers: ["Location"],
+        },
       },
       errors: { 404: "", 409: "`comparison_running`, or `other_run_under_way`." },
     },
     "GET /audit": {
       id: "listAudit",
       tag: TAGS.upkeep,
-      about: "Kept for 90 days, and refusals within bounds.",
+      about: "Rows are kept for 90 days; the number of refusals is limited.",
       parameters: {
-        requestId: { text: "Of this request alone: an error's `plat-request-id`, or the end of `error_uri`." },
-        subject: { text: "Whose subject begins like this.", example: "tenants/demo" },
-        actor: { text: "Of this actor alone.", example: "plat.operator" },
-        action: { text: "Of this action alone.", example: "put" },
-        outcome: { text: "With this outcome alone." },
+        requestId: { text: "Only of this request: an error's `plat-request-id`, or the end of `error_uri`." },
+        subject: { text: "Only subjects with this prefix.", example: "tenants/demo" },
+        actor: { text: "Only of this actor.", example: "plat.operator" },
+        action: { text: "Only of this action.", example: "put" },
+        outcome: { text: "Only with this outcome." },
         since: { text: "From this time on, in ms since 1970.", schema: TIME },
         until: { text: "Up to this time, in ms since 1970.", schema: TIME },
       },
@@ -453,7 +471,8 @@ export const admin: ServiceEntries = {
       id: "listAuditCopies",
       tag: TAGS.upkeep,
       about:
-        "Each line ends with the SHA-256 of the hash of the line before it, a line feed, and its own text without the hash; the first line goes on from the copy before.",
+        "Each line ends with the SHA-256 of the previous line's hash, a line feed, and its own text without " +
+        "the hash. The first line continues the previous copy.",
       answers: { 200: { text: "A page of copies.", json: list(ref("AuditCopy")), headers: ["Link"] } },
     },
     "GET /audit/copies/{number}": {
@@ -461,7 +480,7 @@ export const admin: ServiceEntries = {
       tag: TAGS.upkeep,
       parameters: { number: { text: "The copy's number.", example: "2" } },
       answers: { 200: { text: "The copy and its lines.", json: ref("AuditCopyLines") } },
-      errors: { 404: "There is no such copy, or it is not in the bucket any more." },
+      errors: { 404: "There is no such copy, or it is no longer in the bucket." },
     },
   },
 };

@@ -7,11 +7,11 @@ const TOPIC_PATH = "/topics/{topicOwnerClient}/{eventType}";
 const SUBSCRIPTION_PATH = `${TOPIC_PATH}/subscriptions/{name}`;
 
 const topicFields = {
-  topicOwnerClient: str("The name of the client that owns the topic and alone publishes to it."),
-  eventType: str("What kind of event the topic is of."),
-  description: str("What the owner says of it; may be empty."),
+  topicOwnerClient: str("The client that owns the topic; only it can publish."),
+  eventType: str("The topic's event type."),
+  description: str("The owner's description; may be empty."),
   createdAt: time("When the topic was created."),
-  shards: int("How many logs the topic has: events of one tenant stay in order, those of one shard all."),
+  shards: int("The topic's number of logs. Events of one tenant stay in order, as do all events of one shard."),
   state: oneOf(["active", "deleting"], "`deleting` until its events, cursors and subscriptions are gone."),
   href: uri("The topic's own address."),
 };
@@ -35,15 +35,15 @@ const event = {
 };
 const newEvent = { payload: event.payload, metadata: event.metadata };
 const subscriptionFields = {
-  name: str("The subscription's name, one of the calling client's on this topic."),
+  name: str("The subscription's name, unique for the client on this topic."),
   pushConfig: obj(
     {
-      endpoint: uri("Where events are sent to by `POST`."),
+      endpoint: uri("The endpoint for the `POST` of each event."),
       basicAuth: obj(
         { username: str("Sent as HTTP Basic."), password: str("Always `********`.", { enum: ["********"] }) },
-        "How the platform proves to the endpoint who it is.",
+        "The platform's authentication at the endpoint.",
       ),
-      "handshake?": bool("The endpoint is asked before it gets its first event; absent: it is not."),
+      "handshake?": bool("The endpoint is verified before its first event; absent: it is not."),
     },
     "Where events go.",
   ),
@@ -76,12 +76,13 @@ const subscriber = {
   updatedAt: subscription.updatedAt,
 };
 const result = {
-  durationMs: int("How long the endpoint took."),
-  status: orNull(int("The status of its answer; null: none came.")),
+  durationMs: int("Duration of the request."),
+  status: orNull(int("The status of its answer; null: no answer.")),
   error: orNull(
     oneOf(
       ["status", "timeout", "unreachable", "redirect", "refused"],
-      "Why it failed: not 2xx, none in 15 s, no connection, 3xx, or an address that is not called; null: it did not.",
+      "Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not " +
+        "called; null: no failure.",
     ),
   ),
 };
@@ -89,15 +90,15 @@ const result = {
 const TOPIC = "Topics";
 const CONSUMING = "Consuming";
 const PUSH = "Push subscriptions";
-const SCOPE =
-  "Owners need no scope; anybody else needs `plat.pubsub.topic=<owner>.<eventType>`, or one with `*` at its end.";
-const GONE = "There is no such topic, it is being deleted, or the caller may not know of it.";
-const NO_SCOPE = "The token lacks the scope of this topic, which its client is registered for.";
+const SCOPE = "Owners need no scope; others need `plat.pubsub.topic=<owner>.<eventType>`, which may end in `*`.";
+const GONE = "There is no such topic, it is being deleted, or the caller has no right to see it.";
+const NO_SCOPE = "The token lacks the topic's scope, for which its client is registered.";
 const consumer = { 403: NO_SCOPE, 404: GONE };
 const token = "The token of the read that locked the topic.";
-const LOCKED = "`topic_locked`: the client holds a batch that is not committed; `Retry-After` says for how long.";
+const LOCKED = "`topic_locked`: the client has an uncommitted batch; `Retry-After` says for how long.";
 const NOT_LOCKED =
-  "`topic_not_locked`; `details[0].type` is `already_committed`, `lock_expired` or `unknown_token`, so a client whose answer was lost knows what became of it.";
+  "`topic_not_locked`; `details[0].type` is `already_committed`, `lock_expired` or `unknown_token`, " +
+  "which tells the outcome after a lost answer.";
 
 const onLock = (id: string, about: string, fields: Readonly<Record<string, string>>, example: object): Entry => ({
   id,
@@ -117,16 +118,17 @@ const parameters: Readonly<Record<string, Parameter>> = {
 };
 
 const pushFields = {
-  name: "3 to 256 letters, digits, `_` or `-`. It stays: an update has the same one, or none.",
+  name: "3 to 256 letters, digits, `_` or `-`. It cannot change: an update has the same one, or none.",
   pushConfig: "Where events go.",
   "pushConfig.endpoint":
     "An https address of a public host, without user-info and fragment; redirects are not followed.",
   "pushConfig.handshake":
     'Whether the endpoint is asked before it gets its first event, and again when it moves: it gets `{"type": "endpoint_verification", "challenge": "…"}`, signed as events are, and answers 2xx with the challenge as its body, or as `{"challenge": "…"}`. Asked seven times within eight hours; events wait. In an update absent: it stays.',
-  "pushConfig.basicAuth": "What the platform sends as HTTP Basic.",
+  "pushConfig.basicAuth": "HTTP Basic credentials of the platform.",
   "pushConfig.basicAuth.username": "Letters, digits, `_`, `.` or `-`.",
   "pushConfig.basicAuth.password":
-    "Kept encrypted and never shown; `********` in an update leaves it as it is, unless the endpoint moves to another origin.",
+    "Kept encrypted and never shown. In an update, `********` keeps it, unless the endpoint moves to " +
+    "another origin.",
 };
 const pushChecks = { "pushConfig.endpoint": { format: "uri" } };
 const pushExample = {
@@ -144,16 +146,19 @@ export const events: ServiceEntries = {
     {
       name: CONSUMING,
       description:
-        "Reading under a lock, one batch at a time for each client, in order; a commit moves the client's cursor. Events are kept 7 days unless the deployment says otherwise.",
+        "Reading under a lock, one batch at a time for each client, in order. A commit moves the client's " +
+        "cursor. Events are kept for 7 days by default.",
     },
     {
       name: PUSH,
       description:
-        "Events sent to an https endpoint by `POST`, signed as Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and with `plat-delivery-attempt`. 2xx within 15 s is delivered; what fails is tried again for a day, then dead-lettered; 410 disables the subscription.",
+        "Events sent to an https endpoint by `POST`, signed by Standard Webhooks (`webhook-id`, " +
+        "`webhook-timestamp`, `webhook-signature`), with `plat-delivery-attempt`. A 2xx within 15 s counts as " +
+        "delivered. Failures are retried for a day, then dead-lettered; a 410 disables the subscription.",
     },
     {
       name: "Events (deprecated)",
-      description: "The operations of `/pubsub/v1` once more, at their former address. Use those.",
+      description: "The operations of `/pubsub/v1` at their former address. Use those instead.",
     },
   ],
   parameters,
@@ -162,10 +167,10 @@ export const events: ServiceEntries = {
     TopicStatus: {
       schema: obj({
         ...topicFields,
-        storedEvents: orNull(int("How many events are stored; null for who is shown its own tenant's alone.")),
-        oldestEventAt: orNull(time("When the oldest of them was published; null: there is none.")),
-        newestEventAt: orNull(time("When the newest of them was published; null: there is none.")),
-        lag: orNull(int("How many of them the caller has not committed; null as above.")),
+        storedEvents: orNull(int("Number of stored events; null for a caller who sees only its own tenant's.")),
+        oldestEventAt: orNull(time("When the oldest was published; null: there is none.")),
+        newestEventAt: orNull(time("When the newest was published; null: there is none.")),
+        lag: orNull(int("Events that the caller has not committed; null as above.")),
       }),
       example: {
         ...topic,
@@ -179,7 +184,7 @@ export const events: ServiceEntries = {
       schema: obj({
         payload: str("The event's text, at most 256 KiB of UTF-8."),
         "metadata?": map({ type: "string" }, "Names and texts beside the payload, at most 16 KiB."),
-        "tenant?": str("The tenant that the event is about; the token's where absent.", {
+        "tenant?": str("The tenant that the event is about; default: the token's.", {
           pattern: "^[a-z][a-z0-9]{2,15}$",
         }),
       }),
@@ -192,8 +197,8 @@ export const events: ServiceEntries = {
         tenant: str("The tenant that it is about."),
         sourceClient: str("The client that published it, the topic's owner."),
         eventType: str("The topic's event type."),
-        payload: str("The text, as it was published."),
-        "metadata?": map({ type: "string" }, "Names and texts beside the payload, where there are any."),
+        payload: str("The payload as published."),
+        "metadata?": map({ type: "string" }, "Names and texts beside the payload, if there are any."),
       }),
       example: event,
     },
@@ -206,8 +211,8 @@ export const events: ServiceEntries = {
     },
     Look: {
       schema: obj({
-        events: list(ref("Event"), "Stored events, in the order of their times."),
-        next: orNull(str("The `after` of the next look; null: this was the end.")),
+        events: list(ref("Event"), "Stored events, in order of time."),
+        next: orNull(str("The `after` of the next request; null: this was the end.")),
       }),
       example: { events: [event], next: event.id },
     },
@@ -222,30 +227,31 @@ export const events: ServiceEntries = {
     NewPushSubscription: {
       schema: obj({
         ...subscriptionFields,
-        signingSecret: str("Verifies `webhook-signature`; shown this once.", { pattern: "^whsec_" }),
+        signingSecret: str("Verifies `webhook-signature`; shown only this once.", { pattern: "^whsec_" }),
       }),
       example: { ...subscription, signingSecret: "whsec_bm90IGEgcmVhbCBzZWNyZXQ=" },
     },
     PushSubscription: {
       schema: obj({
         ...subscriptionFields,
-        lag: orNull(int("How many events wait to be delivered; null: not known now.")),
-        deadLetters: orNull(int("How many were given up; null: not known now.")),
-        eventsLost: orNull(int("How many retention removed before they were taken up; null: not known now.")),
-        pausedUntil: orNull(time("Until when the endpoint is left alone; null: it is not.")),
+        lag: orNull(int("Events that wait for delivery; null: unknown now.")),
+        deadLetters: orNull(int("Dead letters; null: unknown now.")),
+        eventsLost: orNull(int("Events that retention removed before their delivery; null: unknown now.")),
+        pausedUntil: orNull(time("End of the endpoint's pause; null: none.")),
         "verification?": orNull(
           obj(
             {
-              attempts: int("How often it was asked."),
+              attempts: int("Number of verification attempts."),
               lastError: orNull(
                 oneOf(
                   ["status", "timeout", "unreachable", "redirect", "refused", "no_challenge"],
-                  "Why the last answer was none: as of deliveries, or 2xx without the challenge; null: there was none yet.",
+                  "Reason of the last failed verification: as for deliveries, or 2xx without the challenge; null: none " +
+                    "yet.",
                 ),
               ),
-              nextAttemptAt: orNull(time("When it is asked next; null: not any more.")),
+              nextAttemptAt: orNull(time("When the next verification comes; null: never.")),
             },
-            "How far asking the endpoint is; null: not known now. While `unverified` and `failed`.",
+            "Progress of the verification; null: unknown now. While `unverified` and `failed`.",
           ),
         ),
       }),
@@ -255,8 +261,8 @@ export const events: ServiceEntries = {
       schema: obj({
         id: str("Identifies the subscription among those of the topic."),
         client: str("Whose it is."),
-        name: str("Its name, one of that client's."),
-        endpointOrigin: uri("Where events go: scheme, host and port of the endpoint."),
+        name: str("Its name, unique for that client."),
+        endpointOrigin: uri("Scheme, host and port of its endpoint."),
         right: RIGHT,
         state: subscriptionFields.state,
         halt: HALT,
@@ -269,9 +275,9 @@ export const events: ServiceEntries = {
       schema: obj({
         eventId: str("The event."),
         state: oneOf(["pending", "delivered", "dead"], "`dead`: every attempt failed; it can be delivered again."),
-        nextAttemptAt: orNull(time("When it is tried next; null: not at all.")),
-        attemptCount: int("How often it was tried."),
-        attempts: list(obj({ at: time("When it was tried."), ...result }), "The last 20 attempts."),
+        nextAttemptAt: orNull(time("When the next attempt comes; null: never.")),
+        attemptCount: int("Number of attempts."),
+        attempts: list(obj({ at: time("When the attempt was made."), ...result }), "The last 20 attempts."),
       }),
       example: {
         eventId: event.id,
@@ -282,7 +288,7 @@ export const events: ServiceEntries = {
       },
     },
     TestDelivery: {
-      schema: obj({ delivered: bool("Whether the endpoint took it."), ...result }),
+      schema: obj({ delivered: bool("Whether the endpoint accepted it."), ...result }),
       example: { delivered: true, durationMs: 84, status: 204, error: null },
     },
   },
@@ -292,20 +298,20 @@ export const events: ServiceEntries = {
       tag: TOPIC,
       body: {
         fields: {
-          eventType: "What kind of event the topic is of.",
+          eventType: "The topic's event type.",
           description: "For people.",
-          shards: "How many logs the topic has, 1 where absent. It stays.",
+          shards: "The topic's number of logs; default 1. It cannot change.",
         },
         example: { eventType: "orderCreated", description: "An order was placed." },
       },
       answers: { 201: { text: "Created; `Location` is the topic's address.", headers: ["Location"] } },
-      errors: { 409: "`topic_exists`, or `topic_deletion_in_progress`: try again when it is gone." },
+      errors: { 409: "`topic_exists`; or `topic_deletion_in_progress`: try again when the deletion is done." },
     },
     "GET /topics": {
       id: "listTopics",
       tag: TOPIC,
       answers: { 200: { text: "A page of topics.", json: list(ref("Topic")), headers: ["Link"] } },
-      errors: { 403: "The token was issued to no client: topics belong to clients." },
+      errors: { 403: "The token was not issued to a client, and topics belong to clients." },
     },
     [`GET ${TOPIC_PATH}`]: {
       id: "getTopic",
@@ -317,7 +323,7 @@ export const events: ServiceEntries = {
     [`DELETE ${TOPIC_PATH}`]: {
       id: "deleteTopic",
       tag: TOPIC,
-      about: "By its owner. Its state is `deleting` until all of it is gone.",
+      about: "For its owner. The state is `deleting` until everything is deleted.",
       answers: { 202: { text: "The deletion has begun." } },
       errors: { 404: "" },
     },
@@ -325,7 +331,9 @@ export const events: ServiceEntries = {
       id: "publishEvents",
       tag: TOPIC,
       about:
-        "By the topic's owner: one event, or an array of 1 to 1000. Events of one request that fall on one shard are stored all or none. With `Idempotency-Key` a repeat within 24 h answers the same ids and stores nothing more.",
+        "For the topic's owner: one event, or an array of 1 to 1000. Events of one request on one shard are " +
+        "stored all or none. With `Idempotency-Key`, a repeat within 24 h answers the same ids and stores " +
+        "nothing more.",
       headers: ["Idempotency-Key"],
       body: {
         schema: {
@@ -335,9 +343,9 @@ export const events: ServiceEntries = {
       },
       answers: { 201: { text: "All are stored.", json: ref("PublishedIds") } },
       errors: {
-        403: "The token lacks the scope, or `tenant_refused`: its client may not act for an event's tenant.",
+        403: "The token lacks the scope; or `tenant_refused`: its client may not act for an event's tenant.",
         404: "",
-        409: "`idempotency_key_used`: the key came with other events before.",
+        409: "`idempotency_key_used`: the key was used with other events.",
         413: "The request, a payload or the metadata of an event is larger than its limit; `details` names it.",
       },
     },
@@ -348,16 +356,18 @@ export const events: ServiceEntries = {
       headers: ["Idempotency-Key"],
       body: {
         fields: {
-          numEvents: "How many events at most, 1 where absent; more than 1000 are served as 1000.",
-          ttlMs: "How long the lock lasts, 60000 where absent.",
-          autoCommit: "Commit the batch at once, without a lock; what the answer loses is lost.",
+          numEvents: "The most events, 1 by default; more than 1000 count as 1000.",
+          ttlMs: "Duration of the lock; default 60000.",
+          autoCommit: "Commits the batch at once, without a lock. Events in a lost answer are lost.",
         },
         more: { numEvents: { type: "integer" } },
         example: { numEvents: 10, ttlMs: 60_000 },
       },
       answers: {
         200: {
-          text: "The next events, at least one, at most 5 MiB of payload. A repeat gets what retention left of its batch, which may be none.",
+          text:
+            "The next events, at least one, at most 5 MiB of payload. A repeat returns its batch as far as " +
+            "retention left it, perhaps nothing.",
           json: ref("Batch"),
           headers: ["Delivery-Attempt", "Events-Lost"],
         },
@@ -379,13 +389,13 @@ export const events: ServiceEntries = {
     [`POST ${TOPIC_PATH}/extend`]: onLock(
       "extendLock",
       "For a batch that takes longer.",
-      { token, ttlMs: "How long the lock lasts from now on." },
+      { token, ttlMs: "New duration of the lock, from now on." },
       { token: "Zm9yIG9uZSBiYXRjaA", ttlMs: 120_000 },
     ),
     [`POST ${TOPIC_PATH}/release`]: onLock(
       "releaseEvents",
-      "What is not committed is read again, at once.",
-      { token, commitThrough: "The id of an event of the batch: it and those before it are committed." },
+      "Uncommitted events are delivered again at once.",
+      { token, commitThrough: "The id of an event of the batch: commits it and those before it." },
       { token: "Zm9yIG9uZSBiYXRjaA", commitThrough: event.id },
     ),
     [`POST ${TOPIC_PATH}/seek`]: {
@@ -393,7 +403,11 @@ export const events: ServiceEntries = {
       tag: CONSUMING,
       about: SCOPE,
       body: {
-        fields: { to: "`oldest`, `newest`, or a time in ms: the first event of that time or later is read next." },
+        fields: {
+          to:
+            "`oldest`, `newest`, or a time in ms: the next read begins with the first event of that time or " +
+            "later.",
+        },
         example: { to: "oldest" },
       },
       answers: { 200: { text: "Done. The answer has no body." } },
@@ -404,7 +418,7 @@ export const events: ServiceEntries = {
       tag: CONSUMING,
       about: `For people and tools: nothing is locked or moved. ${SCOPE}`,
       parameters: {
-        after: { text: "Begin behind this event; at the oldest where absent.", example: event.id },
+        after: { text: "Begins after this event; default: at the oldest.", example: event.id },
         limit: {
           text: "How many events.",
           schema: { type: "integer", minimum: 1, maximum: 1000, default: 16 },
@@ -427,7 +441,7 @@ export const events: ServiceEntries = {
       body: { fields: pushFields, more: pushChecks, example: pushExample },
       answers: {
         201: {
-          text: "Created; the secret is shown this once.",
+          text: "Created; the secret is shown only this once.",
           json: ref("NewPushSubscription"),
           headers: ["Location"],
         },
@@ -449,7 +463,7 @@ export const events: ServiceEntries = {
       tag: PUSH,
       about: `What failed before is tried again at once, until an attempt fails. An endpoint at another origin needs the password again. ${SCOPE}`,
       body: { fields: pushFields, more: pushChecks, example: pushExample },
-      answers: { 200: { text: "The subscription as it is now.", json: ref("PushSubscription") } },
+      answers: { 200: { text: "The current subscription.", json: ref("PushSubscription") } },
       errors: { ...consumer, 409: "`credentials_unreadable`: delete the subscription and create it again." },
     },
     [`DELETE ${SUBSCRIPTION_PATH}`]: {
@@ -462,7 +476,7 @@ export const events: ServiceEntries = {
     [`GET ${SUBSCRIBERS_PATH}`]: {
       id: "listSubscribers",
       tag: PUSH,
-      about: "By the topic's owner: who gets its events pushed, of all clients.",
+      about: "For the topic's owner: all clients' push subscriptions.",
       answers: { 200: { text: "A page of subscriptions.", json: list(ref("Subscriber")), headers: ["Link"] } },
       errors: { 404: "" },
     },
@@ -470,7 +484,8 @@ export const events: ServiceEntries = {
       id: "endSubscriber",
       tag: PUSH,
       about:
-        "By the topic's owner. Its client can subscribe again while it has the right: what lasts is the operator taking the scope away.",
+        "For the topic's owner. The client can subscribe again while it has the right; only an operator can " +
+        "take the scope away.",
       answers: { 204: { text: "Ended." } },
       errors: { 404: "" },
     },
@@ -478,7 +493,7 @@ export const events: ServiceEntries = {
       id: "listDeliveries",
       tag: PUSH,
       about: SCOPE,
-      parameters: { state: { text: "Those in this state alone." } },
+      parameters: { state: { text: "Only those in this state." } },
       answers: { 200: { text: "A page of deliveries.", json: list(ref("Delivery")), headers: ["Link"] } },
       errors: consumer,
     },
@@ -486,14 +501,14 @@ export const events: ServiceEntries = {
       id: "redeliverEvent",
       tag: PUSH,
       about: `As if it had never been tried. ${SCOPE}`,
-      answers: { 202: { text: "It will be delivered again." } },
+      answers: { 202: { text: "It is delivered again." } },
       errors: { ...consumer, 409: "`event_expired`, `subscription_disabled`, or `subscription_unverified`." },
     },
     [`POST ${SUBSCRIPTION_PATH}/test`]: {
       id: "testPushSubscription",
       tag: PUSH,
       about: `An event of no topic, sent once. ${SCOPE}`,
-      answers: { 200: { text: "What came of it.", json: ref("TestDelivery") } },
+      answers: { 200: { text: "The result.", json: ref("TestDelivery") } },
       errors: {
         ...consumer,
         409: "`subscription_unverified`, or `credentials_unreadable`.",

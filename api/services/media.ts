@@ -11,8 +11,8 @@ const DELETIONS = "Deletions";
 const BASE = "https://platform.example/media/v2";
 
 const variantFields = {
-  type: oneOf(["clip", "crop"], "`clip` fits into the size, `crop` fills it and cuts around the centre."),
-  size: str("As it was asked for, for example `300x200`."),
+  type: oneOf(["clip", "crop"], "`clip` fits into the size; `crop` fills it and cuts around the centre."),
+  size: str("As requested, for example `300x200`."),
   width: orNull(int("In pixels; null: not made yet.")),
   height: orNull(int("In pixels; null: not made yet.")),
   bytes: orNull(int("Its length; null: not made yet.")),
@@ -32,7 +32,7 @@ const variant = {
 };
 const metadata: Schema = {
   type: "object",
-  description: "Any JSON object, kept as it was sent.",
+  description: "Any JSON object, stored as sent.",
   additionalProperties: true,
 };
 const metadataExample = { album: "summer", tags: ["sea", "boat"] };
@@ -42,16 +42,16 @@ const fields = {
     text: 'Terms over the metadata, at most 20: `album:summer tags:"open sea"`; all have to match.',
     example: "album:summer",
   },
-  "content-type": { text: "Content types, with commas between them.", example: "image/png,image/jpeg" },
+  "content-type": { text: "Content types, separated by commas.", example: "image/png,image/jpeg" },
   sort: {
-    text: "Attributes with `:asc` or `:desc`, with commas between them; at most 4. What a file lacks sorts last.",
+    text: "Attributes with `:asc` or `:desc`, separated by commas; at most 4. Files without the attribute sort last.",
     example: "album:asc",
   },
-  clip: { text: "Sizes that fit inside, with commas between them; sides of 1 to 5000.", example: "300x200" },
-  crop: { text: "Sizes that are filled and cut, with commas between them.", example: "64x64" },
+  clip: { text: "Sizes to fit into, separated by commas; sides of 1 to 5000.", example: "300x200" },
+  crop: { text: "Sizes to fill and cut, separated by commas.", example: "64x64" },
   tenant: { text: "The tenant of the files.", example: "demo" },
-  dryRun: { text: "`true`: say what would be done, and do nothing." },
-  fallback: { text: "`true`: the master, while the variant is not there." },
+  dryRun: { text: "`true`: only say what would be done." },
+  fallback: { text: "`true`: returns the master while the variant is missing." },
   fileId: { text: "The file's id.", example: FILE_ID },
   erasureId: { text: "The deletion's id.", example: FILE_ID },
   variant: { text: "Type and size.", example: "clip-300x200" },
@@ -61,10 +61,12 @@ const fields = {
 };
 
 const FORBIDDEN =
-  "The token lacks the scope, is for no tenant, or its client did not prove itself by its secret: files belong to clients.";
-const NO_FILE = "There is no such file, or it is another client's or tenant's.";
+  "The token lacks the scope, is for no tenant, or its client did not authenticate by its secret: files " +
+  "belong to clients.";
+const NO_FILE = "There is no such file, or it belongs to another client or tenant.";
 const QUERY_ERRORS =
-  "`validation_violation`; `query_too_broad`: too many files to look at, add a term; `too_many_variants`, `too_many_transformations`.";
+  "`validation_violation`; `query_too_broad`: too many candidates, add a term; `too_many_variants`, " +
+  "`too_many_transformations`.";
 const VARIANTS_400 =
   "`validation_violation`, `too_many_variants`, or `unsupported_content_type`: variants are made of jpeg, gif and png.";
 
@@ -82,34 +84,35 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
       id: named("create", "File"),
       tag,
       about:
-        "Gives a link that takes the bytes, and one that commits them. Within a day, or the file goes. Variants named here are made at the commit.",
+        "Returns a link for the upload and one for the commit. A file that is not committed within a day is " +
+        "deleted. Variants named here are made at the commit.",
       body: {
-        fields: { "Content-Type": "What will be uploaded, `binary/octet-stream` where absent; no multipart form." },
+        fields: { "Content-Type": "The type of the upload, `binary/octet-stream` by default; not a multipart form." },
         example: { "Content-Type": "image/jpeg" },
       },
       answers: { 200: { text: "The links.", json: ref("NewFile"), headers: ["Cache-Control"] } },
       errors: {
         400: VARIANTS_400,
         403: FORBIDDEN,
-        413: "`quota_exceeded`: what the tenant stores, and what waits for its commit, fill its quota.",
-        429: "The client has 10,000 files that wait for their commit.",
+        413: "`quota_exceeded`: the tenant's stored and uncommitted files fill its quota.",
+        429: "The client has 10,000 uncommitted files.",
       },
     },
     [`GET ${P}`]: {
       id: named("list", "Files"),
       tag,
-      about: "The caller's client's files of a tenant, committed ones.",
+      about: "Committed files of a tenant that the calling client owns.",
       answers: { 200: { text: "A page of files.", json: list(ref("File")), headers: ["Link", "Cache-Control"] } },
       errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
     },
     [`POST ${P}/{fileId}/commit`]: {
       id: named("commit", "File"),
       tag,
-      about: "Pins what was uploaded: from now on the file never changes. The same text again answers the same.",
+      about: "Fixes the upload: from now on the file never changes. Repeating the same commit answers the same.",
       parameters: {
-        tenant: { text: "The tenant that the file belongs to from now on; the token's where absent.", example: "demo" },
+        tenant: { text: "The tenant that the file belongs to; default: the token's.", example: "demo" },
       },
-      body: { schema: metadata, example: metadataExample, text: "The file's metadata; none where left out." },
+      body: { schema: metadata, example: metadataExample, text: "The file's metadata; default: none." },
       answers: { 202: commitAnswer },
       errors: {
         400: "`validation_violation`, or `too_many_attributes`.",
@@ -122,22 +125,23 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`DELETE ${P}/{fileId}`]: {
       id: named("delete", "File"),
       tag,
-      about: "Nobody reads it from the answer on; its bytes follow.",
-      answers: { 204: { text: "Deleted; `Location` is the report of its bytes.", headers: ["Location"] } },
+      about: "From the answer on nobody can read it; its bytes are deleted next.",
+      answers: { 204: { text: "Deleted; `Location` is the report on its bytes.", headers: ["Location"] } },
       errors: reading,
     },
     [`DELETE ${P}`]: {
       id: named("delete", "Files"),
       tag,
       about:
-        "All of the caller's client's files of a tenant, or those that `q` matches, at once. Nobody reads any of them from the answer on.",
+        "Deletes all files of the calling client in a tenant, or those that `q` matches, at once. From the " +
+        "answer on nobody can read them.",
       answers: {
-        200: { text: "`dryRun`: how many it would be.", json: ref("FileCount") },
-        202: { text: "All: deleted; `Location` is the report of their bytes.", headers: ["Location"] },
-        204: { text: "By query: deleted; `Location` is the report of their bytes.", headers: ["Location"] },
+        200: { text: "`dryRun`: the number of files.", json: ref("FileCount") },
+        202: { text: "All: deleted; `Location` is the report on their bytes.", headers: ["Location"] },
+        204: { text: "By query: deleted; `Location` is the report on their bytes.", headers: ["Location"] },
       },
       errors: {
-        400: "`validation_violation`; any other parameter is refused, not ignored; `query_too_broad`.",
+        400: "`validation_violation`; unknown parameters are refused, not ignored; `query_too_broad`.",
         403: FORBIDDEN,
         404: "There is no such tenant for this token.",
       },
@@ -145,14 +149,14 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`GET ${P}/{fileId}/metadata`]: {
       id: named("get", "Metadata"),
       tag,
-      answers: { 200: { text: "As it was sent.", json: metadata, example: metadataExample } },
+      answers: { 200: { text: "As sent.", json: metadata, example: metadataExample } },
       errors: reading,
     },
     [`PUT ${P}/{fileId}/metadata`]: {
       id: named("replace", "Metadata"),
       tag,
-      body: { schema: metadata, example: metadataExample, text: "All of the metadata." },
-      answers: { 200: { text: "As it is kept.", json: metadata, example: metadataExample } },
+      body: { schema: metadata, example: metadataExample, text: "The whole metadata." },
+      answers: { 200: { text: "As stored.", json: metadata, example: metadataExample } },
       errors: { ...reading, 400: "`validation_violation`, or `too_many_attributes`." },
     },
     [`GET ${P}/{fileId}/variants`]: {
@@ -165,23 +169,26 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
       id: named("create", "Variants"),
       tag,
       about:
-        "One size at least. Those that are there or under way stay, failed ones are made anew. Variants are never enlarged.",
-      answers: { 200: { text: "All its variants, the new ones `pending`.", json: list(ref("Variant")) } },
+        "At least one size. Existing and pending variants stay, failed ones are made again. Variants are " +
+        "never enlarged.",
+      answers: { 200: { text: "All variants; the new ones are `pending`.", json: list(ref("Variant")) } },
       errors: { ...reading, 400: VARIANTS_400 },
     },
     [`DELETE ${P}/{fileId}/variants`]: {
       id: named("delete", "Variants"),
       tag,
-      about: "Those that `clip` and `crop` name, else all.",
+      about: "Those in `clip` and `crop`, or all.",
       answers: { 204: { text: "Deleted." } },
       errors: { ...reading, 400: "`validation_violation`, or `too_many_variants`." },
     },
     [`POST ${B}`]: {
       id: named("bulkCreate", "Variants"),
       tag,
-      about: "One size at least. A page of images a call, at most 100 variants; `Link` leads to the next page.",
+      about:
+        "At least one size. Each call handles a page of images with at most 100 variants; `Link` leads to the " +
+        "next page.",
       answers: {
-        200: { text: "`dryRun`: what it would be.", json: ref("BulkCount"), headers: ["Link"] },
+        200: { text: "`dryRun`: the counts.", json: ref("BulkCount"), headers: ["Link"] },
         202: { text: "They will be made.", json: ref("BulkCount"), headers: ["Link"] },
       },
       errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
@@ -189,9 +196,11 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`DELETE ${B}`]: {
       id: named("bulkDelete", "Variants"),
       tag,
-      about: "One size at least. A page of images a call, at most 100 variants; `Link` leads to the next page.",
+      about:
+        "At least one size. Each call handles a page of images with at most 100 variants; `Link` leads to the " +
+        "next page.",
       answers: {
-        200: { text: "`dryRun`: what it would be.", json: ref("BulkCount"), headers: ["Link"] },
+        200: { text: "`dryRun`: the counts.", json: ref("BulkCount"), headers: ["Link"] },
         204: { text: "Deleted.", headers: ["Link"] },
       },
       errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
@@ -207,7 +216,8 @@ const content = (id: string): Entry => ({
   id,
   tag: UPLOADS,
   about:
-    "Public files need no signature; private ones have it in their link, which works for 15 minutes. Types that a browser would run are attachments.",
+    "Public files need no signature. The link of a private file has one and works for 15 minutes. Types " +
+    "that a browser would run are attachments.",
   headers: CONDITIONS,
   answers: {
     200: {
@@ -216,39 +226,40 @@ const content = (id: string): Entry => ({
       headers: [...CONTENT_HEADERS, "Content-Disposition", "Accept-Ranges"],
     },
     206: {
-      text: "The part asked for; several as `multipart/byteranges`.",
+      text: "The requested part; several as `multipart/byteranges`.",
       mediaTypes: anyBytes,
       headers: [...CONTENT_HEADERS, "Content-Disposition", "Accept-Ranges", "Content-Range"],
     },
     304: { text: "The caller has these bytes.", headers: CONTENT_HEADERS },
     308: {
-      text: "To the origin of content, where the deployment has one apart (`CONTENT_URL`) and this is another.",
+      text: "Redirects to the content origin, if the deployment has one (`CONTENT_URL`) and this is another.",
       headers: ["Location", "Cache-Control"],
     },
   },
   errors: {
     403: "The link is not valid, or has expired.",
-    404: "There is no such content; with `Retry-After` the variant is being made.",
+    404: "There is no such content; with `Retry-After`, the variant is being made.",
     412: "",
     416: "",
   },
 });
 
 const VARIANT_404 =
-  "There is no such file or variant; with `Retry-After` the variant is being made, and `fallback=true` gives the master.";
+  "There is no such file or variant; with `Retry-After`, the variant is being made, and `fallback=true` " +
+  "returns the master.";
 
 export const media: ServiceEntries = {
   base: "/media/v2",
   tags: [
     {
       name: TAGS.private,
-      description: "Files of a client and a tenant that are reached by links of 15 minutes.",
+      description: "Files of a client and a tenant, reached by links of 15 minutes.",
     },
-    { name: TAGS.public, description: "Files of a client and a tenant that everybody may fetch." },
-    { name: UPLOADS, description: "The addresses that links lead to, where the bytes are." },
+    { name: TAGS.public, description: "Files of a client and a tenant that everybody can fetch." },
+    { name: UPLOADS, description: "The targets of links: uploads and content." },
     {
       name: DELETIONS,
-      description: "What became of the bytes of deleted files: `verified` means that a listing of the bucket has none.",
+      description: "The state of deleted files' bytes; `verified`: a listing of the bucket has none of them.",
     },
   ],
   parameters: fields,
@@ -256,8 +267,8 @@ export const media: ServiceEntries = {
     NewFile: {
       schema: obj({
         id: str("The file's id: 24 hex digits."),
-        uploadLink: uri("Takes the bytes by `PUT` with the declared content type, for one hour."),
-        commitLink: uri("Commits them by `POST`."),
+        uploadLink: uri("For the upload by `PUT` with the declared content type; valid for one hour."),
+        commitLink: uri("For the commit by `POST`."),
       }),
       example: {
         id: FILE_ID,
@@ -273,10 +284,10 @@ export const media: ServiceEntries = {
     File: {
       schema: obj({
         id: str("The file's id."),
-        "Content-Type": str("As it was declared."),
+        "Content-Type": str("As declared."),
         size: int("Its length in bytes."),
         etag: str("Identifies its bytes."),
-        fileName: orNull(str("The name that its upload gave; null: none.")),
+        fileName: orNull(str("The name from its upload; null: none.")),
         tenant: str("The tenant that it belongs to."),
         createdAt: time("When its upload link was made."),
         committedAt: time("When it was committed."),
@@ -309,33 +320,33 @@ export const media: ServiceEntries = {
       schema: obj({
         files: int("Images of this page."),
         transformations: int("Variants of them."),
-        "skipped?": int("Those of the images that have no room for so many variants, and get none; absent: none."),
+        "skipped?": int("Those that had no capacity for so many variants and got none; absent: none."),
       }),
       example: { files: 16, transformations: 32 },
     },
     Erasure: {
       schema: obj({
         id: str("The deletion's id."),
-        kind: oneOf(["file", "query", "all"], "What was asked to be deleted."),
-        tenant: str("The tenant of the files; of one that was never committed, that of who deleted it."),
+        kind: oneOf(["file", "query", "all"], "Requested deletions."),
+        tenant: str("The tenant of the files; for a file that was never committed, that of the caller."),
         visibility: oneOf(["private", "public"], "Of which files."),
         state: oneOf(
           ["deleting", "deleted", "verified"],
-          "`deleted`: every byte was; `verified`: a later listing has shown that none is left.",
+          "`deleted`: all bytes are deleted; `verified`: a later listing has none left.",
         ),
-        requestedAt: time("When it was asked for. Nobody reads the files from then on."),
+        requestedAt: time("When it was requested. From then on nobody can read the files."),
         deletedAt: orNull(time("When the last bytes were deleted; null: not yet.")),
         verifiedAt: orNull(time("When it was verified; null: not yet.")),
         files: obj(
           {
             requested: int("Files to delete."),
-            deleted: int("Those whose bytes are deleted."),
-            verified: int("Those that a listing has shown to be gone."),
+            deleted: int("Files whose bytes are deleted."),
+            verified: int("Files that a listing showed to be gone."),
           },
           "Counts of files.",
         ),
         bytes: obj({ requested: int("To delete."), deleted: int("Deleted.") }, "Bytes, without variants."),
-        lateObjects: int("Objects that were written meanwhile, and deleted too."),
+        lateObjects: int("Objects that were written meanwhile and deleted too."),
       }),
       example: {
         id: FILE_ID,
@@ -358,8 +369,8 @@ export const media: ServiceEntries = {
     "GET /files/{fileId}": {
       id: "getPrivateFile",
       tag: TAGS.private,
-      about: "One variant at most: `clip` or `crop`, one size.",
-      parameters: { tenant: { text: "The file's tenant; another one is answered with 404.", example: "demo" } },
+      about: "At most one variant: `clip` or `crop`, one size.",
+      parameters: { tenant: { text: "The file's tenant; another one answers 404.", example: "demo" } },
       headers: ["If-None-Match"],
       answers: {
         200: { text: "The link.", json: ref("FileLink"), headers: ["ETag", "Cache-Control"] },
@@ -370,8 +381,8 @@ export const media: ServiceEntries = {
     "GET /public/files/{fileId}": {
       id: "getPublicFile",
       tag: TAGS.public,
-      about: "One variant at most: `clip` or `crop`, one size.",
-      parameters: { tenant: { text: "The file's tenant; another one is answered with 404.", example: "demo" } },
+      about: "At most one variant: `clip` or `crop`, one size.",
+      parameters: { tenant: { text: "The file's tenant; another one answers 404.", example: "demo" } },
       headers: ["If-None-Match"],
       answers: {
         302: { text: "To the content.", headers: ["Location", "ETag", "Cache-Control"] },
@@ -383,23 +394,26 @@ export const media: ServiceEntries = {
       id: "uploadFile",
       tag: UPLOADS,
       about:
-        "`uploadLink` leads here, or to the bucket itself where the deployment has its credentials. It works once, and again after a failure, which keeps nothing.",
+        "The target of `uploadLink`, unless the deployment lets uploads go straight to the bucket. Works " +
+        "once; a failed upload stores nothing and may be repeated.",
       headers: ["Content-Disposition", "Content-MD5", "Content-Digest", "Repr-Digest"],
-      body: { schema: BYTES, text: "All the bytes, with the `Content-Type` that was declared, whatever it is." },
+      body: { schema: BYTES, text: "The whole file, with the declared `Content-Type`." },
       answers: { 200: { text: "All are stored.", headers: ["ETag"] } },
       errors: {
-        400: "The body broke off, is not what its digest says, or is a part of the file (`Content-Range`).",
+        400: "The body is incomplete, does not match its digest, or is only a part of the file (`Content-Range`).",
         403: "The link is not valid, or has expired.",
         404: NO_FILE,
         409: "`already_uploaded`",
-        413: "The file is larger than the deployment takes, or `quota_exceeded`: than the tenant's quota leaves.",
+        413:
+          "The file is larger than the deployment allows; or `quota_exceeded`: larger than the rest of the " +
+          "tenant's quota.",
         415: "The content type is not the declared one, or there is a `Content-Encoding`.",
       },
     },
     "GET /erasures/{erasureId}": {
       id: "getErasure",
       tag: DELETIONS,
-      answers: { 200: { text: "How far it is.", json: ref("Erasure") } },
+      answers: { 200: { text: "The progress.", json: ref("Erasure") } },
       errors: { 403: FORBIDDEN, 404: "" },
     },
     "GET /erasures": {

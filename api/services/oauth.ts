@@ -9,28 +9,29 @@ const GRANTS = "Users' grants";
 
 const TOKEN = "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJkZW1vLnNob3AifQ.c2lnbmF0dXJl";
 const clientFields = {
-  "client_id?": str("The client, where it does not authenticate by HTTP Basic."),
-  "client_secret?": str("Its secret, where it does not authenticate by HTTP Basic.", { format: "password" }),
+  "client_id?": str("The client, unless it authenticates by HTTP Basic."),
+  "client_secret?": str("Its secret, unless it authenticates by HTTP Basic.", { format: "password" }),
 };
-const SESSION = str("What the caller calls its session: for the log. The header of the same name wins.", {
+const SESSION = str("The caller's name for its session, for the log. The header of the same name wins.", {
   pattern: SESSION_ID.source,
 });
 const SCOPES =
-  "Scopes, separated by spaces. None, or the tenant's alone: every scope that the client lists and that is grantable now.";
+  "Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client " +
+  "lists and that can be granted now.";
 
 const tokenForm: Schema = obj({
   grant_type: oneOf(
     ["client_credentials", "authorization_code", "refresh_token", "password"],
-    "How the caller proves what it may have. The client must be registered for it.",
+    "The grant type, for which the client must be registered.",
   ),
   "scope?": str(`${SCOPES} With a code or a refresh token it narrows what was authorized.`),
   "code?": str("`authorization_code`: the code. It lives 60 s and works once."),
-  "redirect_uri?": str("`authorization_code`: the one of the authorization request."),
-  "code_verifier?": str("`authorization_code`: what the `code_challenge` was made of (PKCE)."),
+  "redirect_uri?": str("`authorization_code`: that of the authorization request."),
+  "code_verifier?": str("`authorization_code`: the verifier of the `code_challenge` (PKCE)."),
   "refresh_token?": str("`refresh_token`: the token. A client without a secret gets a new one at each use."),
   "username?": str("`password`: the user's e-mail."),
   "password?": str("`password`: the user's password.", { format: "password" }),
-  "plat_id_provider?": oneOf(["legacy_idp"], "`password`: the directory of the user."),
+  "plat_id_provider?": oneOf(["legacy_idp"], "`password`: the user's directory."),
   "plat-session-id?": SESSION,
   ...clientFields,
 });
@@ -38,48 +39,54 @@ const tokenForm: Schema = obj({
 /** Parameters of an authorization request, in a query or a form. */
 const authorization: Readonly<Record<string, Parameter>> = {
   response_type: {
-    text: "What the client wants back.",
+    text: "The kind of response.",
     required: true,
     schema: { type: "string", enum: ["code", "token", "id_token token", "token id_token"] },
     example: "code",
   },
   client_id: { text: "The client.", required: true, example: "demo.shop" },
   redirect_uri: {
-    text: "Where the answer goes: exactly one that is registered. May be left out where there is one.",
+    text: "The target of the answer: exactly one of the registered ones. Optional if only one is registered.",
     schema: { type: "string", format: "uri" },
     example: "https://shop.example/signed-in",
   },
   scope: { text: `${SCOPES} \`openid\`: an ID token too.`, example: "openid plat.tenant=demo" },
-  state: { text: "Comes back unchanged; binds the answer to the browser. At most 4096 characters." },
-  response_mode: { text: "`query` for codes, `fragment` for tokens; nothing else is possible." },
-  nonce: { text: "Stands in the ID token; needed for `id_token token`." },
-  code_challenge: { text: "PKCE (RFC 7636); needed by clients without a secret." },
+  state: { text: "Returned unchanged; binds the answer to the browser. At most 4096 characters." },
+  response_mode: { text: "`query` for codes, `fragment` for tokens; no other value." },
+  nonce: { text: "Repeated in the ID token; required for `id_token token`." },
+  code_challenge: { text: "PKCE (RFC 7636); required for clients without a secret." },
   code_challenge_method: {
-    text: "How the challenge was made of the verifier; `plain` where absent.",
+    text: "How the challenge was derived; default `plain`.",
     schema: { type: "string", enum: ["S256", "plain"] },
   },
   prompt: {
-    text: "`none`: ask nobody anything. `login`: let the user sign in anew. `select_account`: show the page to a user who is signed in and gets nothing here. `consent`: ask the user again for what they have to allow a client of a tenant that they are no member of.",
+    text:
+      "`none`: show no page. `login`: let the user sign in again. `select_account`: show the page to a " +
+      "signed-in user who gets nothing here. `consent`: ask the user again, for a client of a tenant that " +
+      "they are no member of.",
   },
-  max_age: { text: "The user signed in at most so many seconds ago.", schema: { type: "integer", minimum: 0 } },
-  login_hint: { text: "Whom the client expects: an e-mail." },
+  max_age: { text: "The maximum age of the sign-in in seconds.", schema: { type: "integer", minimum: 0 } },
+  login_hint: { text: "The expected user's e-mail." },
   id_token_hint: {
-    text: "An ID token of this client and of the expected user: nobody else gets an answer. While its session and grant live, no prompt; what comes of it has no refresh token, no scope beyond its grant's, and ends with it.",
+    text:
+      "An ID token of this client for the expected user; nobody else gets an answer. While its session and " +
+      "grant live, no page is shown; the result has no refresh token, no scope beyond its grant's, and ends " +
+      "with it.",
   },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
   display: { text: "`popup`: a page for a small window.", schema: { type: "string", enum: ["page", "popup"] } },
   plat_id_provider: {
-    text: "Who knows the user: `default_idp`, `legacy_idp` (one directory), or a provider that an operator registered.",
+    text: "The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider.",
   },
   "plat-session-id": {
-    text: "What the caller calls its session: for the log. The tokens carry an id of the platform's own.",
+    text: "The caller's name for its session, for the log. The tokens carry an id of the platform's own.",
     schema: { type: "string", pattern: SESSION_ID.source },
   },
 };
 const logout: Readonly<Record<string, Parameter>> = {
-  client_id: { text: "The client; needed without an `id_token_hint`.", example: "demo.shop" },
-  id_token_hint: { text: "An ID token of the client, an expired one too." },
-  post_logout_redirect_uri: { text: "Where the browser goes: one that is registered at the client." },
+  client_id: { text: "The client; required without an `id_token_hint`.", example: "demo.shop" },
+  id_token_hint: { text: "An ID token of the client, possibly expired." },
+  post_logout_redirect_uri: { text: "The target of the browser: one that is registered for the client." },
   state: { text: "Comes back unchanged." },
   ui_locales: { text: "Languages of the page (BCP 47)." },
 };
@@ -95,13 +102,13 @@ const formOf = (parameters: Readonly<Record<string, Parameter>>): Schema =>
     ),
   );
 
-const TO_CLIENT = { text: "To the client: with a code, tokens or an error; or on to another identity provider." };
+const TO_CLIENT = { text: "To the client with a code, tokens or an error; or to another identity provider." };
 const AUTHORIZE = {
-  200: { text: "The sign-in page, the choice of a tenant, or what the user has to allow.", mediaTypes: page! },
+  200: { text: "The sign-in page, the choice of a tenant, or the page of consent.", mediaTypes: page! },
   302: { ...TO_CLIENT, headers: ["Location"] },
 };
 const PAGE_400 =
-  "A page: the client, or where the answer goes, is not known, so nobody else is told. Other failures go to the client.";
+  "A page: the client or the redirect URI is unknown, so nobody else is told. Other failures go to the client.";
 const metadata = (id: string, about: string): Entry => ({
   id,
   tag: TOKENS,
@@ -119,17 +126,18 @@ export const oauth: ServiceEntries = {
     {
       name: TOKENS,
       description:
-        "Getting, checking and ending tokens. Access tokens are JWTs (RFC 9068, ES256) that live 3600 s; clients treat them as opaque.",
+        "Issuing, checking and revoking tokens. Access tokens are JWTs (RFC 9068, ES256) that live 3600 s; " +
+        "clients treat them as opaque.",
     },
     {
       name: SIGN_IN,
-      description: "Where browsers come with people before them. These answer with pages and redirects.",
+      description: "Pages and redirects for browsers with people.",
     },
-    { name: GRANTS, description: "Who a user is, and which clients hold a refresh token of theirs." },
+    { name: GRANTS, description: "The user's claims, and the clients that hold the user's refresh tokens." },
   ],
   parameters: {
-    clientId: { text: "Those of this client alone.", example: "demo.shop" },
-    id: { text: "The grant's id, as the list has it.", example: "6f1c0e9f7a8b4c2d9e3f5a6b7c8d9e0f" },
+    clientId: { text: "Only those of this client.", example: "demo.shop" },
+    id: { text: "The grant's id, as in the list.", example: "6f1c0e9f7a8b4c2d9e3f5a6b7c8d9e0f" },
     providerId: { text: "The identity provider's id.", example: "corporate" },
   },
   schemas: {
@@ -137,10 +145,10 @@ export const oauth: ServiceEntries = {
       schema: obj({
         token_type: oneOf(["Bearer"], "How the token is used."),
         access_token: str("The access token. Opaque."),
-        expires_in: int("Seconds that it lives."),
-        scope: str("What it is good for, separated by spaces: the tenant's scope first."),
+        expires_in: int("Lifetime in seconds."),
+        scope: str("Its scopes, separated by spaces; the tenant's first."),
         "refresh_token?": str("With `authorization_code` and `refresh_token`, for clients registered for it."),
-        "id_token?": str("With the scope `openid`: who signed in (RS256)."),
+        "id_token?": str("With the scope `openid`: identifies the user (RS256)."),
       }),
       example: {
         token_type: "Bearer",
@@ -151,35 +159,35 @@ export const oauth: ServiceEntries = {
     },
     TokenInfo: {
       schema: obj({
-        scopes: LIST_OF_TEXTS("What the token is good for; where it is for first."),
-        tenant: str("Its tenant; empty for an organization, or outside of any tenant."),
-        clientId: str("Its client; empty where a user signed in without one."),
-        "user?": str("The user that it was issued for."),
+        scopes: LIST_OF_TEXTS("The token's scopes; the tenant's first."),
+        tenant: str("Its tenant; empty for an organization, or without a tenant."),
+        clientId: str("Its client; empty if a user signed in without one."),
+        "user?": str("The user that it was issued to."),
         "allowedServices?": list(
           obj({
             name: str("The service."),
-            proxyUrl: LIST_OF_TEXTS("Where it is reached."),
+            proxyUrl: LIST_OF_TEXTS("Its address."),
             serviceScopes: LIST_OF_TEXTS("Its scopes."),
           }),
-          "With `details=true`: services that packages brought to the tenant.",
+          "With `details=true`: services that the tenant has by packages.",
         ),
       }),
       example: { scopes: ["plat.tenant=demo", "plat.media_view"], tenant: "demo", clientId: "demo.shop" },
     },
     Introspection: {
       schema: obj({
-        active: bool("Whether the token is good now, and the caller may know."),
+        active: bool("Whether the token is valid and the caller may know it."),
         "scope?": str("Its scopes, separated by spaces."),
         "client_id?": str("Its client."),
-        "token_type?": oneOf(["Bearer"], "Of an access token."),
-        "sub?": str("The user, as ID tokens and `/userinfo` have it; else the client's id."),
+        "token_type?": oneOf(["Bearer"], "For an access token."),
+        "sub?": str("The user, as in ID tokens and `/userinfo`; otherwise the client's id."),
         "username?": str("The user's e-mail."),
         "iss?": uri("Who issued it."),
-        "aud?": str("Whom it is for."),
+        "aud?": str("Its audience."),
         "iat?": int("When it was issued, in seconds."),
         "exp?": int("When it expires, in seconds."),
         "jti?": str("Its id."),
-        "tenant?": str("Its tenant; empty outside of any."),
+        "tenant?": str("Its tenant; empty without one."),
       }),
       example: {
         active: true,
@@ -200,7 +208,7 @@ export const oauth: ServiceEntries = {
         keys: list(
           obj({
             kty: oneOf(["EC", "RSA"], "The kind of key."),
-            kid: str("The key's id, as tokens name it."),
+            kid: str("The key's id in tokens."),
             alg: oneOf(["ES256", "RS256"], "ES256 signs access tokens, RS256 ID tokens."),
             use: oneOf(["sig"], "It verifies signatures."),
             "crv?": str("EC: the curve."),
@@ -209,7 +217,7 @@ export const oauth: ServiceEntries = {
             "n?": str("RSA: the modulus."),
             "e?": str("RSA: the exponent."),
           }),
-          "Keys that sign now, will, or did lately.",
+          "Current, coming and recent signing keys.",
         ),
       }),
       example: {
@@ -238,7 +246,7 @@ export const oauth: ServiceEntries = {
         end_session_endpoint: ENDPOINT,
         scopes_supported: LIST_OF_TEXTS("Scopes of the platform itself."),
         response_types_supported: LIST_OF_TEXTS("What `/authorize` gives."),
-        response_modes_supported: LIST_OF_TEXTS("How it gives it."),
+        response_modes_supported: LIST_OF_TEXTS("How it returns the result."),
         grant_types_supported: LIST_OF_TEXTS("Ways to get a token."),
         code_challenge_methods_supported: LIST_OF_TEXTS("PKCE."),
         token_endpoint_auth_methods_supported: LIST_OF_TEXTS("How clients authenticate there."),
@@ -247,13 +255,13 @@ export const oauth: ServiceEntries = {
         authorization_response_iss_parameter_supported: bool("RFC 9207."),
         subject_types_supported: LIST_OF_TEXTS("OpenID Connect Discovery."),
         id_token_signing_alg_values_supported: LIST_OF_TEXTS("How ID tokens are signed."),
-        claims_supported: LIST_OF_TEXTS("What ID tokens say."),
+        claims_supported: LIST_OF_TEXTS("Claims of ID tokens."),
         claim_types_supported: LIST_OF_TEXTS("OpenID Connect Discovery."),
         claims_parameter_supported: bool("OpenID Connect Discovery."),
         request_parameter_supported: bool("OpenID Connect Discovery."),
         request_uri_parameter_supported: bool("OpenID Connect Discovery."),
-        prompt_values_supported: LIST_OF_TEXTS("What `prompt` may be."),
-        display_values_supported: LIST_OF_TEXTS("What `display` may be."),
+        prompt_values_supported: LIST_OF_TEXTS("Values of `prompt`."),
+        display_values_supported: LIST_OF_TEXTS("Values of `display`."),
         ui_locales_supported: LIST_OF_TEXTS("Languages of the pages."),
         service_documentation: uri("For developers."),
       }),
@@ -289,17 +297,17 @@ export const oauth: ServiceEntries = {
       },
     },
     UserInfo: {
-      schema: obj({ sub: str("The user's e-mail; a text of its own where the deployment wants `SUBJECT=opaque`.") }),
+      schema: obj({ sub: str("The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`.") }),
       example: { sub: "ada@demo.example" },
     },
     RefreshToken: {
       schema: obj({
-        id: str("Identifies the grant; it stays when its token is replaced."),
+        id: str("Identifies the grant; it stays when the token is replaced."),
         clientId: str("The client that holds the token."),
         clientName: str("The client's name."),
-        tenant: str("The tenant that it is for; empty outside of any."),
-        scope: str("What it is good for, separated by spaces."),
-        createdAt: time("When the user gave it."),
+        tenant: str("Its tenant; empty without one."),
+        scope: str("Its scopes, separated by spaces."),
+        createdAt: time("When the user granted it."),
         lastUsedAt: time("When it was used last."),
       }),
       example: {
@@ -319,7 +327,8 @@ export const oauth: ServiceEntries = {
       id: "getToken",
       tag: TOKENS,
       about:
-        "Client credentials, a code, a refresh token, or a user's password. A client with a secret sends it by HTTP Basic or in the form, never both.",
+        "Client credentials, a code, a refresh token, or a user's password. A client with a secret sends it " +
+        "by HTTP Basic or in the form, not both.",
       security: "client",
       headers: ["Session-Id"],
       body: {
@@ -338,22 +347,23 @@ export const oauth: ServiceEntries = {
       parameters: {
         access_token: { text: "The token.", required: true, example: TOKEN },
         details: {
-          text: "`true`: the services that packages brought to its tenant, too.",
+          text: "`true`: also the services that its tenant has by packages.",
           schema: { type: "boolean" },
         },
       },
-      answers: { 200: { text: "The token is valid now.", json: ref("TokenInfo"), headers: ["Cache-Control"] } },
-      errors: { 400: "`invalid_query_parameter`: the token is missing, or not valid (any more)." },
+      answers: { 200: { text: "The token is valid.", json: ref("TokenInfo"), headers: ["Cache-Control"] } },
+      errors: { 400: "`invalid_query_parameter`: the token is missing or invalid." },
     },
     "POST /revoke": {
       id: "revokeTokens",
       tag: TOKENS,
       about:
-        "RFC 7009, and lists: at most 500 tokens, with commas between. A refresh token ends with the access tokens of its grant. Unknown tokens count as revoked, so a repeat does no harm.",
+        "RFC 7009, and lists: at most 500 tokens, separated by commas. Revoking a refresh token revokes the " +
+        "access tokens of its grant too. Unknown tokens count as revoked, so a repeat does no harm.",
       security: "client",
       body: {
         schema: obj({
-          token: str("One token, or several with commas between them."),
+          token: str("One token, or several separated by commas."),
           "token_type_hint?": str("Accepted, and not needed."),
           ...clientFields,
         }),
@@ -361,7 +371,9 @@ export const oauth: ServiceEntries = {
       },
       answers: { 200: { text: "They are revoked.", json: ref("Empty"), headers: ["Cache-Control"] } },
       errors: {
-        400: "`invalid_request`; `unauthorized_client`: a token of another client was left alone, the caller's own are revoked.",
+        400:
+          "`invalid_request`; `unauthorized_client`: another client's token was kept, the caller's own are " +
+          "revoked.",
         401: "`invalid_client`",
       },
     },
@@ -369,7 +381,8 @@ export const oauth: ServiceEntries = {
       id: "introspectToken",
       tag: TOKENS,
       about:
-        "RFC 7662. A client asks about its own tokens, a registered service's client and the operator about any; what else there is is not active.",
+        "RFC 7662. A client asks about its own tokens; a registered service's client and the operator about " +
+        "any. Any other token is inactive.",
       security: "client",
       body: {
         schema: obj({
@@ -379,7 +392,7 @@ export const oauth: ServiceEntries = {
         }),
         example: { token: TOKEN },
       },
-      answers: { 200: { text: "What it is good for.", json: ref("Introspection"), headers: ["Cache-Control"] } },
+      answers: { 200: { text: "The purpose of the key.", json: ref("Introspection"), headers: ["Cache-Control"] } },
       errors: { 400: "`invalid_request`", 401: "`invalid_client`" },
     },
     "GET /jwks": {
@@ -391,26 +404,26 @@ export const oauth: ServiceEntries = {
     "GET /userinfo": {
       id: "getUserInfo",
       tag: GRANTS,
-      about: "OpenID Connect Core 5.3. The token is asked of the database each time.",
+      about: "OpenID Connect Core 5.3. Checks revocation in the database each time.",
       security: "token",
       answers: { 200: { text: "The user.", json: ref("UserInfo"), headers: ["Cache-Control"] } },
-      errors: { 401: "There is no valid access token, or it was issued for no user." },
+      errors: { 401: "There is no valid access token, or it was not issued for a user." },
     },
     "POST /userinfo": {
       id: "postUserInfo",
       tag: GRANTS,
-      about: "As `GET`, for clients that send a form. A token in it is refused.",
+      about: "Like `GET`, for clients that send a form. A token in the form is refused.",
       security: "token",
-      body: { schema: { type: "object", properties: {} }, text: "Needs nothing in it.", example: {} },
+      body: { schema: { type: "object", properties: {} }, text: "No field is required.", example: {} },
       answers: { 200: { text: "The user.", json: ref("UserInfo"), headers: ["Cache-Control"] } },
-      errors: { 401: "There is no valid access token, or it was issued for no user." },
+      errors: { 401: "There is no valid access token, or it was not issued for a user." },
     },
     "GET /refreshtokens": {
       id: "listRefreshTokens",
       tag: GRANTS,
       answers: {
         200: {
-          text: "A page of the grants of the client whose token asks, never the tokens.",
+          text: "A page of the calling client's grants, without tokens.",
           json: list(ref("RefreshToken")),
           headers: ["Link"],
         },
@@ -419,19 +432,20 @@ export const oauth: ServiceEntries = {
     "DELETE /refreshtokens": {
       id: "deleteRefreshTokens",
       tag: GRANTS,
-      answers: { 204: { text: "All that the client got of the user is gone, its access tokens too." } },
+      answers: { 204: { text: "Everything that the client got from the user is revoked, including access tokens." } },
     },
     "DELETE /refreshtokens/{id}": {
       id: "deleteRefreshToken",
       tag: GRANTS,
-      answers: { 204: { text: "It is gone, with its access tokens." } },
+      answers: { 204: { text: "It is revoked, with its access tokens." } },
       errors: { 404: "" },
     },
     "GET /authorize": {
       id: "authorize",
       tag: SIGN_IN,
       about:
-        "RFC 6749 and OpenID Connect Core. A browser that is signed in is not asked again. Failures go to the redirect URI with `error`, `error_description`, `state` and `iss`.",
+        "RFC 6749 and OpenID Connect Core. A signed-in browser is not asked again. Failures go to the " +
+        "redirect URI with `error`, `error_description`, `state` and `iss`.",
       parameters: authorization,
       headers: ["Session-Id"],
       answers: AUTHORIZE,
@@ -451,7 +465,7 @@ export const oauth: ServiceEntries = {
     "POST /sign-in": {
       id: "signIn",
       tag: SIGN_IN,
-      about: "For the page alone: its form holds the request and a token that is bound to the browser.",
+      about: "Only for the page: its form holds the request and a token that is bound to the browser.",
       body: {
         schema: obj({
           request: str("The authorization request, as a query."),
@@ -462,81 +476,85 @@ export const oauth: ServiceEntries = {
         example: { request: "response_type=code&client_id=demo.shop", email: "ada@demo.example", password: "…" },
       },
       answers: {
-        200: { text: "The choice of a tenant, or what the user has to allow.", mediaTypes: page! },
+        200: { text: "The choice of a tenant, or the page of consent.", mediaTypes: page! },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
-      errors: { 400: "The page again: wrong e-mail or password, blocked, or a form that is too old." },
+      errors: { 400: "The page again: wrong e-mail or password, a blocked account, or an expired form." },
     },
     "POST /consent": {
       id: "consent",
       tag: SIGN_IN,
       about:
-        "For the page alone, which a person sees before a client of a tenant that they are no member of gets anything. Its form holds the request, what was shown, and a token that is bound to both and to the sign-in.",
+        "Only for the page of consent, which a person sees before a client of a tenant that they are no " +
+        "member of gets anything. Its form holds the request, the shown scopes, and a token that is bound to " +
+        "both and to the sign-in.",
       body: {
         schema: obj({
           request: str("The authorization request, as a query."),
-          decision: oneOf(["allow", "deny"], "What the person decided."),
+          decision: oneOf(["allow", "deny"], "The person's decision."),
           "asked?": str("What was shown."),
-          "csrf?": str("Binds the form to the sign-in and to what was shown."),
+          "csrf?": str("Binds the form to the sign-in and the shown scopes."),
         }),
         example: { request: "response_type=code&client_id=demo.shop", decision: "deny" },
       },
       answers: {
         200: {
-          text: "The page again, where more is asked for now than was shown; or the sign-in page.",
+          text: "The page again, if more is requested now than was shown; or the sign-in page.",
           mediaTypes: page!,
         },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
-      errors: { 400: "The page again: the form was made for another sign-in, or was changed." },
+      errors: { 400: "The page again: the form belongs to another sign-in, or was changed." },
     },
     "GET /callback/{providerId}": {
       id: "federationCallback",
       tag: SIGN_IN,
-      about: "For the identity provider's redirect alone.",
+      about: "Only for the identity provider's redirect.",
       parameters: {
         code: { text: "The provider's code." },
-        state: { text: "What the platform sent along." },
+        state: { text: "The state that the platform sent." },
         iss: { text: "The provider (RFC 9207)." },
-        error: { text: "Why the provider refuses." },
-        error_description: { text: "The same in its own words." },
+        error: { text: "The provider's error." },
+        error_description: { text: "Its description." },
       },
       answers: {
         200: {
-          text: "The page on which the user links the account there, the choice of a tenant, or what the user has to allow.",
+          text: "The page for linking the account there, the choice of a tenant, or the page of consent.",
           mediaTypes: page!,
         },
         302: AUTHORIZE[302],
       },
-      errors: { 400: "A page: the sign-in is over, or the provider's answer does not belong to this browser." },
+      errors: { 400: "A page: the sign-in has ended, or the provider's answer belongs to another browser." },
     },
     "POST /link-identity": {
       id: "linkIdentity",
       tag: SIGN_IN,
-      about: "For the page alone: its form holds what the provider vouched for, sealed for the browser.",
+      about: "Only for the page: its form holds the provider's claims, sealed for the browser.",
       body: {
         schema: obj({
-          vouched: str("Who signs in by the provider, and for which request."),
+          vouched: str("The provider's claims and the request."),
           "password?": str("The password here.", { format: "password" }),
         }),
         example: { vouched: "…", password: "…" },
       },
       answers: {
-        200: { text: "The choice of a tenant, or what the user has to allow.", mediaTypes: page! },
+        200: { text: "The choice of a tenant, or the page of consent.", mediaTypes: page! },
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
-      errors: { 400: "The page again: wrong password, blocked; or one that says that the sign-in is over." },
+      errors: {
+        400: "The page again: wrong password or a blocked account; or a page that says that the sign-in has ended.",
+      },
     },
     "GET /end_session": {
       id: "endSession",
       tag: SIGN_IN,
-      about: "OpenID Connect RP-Initiated Logout. Tokens live on.",
+      about: "OpenID Connect RP-Initiated Logout. Tokens stay valid.",
       parameters: logout,
       answers: {
-        200: { text: "A page that says so.", mediaTypes: page! },
+        200: { text: "A page with the result.", mediaTypes: page! },
         302: { text: "To `post_logout_redirect_uri`.", headers: ["Location"] },
       },
-      errors: { 400: "A page: wrong input ends nothing." },
+      errors: { 400: "A page: wrong input changes nothing." },
     },
     "POST /end_session": {
       id: "postEndSession",
@@ -546,11 +564,11 @@ export const oauth: ServiceEntries = {
         example: { client_id: "demo.shop", post_logout_redirect_uri: "https://shop.example/" },
       },
       answers: {
-        200: { text: "A page that says so.", mediaTypes: page! },
+        200: { text: "A page with the result.", mediaTypes: page! },
         302: { text: "To `post_logout_redirect_uri`.", headers: ["Location"] },
-        303: { text: "From another site: once more by GET, with the browser's cookies.", headers: ["Location"] },
+        303: { text: "From another site: repeats it by GET, with the browser's cookies.", headers: ["Location"] },
       },
-      errors: { 400: "A page: wrong input ends nothing." },
+      errors: { 400: "A page: wrong input changes nothing." },
     },
   },
 };
@@ -562,6 +580,6 @@ export const wellKnown: ServiceEntries = {
   parameters: {},
   schemas: { ServerMetadata: oauth.schemas["ServerMetadata"]! },
   entries: {
-    "GET /oauth2/v1": metadata("getServerMetadata", "RFC 8414. It stands at the root, the path prefix behind it."),
+    "GET /oauth2/v1": metadata("getServerMetadata", "RFC 8414. At the root, with the path prefix behind it."),
   },
 };

@@ -7,8 +7,8 @@ const text: Schema = { type: "string" };
 
 export const platform: ServiceEntries = {
   base: "",
-  tags: [{ name: PLATFORM, description: "Is it up, and what is there." }],
-  parameters: { file: { text: "The stylesheet's name, as a page has it.", example: "pages-0123456789abcdef.css" } },
+  tags: [{ name: PLATFORM, description: "Health and discovery." }],
+  parameters: { file: { text: "The stylesheet's name, from a page.", example: "pages-0123456789abcdef.css" } },
   schemas: {
     Health: { schema: obj({ status: oneOf(["ok"], "The Worker answers.") }), example: { status: "ok" } },
   },
@@ -41,7 +41,7 @@ export const platform: ServiceEntries = {
     "GET /docs/errors": {
       id: "getErrorReference",
       tag: PLATFORM,
-      parameters: { request: { text: "The request id that `error_uri` brought along; it is shown." } },
+      parameters: { request: { text: "The request id from `error_uri`, which the page shows." } },
       answers: { 200: { text: "A page.", mediaTypes: page! } },
     },
     "GET /docs/assets/{file}": {
