@@ -1,8 +1,8 @@
 import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
-import { createAuditLog, type AuditLog } from "./admin/audit.ts";
-import { createAuditCopies, type AuditCopies } from "./admin/store/audit-copies.ts";
-import { createAdminRoutes } from "./admin/routes.ts";
+import { createAuditLog, type AuditLog } from "./admin/audit/audit-log.ts";
+import { createAuditCopies, type AuditCopies } from "./admin/audit/copies.ts";
+import { createAdminRoutes } from "./admin/service.ts";
 import { createPushStore } from "./events/push/push-store.ts";
 import type { PushPorts } from "./events/push/types.ts";
 import { createGateway, type Gateway } from "./gateway/service.ts";
@@ -165,24 +165,10 @@ export function createDeps(env: Env): Deps {
       oauth.recordsChanged();
       gateway.recordsChanged();
     },
-    voidStatement: oauth.revokeStatement,
-    providerSecrets: oauth.providerSecrets,
-    forget: oauth.cleanupStep,
-    endAll: oauth.revokeAll,
-    signOutStatement: oauth.signOutStatement,
-    voidMembersStatement: oauth.revokeMembersStatement,
-    voidHoldersStatement: oauth.revokeRoleHoldersStatement,
-    unlock: oauth.unlock,
-    explain: oauth.explain,
-    signingKeys: oauth.signingKeys,
+    oauth,
     outbox,
-    topicsOf: events.topicsOf,
-    endSubscriptions: events.endSubscriptions,
-    pushSubscriptions: events.operated,
-    usage: media.usage,
-    filesOfClient: media.filesOfClient,
-    filesOfTenant: media.filesOfTenant,
-    mediaConsistency: media.consistency,
+    events,
+    media,
     auditCopies,
     sealKeys: {
       configured: sealer.keyIds,

@@ -1,7 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createAuditLog } from "../src/admin/audit.ts";
+import { createAuditLog } from "../src/admin/audit/audit-log.ts";
 import { createApp } from "../src/app.ts";
 import { createDeps } from "../src/deps.ts";
 import { BY_PLATFORM, pushAudit } from "../src/events/push/audit.ts";

@@ -96,14 +96,14 @@ async function makePlan(
   const read = readDescription(options.bytes);
   if (read.root === undefined) return read;
   const rules = createRules(client.platform, options.allowLoopback, new URL(client.base).origin);
-  const description = await check(read.root, rules);
+  const description = check(read.root, rules);
   const { secrets: kept } = options;
   const secretsFile = kept === undefined ? undefined : openSecretsFile(resolve(io.cwd, kept), client.base);
   const found = await readFound(client, description, rules, options.prune);
   const mistakes = [...read.mistakes, ...description.mistakes, ...checkReferences(description, found, options.prune)];
   const waves = difference(description, found, options);
   const steps = waves.flat();
-  const secrets = await readGivenSecrets(steps, rules, io.env, secretsFile !== undefined);
+  const secrets = readGivenSecrets(steps, rules, io.env, secretsFile !== undefined);
   const { needs } = secrets;
   const wrong = [...mistakes, ...secrets.mistakes, ...(options.dryRun ? [] : needs)];
   if (wrong.length > 0) return { mistakes: wrong };

@@ -1,7 +1,8 @@
 import { keyOf, KIND, normalize, type Fields, type KindName, type Wanted } from "./kinds.ts";
 import { didYouMean } from "../terminal/nearest.ts";
 import type { Mistake, Place } from "./mistake.ts";
-import type { Fault, Rules, Shape } from "./rules.ts";
+import type { Fault } from "../../src/admin/model/rules.ts";
+import type { Rules, Shape } from "./rules.ts";
 import { nameOf, nodeAt, toPlain, type Entry, type Mapping, type Tree } from "./tree.ts";
 
 /** What the file says, as far as it can be said without the platform's rows. */
@@ -41,14 +42,14 @@ const SECTIONS: Readonly<
   identityProviders: { kind: "identityProviders", inside: {} },
 };
 
-/** Stands for a secret where the file names a variable: it fits every rule. */
-const ANY_SECRET = "x".repeat(32);
+/** Stands for the secret of a variable: it keeps every rule. */
+const ANY_SECRET = "any-secret-that-keeps-every-rule-1";
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The name of a described collection. */
 export const collectionOf = (kind: KindName, owner: string): string => (owner === "" ? kind : `${kind} ${owner}`);
 
-export async function check(root: Mapping, rules: Rules): Promise<Description> {
+export function check(root: Mapping, rules: Rules): Description {
   const wanted: Wanted[] = [];
   const flawed: Wanted[] = [];
   const references: Reference[] = [];
@@ -68,11 +69,11 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
       continue;
     }
     described.set(section.kind, keyPlace);
-    for (const entry of value.entries.values()) await checkEntry(section.kind, entry, section.inside);
+    for (const entry of value.entries.values()) checkEntry(section.kind, entry, section.inside);
   }
   return { wanted, flawed, references, named, described, mistakes };
 
-  async function checkEntry(kind: KindName, entry: Entry, inside: Readonly<Record<string, KindName>>): Promise<void> {
+  function checkEntry(kind: KindName, entry: Entry, inside: Readonly<Record<string, KindName>>): void {
     const { value, keyPlace } = entry;
     const id = name(kind, "", entry.key, keyPlace);
     if (value.type !== "mapping") {
@@ -87,13 +88,13 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
       const collection = own.get(field);
       if (!own.delete(field) || collection === undefined) continue;
       described.set(collectionOf(nested, id ?? entry.key), collection.keyPlace);
-      if (nested === "subscriptions") await checkSubscriptions(id ?? entry.key, collection.value);
-      else await checkNamed(nested, field, id ?? entry.key, collection.value);
+      if (nested === "subscriptions") checkSubscriptions(id ?? entry.key, collection.value);
+      else checkNamed(nested, field, id ?? entry.key, collection.value);
     }
-    await checkFields(kind, "", id, keyPlace, { ...value, entries: own }, Object.keys(inside));
+    checkFields(kind, "", id, keyPlace, { ...value, entries: own }, Object.keys(inside));
   }
 
-  async function checkSubscriptions(owner: string, list: Tree): Promise<void> {
+  function checkSubscriptions(owner: string, list: Tree): void {
     if (list.type !== "sequence")
       return refuse(list.place, `subscriptions must be a list of packages, not ${nameOf(list)}.`);
     for (const item of list.items) {
@@ -102,7 +103,7 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
         continue;
       }
       const id = name("subscriptions", owner, item.value, item.place);
-      await checkFields("subscriptions", owner, id, item.place, {
+      checkFields("subscriptions", owner, id, item.place, {
         type: "mapping",
         place: item.place,
         entries: new Map(),
@@ -111,7 +112,7 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
   }
 
   /** What has one field: its value stands where the fields of others do. */
-  async function checkNamed(kind: KindName, section: string, owner: string, collection: Tree): Promise<void> {
+  function checkNamed(kind: KindName, section: string, owner: string, collection: Tree): void {
     const { field, meant } =
       kind === "linkedIdentities"
         ? { field: "subject", meant: "identity providers to the accounts there" }
@@ -120,7 +121,7 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
       return refuse(collection.place, `${section} must be a mapping from ${meant}, not ${nameOf(collection)}.`);
     for (const { key, keyPlace, value } of collection.entries.values()) {
       const id = name(kind, owner, key, keyPlace);
-      await checkFields(kind, owner, id, keyPlace, {
+      checkFields(kind, owner, id, keyPlace, {
         type: "mapping",
         place: keyPlace,
         entries: new Map([[field, { key: field, keyPlace, value }]]),
@@ -143,14 +144,14 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
     return read.ok ? read.id : undefined;
   }
 
-  async function checkFields(
+  function checkFields(
     kind: KindName,
     owner: string,
     id: string | undefined,
     place: Place,
     tree: Mapping,
     inside: readonly string[] = [],
-  ): Promise<void> {
+  ): void {
     const before = mistakes.length;
     refuseUnknown(tree, rules.shape(kind), inside);
     const secretFrom = readSecret(kind, tree);
@@ -161,7 +162,7 @@ export async function check(root: Mapping, rules: Rules): Promise<Description> {
       const node = nodeAt(tree, field);
       return field === "owner" || field === "id" || node === tree ? place : node.place;
     };
-    const { fields, faults } = await rules.body(kind, owner, id, plain);
+    const { fields, faults } = rules.body(kind, id, plain);
     for (const { field, message } of faults) refuse(at(field), `${message}${quoted(nodeAt(tree, field), message)}`);
     takeReferences(kind, id, plain, at);
     if (id === undefined) return;

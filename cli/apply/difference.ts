@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { KEPT_FIELDS } from "../../src/admin/fields.ts";
+import { KEPT_FIELDS } from "../../src/admin/model/fields.ts";
 import { keyOf, KIND, KINDS, type Item, type KindName, type Wanted } from "./kinds.ts";
 import { collectionOf, type Description } from "./check.ts";
 import { isOnItsOwn, type Found, type FoundItem } from "./found.ts";

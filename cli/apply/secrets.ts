@@ -110,21 +110,21 @@ function append(path: string, lines: string): void {
  * Secrets of these steps that the environment must give, and what is wrong with them. `needs`: what is missing for sending
  * them, and no mistake of the file.
  */
-export async function readGivenSecrets(
+export function readGivenSecrets(
   steps: readonly Step[],
   rules: Rules,
   env: NodeJS.ProcessEnv,
   hasSecretsFile: boolean,
-): Promise<{
+): {
   readonly secrets: ReadonlyMap<Step, string>;
   readonly mistakes: readonly Mistake[];
   readonly needs: readonly Mistake[];
-}> {
+} {
   const secrets = new Map<Step, string>();
   const mistakes: Mistake[] = [];
   const needs: Mistake[] = [];
   for (const step of steps) {
-    const { wanted, kind, owner, id } = step;
+    const { wanted, kind, id } = step;
     const name = KIND[kind].secret;
     if (wanted === undefined || name === undefined || step.secret === "none") continue;
     const { secretFrom } = wanted;
@@ -146,7 +146,7 @@ export async function readGivenSecrets(
       });
       continue;
     }
-    const { faults } = await rules.body(kind, owner, id, { ...wanted.fields, [name]: value });
+    const { faults } = rules.body(kind, id, { ...wanted.fields, [name]: value });
     for (const { field, message } of faults)
       if (field === name) mistakes.push({ place, reason: `what ${variable} holds is no ${name}: ${message}` });
     secrets.set(step, value);

@@ -1,7 +1,7 @@
 import { read, type Body, readCount } from "../terminal/values.ts";
 import type { Field } from "./fields.ts";
 import { isDeepStrictEqual } from "node:util";
-import { KEPT_FIELDS } from "../../src/admin/fields.ts";
+import { KEPT_FIELDS } from "../../src/admin/model/fields.ts";
 import type { Input } from "../terminal/input.ts";
 import type { Given, Option } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";

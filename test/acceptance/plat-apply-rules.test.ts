@@ -25,7 +25,7 @@ async function mistakesOf(text: string | Uint8Array, world: World = {}, prune = 
   const { root, mistakes } = readDescription(typeof text === "string" ? Buffer.from(text) : text);
   const all: Mistake[] = [...mistakes];
   if (root !== undefined) {
-    const description = await check(root, rules);
+    const description = check(root, rules);
     const found = await readFound(createModel(world).client, description, rules, prune);
     all.push(...description.mistakes, ...checkReferences(description, found, prune));
   }
@@ -318,7 +318,7 @@ test("what is more than a request takes is refused before anything is sent", asy
 describe("the difference", () => {
   test("is shown with nothing in it that steers a terminal, whatever the platform holds", async () => {
     const { root } = readDescription(Buffer.from("users: {}"));
-    const description = await check(root!, rules);
+    const description = check(root!, rules);
     const world = { users: { "\u202eevil@a.example": { name: "\u001b[31m" } } };
     const found = await readFound(createModel(world).client, description, rules, true);
     const steps = difference(description, found, { ...NONE, prune: true }).flat();
@@ -336,7 +336,7 @@ describe("the difference", () => {
   ): Promise<{ mistakes: readonly Mistake[]; outcome?: Outcome }> {
     const { root, mistakes } = readDescription(Buffer.from(JSON.stringify(file)));
     if (root === undefined) return { mistakes };
-    const description = await check(root, rules);
+    const description = check(root, rules);
     const found = await readFound(model.client, description, rules, options.prune);
     const all = [...mistakes, ...description.mistakes, ...checkReferences(description, found, options.prune)];
     if (all.length > 0) return { mistakes: all };

@@ -1,11 +1,12 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createAuditLog, NOTES, TEXT_CHARS } from "../../src/admin/audit.ts";
-import { createNoteBudget, type NoteKind } from "../../src/admin/note-budget.ts";
-import { COPY, createAuditCopies } from "../../src/admin/store/audit-copies.ts";
+import { createAuditLog, NOTES } from "../../src/admin/audit/audit-log.ts";
+import { TEXT_CHARS } from "../../src/admin/audit/audit-store.ts";
+import { createNoteBudget, type NoteKind } from "../../src/admin/audit/note-budget.ts";
+import { COPY, createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { chain, findBreak, GENESIS } from "../../src/platform/audit-chain.ts";
-import { auditRoute } from "../../src/admin/resources/audit.ts";
+import { auditRoute } from "../../src/admin/audit/routes.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { sanitizeForLog } from "../../src/platform/text.ts";
 import type { AuditRecord } from "../../src/platform/audit.ts";

@@ -119,7 +119,9 @@ describe("media/consistency", () => {
     const early = await expectJson(await post(`${COLLECTION}/${id}/repair`), 409);
     expect(early).toMatchObject({
       type: "conflict_resource",
-      details: [{ type: "comparison_running", message: expect.stringContaining("until state is done") }],
+      details: [
+        { type: "comparison_running", message: expect.stringContaining("until the state of its report is done") },
+      ],
     });
     await env.DB.prepare("UPDATE consistency_run SET state = 'repairing' WHERE id = ?").bind(id).run();
     const during = await expectJson(await post(COLLECTION), 409);

@@ -121,7 +121,7 @@ describe("PUT users/{email} with a password that is guessed first", () => {
     async (password) => {
       const email = `${unique("new")}@example.org`;
       const refused = await admin(`users/${email}`, "PUT", { name: "New", password });
-      const message = "password is one of those that are guessed first; choose several words, or a random text.";
+      const message = "password is too easy to guess; choose several words, or a random text.";
       expect(await expectJson(refused, 400)).toMatchObject({
         type: "validation_violation",
         details: [{ type: "invalid_field", field: "password", message }],

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect } from "vitest";
-import { createAuditLog } from "../../src/admin/audit.ts";
+import { createAuditLog } from "../../src/admin/audit/audit-log.ts";
 import { createTopicStore } from "../../src/events/access/topic-store.ts";
 import { consumerOf } from "../../src/events/consume/stub.ts";
 import { decorateDeprecated } from "../../src/events/deprecation.ts";

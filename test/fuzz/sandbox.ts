@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { codeFor, makeFlow, signIn } from "../oauth/user-flow.ts";
 import { answerAt } from "../support/outside.ts";
-import { createAuditCopies } from "../../src/admin/store/audit-copies.ts";
+import { createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { Browser } from "../support/browser.ts";
 import { heardLog } from "../support/heard-log.ts";
 import { ALL_SCOPES, call, expectJson, makeClient, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";

@@ -2,7 +2,7 @@ import { createExecutionContext, createMessageBatch, getQueueResult } from "clou
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect } from "vitest";
-import { createAuditLog } from "../../src/admin/audit.ts";
+import { createAuditLog } from "../../src/admin/audit/audit-log.ts";
 import type { Principal, TokenVerifier } from "../../src/http/auth.ts";
 import { noLimits } from "../../src/http/limits.ts";
 import { mountServices } from "../../src/http/mount.ts";

@@ -2,15 +2,16 @@ import * as z from "zod/mini";
 import { noSuch, problem } from "../../http/errors.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
-import { randomSecret } from "../../platform/random.ts";
-import { identifier } from "../fields.ts";
-import { builtInRefusal } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { randomSecret, type Random } from "../../platform/random.ts";
+import { identifier } from "../model/fields.ts";
+import { builtInRefusal, type RuleContext } from "../model/rules.ts";
+import { isBuiltIn } from "./clients.ts";
+import type { ResourceDeps } from "./resource.ts";
 
-/** Contract section 5: the old secret goes on for a day, so that a client's instances change over one by one. */
+/** The old secret works for another day, so that instances of a client can change over one by one. */
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
-/** Two live at most: what was already on its way out goes now. */
+/** At most two secrets are valid: one that was expiring already ends now. */
 const DROP_EXPIRING = `DELETE FROM client_secret WHERE client = ?1 AND expires_at IS NOT NULL`;
 const EXPIRE_CURRENT = `UPDATE client_secret SET expires_at = ?2 WHERE client = ?1`;
 const ADD = `
@@ -18,7 +19,11 @@ const ADD = `
   SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1`;
 const EXISTS = `SELECT 1 FROM client WHERE id = ?1`;
 
-export const clientSecretRoute = (deps: AdminDeps): Route =>
+interface Deps extends ResourceDeps, Pick<RuleContext, "names"> {
+  readonly random: Random;
+}
+
+export const clientSecretRoute = (deps: Deps): Route =>
   defineRoute({
     method: "POST",
     path: "/clients/{clientId}/secret",
@@ -26,8 +31,8 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
     operation: "makeClientSecret",
     params: z.object({ clientId: identifier }),
     handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
-      const { db, names } = deps;
-      if (clientId.startsWith(names.client(""))) return builtInRefusal("client", clientId);
+      const { db } = deps;
+      if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
       const clientSecret = randomSecret(deps.random);
       const expiresAt = nowMs + OVERLAP_MS;
       const rotation = [
@@ -50,7 +55,7 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
         if (results[2]?.meta.changes !== 1)
           return (await db.prepare(EXISTS).bind(clientId).first()) === null ? noSuch("client") : publicClient(clientId);
       } finally {
-        // Whatever became of the answer: it may have been written.
+        // Even if it failed, it may have been written.
         deps.recordsChanged();
       }
       return json(201, { clientId, clientSecret, previousExpiresAt: expiresAt }, { "cache-control": "no-store" });
@@ -58,6 +63,6 @@ export const clientSecretRoute = (deps: AdminDeps): Route =>
   });
 
 const publicClient = (clientId: string) => {
-  const message = `The client ${clientId} is not confidential and has no secret: make it so by PUT, which shows the first.`;
+  const message = `The client ${clientId} is not confidential and has no secret. A PUT that makes it confidential shows its first one.`;
   return problem("conflict_resource", message, { details: [{ type: "not_confidential", field: "", message }] });
 };

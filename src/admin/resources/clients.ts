@@ -1,45 +1,56 @@
 import * as z from "zod/mini";
-import { invalid, problem, type Problem } from "../../http/errors.ts";
+import { problem, type Problem } from "../../http/errors.ts";
 import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { PATTERNS } from "../../platform/names.ts";
-import { randomSecret } from "../../platform/random.ts";
-import { endManyFirst } from "./end-all.ts";
-import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../fields.ts";
-import { isRedirectUri } from "../redirect-uri.ts";
+import { randomSecret, type Random } from "../../platform/random.ts";
+import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../model/fields.ts";
+import type { EventsPort, MediaPort, OAuthPort } from "../model/ports.ts";
+import { builtInFault, builtInRefusal, refusal, type Fault, type RuleContext } from "../model/rules.ts";
 import {
-  builtInRefusal,
-  findUsers,
-  ASKED_USERS,
+  DEPENDENTS_LIMIT,
+  findDependents,
+  refuseDependents,
+  refuseFaults,
   toFlag,
   toList,
   type Change,
-  type PutPlan,
   type Resource,
-} from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+} from "./resource.ts";
+import { revokeManyFirst } from "./revocations.ts";
 
-/** Contract section 5 and 2.1. */
 const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] as const;
-const redirectUris = z._default(
-  z
-    .array(
-      z
-        .string()
-        .check(
-          z.refine(
-            isRedirectUri,
-            "must be https, http on a loopback host, or a private-use scheme with a dot, without fragment and wildcard",
-          ),
-        ),
-    )
-    .check(z.maxLength(50)),
-  [],
-);
-/** Printable ASCII, so that it survives every way of sending it; 32 characters at least, since only a digest is kept. */
+const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * A client may be sent back to https, to http on a loopback host, or to a private-use scheme. Patterns are refused: addresses
+ * match character by character.
+ */
+function isRedirectUri(text: string): boolean {
+  if (text.length > 2000) return false;
+  const url = URL.parse(text);
+  if (url === null || /[#*]/.test(text) || /[\s\p{Cc}]/u.test(text)) return false;
+  if (url.username !== "" || url.password !== "") return false;
+  if (url.protocol === "https:") return true;
+  if (url.protocol === "http:") return LOOPBACK_HOSTS.includes(url.hostname);
+  // RFC 8252 8.4: a private-use scheme is a reversed domain name, and so has a dot.
+  return url.protocol.includes(".");
+}
+
+const redirectUri = z
+  .string()
+  .check(
+    z.refine(
+      isRedirectUri,
+      "must be https, http on a loopback host, or a private-use scheme with a dot, without fragment and wildcard",
+    ),
+  );
+const redirectUris = z._default(z.array(redirectUri).check(z.maxLength(50)), []);
+/** Printable ASCII, which every way of sending it preserves. At least 32 characters, since only a plain digest is stored. */
 const secret = z.string().check(z.regex(/^[\x21-\x7e]{32,256}$/));
 
-const body = z.object({
+export const params = z.object({ clientId: identifier });
+export const schema = z.object({
   name: z.optional(matching(PATTERNS.clientName)),
   tenant: tenantId,
   confidential: z.boolean(),
@@ -52,7 +63,30 @@ const body = z.object({
   clientSecret: z.optional(secret),
   disabled: disabledFlag,
 });
-type Body = z.output<typeof body>;
+type Body = z.output<typeof schema>;
+
+type Rules = Pick<RuleContext, "names" | "builtIn">;
+
+export const isBuiltIn = (id: string, { names }: Pick<RuleContext, "names">): boolean =>
+  id.startsWith(names.client(""));
+
+/** `id`: undefined if it is not known to be right. It is the name of a client that has no other. */
+export function check(id: string | undefined, client: Partial<Body>, { names, builtIn }: Rules): Fault[] {
+  const faults: Fault[] = [];
+  const refuse = (field: string, message: string) => void faults.push({ type: "invalid_field", field, message });
+  const name = client.name ?? id;
+  if (name !== undefined && isBuiltIn(name, { names })) return [builtInFault("client", name)];
+  if (name !== undefined && !PATTERNS.clientName.test(name))
+    refuse(
+      "name",
+      `The id is not of the form <project>.<app>, so a name of that form is needed: ${PATTERNS.clientName.source}.`,
+    );
+  if (client.scopes?.includes(builtIn.adminScope) === true)
+    refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);
+  if (client.clientSecret !== undefined && client.confidential === false)
+    refuse("clientSecret", "A client that is not confidential has no secret.");
+  return faults;
+}
 
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'tenant' AS field, 'There is no tenant ' || ?2 || '.' AS message
@@ -61,7 +95,7 @@ const FAULTS = `
     WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
   UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
     WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
-/** What a token carries of its client: when this changes, or a scope is taken away, what was issued before is void. */
+/** Touches the client only if a field that tokens carry changes, or a scope goes: then its tokens are revoked. */
 const CHANGE_IDENTITY = `
   UPDATE client SET name = ?2, tenant = ?3, confidential = ?4, scopes = ?5
   WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4
@@ -81,50 +115,38 @@ const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER 
 const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
-/** What changes when a secret does; never kept. */
+/** Differs if a secret was added or removed. The audit log compares it and does not store it. */
 const LIVE_SECRETS = `
   SELECT group_concat(digest || coalesce(expires_at, '')) FROM
     (SELECT digest, expires_at FROM client_secret WHERE client = shown.id ORDER BY digest)`;
 const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
 const DROP_OTHER_SECRETS = `DELETE FROM client_secret WHERE client = ?1 AND digest <> ?2`;
-/** One that was on its way out stays. */
+/** A secret that was expiring does not expire any more. */
 const ADD_SECRET = `
   INSERT INTO client_secret (client, digest, created_at) VALUES (?1, ?2, ?3)
   ON CONFLICT (client, digest) DO UPDATE SET expires_at = NULL`;
-/** A generated secret for a client that has none; the answer shows it only if this statement stored it. */
+/** Stores a generated secret for a client without one. The answer shows it only if this statement stored it. */
 const ADD_FIRST_SECRET = `
   INSERT INTO client_secret (client, digest, created_at)
   SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
 
-export const clients = (deps: AdminDeps): Resource<Body> => {
-  const { db, names } = deps;
+interface Deps extends Rules {
+  readonly db: D1Database;
+  readonly random: Random;
+  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep">;
+  readonly events: EventsPort;
+  readonly media: Pick<MediaPort, "filesOfClient">;
+}
+
+export const clients = (deps: Deps): Resource<Body> => {
+  const { db, oauth, events, media } = deps;
   return {
     noun: "client",
     collection: "/clients",
     key: "clientId",
-    params: z.object({ clientId: identifier }),
-    body,
-    builtIn: ({ clientId = "" }) =>
-      clientId.startsWith(names.client("")) ? builtInRefusal("client", clientId) : undefined,
-    faults: ({ params, body: client }) =>
-      db
-        .prepare(FAULTS)
-        .bind(params["clientId"], client.tenant, client.service ?? null, client.name ?? params["clientId"]),
-    put: (change) => plan(change, deps),
-    row: (params) => ({ sql: SELECT, values: [params["clientId"]] }),
-    logged: {
-      name: { value: "name" },
-      tenant: { value: "tenant" },
-      confidential: { flag: "confidential" },
-      service: { value: "service" },
-      redirectUris: { list: "redirect_uris" },
-      postLogoutRedirectUris: { list: "post_logout_redirect_uris" },
-      grantTypes: { list: "grant_types" },
-      scopes: { list: "scopes" },
-      requirePkce: { flag: "require_pkce" },
-      clientSecret: { secret: LIVE_SECRETS },
-      disabled: { flag: "disabled" },
-    },
+    params,
+    schema,
+    row: ({ clientId }) => ({ sql: SELECT, values: [clientId] }),
     page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
     toJson: (row) => ({
       clientId: row["id"],
@@ -140,66 +162,98 @@ export const clients = (deps: AdminDeps): Resource<Body> => {
       disabled: toFlag(row["disabled"]),
       createdAt: row["created_at"],
     }),
-    remove: async ({ clientId = "" }, nowMs) => {
+    logged: {
+      name: { value: "name" },
+      tenant: { value: "tenant" },
+      confidential: { flag: "confidential" },
+      service: { value: "service" },
+      redirectUris: { list: "redirect_uris" },
+      postLogoutRedirectUris: { list: "post_logout_redirect_uris" },
+      grantTypes: { list: "grant_types" },
+      scopes: { list: "scopes" },
+      requirePkce: { flag: "require_pkce" },
+      clientSecret: { secret: LIVE_SECRETS },
+      disabled: { flag: "disabled" },
+    },
+    validate: (change) => validate(change, deps),
+    async put(change, write) {
+      const { statements, generated } = await writes(change, deps);
+      const written = await write(statements);
+      // If another request stored a first secret meanwhile, the generated one is not stored.
+      const isStored = generated !== undefined && written.changes.at(-1) === 1;
+      return isStored ? { ...written, shownOnce: { clientSecret: generated } } : written;
+    },
+    async validateRemoval({ clientId = "" }) {
+      if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
       const name = (await ownerOf(db, clientId))?.name ?? "";
-      return {
-        users: [deps.topicsOf(name, ASKED_USERS), deps.filesOfClient(name, ASKED_USERS)],
-        first: (record) => endManyFirst("client", clientId, nowMs, record, deps),
-        before: (record) => deps.endSubscriptions(clientId, record),
-        delete: db.prepare(DELETE).bind(clientId),
-        andThen: deps.voidStatement("client", clientId, nowMs, "if changed"),
-      };
+      const owned = [events.topicsOf(name, DEPENDENTS_LIMIT), media.filesOfClient(name, DEPENDENTS_LIMIT)];
+      return refuseDependents(db, "client", owned);
+    },
+    async remove({ params: { clientId = "" }, nowMs, record }, remove) {
+      const unfinished = await revokeManyFirst("client", clientId, nowMs, record, oauth);
+      if (unfinished !== undefined) return unfinished;
+      return remove(db.prepare(DELETE).bind(clientId), {
+        before: await events.endSubscriptions(clientId, record),
+        after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
+      });
     },
   };
 };
 
-async function plan(change: Change<Body>, deps: AdminDeps): Promise<PutPlan | Problem> {
-  const { db, names, builtIn } = deps;
-  const { body: client, nowMs } = change;
-  const id = change.params["clientId"] ?? "";
-  const name = client.name ?? id;
-  const refused = checkNames(name, client, names.client(""), builtIn.adminScope);
+async function validate({ params: { clientId = "" }, body }: Change<Body>, deps: Deps): Promise<Problem | undefined> {
+  if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
+  const { db } = deps;
+  const name = body.name ?? clientId;
+  const refused = await refuseFaults(db.prepare(FAULTS).bind(clientId, body.tenant, body.service ?? null, name));
   if (refused !== undefined) return refused;
-  const owner = await ownerOf(db, id);
-  if (owner !== undefined && (owner.name !== name || owner.tenant !== client.tenant)) {
-    const users = await findUsers(deps, whatKeeps(owner, name, deps));
-    if (users.length > 0)
-      return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", {
-        details: users,
-      });
-  }
-  const lists = [client.redirectUris, client.postLogoutRedirectUris, client.grantTypes, client.scopes].map((list) =>
-    JSON.stringify(list),
-  );
-  const confidential = Number(client.confidential);
-  const identity = [id, name, client.tenant, confidential] as const;
-  const write = db
-    .prepare(UPSERT)
-    .bind(
-      ...identity,
-      client.service ?? null,
-      ...lists,
-      Number(client.requirePkce),
-      flagOrKept(client.disabled),
-      nowMs,
-    );
-  const voided = (when: "always" | "if changed") => deps.voidStatement("client", id, nowMs, when);
-  const writes = [
-    db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(client.scopes)),
-    voided("if changed"),
-    write,
+  return refusal(check(clientId, body, deps)) ?? refuseMove(await ownerOf(db, clientId), name, body.tenant, deps);
+}
+
+/**
+ * Topics and files belong to the client's name. After a rename nobody would reach the files, and another client could take
+ * the topics. In another tenant the client still reaches files of the tenants that it serves.
+ */
+async function refuseMove(
+  owner: Owner | undefined,
+  name: string,
+  tenant: string,
+  { db, events, media }: Deps,
+): Promise<Problem | undefined> {
+  if (owner === undefined || (owner.name === name && owner.tenant === tenant)) return undefined;
+  const details = await findDependents(db, [
+    events.topicsOf(owner.name, DEPENDENTS_LIMIT),
+    media.filesOfClient(owner.name, DEPENDENTS_LIMIT, owner.name === name ? owner.tenant : undefined),
+  ]);
+  if (details.length === 0) return undefined;
+  return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", { details });
+}
+
+/** The statements of a PUT. If the last one stores a generated secret, `generated` is that secret. */
+async function writes(
+  { params: { clientId: id = "" }, body: client, nowMs }: Change<Body>,
+  { db, random, oauth }: Deps,
+): Promise<{ readonly statements: readonly D1PreparedStatement[]; readonly generated?: string }> {
+  const { redirectUris: uris, postLogoutRedirectUris, grantTypes, scopes } = client;
+  const lists = [uris, postLogoutRedirectUris, grantTypes, scopes].map((list) => JSON.stringify(list));
+  const identity = [id, client.name ?? id, client.tenant, Number(client.confidential)];
+  const flags = [Number(client.requirePkce), flagOrKept(client.disabled)];
+  const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
+  const statements = [
+    db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes)),
+    revoke("if changed"),
+    db.prepare(UPSERT).bind(...identity, client.service ?? null, ...lists, ...flags, nowMs),
+    ...(client.disabled === true ? [revoke("always")] : []),
   ];
-  if (client.disabled === true) writes.push(voided("always"));
-  if (!client.confidential) return { writes: [...writes, db.prepare(DROP_SECRETS).bind(id)] };
+  if (!client.confidential) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };
   if (client.clientSecret !== undefined) {
     const digest = await sha256Hex(client.clientSecret);
-    // A secret that is replaced leaked, perhaps, so what it got ends with it. The same one again changes nothing.
-    const drop = db.prepare(DROP_OTHER_SECRETS).bind(id, digest);
-    return { writes: [...writes, drop, voided("if changed"), db.prepare(ADD_SECRET).bind(id, digest, nowMs)] };
+    // The replaced secret may have leaked, so the tokens it got are revoked. Sending the same secret changes nothing.
+    const replace = [db.prepare(DROP_OTHER_SECRETS).bind(id, digest), revoke("if changed")];
+    return { statements: [...statements, ...replace, db.prepare(ADD_SECRET).bind(id, digest, nowMs)] };
   }
-  const generated = randomSecret(deps.random);
-  const first = db.prepare(ADD_FIRST_SECRET).bind(id, await sha256Hex(generated), nowMs);
-  return { writes: [...writes, first], once: { fields: { clientSecret: generated }, write: first } };
+  const generated = randomSecret(random);
+  const digest = await sha256Hex(generated);
+  return { statements: [...statements, db.prepare(ADD_FIRST_SECRET).bind(id, digest, nowMs)], generated };
 }
 
 interface Owner {
@@ -209,27 +263,3 @@ interface Owner {
 
 const ownerOf = async (db: D1Database, id: string): Promise<Owner | undefined> =>
   (await db.prepare(OWNER).bind(id).first<Owner>()) ?? undefined;
-
-/**
- * Topics and files go by the client's name: under another tenant, or left behind, topics would become a stranger's, and
- * nobody would reach the files. Under another tenant the client still reaches files of those that it serves.
- */
-const whatKeeps = (owner: Owner, newName: string, deps: AdminDeps): readonly D1PreparedStatement[] => [
-  deps.topicsOf(owner.name, ASKED_USERS),
-  deps.filesOfClient(owner.name, ASKED_USERS, owner.name === newName ? owner.tenant : undefined),
-];
-
-function checkNames(name: string, client: Body, reservedPrefix: string, adminScope: string): Problem | undefined {
-  if (name.startsWith(reservedPrefix)) return builtInRefusal("client", name);
-  if (!PATTERNS.clientName.test(name))
-    return invalid(
-      "invalid_field",
-      "name",
-      `The id is not of the form <project>.<app>, so a name of that form is needed: ${PATTERNS.clientName.source}.`,
-    );
-  if (client.scopes.includes(adminScope))
-    return invalid("invalid_field", "scopes", `${adminScope} is the operator client's alone.`);
-  if (client.clientSecret !== undefined && !client.confidential)
-    return invalid("invalid_field", "clientSecret", "A client that is not confidential has no secret.");
-  return undefined;
-}

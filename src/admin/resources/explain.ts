@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { invalid } from "../../http/errors.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { PATTERNS } from "../../platform/names.ts";
-import { email, identifier, tenantId } from "../fields.ts";
+import { email, identifier, tenantId } from "../model/fields.ts";
 
-/** Port to the OAuth room: whether `/token` would grant it and exactly why, by the very rules, over records read anew. */
+/** Port to the OAuth service: whether `/token` would issue a token and exactly why, by the same rules over fresh records. */
 export type Explain = (
   question: {
     readonly clientId: string | undefined;
@@ -34,9 +34,9 @@ const query = z.object({
 });
 
 /**
- * `GET /explain?client=&tenant=&user=&scope=`: would a token be issued, with what, and if not, what is in the way. What
- * is unknown is an answer as well: "client x is unknown". A client alone asks for itself; with a user the user signs in
- * for it, by `grant` or the first one that the client has; a user alone signs in by password without a client.
+ * `GET /explain?client=&tenant=&user=&scope=`: whether a token would be issued, with which scopes, and if not, why. An
+ * unknown client or user is an answer as well. With a client alone, the client asks for itself. With a user too, the user
+ * signs in for it, by `grant` or the first one that the client has. A user alone signs in by password without a client.
  */
 export const explainRoute = (explain: Explain): Route =>
   defineRoute({

@@ -1,17 +1,17 @@
 import * as z from "zod/mini";
 import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/email.ts";
-import { invalid } from "../../http/errors.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
-import { identifier, tenantId } from "../fields.ts";
-import { toList, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { identifier, tenantId } from "../model/fields.ts";
+import type { OAuthPort } from "../model/ports.ts";
+import { refusal, type Fault, type RuleContext } from "../model/rules.ts";
+import { refuseFaults, toList, type Resource } from "./resource.ts";
 
-/** Stands for the secret wherever it is shown; sent back, it leaves the secret as it is. */
+/** Answers show it in place of the secret. A PUT that sends it back keeps the secret. */
 const PLACEHOLDER = "********";
 const RESERVED_IDS: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
-/** RFC 6749 appendix A: printable ASCII. Space at an end would be a mistake of copying. */
+/** RFC 6749 appendix A: printable ASCII. A space at an end would be a mistake of copying. */
 const credential = z.string().check(z.regex(/^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/));
 /** RFC 6749 3.3. */
 const scopes = z._default(
@@ -21,7 +21,7 @@ const scopes = z._default(
     .check(z.refine((list) => list.includes("openid"), "must include openid")),
   ["openid", "email"],
 );
-/** What stands behind the `@` of addresses, in the one spelling that these are known by. */
+/** The domain of an e-mail address, in the spelling that addresses are stored in. */
 const domainOf = (text: string): string | undefined => normalizeEmail(`a@${text}`)?.slice(2);
 const domain = z.pipe(
   z
@@ -30,27 +30,43 @@ const domain = z.pipe(
     .check(z.refine((text) => domainOf(text) !== undefined, "must be the domain of an e-mail address")),
   z.transform((text) => domainOf(text) ?? text),
 );
-const body = z.object({
+export const params = z.object({
+  id: identifier.check(z.refine((id) => !RESERVED_IDS.includes(id), "is the platform's own directory")),
+});
+export const schema = z.object({
   issuer: z.string().check(z.maxLength(500)),
   clientId: credential,
   clientSecret: z.optional(credential),
   scopes,
-  // Left out, these stay as they are: otherwise a PUT about something else would let a provider vouch for everybody.
+  // No defaults: a PUT about something else must not let a provider vouch for everybody.
   tenants: z.optional(z.array(tenantId).check(z.maxLength(100))),
   domains: z.optional(z.array(domain).check(z.maxLength(100))),
   linking: z.optional(z.enum(["confirm", "operator", "verified_email"])),
 });
+type Body = z.output<typeof schema>;
 
-/** A secret that is left out stays with the issuer that it is for: it would be sent to another one as soon as one is named. */
+export function check(
+  _id: string | undefined,
+  { issuer }: Partial<Body>,
+  { allowLoopback }: Pick<RuleContext, "allowLoopback">,
+): Fault[] {
+  if (issuer === undefined) return [];
+  const address = parseOutboundUrl(issuer, allowLoopback);
+  // OIDC Discovery 3: an issuer has neither query nor fragment.
+  const fault = !address.ok ? address.error : issuer.includes("?") ? "must have no query" : undefined;
+  return fault === undefined ? [] : [{ type: "invalid_field", field: "issuer", message: `issuer ${fault}.` }];
+}
+
+/** A PUT may leave the secret out only if the issuer stays: the stored secret must not be sent to another issuer. */
 const FAULTS = `
   SELECT 'missing_field' AS type, 'clientSecret' AS field, 'clientSecret is missing.' AS message
     WHERE ?2 = 0 AND NOT EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer = ?3)
   UNION ALL SELECT 'invalid_field', 'tenants[' || key || ']', 'There is no tenant ' || value || '.'
     FROM json_each(?4) WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = value)
-  UNION ALL SELECT 'invalid_field', 'linking', 'linking by verified_email needs domains, which it is for.'
+  UNION ALL SELECT 'invalid_field', 'linking', 'linking by verified_email needs domains.'
     WHERE '[]' = coalesce(?5, (SELECT domains FROM identity_provider WHERE id = ?1), '[]')
       AND 'verified_email' = coalesce(?6, (SELECT linking FROM identity_provider WHERE id = ?1))`;
-/** Whom the accounts of another issuer belong to, nobody has said. */
+/** Links are to accounts of one issuer, so they end with it. */
 const UNLINK = `
   DELETE FROM user_identity
   WHERE provider = ?1 AND EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer <> ?2)`;
@@ -70,63 +86,24 @@ const PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM identity_provider
   WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const DELETE = `DELETE FROM identity_provider WHERE id = ?1`;
-
 const SEALED = `SELECT sealed_client_secret AS sealed FROM identity_provider WHERE id = ?1`;
 
+interface Deps extends Pick<RuleContext, "allowLoopback"> {
+  readonly db: D1Database;
+  readonly oauth: Pick<OAuthPort, "providerSecrets">;
+}
+
 /**
- * OIDC providers that users may sign in with. Sessions, links of users to accounts there and sign-ins under way end with the
- * provider, or with its issuer.
+ * OIDC providers by which users may sign in. Sessions, links to accounts there and unfinished sign-ins end if the provider
+ * is removed or gets another issuer.
  */
-export const identityProviders = ({
-  db,
-  allowLoopback,
-  providerSecrets,
-}: AdminDeps): Resource<z.output<typeof body>> => ({
+export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<Body> => ({
   noun: "identity provider",
   collection: "/identity-providers",
   key: "id",
-  params: z.object({
-    id: identifier.check(z.refine((id) => !RESERVED_IDS.includes(id), "is the platform's own directory")),
-  }),
-  body,
-  faults: ({ params, body: { clientSecret, issuer, tenants, domains, linking } }) =>
-    db
-      .prepare(FAULTS)
-      .bind(
-        params["id"],
-        Number(newSecret(clientSecret) !== undefined),
-        issuer,
-        JSON.stringify(tenants ?? []),
-        listed(domains),
-        linking ?? null,
-      ),
-  async put({ params: { id = "" }, body: provider, nowMs }) {
-    const { issuer, clientId } = provider;
-    const address = parseOutboundUrl(issuer, allowLoopback);
-    // OIDC Discovery 3: an issuer has neither query nor fragment.
-    const fault = !address.ok ? address.error : issuer.includes("?") ? "must have no query" : undefined;
-    if (fault !== undefined) return invalid("invalid_field", "issuer", `issuer ${fault}.`);
-    const binding = [listed(provider.tenants), listed(provider.domains), provider.linking ?? null];
-    const values = [id, issuer, clientId, JSON.stringify(provider.scopes), ...binding];
-    const secret = newSecret(provider.clientSecret);
-    if (secret === undefined) return { writes: [db.prepare(UPDATE).bind(...values)] };
-    // The same secret again stays as it is sealed, so that it is no change.
-    const stored = await db.prepare(SEALED).bind(id).first<{ sealed: string }>();
-    const isSame = stored !== null && (await providerSecrets.open(id, stored.sealed)) === secret;
-    const sealed = await providerSecrets.seal(id, secret);
-    const unlink = db.prepare(UNLINK).bind(id, issuer);
-    return { writes: [unlink, db.prepare(UPSERT).bind(...values, sealed, nowMs, isSame ? stored.sealed : null)] };
-  },
+  params,
+  schema,
   row: ({ id }) => ({ sql: SELECT, values: [id] }),
-  logged: {
-    issuer: { value: "issuer" },
-    clientId: { value: "client_id" },
-    clientSecret: { secret: "SELECT sealed_client_secret FROM identity_provider WHERE id = shown.id" },
-    scopes: { list: "scopes" },
-    tenants: { list: "tenants" },
-    domains: { list: "domains" },
-    linking: { value: "linking" },
-  },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({
     id: row["id"],
@@ -139,11 +116,40 @@ export const identityProviders = ({
     linking: row["linking"],
     createdAt: row["created_at"],
   }),
-  remove: ({ id }) => ({ delete: db.prepare(DELETE).bind(id) }),
+  logged: {
+    issuer: { value: "issuer" },
+    clientId: { value: "client_id" },
+    clientSecret: { secret: "SELECT sealed_client_secret FROM identity_provider WHERE id = shown.id" },
+    scopes: { list: "scopes" },
+    tenants: { list: "tenants" },
+    domains: { list: "domains" },
+    linking: { value: "linking" },
+  },
+  async validate({ params: { id }, body }) {
+    const { clientSecret, issuer, tenants = [], domains, linking = null } = body;
+    const hasSecret = Number(newSecret(clientSecret) !== undefined);
+    const values = [id, hasSecret, issuer, JSON.stringify(tenants), listOrKept(domains), linking];
+    return (await refuseFaults(db.prepare(FAULTS).bind(...values))) ?? refusal(check(id, body, { allowLoopback }));
+  },
+  async put({ params: { id = "" }, body: provider, nowMs }, write) {
+    const { issuer, clientId, scopes: wanted, tenants, domains, linking = null } = provider;
+    const values = [id, issuer, clientId, JSON.stringify(wanted), listOrKept(tenants), listOrKept(domains), linking];
+    const secret = newSecret(provider.clientSecret);
+    if (secret === undefined) return write([db.prepare(UPDATE).bind(...values)]);
+    // Sending the same secret is no change: it stays sealed as it is.
+    const stored = await db.prepare(SEALED).bind(id).first<{ sealed: string }>();
+    const isSame = stored !== null && (await oauth.providerSecrets.open(id, stored.sealed)) === secret;
+    const sealed = await oauth.providerSecrets.seal(id, secret);
+    return write([
+      db.prepare(UNLINK).bind(id, issuer),
+      db.prepare(UPSERT).bind(...values, sealed, nowMs, isSame ? stored.sealed : null),
+    ]);
+  },
+  remove: ({ params: { id } }, remove) => remove(db.prepare(DELETE).bind(id)),
 });
 
 const newSecret = (given: string | undefined): string | undefined => (given === PLACEHOLDER ? undefined : given);
 
-/** Null: it stays as it is. */
-const listed = (list: readonly string[] | undefined): string | null =>
+/** The value in a statement: null if the body leaves the list out. */
+const listOrKept = (list: readonly string[] | undefined): string | null =>
   list === undefined ? null : JSON.stringify([...new Set(list)].sort());

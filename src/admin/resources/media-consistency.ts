@@ -5,13 +5,13 @@ import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
-/** Port to the media room: comparisons of R2 with D1, and their repair. Starting one writes a row of the audit log. */
+/** Port to the media service: comparisons of R2 with D1, and their repair. Starting one writes an audit row. */
 export interface MediaConsistency {
-  /** A new run, or the one that runs already. */
+  /** Starts a run, or returns the running one. */
   start(by: Operator): Promise<Result<ConsistencyRun, "repairing">>;
   repair(id: string, by: Operator): Promise<Result<ConsistencyRun, "unknown" | "running" | "other_run">>;
   find(id: string): Promise<ConsistencyRun | undefined>;
-  /** From the newest on, behind `before`. */
+  /** Runs before `before`, the newest first. */
   page(before: RunKey | undefined, limit: number, skip: number): Promise<readonly ConsistencyRun[]>;
   findings(id: string, afterSeq: number, limit: number, skip: number): Promise<readonly ConsistencyFinding[]>;
 }
@@ -34,7 +34,7 @@ export interface ConsistencyRun extends RunKey {
   readonly repairedAt: number | null;
   readonly checked: { readonly files: number; readonly variants: number; readonly objects: number };
   readonly found: Readonly<Record<Kind, number>>;
-  /** How many of the findings are kept, the first ones. */
+  /** How many findings are stored, counted from the first. */
   readonly keptFindings: number;
   readonly repaired: Readonly<Record<RepairableKind, number>>;
 }
@@ -84,7 +84,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     operation: "startComparison",
     handle: async ({ url, principal, requestId, nowMs }) => {
       const started = await consistency.start({ actor: principal.clientId, requestId, nowMs });
-      if (!started.ok) return conflict("repair_under_way", "A repair is under way: compare when it is done.");
+      if (!started.ok) return conflict("repair_under_way", "A repair is running. Start a comparison when it is done.");
       return json(202, toReport(started.value), { location: addressOf(url, COLLECTION, started.value.id) });
     },
   }),
@@ -123,9 +123,12 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
         case "unknown":
           return noSuch("comparison");
         case "running":
-          return conflict("comparison_running", "The comparison is not done yet: read its report until state is done.");
+          return conflict(
+            "comparison_running",
+            "The comparison is still running. Wait until the state of its report is done.",
+          );
         case "other_run":
-          return conflict("other_run_under_way", "Another comparison or repair is under way.");
+          return conflict("other_run_under_way", "Another comparison or repair is running.");
       }
     },
   }),
@@ -134,7 +137,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
 const conflict = (type: DetailType, message: string) =>
   problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
-/** The address of a run, from the address of an operation whose path ends in `path`. */
+/** The address of a run, from the address of a request whose path ends in `path`. */
 function addressOf(url: URL, path: string, id: string): string {
   const base = url.pathname.slice(0, -path.length);
   return new URL(`${base}${COLLECTION}/${id}`, url).href;
@@ -159,7 +162,7 @@ const toReport = ({ found, repaired, ...run }: ConsistencyRun) => ({
   repaired: byKind(repaired),
 });
 
-/** The kinds as they are called in JSON: the same beside a count and of a finding. */
+/** The names of kinds in JSON, for counts and findings. */
 const KINDS: Readonly<Record<Kind, string>> = {
   orphan_object: "orphanObject",
   missing_bytes: "missingBytes",
@@ -171,7 +174,7 @@ const KINDS: Readonly<Record<Kind, string>> = {
 const byKind = (counts: Readonly<Partial<Record<Kind, number>>>): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(counts).map(([kind, count]) => [KINDS[kind as Kind], count]));
 
-/** What the row says, and what R2 has there; empty is what does not exist. */
+/** The row in D1 and the object in R2; null if it does not exist. */
 const toFinding = (finding: ConsistencyFinding) => ({
   kind: KINDS[finding.kind],
   key: finding.key,
@@ -183,5 +186,5 @@ const toFinding = (finding: ConsistencyFinding) => ({
   outcome: finding.outcome,
 });
 
-/** As an ETag is written everywhere else, too. */
+/** An ETag as in headers. */
 const quoted = (etag: string | null): string | null => (etag === null ? null : `"${etag}"`);

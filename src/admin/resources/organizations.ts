@@ -1,9 +1,12 @@
 import * as z from "zod/mini";
-import { displayName, identifier } from "../fields.ts";
-import { builtInRefusal, ASKED_USERS, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { displayName, identifier } from "../model/fields.ts";
+import type { OAuthPort } from "../model/ports.ts";
+import { builtInRefusal, type RuleContext } from "../model/rules.ts";
+import { DEPENDENTS_LIMIT, refuseDependents, type Resource } from "./resource.ts";
 
-const body = z.object({ name: displayName });
+export const params = z.object({ id: identifier });
+export const schema = z.object({ name: displayName });
+export const isBuiltIn = (id: string, { builtIn }: Pick<RuleContext, "builtIn">): boolean => id === builtIn.tenant;
 
 const UPSERT = `
   INSERT INTO organization (id, name, created_at) VALUES (?1, ?2, ?3)
@@ -11,29 +14,35 @@ const UPSERT = `
 const SELECT = `SELECT id, name, created_at FROM organization WHERE id = ?1`;
 const PAGE = `
   SELECT id, name, created_at, id AS page_key FROM organization WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
-const USERS = `
+const DEPENDENTS = `
   SELECT * FROM (SELECT 'tenant' AS kind, id FROM tenant WHERE organization = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'package', id FROM package WHERE organization = ?1 LIMIT ?2)`;
 const DELETE = `DELETE FROM organization WHERE id = ?1`;
 
-/** Memberships go with the organization, and end what its members got by them; what others rely on keeps it. */
-export const organizations = ({ db, builtIn, voidMembersStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
+interface Deps extends Pick<RuleContext, "builtIn"> {
+  readonly db: D1Database;
+  readonly oauth: Pick<OAuthPort, "revokeMembersStatement">;
+}
+
+/** Removing an organization removes its memberships and revokes what its members got by them. */
+export const organizations = ({ db, builtIn, oauth }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "organization",
   collection: "/organizations",
   key: "id",
-  params: z.object({ id: identifier }),
-  body,
-  builtIn: ({ id }) => (id === builtIn.tenant ? builtInRefusal("organization", id) : undefined),
-  async put({ params, body: { name }, nowMs }) {
-    return { writes: [db.prepare(UPSERT).bind(params["id"], name, nowMs)] };
-  },
+  params,
+  schema,
   row: ({ id }) => ({ sql: SELECT, values: [id] }),
-  logged: { name: { value: "name" } },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({ id: row["id"], name: row["name"], createdAt: row["created_at"] }),
-  remove: ({ id = "" }, nowMs) => ({
-    users: [db.prepare(USERS).bind(id, ASKED_USERS)],
-    before: () => [voidMembersStatement(id, nowMs)],
-    delete: db.prepare(DELETE).bind(id),
-  }),
+  logged: { name: { value: "name" } },
+  async validate({ params: { id = "" } }) {
+    return isBuiltIn(id, { builtIn }) ? builtInRefusal("organization", id) : undefined;
+  },
+  put: ({ params: { id }, body: { name }, nowMs }, write) => write([db.prepare(UPSERT).bind(id, name, nowMs)]),
+  async validateRemoval({ id = "" }) {
+    if (isBuiltIn(id, { builtIn })) return builtInRefusal("organization", id);
+    return refuseDependents(db, "organization", [db.prepare(DEPENDENTS).bind(id, DEPENDENTS_LIMIT)]);
+  },
+  remove: ({ params: { id = "" }, nowMs }, remove) =>
+    remove(db.prepare(DELETE).bind(id), { before: [oauth.revokeMembersStatement(id, nowMs)] }),
 });

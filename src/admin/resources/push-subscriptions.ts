@@ -3,9 +3,9 @@ import { noSuch } from "../../http/errors.ts";
 import { invalidCursor, pageLinks, type Page, type Paging } from "../../http/paging.ts";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
-import { identifier } from "../fields.ts";
+import { identifier } from "../model/fields.ts";
 
-/** Port to the events room: push subscriptions of any client. A removal writes a row of the audit log. */
+/** Port to the events service: push subscriptions of all clients. A removal writes an audit row. */
 export interface PushSubscriptions {
   find(id: string): Promise<PushSubscription | undefined>;
   list(filter: Filter, paging: Paging): Promise<Page<PushSubscription> | undefined>;
@@ -46,7 +46,7 @@ const COLLECTION = "/push-subscriptions";
 const ONE = `${COLLECTION}/{subscriptionId}`;
 const params = z.object({ subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/) });
 
-/** Who gets events pushed, where, and by which right. The operator ends one, and makes or changes none. */
+/** Push subscriptions of all clients. The operator can remove one, but not create or change one. */
 export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -88,7 +88,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readon
   }),
 ];
 
-/** Of the endpoint the origin alone: paths and queries of webhooks often are secrets. */
+/** Shows only the origin of the endpoint: paths and queries of webhooks often are secrets. */
 const toJson = (found: PushSubscription): object => ({
   id: found.id,
   topic: found.topic,

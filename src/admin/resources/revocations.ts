@@ -1,32 +1,30 @@
 import * as z from "zod/mini";
-import { noSuch } from "../../http/errors.ts";
+import { noSuch, problem, type Problem } from "../../http/errors.ts";
 import { defineRoute, empty, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
+import type { AuditRecord } from "../../platform/audit.ts";
+import type { BuiltIn } from "../../platform/built-in.ts";
 import { SESSION_ID } from "../../platform/session-id.ts";
-import { endAll, type EndKind } from "./end-all.ts";
-import { email, identifier, tenantId } from "../fields.ts";
-import type { Params } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { email, identifier, tenantId } from "../model/fields.ts";
+import type { OAuthPort, OwnerKind } from "../model/ports.ts";
+import type { Params } from "./resource.ts";
 
 /**
- * `POST …/revoke`: an operator ends all that a client, user, tenant or session got until now
- * (oauth/grants/revoke-all-store.ts), and leaves what is registered as it is; what ends for good is disabled or removed.
- * Nothing of it shows whether anything was there, so it may be repeated.
+ * `POST …/revoke`: an operator revokes everything that a client, user, tenant or session got until now
+ * (oauth/grants/revoke-all-store.ts). Registrations stay; to end something for good, disable or remove it. The answer does
+ * not show whether there was anything to revoke, so the request may be repeated.
  */
 interface Revocable {
-  readonly kind: EndKind;
+  readonly kind: OwnerKind;
   readonly collection: string;
   readonly key: string;
   readonly params: Schema<Params>;
   readonly summary: string;
-  /** A row while it is there. Undefined: access tokens are not stored, so any session may have some. */
+  /** Finds a row if it is there. Missing for sessions: access tokens are not stored, so any session may have some. */
   readonly exists?: string;
 }
 
-/** As `/token` and `/authorize` take them. */
-const sessionId = z.string().check(z.regex(SESSION_ID));
-
-/** `?2`: what the platform brings itself has no row, and its tokens may leak as well. */
+/** `?2`: the platform's own client and tenant have no row, and their tokens may leak as well. */
 const REVOCABLE: readonly Revocable[] = [
   {
     kind: "client",
@@ -56,12 +54,19 @@ const REVOCABLE: readonly Revocable[] = [
     kind: "session",
     collection: "sessions",
     key: "sessionId",
-    params: z.object({ sessionId }),
+    params: z.object({ sessionId: z.string().check(z.regex(SESSION_ID)) }),
     summary: "Void every token of the session, end its grants, sign its browser out",
   },
 ];
 
-export const revocationRoutes = (deps: AdminDeps): readonly Route[] =>
+interface Deps {
+  readonly db: D1Database;
+  readonly builtIn: BuiltIn;
+  readonly oauth: Pick<OAuthPort, "revokeAll">;
+  recordsChanged(): void;
+}
+
+export const revocationRoutes = (deps: Deps): readonly Route[] =>
   REVOCABLE.map(({ kind, collection, key, params, summary, exists }) =>
     defineRoute({
       method: "POST",
@@ -77,22 +82,48 @@ export const revocationRoutes = (deps: AdminDeps): readonly Route[] =>
         const by = { atMs: nowMs, requestId, actor: principal.clientId, subject: `${collection}/${id}` };
         try {
           const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
-          return (await endAll(kind, id, nowMs, record, deps)) ?? empty(204);
+          return (await revokeAll(kind, id, nowMs, record, deps.oauth)) ?? empty(204);
         } finally {
-          // Whatever became of the answer: it may have been written.
+          // Even if it failed, it may have been written.
           deps.recordsChanged();
         }
       },
     }),
   );
 
-async function isThere(exists: string, id: string, kind: EndKind, { db, builtIn }: AdminDeps): Promise<boolean> {
+async function isThere(
+  exists: string,
+  id: string,
+  kind: OwnerKind,
+  { db, builtIn }: Pick<Deps, "db" | "builtIn">,
+): Promise<boolean> {
   const own = { client: builtIn.operatorClientId, tenant: builtIn.tenant, user: undefined, session: undefined }[kind];
   const values = own === undefined ? [id] : [id, own];
-  return (
-    (await db
-      .prepare(exists)
-      .bind(...values)
-      .first()) !== null
-  );
+  const statement = db.prepare(exists).bind(...values);
+  return (await statement.first()) !== null;
+}
+
+/** Returns a refusal that asks to repeat the request if this one could not remove everything. */
+async function revokeAll(
+  kind: OwnerKind,
+  id: string,
+  nowMs: number,
+  record: AuditRecord,
+  oauth: Pick<OAuthPort, "revokeAll">,
+): Promise<Problem | undefined> {
+  if ((await oauth.revokeAll(kind, id, nowMs, record)) === "ended") return undefined;
+  const message = "All tokens are revoked, but one request cannot remove all grants. Repeat it to remove the rest.";
+  return problem("service_temporarily_unavailable", message, { headers: { "retry-after": "1" } });
+}
+
+/** Runs before a removal that would take all grants along in one transaction: thousands would take too long. */
+export async function revokeManyFirst(
+  kind: "client" | "user",
+  id: string,
+  nowMs: number,
+  record: AuditRecord,
+  oauth: Pick<OAuthPort, "revokeAll" | "cleanupStep">,
+): Promise<Problem | undefined> {
+  const isMany = (await oauth.cleanupStep(kind, id, nowMs).exceeds.first()) !== null;
+  return isMany ? revokeAll(kind, id, nowMs, { ...record, action: "revoke" }, oauth) : undefined;
 }

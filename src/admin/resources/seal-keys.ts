@@ -1,15 +1,15 @@
 import { defineRoute, json, type Route } from "../../http/route.ts";
 
-/** Port to the rooms that seal: what is sealed under which key, of each kind. */
+/** Port to the services that seal: how much is sealed under which key. */
 export interface SealKeys {
-  /** As `SEAL_KEYS` names them; the first one seals. */
+  /** The keys of `SEAL_KEYS`, in order; the first one seals. */
   readonly configured: readonly string[];
-  /** By kind, how much is under each key, up to `most` of each. */
+  /** For each kind, how much each key sealed, counted up to `most`. */
   counts(most: number): Promise<Readonly<Record<"identityProviders" | "signingKeys" | "pushSubscriptions", Counts>>>;
 }
 type Counts = ReadonlyMap<string, number>;
 
-/** Our choice: who rotates keys asks whether there are any left. */
+/** Our choice: to rotate keys, an operator needs to know only whether any are left. */
 const MOST = 1_000;
 
 export const sealKeyRoute = (keys: SealKeys): Route =>

@@ -1,15 +1,14 @@
 import * as z from "zod/mini";
-import { invalid } from "../../http/errors.ts";
 import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { scopesOverlap } from "../../platform/scope-pattern.ts";
-import { flag, identifier, scopeList, tenantId } from "../fields.ts";
-import { builtInRefusal, ASKED_USERS, toFlag, toList, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { flag, identifier, scopeList, tenantId } from "../model/fields.ts";
+import { builtInRefusal, refusal, type Fault, type RuleContext } from "../model/rules.ts";
+import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, toList, type Resource } from "./resource.ts";
 
 /**
- * What the addresses of pages and documents begin with (contract 1.1). All that begins so, or as a service of the
- * platform's own does, is kept free for it: the next version of one, another document.
+ * First parts of the addresses of pages and documents. Everything below them, and below the first parts of the built-in
+ * services, is reserved: for the next version of a service, or another document.
  */
 const RESERVED_PARTS: readonly string[] = ["account", "docs", "openapi.json", "health", ".well-known"];
 const proxyPath = z.string().check(
@@ -29,7 +28,8 @@ function pathsAbove(path: string): string {
   return JSON.stringify(parts.slice(2).map((_, index) => parts.slice(0, index + 2).join("/")));
 }
 
-const body = z.object({
+export const params = z.object({ name: identifier });
+export const schema = z.object({
   sourceUrl,
   proxyPath,
   scopes: scopeList,
@@ -39,10 +39,37 @@ const body = z.object({
   forwardAuthorization: flag,
   trusted: flag,
 });
+type Body = z.output<typeof schema>;
+
+export const isBuiltIn = (name: string, { builtIn }: Pick<RuleContext, "builtIn">): boolean =>
+  builtIn.services.some((service) => service.name === name);
+
+export function check(
+  _name: string | undefined,
+  { sourceUrl: source, proxyPath: path, scopes }: Partial<Body>,
+  { names, builtIn, allowLoopback, origin }: RuleContext,
+): Fault[] {
+  const faults: Fault[] = [];
+  const refuse = (field: string, message: string) => void faults.push({ type: "invalid_field", field, message });
+  const address = source === undefined ? undefined : parseOutboundUrl(source, allowLoopback);
+  if (address?.ok === false) refuse("sourceUrl", `sourceUrl ${address.error}.`);
+  if (address?.ok === true && address.value.origin === origin)
+    refuse("sourceUrl", "sourceUrl is an address of the platform itself.");
+  const first = path === undefined ? undefined : firstPartOf(path);
+  const firstParts = [...builtIn.services.map(({ proxyPath: own }) => firstPartOf(own)), ...RESERVED_PARTS];
+  if (first !== undefined && firstParts.includes(first))
+    refuse("proxyPath", `The first part of proxyPath, /${first}, is the platform's own.`);
+  const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
+  const ownScopes = builtIn.services.flatMap((service) => service.scopes);
+  const reserved = ["openid", ...IGNORED_OIDC_SCOPES, ...tenancy, ...ownScopes];
+  const taken = scopes?.find((scope) => reserved.some((other) => scopesOverlap(scope, other)));
+  if (taken !== undefined) refuse("scopes", `${taken} is, or covers, a scope of the platform itself.`);
+  return faults;
+}
 
 /**
- * Services of other tenants whose path is above ?3, by the list ?4, or below it: the longer path takes what comes to the
- * shorter one, with its callers' tokens. What stands so already goes on.
+ * Services of other tenants whose path is above ?3 (one of ?4) or below it. The longer path would take requests from the
+ * shorter one, with the tokens of its callers. A service that is there already and stays where it is may go on.
  */
 const NESTED = `
   SELECT name, proxy_path FROM service
@@ -56,7 +83,7 @@ const FAULTS = `
     WHERE EXISTS (SELECT 1 FROM service WHERE proxy_path = ?3 AND name <> ?1)
   UNION ALL SELECT 'taken', 'proxyPath', 'The path and ' || proxy_path || ', of the service ' || name
     || ', are one below the other, and belong to different tenants.' FROM (${NESTED} LIMIT 1)`;
-/** Without an access it is refused by the table, which is what becomes of one that came below another meanwhile. */
+/** If a nested service appeared meanwhile, access is NULL, which the table refuses. */
 const UPSERT = `
   INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at,
     forward_authorization, trusted)
@@ -72,74 +99,27 @@ const ALL = `
      value ->> 'tenant', 'token', NULL, 0, 0 FROM json_each(?1))`;
 const SELECT = `SELECT ${COLUMNS} FROM ${ALL} WHERE name = ?2`;
 const PAGE = `SELECT ${COLUMNS}, name AS page_key FROM ${ALL} WHERE name > ?2 ORDER BY name LIMIT ?3 OFFSET ?4`;
-const USERS = `
+const DEPENDENTS = `
   SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE service = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'package', package FROM package_service WHERE service = ?1 LIMIT ?2)`;
-/** Packages have no foreign key to services, so the condition stands in the statement. */
+/** The condition takes the place of a foreign key, which packages do not have: built-in services have no row. */
 const DELETE = `
   DELETE FROM service WHERE name = ?1 AND NOT EXISTS (SELECT 1 FROM package_service WHERE service = ?1)`;
 
-export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Resource<z.output<typeof body>> => {
+interface Deps extends Omit<RuleContext, "origin"> {
+  readonly db: D1Database;
+}
+
+export const services = (deps: Deps): Resource<Body> => {
+  const { db, builtIn } = deps;
   const builtInJson = JSON.stringify(builtIn.services);
-  const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
-  const reserved = [
-    "openid",
-    ...IGNORED_OIDC_SCOPES,
-    ...tenancy,
-    ...builtIn.services.flatMap((service) => service.scopes),
-  ];
-  const firstParts = [...builtIn.services.map((service) => firstPartOf(service.proxyPath)), ...RESERVED_PARTS];
   return {
     noun: "service",
     collection: "/services",
     key: "name",
-    params: z.object({ name: identifier }),
-    body,
-    faults: ({ params, body: service }) =>
-      db.prepare(FAULTS).bind(params["name"], service.tenant, service.proxyPath, pathsAbove(service.proxyPath)),
-    builtIn: ({ name = "" }) =>
-      builtIn.services.some((service) => service.name === name) ? builtInRefusal("service", name) : undefined,
-    async put({ params: { name }, body: service, nowMs, origin }) {
-      const address = parseOutboundUrl(service.sourceUrl, allowLoopback);
-      if (!address.ok) return invalid("invalid_field", "sourceUrl", `sourceUrl ${address.error}.`);
-      if (address.value.origin === origin)
-        return invalid("invalid_field", "sourceUrl", "sourceUrl is an address of the platform itself.");
-      const first = firstPartOf(service.proxyPath);
-      if (firstParts.includes(first))
-        return invalid("invalid_field", "proxyPath", `The first part of proxyPath, /${first}, is the platform's own.`);
-      const taken = service.scopes.find((scope) => reserved.some((other) => scopesOverlap(scope, other)));
-      if (taken !== undefined)
-        return invalid("invalid_field", "scopes", `${taken} is, or covers, a scope of the platform itself.`);
-      const { sourceUrl: source, proxyPath: path, scopes, essential, tenant, access } = service;
-      const [forwards, trusted] = [Number(service.forwardAuthorization), Number(service.trusted)];
-      const write = db
-        .prepare(UPSERT)
-        .bind(
-          name,
-          tenant,
-          path,
-          pathsAbove(path),
-          source,
-          JSON.stringify(scopes),
-          Number(essential),
-          access,
-          nowMs,
-          forwards,
-          trusted,
-        );
-      return { writes: [write] };
-    },
+    params,
+    schema,
     row: ({ name }) => ({ sql: SELECT, values: [builtInJson, name] }),
-    logged: {
-      sourceUrl: { value: "source_url" },
-      proxyPath: { value: "proxy_path" },
-      scopes: { list: "scopes" },
-      essential: { flag: "essential" },
-      tenant: { value: "tenant" },
-      access: { value: "access" },
-      forwardAuthorization: { flag: "forward_authorization" },
-      trusted: { flag: "trusted" },
-    },
     page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(builtInJson, after, limit, skip),
     toJson: (row) => ({
       name: row["name"],
@@ -157,9 +137,33 @@ export const services = ({ db, builtIn, names, allowLoopback }: AdminDeps): Reso
       tenant: row["tenant"],
       access: row["access"],
     }),
-    remove: ({ name }) => ({
-      users: [db.prepare(USERS).bind(name, ASKED_USERS)],
-      delete: db.prepare(DELETE).bind(name),
-    }),
+    logged: {
+      sourceUrl: { value: "source_url" },
+      proxyPath: { value: "proxy_path" },
+      scopes: { list: "scopes" },
+      essential: { flag: "essential" },
+      tenant: { value: "tenant" },
+      access: { value: "access" },
+      forwardAuthorization: { flag: "forward_authorization" },
+      trusted: { flag: "trusted" },
+    },
+    async validate({ params: { name = "" }, body: service, origin }) {
+      if (isBuiltIn(name, deps)) return builtInRefusal("service", name);
+      const { tenant, proxyPath: path } = service;
+      const refused = await refuseFaults(db.prepare(FAULTS).bind(name, tenant, path, pathsAbove(path)));
+      return refused ?? refusal(check(name, service, { ...deps, origin }));
+    },
+    put({ params: { name }, body: service, nowMs }, write) {
+      const { tenant, proxyPath: path, sourceUrl: source, scopes, essential, access } = service;
+      const place = [name, tenant, path, pathsAbove(path)];
+      const values = [source, JSON.stringify(scopes), Number(essential), access, nowMs];
+      const trust = [Number(service.forwardAuthorization), Number(service.trusted)];
+      return write([db.prepare(UPSERT).bind(...place, ...values, ...trust)]);
+    },
+    async validateRemoval({ name = "" }) {
+      if (isBuiltIn(name, deps)) return builtInRefusal("service", name);
+      return refuseDependents(db, "service", [db.prepare(DEPENDENTS).bind(name, DEPENDENTS_LIMIT)]);
+    },
+    remove: ({ params: { name } }, remove) => remove(db.prepare(DELETE).bind(name)),
   };
 };

@@ -3,11 +3,11 @@ import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
 
-/** Port to the OAuth room: the keys that sign tokens, without the keys themselves. */
+/** Port to the OAuth service: facts about the keys that sign tokens, never the keys themselves. */
 export interface SigningKeys {
-  /** From the newest on. */
+  /** The newest first. */
   page(page: KeyPage, nowMs: number): Promise<readonly SigningKey[]>;
-  /** New keys that sign at once, with a row in the audit log; refused while too many are published. */
+  /** Makes keys that sign at once, and an audit row. Refused while too many keys are published. */
   byOperator(by: {
     readonly actor: string;
     readonly requestId: string;
@@ -16,7 +16,7 @@ export interface SigningKeys {
 }
 
 export interface KeyPage {
-  /** The last key of the page before. */
+  /** The last key of the previous page. */
   readonly before: { readonly createdAtMs: number; readonly kid: string } | undefined;
   readonly limit: number;
   readonly skip: number;
@@ -25,7 +25,7 @@ export interface KeyPage {
 export interface SigningKey {
   readonly kid: string;
   readonly alg: string;
-  /** `published` before its time, `signs`, `verifies` after it, `gone` from `/jwks`. */
+  /** `published` before it signs; `verifies` after another key took over; `gone` from `/jwks`. */
   readonly state: "published" | "signs" | "verifies" | "gone";
   readonly createdAtMs: number;
   readonly signsFromMs: number;
@@ -56,7 +56,7 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
     handle: async ({ principal, requestId, nowMs }) => {
       const made = await keys.byOperator({ actor: principal.clientId, requestId, nowMs });
       if (made.ok) return json(201, made.value.map(toJson));
-      return problem("insufficient_resources", "So many keys are published that no more are made now.", {
+      return problem("insufficient_resources", "Too many active signing keys. Wait until an older key expires.", {
         headers: { "retry-after": String(made.error.retryAfterSec) },
       });
     },

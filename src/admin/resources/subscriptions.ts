@@ -1,12 +1,14 @@
 import * as z from "zod/mini";
-import { randomId } from "../../platform/random.ts";
-import { identifier, tenantId } from "../fields.ts";
-import type { Resource } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import type { BuiltIn } from "../../platform/built-in.ts";
+import { randomId, type Random } from "../../platform/random.ts";
+import { identifier, tenantId } from "../model/fields.ts";
+import type { OutboxPort } from "../model/ports.ts";
+import { refuseFaults, type Resource } from "./resource.ts";
 
-const body = z.object({});
+export const params = z.object({ id: tenantId, packageId: identifier });
+export const schema = z.object({});
 
-/** Our choice: with what else is in it the event stays below the 256 KiB of a payload (contract 3.2). */
+/** Our choice: keeps the event, with everything else in it, below the 256 KiB of a payload. */
 const MAX_SCOPES_CHARS = 128 * 1024;
 
 const TENANT = `SELECT 1 FROM tenant WHERE id = ?1`;
@@ -15,12 +17,11 @@ const FAULTS = `
     WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)
   UNION ALL SELECT 'absent', 'packageId', 'There is no package ' || ?2 || '.'
     WHERE ?2 <> ?3 AND NOT EXISTS (SELECT 1 FROM package WHERE id = ?2)
-  UNION ALL SELECT 'invalid_uri_parameter', 'packageId',
-      'The services of ' || ?2 || ' list more scopes than an event can tell of.'
+  UNION ALL SELECT 'invalid_uri_parameter', 'packageId', 'The services of ' || ?2 || ' have more scopes than an event holds.'
     WHERE (SELECT sum(length(scopes)) FROM service WHERE name IN
         (SELECT service FROM package_service WHERE package = ?2)) > ${MAX_SCOPES_CHARS}
       AND NOT EXISTS (SELECT 1 FROM subscription WHERE tenant = ?1 AND package = ?2)`;
-/** Checked again here, since packages have no foreign key: the built-in one has no row. */
+/** Checks the package again, since the built-in one has no row and so there is no foreign key. */
 const SUBSCRIBE = `
   INSERT INTO subscription (tenant, package, id, created_at)
   SELECT ?1, ?2, ?4, ?5 WHERE ?2 = ?3 OR EXISTS (SELECT 1 FROM package WHERE id = ?2)
@@ -31,32 +32,38 @@ const PAGE = `
   WHERE tenant = ?1 AND package > ?2 ORDER BY package LIMIT ?3 OFFSET ?4`;
 const DELETE = `DELETE FROM subscription WHERE tenant = ?1 AND package = ?2`;
 
+interface Deps {
+  readonly db: D1Database;
+  readonly random: Random;
+  readonly builtIn: BuiltIn;
+  readonly outbox: OutboxPort;
+}
+
 /**
- * Which packages a tenant has. Subscribing again changes nothing and keeps the subscription's id. What does change is
- * published: the row that says so is written in the same transaction.
+ * Packages of a tenant. Subscribing again changes nothing and keeps the subscription's id. A change is published: its
+ * transaction writes the row that announces it.
  */
-export const subscriptions = ({ db, random, builtIn, outbox }: AdminDeps): Resource<z.output<typeof body>> => ({
+export const subscriptions = ({ db, random, builtIn, outbox }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "subscription",
   collection: "/tenants/{id}/subscriptions",
   key: "packageId",
-  params: z.object({ id: tenantId, packageId: identifier }),
+  params,
   owner: { noun: "tenant", params: z.object({ id: tenantId }), exists: ({ id }) => db.prepare(TENANT).bind(id) },
-  body,
+  schema,
   bodyOptional: true,
-  faults: ({ params }) => db.prepare(FAULTS).bind(params["id"], params["packageId"], builtIn.package.id),
-  async put({ params, nowMs }) {
-    const { id, packageId } = params;
-    const subscriptionId = randomId(random);
-    const subscribe = db.prepare(SUBSCRIBE).bind(id, packageId, builtIn.package.id, subscriptionId, nowMs);
-    return { writes: [subscribe, outbox.created(subscriptionId, nowMs)] };
-  },
   row: ({ id, packageId }) => ({ sql: SELECT, values: [id, packageId] }),
-  logged: {},
   page: ({ id }, { after, limit, skip }) => db.prepare(PAGE).bind(id, after, limit, skip),
   toJson: (row) => ({ id: row["id"], tenant: row["tenant"], package: row["package"], createdAt: row["created_at"] }),
-  remove: ({ id = "", packageId = "" }, nowMs) => ({
-    before: () => [outbox.cancelled(id, packageId, nowMs)],
-    delete: db.prepare(DELETE).bind(id, packageId),
-  }),
+  logged: {},
+  validate: ({ params: { id, packageId } }) => refuseFaults(db.prepare(FAULTS).bind(id, packageId, builtIn.package.id)),
+  put({ params: { id, packageId }, nowMs }, write) {
+    const subscriptionId = randomId(random);
+    return write([
+      db.prepare(SUBSCRIBE).bind(id, packageId, builtIn.package.id, subscriptionId, nowMs),
+      outbox.created(subscriptionId, nowMs),
+    ]);
+  },
+  remove: ({ params: { id = "", packageId = "" }, nowMs }, remove) =>
+    remove(db.prepare(DELETE).bind(id, packageId), { before: [outbox.cancelled(id, packageId, nowMs)] }),
   afterChange: () => outbox.drain(),
 });

@@ -1,15 +1,25 @@
 import * as z from "zod/mini";
+import { noSuch } from "../../http/errors.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
 import { DEFAULT_PLAN, PLANS } from "../../platform/plans.ts";
-import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../fields.ts";
-import { builtInRefusal, ASKED_USERS, toFlag, type Resource, type Row } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../model/fields.ts";
+import type { MediaPort, OAuthPort } from "../model/ports.ts";
+import { builtInRefusal, type RuleContext } from "../model/rules.ts";
+import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, type Resource, type Row } from "./resource.ts";
 
 const maximum = z.optional(z.int().check(z.nonnegative()));
-/** What the tenant may store; what it leaves out is not limited. Without one the tenant keeps the one that it has. */
-const quota = z.optional(z.object({ files: maximum, bytes: maximum }));
-/** Kept too where it is left out: whoever renames a tenant gives it no more requests. */
-const plan = z.optional(z.enum(PLANS));
-const body = z.object({ organization: identifier, name: displayName, disabled: disabledFlag, quota, plan });
+
+export const params = z.object({ id: tenantId });
+export const schema = z.object({
+  organization: identifier,
+  name: displayName,
+  disabled: disabledFlag,
+  /** How much the tenant may store. A part that is left out is not limited; without a quota the tenant keeps its own. */
+  quota: z.optional(z.object({ files: maximum, bytes: maximum })),
+  /** How many requests the tenant may send. Without a plan the tenant keeps its own. */
+  plan: z.optional(z.enum(PLANS)),
+});
+export const isBuiltIn = (id: string, { builtIn }: Pick<RuleContext, "builtIn">): boolean => id === builtIn.tenant;
 
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
@@ -25,38 +35,27 @@ const SELECT = `SELECT ${COLUMNS} FROM tenant WHERE id = ?1`;
 const PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM tenant
   WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
-const USERS = `
+const DEPENDENTS = `
   SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE tenant = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'service', name FROM service WHERE tenant = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'subscription', package FROM subscription WHERE tenant = ?1 LIMIT ?2)`;
 const DELETE = `DELETE FROM tenant WHERE id = ?1`;
+const QUOTA = `SELECT quota_files, quota_bytes FROM tenant WHERE id = ?1`;
 
-/** Memberships go with the tenant; what others rely on keeps it. */
-export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps): Resource<z.output<typeof body>> => ({
+interface Deps extends Pick<RuleContext, "builtIn"> {
+  readonly db: D1Database;
+  readonly oauth: Pick<OAuthPort, "revokeStatement">;
+  readonly media: Pick<MediaPort, "filesOfTenant">;
+}
+
+/** Removing a tenant removes its memberships. */
+export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "tenant",
   collection: "/tenants",
   key: "id",
-  params: z.object({ id: tenantId }),
-  body,
-  faults: ({ body: { organization } }) => db.prepare(FAULTS).bind(organization),
-  builtIn: ({ id }) => (id === builtIn.tenant ? builtInRefusal("tenant", id) : undefined),
-  async put({ params, body: tenant, nowMs }) {
-    const id = params["id"] ?? "";
-    const { organization, name, disabled, quota: limits, plan: chosen } = tenant;
-    const quotas = [limits?.files ?? null, limits?.bytes ?? null, Number(limits !== undefined)];
-    const write = db
-      .prepare(UPSERT)
-      .bind(id, organization, name, flagOrKept(disabled), nowMs, ...quotas, chosen ?? null);
-    return { writes: disabled === true ? [write, voidStatement("tenant", id, nowMs, "always")] : [write] };
-  },
+  params,
+  schema,
   row: ({ id }) => ({ sql: SELECT, values: [id] }),
-  logged: {
-    organization: { value: "organization" },
-    name: { value: "name" },
-    disabled: { flag: "disabled" },
-    quota: { json: "json_patch('{}', json_object('files', quota_files, 'bytes', quota_bytes))" },
-    plan: { value: "plan" },
-  },
   page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
   toJson: (row) => ({
     id: row["id"],
@@ -67,18 +66,55 @@ export const tenants = ({ db, builtIn, voidStatement, filesOfTenant }: AdminDeps
     quota: toQuota(row),
     plan: row["plan"],
   }),
-  remove: ({ id = "" }, nowMs) => ({
-    users: [db.prepare(USERS).bind(id, ASKED_USERS), filesOfTenant(id, ASKED_USERS)],
-    delete: db.prepare(DELETE).bind(id),
-    andThen: voidStatement("tenant", id, nowMs, "if changed"),
-  }),
+  logged: {
+    organization: { value: "organization" },
+    name: { value: "name" },
+    disabled: { flag: "disabled" },
+    quota: { json: "json_patch('{}', json_object('files', quota_files, 'bytes', quota_bytes))" },
+    plan: { value: "plan" },
+  },
+  async validate({ params: { id = "" }, body: { organization } }) {
+    if (isBuiltIn(id, { builtIn })) return builtInRefusal("tenant", id);
+    return refuseFaults(db.prepare(FAULTS).bind(organization));
+  },
+  put({ params: { id = "" }, body: { organization, name, disabled, quota, plan }, nowMs }, write) {
+    const quotas = [quota?.files ?? null, quota?.bytes ?? null, Number(quota !== undefined)];
+    const values = [id, organization, name, flagOrKept(disabled), nowMs, ...quotas, plan ?? null];
+    const revoked = disabled === true ? [oauth.revokeStatement("tenant", id, nowMs, "always")] : [];
+    return write([db.prepare(UPSERT).bind(...values), ...revoked]);
+  },
+  async validateRemoval({ id = "" }) {
+    if (isBuiltIn(id, { builtIn })) return builtInRefusal("tenant", id);
+    const files = media.filesOfTenant(id, DEPENDENTS_LIMIT);
+    return refuseDependents(db, "tenant", [db.prepare(DEPENDENTS).bind(id, DEPENDENTS_LIMIT), files]);
+  },
+  remove: ({ params: { id = "" }, nowMs }, remove) =>
+    remove(db.prepare(DELETE).bind(id), { after: oauth.revokeStatement("tenant", id, nowMs, "if changed") }),
 });
 
-/** A row with `quota_files` and `quota_bytes`, as it is shown. */
-export const toQuota = (row: Row): { readonly files?: number; readonly bytes?: number } =>
+const toQuota = (row: Row): { readonly files?: number; readonly bytes?: number } =>
   Object.fromEntries(
     [
       ["files", row["quota_files"]],
       ["bytes", row["quota_bytes"]],
     ].filter(([, limited]) => limited !== null),
   );
+
+interface UsageDeps {
+  readonly db: D1Database;
+  readonly media: Pick<MediaPort, "usage">;
+}
+
+export const tenantUsageRoute = ({ db, media }: UsageDeps): Route =>
+  defineRoute({
+    method: "GET",
+    path: "/tenants/{id}/usage",
+    summary: "Show what the tenant stores, and its quota",
+    operation: "readUsage",
+    params,
+    async handle({ params: { id } }) {
+      const [row, stored] = await Promise.all([db.prepare(QUOTA).bind(id).first<Row>(), media.usage(id)]);
+      if (row === null) return noSuch("tenant");
+      return json(200, { tenant: id, ...stored, quota: toQuota(row) });
+    },
+  });

@@ -1,10 +1,11 @@
 import * as z from "zod/mini";
-import { email, identifier } from "../fields.ts";
-import type { Resource } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { email, identifier } from "../model/fields.ts";
+import type { OAuthPort } from "../model/ports.ts";
+import { refuseFaults, type Resource } from "./resource.ts";
 
+export const params = z.object({ email, provider: identifier });
 /** `sub` of the provider's ID tokens: at most 255 characters of ASCII (OIDC Core 2). */
-const body = z.object({ subject: z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/)) });
+export const schema = z.object({ subject: z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/)) });
 
 const USER = `SELECT 1 FROM user WHERE email = ?1`;
 const FAULTS = `
@@ -25,32 +26,25 @@ const PAGE = `
   WHERE email = ?1 AND provider > ?2 ORDER BY provider LIMIT ?3 OFFSET ?4`;
 const DELETE = `DELETE FROM user_identity WHERE email = ?1 AND provider = ?2`;
 
+interface Deps {
+  readonly db: D1Database;
+  readonly oauth: Pick<OAuthPort, "revokeStatement">;
+}
+
 /**
- * Accounts at identity providers that sign in as a user: one of each provider. What was had by one that is taken away, or
- * gives way to another, counts no more: sessions and refresh grants by the link's absence or its time, access tokens by the
- * user's row, since nothing tells those apart that another sign-in got.
+ * Accounts at identity providers that sign in as a user, one of each provider. If one is removed or replaced, everything
+ * that the user got is revoked, since access tokens do not tell by which account the user signed in. Sessions and refresh
+ * grants end because the link is gone or newer than they are.
  */
-export const userIdentities = ({ db, voidStatement }: AdminDeps): Resource<z.output<typeof body>> => ({
+export const userIdentities = ({ db, oauth }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "linked identity",
   collection: "/users/{email}/identities",
   key: "provider",
-  params: z.object({ email, provider: identifier }),
-  owner: { noun: "user", params: z.object({ email }), exists: (params) => db.prepare(USER).bind(params["email"]) },
-  body,
-  faults: ({ params, body: { subject } }) => db.prepare(FAULTS).bind(params["email"], params["provider"], subject),
-  async put({ params, body: { subject }, nowMs }) {
-    const { email: address = "", provider = "" } = params;
-    return {
-      writes: [
-        db.prepare(DROP_OTHER).bind(address, provider, subject),
-        voidStatement("user", address, nowMs, "if changed"),
-        db.prepare(LINK).bind(address, provider, subject, nowMs),
-      ],
-    };
-  },
-  row: (params) => ({ sql: SELECT, values: [params["email"], params["provider"]] }),
-  logged: { subject: { value: "subject" } },
-  page: (params, { after, limit, skip }) => db.prepare(PAGE).bind(params["email"], after, limit, skip),
+  params,
+  owner: { noun: "user", params: z.object({ email }), exists: ({ email: address }) => db.prepare(USER).bind(address) },
+  schema,
+  row: ({ email: address, provider }) => ({ sql: SELECT, values: [address, provider] }),
+  page: ({ email: address }, { after, limit, skip }) => db.prepare(PAGE).bind(address, after, limit, skip),
   toJson: (row) => ({
     email: row["email"],
     provider: row["provider"],
@@ -58,8 +52,17 @@ export const userIdentities = ({ db, voidStatement }: AdminDeps): Resource<z.out
     linkedBy: row["linked_by"],
     linkedAt: row["linked_at"],
   }),
-  remove: ({ email: address = "", provider }, nowMs) => ({
-    delete: db.prepare(DELETE).bind(address, provider),
-    andThen: voidStatement("user", address, nowMs, "if changed"),
-  }),
+  logged: { subject: { value: "subject" } },
+  validate: ({ params: { email: address, provider }, body: { subject } }) =>
+    refuseFaults(db.prepare(FAULTS).bind(address, provider, subject)),
+  put: ({ params: { email: address = "", provider = "" }, body: { subject }, nowMs }, write) =>
+    write([
+      db.prepare(DROP_OTHER).bind(address, provider, subject),
+      oauth.revokeStatement("user", address, nowMs, "if changed"),
+      db.prepare(LINK).bind(address, provider, subject, nowMs),
+    ]),
+  remove: ({ params: { email: address = "", provider }, nowMs }, remove) =>
+    remove(db.prepare(DELETE).bind(address, provider), {
+      after: oauth.revokeStatement("user", address, nowMs, "if changed"),
+    }),
 });

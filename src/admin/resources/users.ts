@@ -1,24 +1,44 @@
 import * as z from "zod/mini";
+import { noSuch } from "../../http/errors.ts";
+import { defineRoute, empty, type Route } from "../../http/route.ts";
+import type { AuditTrail } from "../../platform/audit.ts";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../platform/password-hash.ts";
 import { passwordFault, type PasswordFault } from "../../platform/password-rules.ts";
-import { invalid } from "../../http/errors.ts";
 import type { Random } from "../../platform/random.ts";
-import { endManyFirst } from "./end-all.ts";
-import { disabledFlag, displayName, email, flagOrKept } from "../fields.ts";
-import { toFlag, type Resource } from "../resource.ts";
-import type { AdminDeps } from "../ports.ts";
+import { disabledFlag, displayName, email, flagOrKept } from "../model/fields.ts";
+import type { OAuthPort } from "../model/ports.ts";
+import { refusal, type Fault, type RuleContext } from "../model/rules.ts";
+import { toFlag, type Resource } from "./resource.ts";
+import { revokeManyFirst } from "./revocations.ts";
 
+export const params = z.object({ email });
 const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
-const body = z.object({ name: z.optional(displayName), password: z.optional(password), disabled: disabledFlag });
+export const schema = z.object({
+  name: z.optional(displayName),
+  password: z.optional(password),
+  disabled: disabledFlag,
+});
+type Body = z.output<typeof schema>;
 
-const REFUSED: Readonly<Record<PasswordFault, string>> = {
+const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
   length: `must have ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
-  common: "is one of those that are guessed first; choose several words, or a random text",
+  common: "is too easy to guess; choose several words, or a random text",
   own: "is the address, a part of it, or the platform's name; choose several words, or a random text",
 };
 
-const STORED_HASH = `SELECT password_hash FROM user WHERE email = ?1`;
-/** A password and `disabled` stay as they are where they are left out. A new user has never signed in, whoever had the address before. */
+export function check(
+  address: string | undefined,
+  { password: given }: Partial<Body>,
+  { names }: Pick<RuleContext, "names">,
+): Fault[] {
+  const fault = given && passwordFault(given, { email: address ?? "", platform: [names.platform] });
+  if (!fault) return [];
+  return [{ type: "invalid_field", field: "password", message: `password ${PASSWORD_FAULTS[fault]}.` }];
+}
+
+const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
+const STORED_HASH = `SELECT password_hash AS hash FROM user WHERE email = ?1`;
+/** A new user has never signed in, even if another user had the address before. */
 const UPSERT = `
   INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?5 - 1)
   ON CONFLICT (email) DO UPDATE SET
@@ -31,59 +51,83 @@ const PAGE = `
   WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
 const DELETE = `DELETE FROM user WHERE email = ?1`;
 
+interface Deps extends Pick<RuleContext, "names"> {
+  readonly db: D1Database;
+  readonly random: Random;
+  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement">;
+}
+
 /**
- * A user's memberships go with the user. Disabling and another password end what the user signed in to: sessions,
- * refresh tokens, access tokens. The password that is stored already changes nothing.
+ * Removing a user removes the memberships. Disabling a user and setting another password end all sessions, refresh
+ * tokens and access tokens of the user. Setting the stored password again changes nothing.
  */
-export const users = (deps: AdminDeps): Resource<z.output<typeof body>> => {
-  const { db, names, random, voidStatement, forget, signOutStatement } = deps;
-  return {
-    noun: "user",
-    collection: "/users",
-    key: "email",
-    params: z.object({ email }),
-    body,
-    async put({ params, body: user, nowMs }) {
-      const address = params["email"] ?? "";
-      const fault = user.password && passwordFault(user.password, { email: address, platform: [names.platform] });
-      if (fault) return invalid("invalid_field", "password", `password ${REFUSED[fault]}.`);
-      const stored = await db.prepare(STORED_HASH).bind(address).first<{ password_hash: string | null }>();
-      const hash = newHash(user.password, stored?.password_hash ?? "", random);
-      const write = db.prepare(UPSERT).bind(address, user.name ?? address, hash, flagOrKept(user.disabled), nowMs);
-      if (hash === null && user.disabled !== true) return { writes: [write] };
-      const signOut = signOutStatement(address, nowMs);
-      const voided = voidStatement("user", address, nowMs, "if changed");
-      const { statements, mostRows } = forget("user", address, nowMs);
-      return {
-        writes: [signOut, voided, ...statements, write],
-        // What is left over is dead since the first transaction, so the answer may be 200 whatever becomes of it.
-        goOn: async (changes) => {
-          if (changes.some((rows) => rows >= mostRows)) await deps.endAll("user", address, nowMs, undefined);
-        },
-      };
-    },
-    row: (params) => ({ sql: SELECT, values: [params["email"]] }),
-    logged: {
-      name: { value: "name" },
-      password: { secret: "SELECT password_hash FROM user WHERE email = shown.email" },
-      disabled: { flag: "disabled" },
-    },
-    page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
-    toJson: (row) => ({
-      email: row["email"],
-      name: row["name"],
-      hasPassword: toFlag(row["has_password"]),
-      disabled: toFlag(row["disabled"]),
-      createdAt: row["created_at"],
-    }),
-    remove: ({ email: address = "" }, nowMs) => ({
-      first: (record) => endManyFirst("user", address, nowMs, record, deps),
-      delete: db.prepare(DELETE).bind(address),
-      andThen: voidStatement("user", address, nowMs, "if changed"),
-    }),
-  };
-};
+export const users = ({ db, names, random, oauth }: Deps): Resource<Body> => ({
+  noun: "user",
+  collection: "/users",
+  key: "email",
+  params,
+  schema,
+  row: ({ email: address }) => ({ sql: SELECT, values: [address] }),
+  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
+  toJson: (row) => ({
+    email: row["email"],
+    name: row["name"],
+    hasPassword: toFlag(row["has_password"]),
+    disabled: toFlag(row["disabled"]),
+    createdAt: row["created_at"],
+  }),
+  logged: {
+    name: { value: "name" },
+    password: { secret: "SELECT password_hash FROM user WHERE email = shown.email" },
+    disabled: { flag: "disabled" },
+  },
+  async validate({ params: { email: address }, body }) {
+    return refusal(check(address, body, { names }));
+  },
+  async put({ params: { email: address = "" }, body: user, nowMs }, write) {
+    const stored = await db.prepare(STORED_HASH).bind(address).first<{ hash: string | null }>();
+    const hash = newHash(user.password, stored?.hash ?? "", random);
+    const upsert = db.prepare(UPSERT).bind(address, user.name ?? address, hash, flagOrKept(user.disabled), nowMs);
+    if (hash === null && user.disabled !== true) return write([upsert]);
+    const { statements, mostRows } = oauth.cleanupStep("user", address, nowMs);
+    const revoke = oauth.revokeStatement("user", address, nowMs, "if changed");
+    const written = await write([oauth.signOutStatement(address, nowMs), revoke, ...statements, upsert]);
+    // The rest is revoked already, so the answer may be 200 even if removing it fails.
+    if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
+    return written;
+  },
+  async remove({ params: { email: address = "" }, nowMs, record }, remove) {
+    const unfinished = await revokeManyFirst("user", address, nowMs, record, oauth);
+    if (unfinished !== undefined) return unfinished;
+    return remove(db.prepare(DELETE).bind(address), {
+      after: oauth.revokeStatement("user", address, nowMs, "if changed"),
+    });
+  },
+});
 
 /** Null: the password stays as it is. */
 const newHash = (given: string | undefined, stored: string, random: Random): string | null =>
   given === undefined || verifyPassword(given, stored) ? null : hashPassword(given, random);
+
+interface UnlockDeps {
+  readonly db: D1Database;
+  readonly audit: Pick<AuditTrail, "statement">;
+  readonly oauth: Pick<OAuthPort, "unlock">;
+}
+
+export const userUnlockRoute = ({ db, audit, oauth }: UnlockDeps): Route =>
+  defineRoute({
+    method: "POST",
+    path: "/users/{email}/unlock",
+    summary: "End the block of the user's account and forget its failed sign-ins",
+    operation: "unlockUser",
+    params,
+    produces: "any",
+    handle: async ({ params: { email: address }, nowMs: atMs, requestId, principal }) => {
+      if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
+      await oauth.unlock(address);
+      const done = { action: "unlock", subject: `users/${address}`, outcome: "done", reason: "" } as const;
+      await audit.statement("always", { atMs, requestId, actor: principal.clientId, ...done }).run();
+      return empty(204);
+    },
+  });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { createAuditLog } from "../../../src/admin/audit.ts";
+import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
 import { createExpectedStore } from "../../../src/media/consistency/expected-store.ts";
 import { createRunStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";

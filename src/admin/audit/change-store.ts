@@ -1,12 +1,12 @@
 import { sanitizeForLog } from "../../platform/text.ts";
 
 /**
- * What a change changed, for the audit log. The database itself compares what was there with what is there now, within the
- * transaction of the change: so no row tells of another one's change, whoever wrote at the same moment.
+ * The fields that a change changed, for the audit log. The database compares them in the transaction of the change, so a row
+ * never shows the change of another request that wrote at the same moment.
  *
- *   before   the fields as they are, put aside
+ *   before   stores the fields as they are
  *   …        the change
- *   after    the same again; the row is made of the difference; both are removed
+ *   after    stores them again; the audit row takes the difference; `end` removes both
  */
 export interface RowQuery {
   readonly sql: string;
@@ -14,13 +14,13 @@ export interface RowQuery {
 }
 
 /**
- * A field in the log, by a column of the resource's row, or by SQL over that row, which is called `shown`. Of a secret the
- * log has the name alone; of a list what came and what went.
+ * A field in the log: a column of the resource's row, or SQL over that row, which is called `shown`. For a secret the log
+ * has only the name, for a list the added and the removed elements.
  */
 export type LoggedField = { readonly [kind in "value" | "flag" | "list" | "json" | "secret"]?: string };
 export type LoggedFields = Readonly<Record<string, LoggedField>>;
 
-/** As the log shows it. `from` and `to` are absent where there was, or is, nothing; all are where it is a secret. */
+/** A change in answers. `from` or `to` is missing if there was, or is, no value; a secret has neither. */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;
@@ -29,10 +29,10 @@ export interface FieldChange {
   readonly removed?: readonly string[];
 }
 
-/** Our choice: elements of a list that a row names, and characters of a text. */
+/** Our choice: elements of a list in a row, and characters of a text. */
 const MOST = { elements: 40, chars: 500 } as const;
 
-const PUT_ASIDE = (moment: "before" | "after", { sql }: RowQuery, fields: LoggedFields): string =>
+const STORE = (moment: "before" | "after", { sql }: RowQuery, fields: LoggedFields): string =>
   `INSERT INTO audit_state (moment, fields) SELECT '${moment}', json_object(${Object.entries(fields)
     .map(([name, field]) => `'${name}', ${sqlOf(field)}`)
     .join(", ")}) FROM (${sql}) AS shown`;
@@ -43,14 +43,14 @@ function sqlOf({ value, flag, list, json, secret }: LoggedField): string {
   return list === undefined && json === undefined ? `(${value ?? secret})` : `json(${list ?? json})`;
 }
 
-const OF = (moment: "before" | "after"): string => `(SELECT fields FROM audit_state WHERE moment = '${moment}')`;
+const stored = (moment: "before" | "after"): string => `(SELECT fields FROM audit_state WHERE moment = '${moment}')`;
 const IS_NEW = `NOT EXISTS (SELECT 1 FROM audit_state WHERE moment = 'before')`;
 const beyond = (one: string, other: string): string => `
   (SELECT json_group_array(substr(value, 1, ${MOST.chars})) FROM
     (SELECT value FROM json_each(${one}) EXCEPT SELECT value FROM json_each(${other}) LIMIT ${MOST.elements + 1}))`;
 const plain = (value: string): string =>
   `json(iif(json_type(${value}) = 'text', json_quote(substr(${value} ->> '$', 1, ${MOST.chars})), ${value}))`;
-/** `fields`: the names and which of them are secret, as JSON. */
+/** `fields`: the names and whether they are secret, as JSON. */
 const difference = (fields: string): string => `
   (SELECT json_group_array(json(change)) FROM (
     SELECT CASE
@@ -59,7 +59,7 @@ const difference = (fields: string): string => `
         json_object('field', name, 'added', json(${beyond("is_now", "was")}), 'removed', json(${beyond("was", "is_now")}))
       ELSE json_object('field', name, 'from', ${plain("was")}, 'to', ${plain("is_now")}) END AS change
     FROM (SELECT value ->> 'name' AS name, value ->> 'secret' AS secret,
-        ${OF("before")} -> (value ->> 'name') AS was, ${OF("after")} -> (value ->> 'name') AS is_now
+        ${stored("before")} -> (value ->> 'name') AS was, ${stored("after")} -> (value ->> 'name') AS is_now
       FROM json_each(${fields}))
     WHERE coalesce(was, 'null') <> coalesce(is_now, 'null'))
   WHERE change ->> 'added' IS NULL OR change ->> 'added' <> '[]' OR change ->> 'removed' <> '[]')`;
@@ -67,7 +67,7 @@ const difference = (fields: string): string => `
 export const rowStatement = (db: D1Database, { sql, values }: RowQuery): D1PreparedStatement =>
   db.prepare(sql).bind(...values);
 
-/** The parts of an audit row that tells of a change: its reason and its changes, and whether there is a row at all. */
+/** Parts of an audit row about a change: its reason, its changes, and whether there is a row at all. */
 export const CHANGED = {
   reason: `iif(${IS_NEW}, 'created', '')`,
   changes: difference,
@@ -78,14 +78,14 @@ export const namesOf = (fields: LoggedFields): string =>
   JSON.stringify(Object.entries(fields).map(([name, { secret }]) => ({ name, secret: Number(secret !== undefined) })));
 
 export const stateStatements = (db: D1Database, row: RowQuery, fields: LoggedFields) => ({
-  before: db.prepare(PUT_ASIDE("before", row, fields)).bind(...row.values),
-  after: db.prepare(PUT_ASIDE("after", row, fields)).bind(...row.values),
+  before: db.prepare(STORE("before", row, fields)).bind(...row.values),
+  after: db.prepare(STORE("after", row, fields)).bind(...row.values),
   end: db.prepare(END),
 });
 
-/** As the log answers with it: bounded, harmless, and without what is null. */
-export function readChanges(stored: string): readonly FieldChange[] {
-  return (JSON.parse(stored) as FieldChange[]).map(({ field, from, to, added, removed }) => ({
+/** The changes in answers: bounded, sanitized, without null. */
+export function readChanges(json: string): readonly FieldChange[] {
+  return (JSON.parse(json) as FieldChange[]).map(({ field, from, to, added, removed }) => ({
     field,
     ...(from !== undefined && from !== null && { from: shown(from) }),
     ...(to !== undefined && to !== null && { to: shown(to) }),

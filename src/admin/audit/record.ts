@@ -1,6 +1,6 @@
-import type { Principal } from "../http/auth.ts";
-import type { Call } from "../http/route.ts";
-import type { AuditRecord } from "../platform/audit.ts";
+import type { Principal } from "../../http/auth.ts";
+import type { Call } from "../../http/route.ts";
+import type { AuditRecord } from "../../platform/audit.ts";
 
 type OperatorCall = Pick<
   Call<Readonly<Record<string, string>>, unknown, unknown, Principal>,
@@ -17,7 +17,7 @@ const by = ({ nowMs, requestId, principal }: OperatorCall) => ({
   actor: principal.clientId,
 });
 
-/** What an operator did to one of a resource: `tenants/acme/members/ada@acme.example`. */
+/** The row of an operator's change; its subject is the path: `tenants/acme/members/ada@acme.example`. */
 export const recordOf = (call: OperatorCall, action: string, { collection, key }: Place): AuditRecord => ({
   ...by(call),
   action,
@@ -26,9 +26,9 @@ export const recordOf = (call: OperatorCall, action: string, { collection, key }
   subject: `${collection}/{${key}}`.slice(1).replaceAll(/\{(\w+)\}/g, (_, name: string) => call.params[name] ?? ""),
 });
 
-/** Who reads all people, or all clients, leaves a row too. */
-const NOTED_LISTS: readonly string[] = ["/users", "/clients"];
+/** Reading all users or all clients leaves a row too. */
+const RECORDED_LISTS: readonly string[] = ["/users", "/clients"];
 
-/** What is kept of a list that an operator read; of most lists nothing. */
+/** The row of a list that an operator read, if that list leaves one. */
 export const listRecordOf = (call: OperatorCall, { collection }: Place) =>
-  NOTED_LISTS.includes(collection) ? { ...by(call), subject: collection.slice(1) } : undefined;
+  RECORDED_LISTS.includes(collection) ? { ...by(call), subject: collection.slice(1) } : undefined;

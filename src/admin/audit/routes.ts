@@ -1,0 +1,96 @@
+import * as z from "zod/mini";
+import { noSuch, problem } from "../../http/errors.ts";
+import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../http/paging.ts";
+import { defineRoute, json, type Route } from "../../http/route.ts";
+import { sanitizeForLog } from "../../platform/text.ts";
+import { createAuditStore, TEXT_CHARS, toJson } from "./audit-store.ts";
+import type { AuditCopies, AuditCopy } from "./copies.ts";
+
+/** A time in milliseconds since 1970. */
+const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));
+/** Sanitized as the texts of rows are, so that they match. */
+const textFilter = (maxChars: number) =>
+  z.pipe(
+    z.string(),
+    z.transform((text) => sanitizeForLog(text, maxChars)),
+  );
+
+const query = z.object({
+  requestId: z.optional(textFilter(TEXT_CHARS.subject)),
+  subject: z.optional(textFilter(TEXT_CHARS.subject)),
+  actor: z.optional(textFilter(TEXT_CHARS.actor)),
+  action: z.optional(textFilter(TEXT_CHARS.action)),
+  outcome: z.optional(z.enum(["done", "refused"])),
+  since: z.optional(timeMs),
+  until: z.optional(timeMs),
+});
+
+export function auditRoute(db: D1Database): Route {
+  const store = createAuditStore(db);
+  return defineRoute({
+    method: "GET",
+    path: "/audit",
+    summary:
+      "Who did what, newest first; by request id, action, actor, outcome, time, and the beginning of the subject",
+    operation: "readAudit",
+    query,
+    paged: true,
+    handle: async ({ url, paging, query: { since = 0, until = Number.MAX_SAFE_INTEGER, ...filter } }) => {
+      const newest = [until, Number.MAX_SAFE_INTEGER] as const;
+      const [atMs, seq] = paging.cursor ?? newest;
+      if (typeof atMs !== "number" || typeof seq !== "number") return invalidCursor();
+      const read = (before: readonly [number, number], range: RowRange) => store.page(filter, since, before, range);
+      const rows = await read([atMs, seq], { limit: paging.pageSize + 1, skip: paging.skip });
+      const page = toPage(rows, paging, (row) => [row.at, row.seq]);
+      const found = await checkPreviousPage(page, paging, (range) => read(newest, range));
+      return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
+    },
+  });
+}
+
+/** Copies of the log, for a check elsewhere: `plat audit verify`. */
+export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read">): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/audit/copies",
+    summary: "List every copy of the audit log in the bucket, the oldest first",
+    operation: "listAuditCopies",
+    paged: true,
+    handle: async ({ url, paging }) => {
+      const [after = 0] = paging.cursor ?? [];
+      if (typeof after !== "number") return invalidCursor();
+      const found = await copies.page(after, paging.pageSize + 1, paging.skip);
+      const page = await checkPreviousPage(
+        toPage(found, paging, ({ number }) => [number]),
+        paging,
+        ({ limit, skip }) => copies.page(0, limit, skip),
+      );
+      return json(200, page.items.map(copyToJson), { link: pageLinks(url, paging, page) });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/audit/copies/{number}",
+    summary: "Show a copy of the audit log with its lines, as they are in the bucket",
+    operation: "readAuditCopy",
+    params: z.object({ number: z.string().check(z.regex(/^[1-9]\d{0,9}$/)) }),
+    handle: async ({ params }) => {
+      const copy = await copies.read(Number(params.number));
+      if (copy === undefined) return noSuch("copy of the audit log");
+      if (copy === "missing")
+        return problem("element_resource_non_existing", "The copy is not in the bucket any more, or is too large.");
+      return json(200, { ...copyToJson(copy), lines: copy.lines });
+    },
+  }),
+];
+
+const copyToJson = ({ number, name, rows, firstSeq, lastSeq, previous, head, writtenAt }: AuditCopy): object => ({
+  number,
+  name,
+  rows,
+  firstSeq,
+  lastSeq,
+  previous,
+  head,
+  writtenAt,
+});

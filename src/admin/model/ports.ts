@@ -1,0 +1,74 @@
+import type { AuditRecord } from "../../platform/audit.ts";
+
+/** Holders of tokens, as an operator revokes them. */
+export type OwnerKind = "client" | "tenant" | "user" | "session";
+
+/** The OAuth service. Statements are a part of the caller's transaction. */
+export interface OAuthPort {
+  /**
+   * Revokes everything that a client, tenant, user or session got until now. `if changed`: only if the statement before
+   * it changed a row.
+   */
+  revokeStatement(kind: OwnerKind, key: string, nowMs: number, when: "always" | "if changed"): D1PreparedStatement;
+  /** Revokes everything that the members of an organization got until now. */
+  revokeMembersStatement(organization: string, nowMs: number): D1PreparedStatement;
+  /** Revokes everything that the holders of a role got until now, if the statement before it changed a row. */
+  revokeRoleHoldersStatement(role: string, nowMs: number): D1PreparedStatement;
+  /** Ends every sign-in of a user until now. */
+  signOutStatement(email: string, nowMs: number): D1PreparedStatement;
+  /** Removes grants, codes and sessions of browsers. */
+  cleanupStep(
+    kind: OwnerKind,
+    key: string,
+    nowMs: number,
+  ): {
+    readonly statements: readonly D1PreparedStatement[];
+    /** If a statement changed this many rows, there may be more. */
+    readonly mostRows: number;
+    /** Returns a row if there are more grants than one transaction removes. */
+    readonly exceeds: D1PreparedStatement;
+  };
+  /**
+   * Revokes everything in transactions of its own; the first one writes the audit row. `more`: everything is revoked, but
+   * one request could not remove all grants.
+   */
+  revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
+  /** Forgets the failed sign-ins of an account and ends its block. */
+  unlock(email: string): Promise<void>;
+  /** Seals and opens the client secret of an identity provider. */
+  readonly providerSecrets: {
+    seal(providerId: string, secret: string): Promise<string>;
+    open(providerId: string, sealed: string): Promise<string | undefined>;
+  };
+}
+
+/** Announces subscriptions by rows in the transaction that changes them. */
+export interface OutboxPort {
+  /** Runs after the insertion; writes nothing unless that inserted this id. */
+  created(subscriptionId: string, nowMs: number): D1PreparedStatement;
+  /** Runs before the removal; writes nothing if there is no subscription. */
+  cancelled(tenant: string, packageId: string, nowMs: number): D1PreparedStatement;
+  /** Publishes the rows. */
+  drain(): Promise<void>;
+}
+
+export interface EventsPort {
+  /** Some topics of an owner, a client's name, as rows `{kind, id}`. */
+  topicsOf(owner: string, limit: number): D1PreparedStatement;
+  /** Removes the push subscriptions of a client, as a part of the transaction that removes the client. */
+  endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
+}
+
+export interface MediaPort {
+  /** A kind of files and an id for each tenant in which a client (its name) has files, as rows `{kind, id}`. */
+  filesOfClient(client: string, limit: number, tenant?: string): D1PreparedStatement;
+  /** The same for each client that has files of a tenant. */
+  filesOfTenant(tenant: string, limit: number): D1PreparedStatement;
+  /** How much a tenant stores. */
+  usage(tenant: string): Promise<Stored & { readonly pending: Stored }>;
+}
+
+interface Stored {
+  readonly files: number;
+  readonly bytes: number;
+}

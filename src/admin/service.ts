@@ -1,0 +1,70 @@
+import type { Route } from "../http/route.ts";
+import type { Random } from "../platform/random.ts";
+import type { AuditCopies } from "./audit/copies.ts";
+import { auditCopyRoutes, auditRoute } from "./audit/routes.ts";
+import type { EventsPort, MediaPort, OAuthPort, OutboxPort } from "./model/ports.ts";
+import type { RuleContext } from "./model/rules.ts";
+import { clientSecretRoute } from "./resources/client-secret.ts";
+import { clients } from "./resources/clients.ts";
+import { explainRoute, type Explain } from "./resources/explain.ts";
+import { identityProviders } from "./resources/identity-providers.ts";
+import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media-consistency.ts";
+import { members } from "./resources/members.ts";
+import { organizations } from "./resources/organizations.ts";
+import { packages } from "./resources/packages.ts";
+import { pushSubscriptionRoutes, type PushSubscriptions } from "./resources/push-subscriptions.ts";
+import { resourceRoutes, type ResourceDeps } from "./resources/resource.ts";
+import { revocationRoutes } from "./resources/revocations.ts";
+import { roles } from "./resources/roles.ts";
+import { sealKeyRoute, type SealKeys } from "./resources/seal-keys.ts";
+import { services } from "./resources/services.ts";
+import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts";
+import { subscriptions } from "./resources/subscriptions.ts";
+import { tenants, tenantUsageRoute } from "./resources/tenants.ts";
+import { userIdentities } from "./resources/user-identities.ts";
+import { users, userUnlockRoute } from "./resources/users.ts";
+
+/** The operator's database and ports to the other services. */
+export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
+  readonly random: Random;
+  readonly oauth: OAuthPort & { readonly explain: Explain; readonly signingKeys: SigningKeys };
+  readonly outbox: OutboxPort;
+  readonly events: EventsPort & { readonly operated: PushSubscriptions };
+  readonly media: MediaPort & { readonly consistency: MediaConsistency };
+  readonly auditCopies: AuditCopies;
+  readonly sealKeys: SealKeys;
+}
+
+/**
+ * The operator service: who exists on the platform and who may do what.
+ *
+ * Every route needs the scope `admin`, which only the operator client can get. A file in `resources/` is one resource:
+ * its rules, its SQL, its JSON. `resources/resource.ts` has what they share.
+ */
+export function createAdminRoutes(deps: AdminDeps): Route[] {
+  return [
+    ...resourceRoutes(organizations(deps), deps),
+    ...resourceRoutes(tenants(deps), deps),
+    tenantUsageRoute(deps),
+    ...resourceRoutes(users(deps), deps),
+    userUnlockRoute(deps),
+    ...resourceRoutes(userIdentities(deps), deps),
+    ...resourceRoutes(members("tenant", deps), deps),
+    ...resourceRoutes(members("organization", deps), deps),
+    ...resourceRoutes(roles(deps), deps),
+    ...resourceRoutes(clients(deps), deps),
+    clientSecretRoute(deps),
+    ...resourceRoutes(services(deps), deps),
+    ...resourceRoutes(packages(deps), deps),
+    ...resourceRoutes(subscriptions(deps), deps),
+    ...resourceRoutes(identityProviders(deps), deps),
+    ...revocationRoutes(deps),
+    explainRoute(deps.oauth.explain),
+    ...pushSubscriptionRoutes(deps.events.operated),
+    ...signingKeyRoutes(deps.oauth.signingKeys),
+    sealKeyRoute(deps.sealKeys),
+    ...mediaConsistencyRoutes(deps.media.consistency),
+    auditRoute(deps.db),
+    ...auditCopyRoutes(deps.auditCopies),
+  ];
+}
