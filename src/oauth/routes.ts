@@ -39,8 +39,8 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       .flatMap((service) => service.scopes)
       .filter((scope) => scope !== deps.builtIn.adminScope);
     const description = {
-      issuer: deps.issuerOf(call).issuer,
-      pages: deps.pagesOf(call),
+      issuer: deps.issuerFor(call).issuer,
+      pages: deps.pagesBase(call),
       publicBase: call.publicBase,
       scopes: ["openid", deps.names.scope("no_tenant"), ...scopes],
       uiLocales: deps.uiLocales,

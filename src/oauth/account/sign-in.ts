@@ -28,21 +28,21 @@ const ACTION = "sign in to the account";
 export async function accountSignInPage(
   deps: AccountDeps,
   call: AnyCall,
-  shown: { readonly email: string; readonly fault: SignInFault | undefined },
+  form: { readonly email: string; readonly fault: SignInFault | undefined },
 ): Promise<Response> {
   const browser = recognizeBrowser(deps, call);
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.signIn({
     ...pageContext(call, requestedLocales(call)),
-    status: shown.fault === undefined ? 200 : 400,
+    status: form.fault === undefined ? 200 : 400,
     action: accountAddress(call, "/sign-in"),
     hidden: { csrf: await csrfToken(deps, browser.key) },
-    email: shown.email.slice(0, EMAIL_MAX_CHARS),
+    email: form.email.slice(0, EMAIL_MAX_CHARS),
     clientName: "",
     tenant: "",
     layout: "page",
-    fault: shown.fault,
-    notice: shown.fault === undefined ? notice : undefined,
+    fault: form.fault,
+    notice: form.fault === undefined ? notice : undefined,
     formTargets: [],
   });
   return withCookie(withCookie(page, browser.cookie), cookie);
@@ -67,10 +67,10 @@ export async function accountSignIn(
   }
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return accountSignInPage(deps, call, { email, fault: signedIn.kind });
-  const entered = await startAndRedirect(deps, call, { email: signedIn.email, provider: DEFAULT_PROVIDER });
-  return entered === undefined
+  const response = await startAndRedirect(deps, call, { email: signedIn.email, provider: DEFAULT_PROVIDER });
+  return response === undefined
     ? accountSignInPage(deps, call, { email, fault: "wrong" })
-    : rememberDevice(deps, call, entered, signedIn);
+    : rememberDevice(deps, call, response, signedIn);
 }
 
 /** Redirects the browser to another identity provider. */

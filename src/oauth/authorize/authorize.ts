@@ -65,7 +65,7 @@ async function retryByGet(
   const bringsCookies =
     fetchSite(call.request) !== "cross-site" || readCookie(call, "session", deps.names) !== undefined;
   if (call.request.method !== "POST" || bringsCookies || request.expectedUser === "unknown") return undefined;
-  const address = withParameters(`${deps.pagesOf(call)}/authorize`, {
+  const address = withParameters(`${deps.pagesBase(call)}/authorize`, {
     query: await toParametersWithoutHint(deps, request),
   });
   return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);

@@ -11,13 +11,15 @@ import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
 import { FLOWS, type ParsedRequest } from "./parse.ts";
 import { openExpectedUser, readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 
+type CheckDeps = Pick<AuthorizeDeps, "names" | "federation" | "sealer">;
+
 /**
  * The rules of an authorization request, in the order in which they are checked. The first broken rule is the answer.
  * All of them are checked before the user is asked to sign in.
  */
 type Check = (
   draft: ParsedRequest,
-  deps: AuthorizeDeps,
+  deps: CheckDeps,
   call: AnyCall,
 ) => AuthorizeFailure | undefined | Promise<AuthorizeFailure | undefined>;
 
@@ -46,7 +48,7 @@ const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 export const PROMPTS: readonly string[] = ["none", "login", "consent", "select_account"];
 
 export async function checkRequest(
-  deps: AuthorizeDeps,
+  deps: CheckDeps,
   draft: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
@@ -137,14 +139,14 @@ function maxAgeIsANumber({ parameters }: ParsedRequest) {
   return refused("invalid_request", "max_age must be a whole number of seconds.");
 }
 
-async function providerIsKnown({ parameters }: ParsedRequest, deps: AuthorizeDeps, { nowMs }: AnyCall) {
+async function providerIsKnown({ parameters }: ParsedRequest, deps: CheckDeps, { nowMs }: AnyCall) {
   const provider = requestedProvider(parameters, deps.names);
   return isLocal(provider) || (await isProvider(deps, provider, nowMs))
     ? undefined
     : refused("invalid_request", `${deps.names.parameter("id_provider")} is not a registered identity provider.`);
 }
 
-function sessionIdIsValid({ parameters }: ParsedRequest, { names }: AuthorizeDeps, { request }: AnyCall) {
+function sessionIdIsValid({ parameters }: ParsedRequest, { names }: CheckDeps, { request }: AnyCall) {
   const sessionId = readSessionId(request, parameters, names);
   return sessionId.ok ? undefined : refused("invalid_request", sessionId.error.description);
 }
@@ -162,16 +164,16 @@ function clientListsScopes({ scopes, client }: ParsedRequest) {
     : scopeRefused({ scope, reason: `client ${client.id} does not list ${scope}` });
 }
 
-function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names }: AuthorizeDeps) {
-  const asked = scopes.ok ? scopes.value.tenant : undefined;
-  if (asked === undefined) return undefined;
-  const allowed = tenant === undefined ? err(`tenant ${asked} is unknown`) : mayActFor(client, tenant);
-  return allowed.ok ? undefined : scopeRefused({ scope: names.scope(`tenant=${asked}`), reason: allowed.error });
+function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names }: CheckDeps) {
+  const tenantId = scopes.ok ? scopes.value.tenant : undefined;
+  if (tenantId === undefined) return undefined;
+  const allowed = tenant === undefined ? err(`tenant ${tenantId} is unknown`) : mayActFor(client, tenant);
+  return allowed.ok ? undefined : scopeRefused({ scope: names.scope(`tenant=${tenantId}`), reason: allowed.error });
 }
 
 /** Builds the request from the values that the checks accepted. */
 async function toRequest(
-  deps: AuthorizeDeps,
+  deps: CheckDeps,
   { parameters, client, asOfMs, redirectUri, flow, scopes }: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {

@@ -44,8 +44,8 @@ export async function decideConsent(
   if (!identity.ok) return promptSignIn(deps, request, identity.error, call);
   const { user, sid, authenticatedAtMs } = identity.value;
 
-  const shown = form.value.get("asked") ?? "";
-  if (!(await verifyCsrfToken(deps, consentFormKey(sid, shown), form.value.get("csrf")))) {
+  const consentText = form.value.get("asked") ?? "";
+  if (!(await verifyCsrfToken(deps, consentFormKey(sid, consentText), form.value.get("csrf")))) {
     const reason = "the form was not made for this sign-in";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
     return finish(deps, request, identity.value, call, { staleConsent: true });
@@ -54,22 +54,22 @@ export async function decideConsent(
     const failure = refused("access_denied", "The user denied the request.", `${user.email} denied the request`);
     return refusedAnswer(deps, request, failure, call);
   }
-  await storeConsent(deps, shown, authenticatedAtMs, call);
+  await storeConsent(deps, consentText, authenticatedAtMs, call);
   return finish(deps, request, identity.value, call);
 }
 
 /** Adds the scopes that the page showed to those that the user allowed before. */
 async function storeConsent(
   { consents, audit, log }: AuthorizeDeps,
-  shown: string,
+  consentText: string,
   authenticatedAtMs: number,
   { nowMs, requestId }: AnyCall,
 ): Promise<void> {
-  const asked = parseConsent(shown);
-  const { email, clientId } = asked;
-  const reason = [asked.org === "" ? "" : `org ${asked.org}`, ...asked.scopes].join(" ").trim();
+  const consent = parseConsent(consentText);
+  const { email, clientId } = consent;
+  const reason = [consent.org === "" ? "" : `org ${consent.org}`, ...consent.scopes].join(" ").trim();
   const about = { actor: `user ${email}`, action: "allow client", subject: `users/${email}/consents/${clientId}` };
-  await consents.allow(asked, { authenticatedAtMs, nowMs }, [
+  await consents.allow(consent, { authenticatedAtMs, nowMs }, [
     audit.statement("if changed", { ...about, atMs: nowMs, requestId, outcome: "done", reason }),
   ]);
   log.info("client allowed", { requestId, user: email, clientId, reason });

@@ -27,9 +27,9 @@ export async function promptConsent(
   const { client, prompt, parameters, asksConsent } = request;
   const { user } = identity;
   if (!needsConsent(client, user, granted)) return undefined;
-  const asked = requestedConsent(deps, client, granted);
-  const stored = await deps.consents.find(asked);
-  if (!asksConsent && isAllowed(asked, stored)) return undefined;
+  const consent = requestedConsent(deps, client, granted);
+  const stored = await deps.consents.find(consent);
+  if (!asksConsent && isAllowed(consent, stored)) return undefined;
   const reason = `${user.email} is no member of tenant ${client.tenant}, and has not given client ${client.id} consent`;
   if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
@@ -42,17 +42,17 @@ export async function promptConsent(
   return deps.pages.consent({
     ...pageContext(call, parameters.get("ui_locales")),
     status: stale ? 400 : 200,
-    action: `${deps.pagesOf(call)}/consent`,
+    action: `${deps.pagesBase(call)}/consent`,
     hidden: {
       request: new URLSearchParams(carried).toString(),
-      asked: JSON.stringify(asked),
-      csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(asked))),
+      asked: JSON.stringify(consent),
+      csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(consent))),
     },
     client: { id: client.id, name: client.name },
     tenant: { id: client.tenant, name: stored.tenantName },
     user: user.email,
-    place: asked.org === "" ? "" : (user.organizations.find(({ id }) => id === asked.org)?.name ?? asked.org),
-    scopes: asked.scopes.filter((scope) => scope !== "openid"),
+    place: consent.org === "" ? "" : (user.organizations.find(({ id }) => id === consent.org)?.name ?? consent.org),
+    scopes: consent.scopes.filter((scope) => scope !== "openid"),
     lasts: request.flow === "code" && client.grantTypes.includes("refresh_token"),
     fault: stale ? "stale" : undefined,
     formTargets: formTargets(request),
@@ -60,7 +60,7 @@ export async function promptConsent(
 }
 
 /** Binds the form to the sign-in and to the consent that it shows. */
-export const consentFormKey = (sid: string, asked: string): string => `consent ${sid} ${asked}`;
+export const consentFormKey = (sid: string, consent: string): string => `consent ${sid} ${consent}`;
 
 /** Call this only for a form whose token is valid. */
-export const parseConsent = (asked: string): Consent => JSON.parse(asked) as Consent;
+export const parseConsent = (consent: string): Consent => JSON.parse(consent) as Consent;

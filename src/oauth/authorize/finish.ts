@@ -24,7 +24,7 @@ export async function finish(
   const { client, flow } = request;
   const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, limitedTo: identity.hint.scopes };
   const defaultTenant = DEFAULT_TENANT[FLOWS[flow].grantType];
-  const asked = {
+  const grantRequest = {
     client,
     clientAuthenticated: false,
     user: identity.user,
@@ -33,7 +33,7 @@ export async function finish(
     defaultTenant,
     hasPages: true,
   } as const;
-  const granted = await grantForUser(deps, asked, call.nowMs);
+  const granted = await grantForUser(deps, grantRequest, call.nowMs);
   if (granted.ok)
     return (
       (await promptConsent(deps, request, granted.value, identity, staleConsent, call)) ??

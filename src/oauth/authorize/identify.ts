@@ -101,7 +101,7 @@ export async function readHint(
     deps.noteRefusal(call, "id_token_hint", { error: "ignored", reason, actor: client.id });
     return { expectedUser, identity: undefined };
   };
-  const read = await readIdTokenHint(token, deps.issuerOf(call).issuer, deps.trust, call.nowMs);
+  const read = await readIdTokenHint(token, deps.issuerFor(call).issuer, deps.trust, call.nowMs);
   if (!read.ok) return ignore(read.error, "unknown");
   const hint = read.value;
   const expectedUser = { email: hint.email };
@@ -118,7 +118,7 @@ async function identifyByHint(
   deps: AuthorizeDeps,
   { clientId, email, tenant, ...times }: IdTokenHint,
   { grantId, sessionId: sid, grantTenant, scopes, endsAtMs, ...asOf }: HintBasis,
-  asked: string,
+  requestedProvider: string,
   nowMs: number,
 ): Promise<Identity | string> {
   const { trust } = deps;
@@ -131,7 +131,7 @@ async function identifyByHint(
     return `grant ${grantId} or something that it depends on was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
   const { user, provider, binding } = session;
-  if (identifyBySession({ provider: asked }, session) === undefined)
-    return `${provider} vouched for the session, and the request needs ${asked}`;
+  if (identifyBySession({ provider: requestedProvider }, session) === undefined)
+    return `${provider} vouched for the session, and the request needs ${requestedProvider}`;
   return { user, ...signInTimes({ ...times, provider }), sid, binding, from: "hint", hint };
 }

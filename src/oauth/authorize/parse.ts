@@ -38,7 +38,7 @@ const NOT_REGISTERED =
 
 /** Finds the client and the redirect URI. An unregistered URI is never used (RFC 6749 3.1.2.4). */
 export async function parseRequest(
-  deps: AuthorizeDeps,
+  deps: Pick<AuthorizeDeps, "names" | "directory">,
   parameters: AuthorizationParameters,
   call: AnyCall,
 ): Promise<Result<ParsedRequest, PageRefusal>> {
@@ -49,8 +49,8 @@ export async function parseRequest(
   const clientId = parameters.get("client_id");
   if (clientId === undefined) return fail("client_id is missing.");
   const scopes = parseScopes(parameters.get("scope") ?? "", deps.names);
-  const asked = scopes.ok ? scopes.value.tenant : undefined;
-  const { client, tenant, asOfMs } = await deps.directory.find(clientId, asked, call.nowMs);
+  const tenantId = scopes.ok ? scopes.value.tenant : undefined;
+  const { client, tenant, asOfMs } = await deps.directory.find(clientId, tenantId, call.nowMs);
   if (client === undefined) return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown or disabled`);
   const redirectUri = parameters.get("redirect_uri") ?? onlyRedirectUri(client.redirectUris);
   if (redirectUri === undefined)

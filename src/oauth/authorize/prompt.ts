@@ -33,35 +33,35 @@ export async function promptSignIn(
 export async function signInPage(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
-  shown: { readonly email: string; readonly fault: SignInFault | undefined },
+  form: { readonly email: string; readonly fault: SignInFault | undefined },
   call: AnyCall,
 ): Promise<Response> {
   const { parameters, client, provider, scopes } = request;
   const browser = recognizeBrowser(deps, call);
   const page = deps.pages.signIn({
     ...pageContext(call, parameters.get("ui_locales")),
-    status: shown.fault === undefined ? 200 : 400,
-    action: `${deps.pagesOf(call)}/sign-in`,
+    status: form.fault === undefined ? 200 : 400,
+    action: `${deps.pagesBase(call)}/sign-in`,
     hidden: { request: await encodeRequest(deps, request), csrf: await csrfToken(deps, browser.key) },
-    email: shown.email.slice(0, EMAIL_MAX_CHARS),
+    email: form.email.slice(0, EMAIL_MAX_CHARS),
     clientName: client.name,
     tenant: scopes.tenant ?? "",
     layout: provider === LEGACY_PROVIDER && parameters.get("display") === "popup" ? "popup" : "page",
-    fault: shown.fault,
+    fault: form.fault,
     formTargets: formTargets(request),
   });
   return withCookie(page, browser.cookie);
 }
 
 async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall): Promise<Response> {
-  const waiting = await encodeRequest(deps, request);
+  const encoded = await encodeRequest(deps, request);
   // The pending request is stored in the database, and anybody can send one.
-  if (waiting.length > MAX_CARRIED_CHARS)
+  if (encoded.length > MAX_CARRIED_CHARS)
     return refusedAnswer(deps, request, refused("invalid_request", "The request is too long for this provider."), call);
   const browser = recognizeBrowser(deps, call);
   const expected = typeof request.expectedUser === "object" ? request.expectedUser.email : undefined;
-  const asked = { request: waiting, browserKey: browser.key, expected };
-  const address = await beginFederation(deps, request.provider, asked, call);
+  const pending = { request: encoded, browserKey: browser.key, expected };
+  const address = await beginFederation(deps, request.provider, pending, call);
   if (!address.ok) {
     const { error, reason } = address.error;
     return refusedAnswer(deps, request, refused(error, "The identity provider cannot be used.", reason), call);

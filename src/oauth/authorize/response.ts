@@ -5,12 +5,14 @@ import type { AuthorizeDeps } from "./deps.ts";
 import type { AuthorizeFailure } from "./failure.ts";
 import { FLOWS, type ParsedRequest, type Flow } from "./parse.ts";
 
+type ResponseDeps = Pick<AuthorizeDeps, "issuerFor" | "log" | "noteRefusal">;
+
 /** The part of a request that a response to the client needs. */
 export type Recipient = Pick<ParsedRequest, "parameters" | "client" | "redirectUri" | "flow">;
 
 /** Redirects with the code or the tokens, plus `state` as it was sent and `iss` (RFC 9207). */
 export function grantedAnswer(
-  deps: AuthorizeDeps,
+  deps: ResponseDeps,
   to: Recipient & { readonly flow: Flow },
   values: Readonly<Record<string, string>>,
   call: AnyCall,
@@ -21,7 +23,7 @@ export function grantedAnswer(
 }
 
 /** Redirects with the error in the fragment. The code flow has it in the query too, where RFC 6749 puts it. */
-export function refusedAnswer(deps: AuthorizeDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
+export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
   const { error, description, reason } = failure;
   const actor = to.client.id;
   // With `prompt=none` clients probe often and then ask again with a page, so these failures are no audit entries.
@@ -34,7 +36,7 @@ export function refusedAnswer(deps: AuthorizeDeps, to: Recipient, failure: Autho
 }
 
 /** A state that was sent twice is left out. */
-function commonParameters(deps: AuthorizeDeps, { parameters }: Recipient, call: AnyCall): Record<string, string> {
+function commonParameters(deps: ResponseDeps, { parameters }: Recipient, call: AnyCall): Record<string, string> {
   const state = parameters.repeated.includes("state") ? undefined : parameters.get("state");
-  return { ...(state === undefined ? {} : { state }), iss: deps.issuerOf(call).issuer };
+  return { ...(state === undefined ? {} : { state }), iss: deps.issuerFor(call).issuer };
 }

@@ -51,13 +51,13 @@ export async function signIn(
   }
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return signInPage(deps, request, { email, fault: signedIn.kind }, call);
-  const entered = await startSessionAndFinish(
+  const response = await startSessionAndFinish(
     deps,
     request,
     { email: signedIn.email, provider: request.provider },
     call,
   );
-  return entered === undefined
+  return response === undefined
     ? signInPage(deps, request, { email, fault: "wrong" }, call)
-    : rememberDevice(deps, call, entered, signedIn);
+    : rememberDevice(deps, call, response, signedIn);
 }

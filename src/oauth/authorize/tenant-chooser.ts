@@ -34,7 +34,7 @@ export async function chooseTenant(
   }
   return deps.pages.chooseTenant({
     ...pageContext(call, parameters.get("ui_locales")),
-    action: `${deps.pagesOf(call)}/authorize`,
+    action: `${deps.pagesBase(call)}/authorize`,
     hidden,
     clientName: client.name,
     user: user.email,

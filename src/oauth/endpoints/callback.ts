@@ -46,8 +46,8 @@ export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, 
   const { email, provenAtMs } = vouched;
   if (mustConfirm) {
     const { issuer, subject } = vouched;
-    const waiting = { provider, issuer, subject, email, vouchedAtMs: call.nowMs, provenAtMs, request };
-    return confirmPage(deps, call, waiting, undefined);
+    const pendingLink = { provider, issuer, subject, email, vouchedAtMs: call.nowMs, provenAtMs, request };
+    return confirmPage(deps, call, pendingLink, undefined);
   }
   const newSignIn = { email, provenAtMs, provider };
   return forAccount ? enterAccount(deps, call, newSignIn) : resumeSignIn(deps, call, { newSignIn, request });

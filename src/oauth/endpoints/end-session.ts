@@ -57,7 +57,7 @@ async function readLogout(
   const { get } = parameters.value;
 
   const token = get("id_token_hint");
-  const { issuer } = deps.issuerOf(call);
+  const { issuer } = deps.issuerFor(call);
   const hint = token === undefined ? undefined : await readIdTokenHint(token, issuer, deps.trust, call.nowMs);
   if (hint?.ok === false) return fail("id_token_hint is not an ID token of this service.", hint.error);
   const named = get("client_id") ?? hint?.value.clientId;
@@ -83,9 +83,9 @@ const hasSession = ({ names }: PageEndpointDeps, call: AnyCall): boolean =>
  * Another site's form sends no cookies (SameSite=Lax), but a redirect to GET does. An ID token must not be in a URL.
  */
 function logoutAddress(deps: PageEndpointDeps, { clientId, target, state, uiLocales }: Logout, call: AnyCall): string {
-  const asked = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };
+  const parameters = { client_id: clientId, post_logout_redirect_uri: target, state, ui_locales: uiLocales };
   const query = Object.fromEntries(
-    Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  return withParameters(`${deps.pagesOf(call)}/end_session`, { query });
+  return withParameters(`${deps.pagesBase(call)}/end_session`, { query });
 }

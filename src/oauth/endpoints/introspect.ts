@@ -36,8 +36,8 @@ export async function introspect(
     ? await describeAccessToken(deps, token, call)
     : await describeRefreshToken(deps, token, call);
   if (described === "unavailable") return deps.unavailable();
-  const shown = described !== undefined && maySee(deps, client.value, described.client_id);
-  return json(200, shown ? { active: true, ...described } : { active: false }, { "cache-control": "no-store" });
+  const isActive = described !== undefined && maySee(deps, client.value, described.client_id);
+  return json(200, isActive ? { active: true, ...described } : { active: false }, { "cache-control": "no-store" });
 }
 
 const maySee = ({ builtIn }: TokenEndpointDeps, client: ClientRecord, owner: string): boolean =>
@@ -68,7 +68,7 @@ async function describeAccessToken(
   const verified = await deps.verifier.verifyNow([token], call.nowMs);
   if (!verified.ok) return "unavailable";
   const [found] = verified.value;
-  return found?.ok === true ? toDescription(found.value, deps.issuerOf(call)) : undefined;
+  return found?.ok === true ? toDescription(found.value, deps.issuerFor(call)) : undefined;
 }
 
 const toDescription = (token: Principal, { issuer, audience }: Issuer): Description => ({
@@ -108,7 +108,7 @@ async function describeRefreshToken(
     client_id: clientId,
     sub: subject,
     username: email,
-    iss: deps.issuerOf(call).issuer,
+    iss: deps.issuerFor(call).issuer,
     iat: toSec(found.createdAtMs),
     tenant,
   };

@@ -38,21 +38,21 @@ const LIFETIME_MS = 600_000;
 export async function confirmPage(
   deps: PageEndpointDeps,
   call: AnyCall,
-  waiting: PendingLink,
+  pending: PendingLink,
   fault: ConfirmLinkView["fault"],
 ): Promise<Response> {
-  const asked = readClientRequest(deps, waiting.request);
-  const shown = await linkPageContext(deps, call, waiting);
-  if (shown instanceof Response) return shown;
+  const clientRequest = readClientRequest(deps, pending.request);
+  const context = await linkPageContext(deps, call, pending);
+  if (context instanceof Response) return context;
   const browser = recognizeBrowser(deps, call);
   const page = deps.pages.confirmLink({
-    ...pageContext(call, asked.get("ui_locales") ?? call.url.searchParams.get("ui_locales") ?? undefined),
-    ...shown,
+    ...pageContext(call, clientRequest.get("ui_locales") ?? call.url.searchParams.get("ui_locales") ?? undefined),
+    ...context,
     status: fault === undefined ? 200 : 400,
-    action: `${deps.pagesOf(call)}/link-identity`,
-    hidden: { vouched: await deps.sealer.seal(JSON.stringify(waiting), await sealPurpose(browser.key)) },
-    email: waiting.email,
-    provider: waiting.provider,
+    action: `${deps.pagesBase(call)}/link-identity`,
+    hidden: { vouched: await deps.sealer.seal(JSON.stringify(pending), await sealPurpose(browser.key)) },
+    email: pending.email,
+    provider: pending.provider,
     fault,
   });
   return withCookie(page, browser.cookie);
@@ -67,23 +67,23 @@ export async function confirmLink(
   if (isCrossSite(call)) return refusePage("request", CROSS_SITE_FORM);
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage("request", form.error.description, form.error.reason);
-  const waiting = await open(deps, form.value.get("vouched") ?? "", call);
-  if (waiting === undefined) return refusePage("over", "", "the form is too old, or was not made for this browser");
-  const { email, request, provider, provenAtMs } = waiting;
+  const pending = await open(deps, form.value.get("vouched") ?? "", call);
+  if (pending === undefined) return refusePage("over", "", "the form is too old, or was not made for this browser");
+  const { email, request, provider, provenAtMs } = pending;
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
-  if (signedIn.kind !== "ok") return confirmPage(deps, call, waiting, signedIn.kind);
+  if (signedIn.kind !== "ok") return confirmPage(deps, call, pending, signedIn.kind);
 
-  const linked = await link(deps, waiting, "password", call);
+  const linked = await link(deps, pending, "password", call);
   const newSignIn = { email, provider, provenAtMs };
   if (!linked.ok)
     return request === FOR_ACCOUNT
       ? refuseAccountSignIn(deps, call, linked.error)
       : refuseSignIn(deps, call, { request, failure: linked.error });
-  const entered =
+  const response =
     request === FOR_ACCOUNT
       ? await enterAccount(deps, call, newSignIn)
       : await resumeSignIn(deps, call, { newSignIn, request });
-  return rememberDevice(deps, call, entered, signedIn);
+  return rememberDevice(deps, call, response, signedIn);
 }
 
 /** The client that the user signs in to, or the response if the request is not valid any more. */
@@ -104,8 +104,8 @@ async function open(deps: PageEndpointDeps, vouched: string, call: AnyCall): Pro
   if (key === undefined) return undefined;
   const opened = await deps.sealer.open(vouched, await sealPurpose(key));
   if (opened === undefined) return undefined;
-  const waiting = JSON.parse(opened) as PendingLink;
-  return call.nowMs - waiting.vouchedAtMs < LIFETIME_MS ? waiting : undefined;
+  const pending = JSON.parse(opened) as PendingLink;
+  return call.nowMs - pending.vouchedAtMs < LIFETIME_MS ? pending : undefined;
 }
 
 /** Text that is sealed for one browser opens in no other. */

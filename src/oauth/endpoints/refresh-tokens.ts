@@ -4,9 +4,11 @@ import { notFound, problem } from "../../http/errors.ts";
 import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
 import type { ListedGrant } from "../grants/grant-list-store.ts";
-import { deletedByUser, revokeAccess, revokeGrants } from "../grants/revoke-grants.ts";
+import { deletedByUser, revokeAccess, revokeGrants, type RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import { scopeText } from "../model/authorization.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
+
+type RefreshTokenDeps = RevokeAccessDeps & Pick<TokenEndpointDeps, "names" | "directory">;
 
 /**
  * `/refreshtokens`: lists and deletes the grants that a user gave the calling client, with the user's token. The list
@@ -18,7 +20,7 @@ import type { TokenEndpointDeps } from "./deps.ts";
  */
 const query = z.object({ clientId: z.optional(z.string()) });
 
-export const refreshTokenRoutes = (deps: TokenEndpointDeps): readonly Route[] => [
+export const refreshTokenRoutes = (deps: RefreshTokenDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/refreshtokens",
@@ -59,7 +61,7 @@ interface Owner {
 }
 
 async function forOwner(
-  deps: TokenEndpointDeps,
+  deps: RefreshTokenDeps,
   { principal, nowMs }: Pick<UserCall<unknown, unknown>, "principal" | "nowMs">,
   handle: (owner: Owner) => Promise<Answer>,
 ): Promise<Answer> {
@@ -70,7 +72,7 @@ async function forOwner(
 
 /** Anybody can name a client. A client with a secret must have sent it. */
 async function speaksForClient(
-  { directory }: TokenEndpointDeps,
+  { directory }: RefreshTokenDeps,
   { clientId, clientAuthenticated }: Principal,
   nowMs: number,
 ): Promise<boolean> {
@@ -85,24 +87,24 @@ const requestedClient = (
   owner: Owner,
 ): string | undefined => (clientId === undefined || clientId === owner.clientId ? owner.clientId : undefined);
 
-async function list(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
+async function list(deps: RefreshTokenDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
   const { paging } = call;
   const [createdAtMs, id] = paging.cursor ?? [];
   if (paging.cursor !== undefined && (typeof createdAtMs !== "number" || typeof id !== "string"))
     return invalidCursor();
   const after = typeof createdAtMs === "number" && typeof id === "string" ? { createdAtMs, id } : undefined;
   const clientId = requestedClient(call, owner);
-  const pageOf = async (from: typeof after, rows: { readonly skip: number; readonly pageSize: number }) =>
+  const readPage = async (from: typeof after, rows: { readonly skip: number; readonly pageSize: number }) =>
     clientId === undefined ? [] : deps.grantLists.page(owner.email, clientId, from, rows);
-  const asked = toPage(await pageOf(after, paging), paging, (row) => [row.createdAtMs, row.id]);
-  const page = await checkPreviousPage(asked, paging, ({ skip, limit }) =>
-    pageOf(undefined, { skip, pageSize: limit }),
+  const requestedPage = toPage(await readPage(after, paging), paging, (row) => [row.createdAtMs, row.id]);
+  const page = await checkPreviousPage(requestedPage, paging, ({ skip, limit }) =>
+    readPage(undefined, { skip, pageSize: limit }),
   );
   const body = page.items.map((grant) => toJson(deps, grant));
   return json(200, body, { link: pageLinks(call.url, paging, page), "cache-control": "no-store" });
 }
 
-const toJson = ({ names }: TokenEndpointDeps, { authorization, ...grant }: ListedGrant): object => ({
+const toJson = ({ names }: RefreshTokenDeps, { authorization, ...grant }: ListedGrant): object => ({
   id: grant.id,
   clientId: grant.clientId,
   clientName: grant.clientName,
@@ -112,7 +114,7 @@ const toJson = ({ names }: TokenEndpointDeps, { authorization, ...grant }: Liste
   lastUsedAt: grant.lastUsedAtMs,
 });
 
-async function removeAll(deps: TokenEndpointDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
+async function removeAll(deps: RefreshTokenDeps, call: UserCall<unknown, Query>, owner: Owner): Promise<Answer> {
   const clientId = requestedClient(call, owner);
   if (clientId === undefined) return empty(204);
   const { email } = owner;
@@ -127,7 +129,7 @@ async function removeAll(deps: TokenEndpointDeps, call: UserCall<unknown, Query>
 }
 
 async function removeOne(
-  deps: TokenEndpointDeps,
+  deps: RefreshTokenDeps,
   call: UserCall<{ readonly id: string }, unknown>,
   { email, clientId }: Owner,
 ): Promise<Answer> {

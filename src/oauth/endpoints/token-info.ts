@@ -8,7 +8,7 @@ import type { TokenEndpointDeps } from "./deps.ts";
  * client.
  */
 export async function tokenInfo(
-  deps: TokenEndpointDeps,
+  deps: Pick<TokenEndpointDeps, "refuse" | "verifier" | "unavailable" | "directory">,
   call: Call<unknown, unknown, unknown, undefined>,
 ): Promise<Answer> {
   const refuse = (description: string, reason?: string): Response =>
@@ -36,7 +36,7 @@ export async function tokenInfo(
  * organization or for no tenant have none, because only tenants subscribe.
  */
 async function subscribedServices(
-  deps: TokenEndpointDeps,
+  deps: Pick<TokenEndpointDeps, "directory">,
   tenant: string,
   base: string,
   nowMs: number,

@@ -8,7 +8,9 @@ import type { TokenEndpointDeps } from "./deps.ts";
 /** `/userinfo` (OIDC Core 5.3): the user of the access token. Reads revocations from D1 every time. */
 const FORM_BYTES = 64 * 1024;
 
-export function userInfoRoutes(deps: TokenEndpointDeps): readonly Route[] {
+type UserInfoDeps = Pick<TokenEndpointDeps, "names" | "verifier">;
+
+export function userInfoRoutes(deps: UserInfoDeps): readonly Route[] {
   const route = {
     path: "/userinfo",
     summary: "The user that an access token was issued for",
@@ -27,7 +29,7 @@ export function userInfoRoutes(deps: TokenEndpointDeps): readonly Route[] {
 }
 
 async function userInfo(
-  { names, verifier }: TokenEndpointDeps,
+  { names, verifier }: UserInfoDeps,
   { request, nowMs, publicBase }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs" | "publicBase">,
   form: URLSearchParams | undefined,
 ): Promise<Answer> {

@@ -179,7 +179,7 @@ async function forUser(
 ): Promise<RuleResult> {
   const defaultTenant =
     grant === "authorization_code" || grant === "implicit" ? DEFAULT_TENANT[grant] : defaultTenantFor(client, user);
-  const asked: UserGrantRequest = {
+  const grantRequest: UserGrantRequest = {
     client,
     clientAuthenticated: true,
     user,
@@ -189,7 +189,7 @@ async function forUser(
     hasPages: grant !== "password",
   };
   const rules = { names, builtIn, directory };
-  const place = await findPlace(rules, asked, nowMs);
+  const place = await findPlace(rules, grantRequest, nowMs);
   if (!place.ok) {
     const refusal = place.error;
     if (refusal.kind === "scope") return noPlace(refusal.refusal.reason, client, builtIn);
@@ -200,7 +200,7 @@ async function forUser(
   }
   const { rights, roles, scope } = place.value;
   const once = needsConsent(client, user, place.value) ? ", once they allow it on a page" : "";
-  const granted = await grantForUser(rules, asked, nowMs);
+  const granted = await grantForUser(rules, grantRequest, nowMs);
   return {
     reason: granted.ok ? "" : granted.error.kind === "scope" ? granted.error.refusal.reason : granted.error.kind,
     place: { passed: true, detail: `${user.email} may have a token for ${scope}${once}`, hinted: false },
@@ -251,14 +251,14 @@ const selectGrant = ({ email, grant }: ExplainQuestion, client: ClientRecord | u
 
 function grantFault(
   grant: ExplainGrant,
-  asked: ExplainGrant | undefined,
+  grantRequest: ExplainGrant | undefined,
   client: ClientRecord | undefined,
   passwordGrant: PasswordGrant,
 ): string | undefined {
   const off = grant === "password" ? passwordGrantFault(passwordGrant, client !== undefined) : undefined;
   if (off !== undefined || client === undefined) return off;
   if (!client.grantTypes.includes(grant)) {
-    const wanted = asked === undefined && grant !== "client_credentials" ? USER_GRANTS.join(", ") : grant;
+    const wanted = grantRequest === undefined && grant !== "client_credentials" ? USER_GRANTS.join(", ") : grant;
     const registered = client.grantTypes.join(", ");
     return `client ${client.id} is not registered for ${wanted}; it is for: ${registered === "" ? "none" : registered}`;
   }

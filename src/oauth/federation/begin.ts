@@ -9,7 +9,7 @@ import { faulty, quoted, type FederationFailure } from "../model/provider-failur
 import type { Federation } from "./federation.ts";
 
 /** Dependencies of a sign-in at a provider. */
-export interface FederationDeps extends Pick<Addresses, "pagesOf"> {
+export interface FederationDeps extends Pick<Addresses, "pagesBase"> {
   readonly federation: Federation;
   readonly names: Names;
   readonly random: Random;
@@ -28,7 +28,7 @@ export const isProvider = async (
 
 /** Each provider has its own address, so none can pass its response off as another's (RFC 9700 4.4.2.2). */
 export const callbackAddress = (deps: FederationDeps, providerId: string, call: AnyCall): string =>
-  `${deps.pagesOf(call)}/callback/${providerId}`;
+  `${deps.pagesBase(call)}/callback/${providerId}`;
 
 /**
  * Returns the provider's address for the sign-in. `request`: the form-encoded authorization request to continue with.
@@ -56,7 +56,7 @@ export async function beginFederation(
   if (!(await federation.pending.add(state, browserKey, pending)))
     return faulty(`the identity provider ${providerId} has just been removed`);
 
-  const asked = readClientRequest(deps, request);
+  const clientRequest = readClientRequest(deps, request);
   const url = new URL(metadata.value.authorizationEndpoint);
   const parameters: Record<string, string | undefined> = {
     response_type: "code",
@@ -67,9 +67,9 @@ export async function beginFederation(
     nonce,
     code_challenge: toBase64Url(await sha256(verifier)),
     code_challenge_method: "S256",
-    ...Object.fromEntries(PASSED_ON.map((name) => [name, asked.get(name)])),
+    ...Object.fromEntries(PASSED_ON.map((name) => [name, clientRequest.get(name)])),
     ...(expected === undefined ? {} : { login_hint: expected }),
-    prompt: promptValues(asked)
+    prompt: promptValues(clientRequest)
       .filter((prompt) => PROMPTS_PASSED_ON.includes(prompt))
       .join(" "),
   };

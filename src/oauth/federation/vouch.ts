@@ -66,9 +66,9 @@ function expectedIdToken(
   deps: FederationDeps,
   { issuer, clientId, nonce, request, begunAtMs }: PendingSignIn,
 ): ExpectedIdToken {
-  const asked = readClientRequest(deps, request);
-  const maxAge = asked.get("max_age");
-  const oldestSec = promptValues(asked).includes("login") ? "0" : maxAge;
+  const clientRequest = readClientRequest(deps, request);
+  const maxAge = clientRequest.get("max_age");
+  const oldestSec = promptValues(clientRequest).includes("login") ? "0" : maxAge;
   const authenticatedSinceSec = oldestSec === undefined ? undefined : toSec(begunAtMs) - Number(oldestSec);
   return { issuer, clientId, nonce, authenticatedSinceSec, needsAuthTime: maxAge !== undefined };
 }

@@ -43,8 +43,8 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   if (!reauthorized.ok) return reauthorized;
 
   const { granted, authorization } = reauthorized.value;
-  const lasts = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
-  const refreshToken = lasts ? randomSecret(deps.random) : undefined;
+  const wantsRefresh = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
+  const refreshToken = wantsRefresh ? randomSecret(deps.random) : undefined;
   const refresh = refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization };
   const redemption = { id: randomId(deps.random), refresh };
   if (!(await redeemWithRetry(deps.codes, code.codeHash, redemption, call.nowMs))) return replayed();

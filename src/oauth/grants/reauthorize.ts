@@ -32,11 +32,11 @@ export async function reauthorize(
   deps: GrantDeps,
   caller: Caller,
   { email, authorization }: Authorized,
-  asked: ScopeRequest,
+  requested: ScopeRequest,
   nowMs: number,
 ): Promise<Result<Reauthorized, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;
-  const narrowed = narrow(authorization, asked, client.tenant, deps.names);
+  const narrowed = narrow(authorization, requested, client.tenant, deps.names);
   if (!narrowed.ok) return err(refusedScope(narrowed.error, client.id));
   const user = await deps.users.find(email);
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
@@ -46,19 +46,19 @@ export async function reauthorize(
   if (binding === undefined)
     return err(invalidGrant(`what ${authorization.provider} said of ${email} counts no more`, client.id));
 
-  const scopes = toScopeRequest(authorization, narrowed.value, asked.everything);
+  const scopes = toScopeRequest(authorization, narrowed.value, requested.everything);
   const granted = await grantForUser(
     deps,
     { client, clientAuthenticated: authenticated, user, binding, scopes, defaultTenant: "of-client", hasPages: true },
     nowMs,
   );
-  if (!granted.ok) return err(toFailure(granted.error, asked, client.id));
+  if (!granted.ok) return err(toFailure(granted.error, requested, client.id));
   if (needsConsent(client, user, granted.value)) {
     const consent = requestedConsent(deps, client, granted.value);
     if (!isAllowed(consent, await deps.consents.find(consent)))
       return err(invalidGrant(`${email} does not allow the client this, or no more`, client.id));
   }
-  const tenantExplicit = authorization.tenantExplicit || asked.tenant !== undefined;
+  const tenantExplicit = authorization.tenantExplicit || requested.tenant !== undefined;
   const recordsAsOfMs = Math.min(granted.value.recordsAsOfMs, asOfMs);
   return ok({
     granted: { ...granted.value, tenantExplicit, recordsAsOfMs },
@@ -82,19 +82,19 @@ const toScopeRequest = (
 });
 
 /** A refusal names a scope only if the caller named it. Otherwise the grant itself is not valid. */
-function toFailure(refusal: UserGrantRefusal, asked: ScopeRequest, clientId: string): OAuthFailure {
+function toFailure(refusal: UserGrantRefusal, requested: ScopeRequest, clientId: string): OAuthFailure {
   if (refusal.kind !== "scope") return invalidGrant(refusal.kind, clientId);
-  return isNamed(refusal.refusal, asked)
+  return isNamed(refusal.refusal, requested)
     ? refusedScope(refusal.refusal, clientId)
     : invalidGrant(refusal.refusal.reason, clientId);
 }
 
-const isNamed = ({ scope }: ScopeRefusal, asked: ScopeRequest): boolean =>
+const isNamed = ({ scope }: ScopeRefusal, requested: ScopeRequest): boolean =>
   scope === undefined ||
-  asked.named.includes(scope) ||
-  asked.tenant !== undefined ||
-  asked.organization !== undefined ||
-  asked.noTenant;
+  requested.named.includes(scope) ||
+  requested.tenant !== undefined ||
+  requested.organization !== undefined ||
+  requested.noTenant;
 
 /** Any fault of a code or a refresh token: one text for the caller, the reason for the operator. */
 export const invalidGrant = (reason: string, clientId: string): OAuthFailure =>

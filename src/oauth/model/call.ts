@@ -19,9 +19,9 @@ export interface Issuer {
 
 /** The base addresses of this call. */
 export interface Addresses {
-  issuerOf(call: AnyCall): Issuer;
+  issuerFor(call: AnyCall): Issuer;
   /** The base of `/authorize` and the other pages: the issuer, or the same below `AUTH_URL`. */
-  pagesOf(call: AnyCall): string;
+  pagesBase(call: AnyCall): string;
 }
 
 export interface Refusals {

@@ -40,8 +40,8 @@ const encode = (values: Values): string =>
  * An application on the user's machine uses any free port (RFC 8252 7.3). So the port may differ from a registered
  * plain http address on a loopback host.
  */
-export const isRegisteredRedirectUri = (asked: string, registered: readonly string[]): boolean =>
-  registered.some((known) => known === asked || isSameButPort(asked, known));
+export const isRegisteredRedirectUri = (requested: string, registered: readonly string[]): boolean =>
+  registered.some((known) => known === requested || isSameButPort(requested, known));
 
 /** The redirect URI of a request without one: the registered one if there is exactly one (RFC 6749 3.1.2.3). */
 export const onlyRedirectUri = (registered: readonly string[]): string | undefined =>
@@ -50,9 +50,9 @@ export const onlyRedirectUri = (registered: readonly string[]): string | undefin
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9][0-9]{0,4}))?([/?].*)?$/;
 const MAX_PORT = 65_535;
 
-function isSameButPort(asked: string, known: string): boolean {
-  if (asked.length > known.length + `:${MAX_PORT}`.length) return false;
-  const [here, there] = [LOOPBACK.exec(asked), LOOPBACK.exec(known)];
-  if (here === null || there === null || Number(here[2] ?? 0) > MAX_PORT) return false;
-  return here[1] === there[1] && here[3] === there[3];
+function isSameButPort(requested: string, known: string): boolean {
+  if (requested.length > known.length + `:${MAX_PORT}`.length) return false;
+  const [actual, expected] = [LOOPBACK.exec(requested), LOOPBACK.exec(known)];
+  if (actual === null || expected === null || Number(actual[2] ?? 0) > MAX_PORT) return false;
+  return actual[1] === expected[1] && actual[3] === expected[3];
 }

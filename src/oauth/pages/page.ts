@@ -42,24 +42,24 @@ export function refusedPage(
 
 /** Renders failures from `http/` as a page. `accountOf`: returns the address of the account page, for its own forms. */
 export const renderProblemPage =
-  (pages: Pages, accountOf?: (asked: Pick<AnyCall, "publicBase" | "url">) => string): ProblemRenderer =>
+  (pages: Pages, accountAddress?: (call: Pick<AnyCall, "publicBase" | "url">) => string): ProblemRenderer =>
   (problem, _docsUrl, requestId, { request, publicBase }) => {
     const { status } = PROBLEM_TYPES[problem.type];
     const url = new URL(request.url);
     const page = pageContext({ request, publicBase, requestId }, url.searchParams.get("ui_locales") ?? undefined);
-    const account = accountOf?.({ publicBase, url });
-    const kind = failureOf(status) ?? (account === undefined ? refusalOf(status) : "account");
+    const account = accountAddress?.({ publicBase, url });
+    const kind = failureKind(status) ?? (account === undefined ? refusalKind(status) : "account");
     return pages.error({ ...page, status, kind, detail: problem.message, account });
   };
 
-function failureOf(status: number): ErrorView["kind"] | undefined {
+function failureKind(status: number): ErrorView["kind"] | undefined {
   if (status === 429) return "busy";
   if (status === 503) return "unavailable";
   return status >= 500 ? "internal" : undefined;
 }
 
 /** A 405 means that somebody opened the address of a form again, by going back or from the history. */
-const refusalOf = (status: number): ErrorView["kind"] => (status === 405 ? "over" : "request");
+const refusalKind = (status: number): ErrorView["kind"] => (status === 405 ? "over" : "request");
 
 /**
  * Pages are for navigation only, never for a script that reads them (Fetch Metadata). Without `AUTH_URL`, pages share

@@ -77,16 +77,17 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
 
   async function check(
     { email, name, actor, action }: Subject,
-    { password, device: shown, byClient = false }: Attempt,
+    { password, device: sentDevice, byClient = false }: Attempt,
     call: AnyCall,
   ): Promise<Confirmation> {
     const guess = { request: byClient ? undefined : call.request, account: name, password };
     const [credential, early] = await Promise.all([
       email === undefined ? undefined : users.credential(email),
-      shown === undefined ? guesses.begin(guess) : undefined,
+      sentDevice === undefined ? guesses.begin(guess) : undefined,
     ]);
-    const isKnown = credential !== undefined && shown !== undefined && shown.sinceMs > credential.signedOutAtMs;
-    const device = isKnown ? shown : undefined;
+    const isKnown =
+      credential !== undefined && sentDevice !== undefined && sentDevice.sinceMs > credential.signedOutAtMs;
+    const device = isKnown ? sentDevice : undefined;
     const admission = early ?? (isKnown ? UNCOUNTED : await guesses.begin(guess));
     const hash = credential?.disabled === false ? credential.passwordHash : undefined;
     const outcome: GuardedOutcome = admission.admitted
@@ -153,11 +154,11 @@ function refusalReason(
     readonly isKnown: boolean;
   },
 ): string {
-  const whose = known.isKnown ? "the account is blocked for this known browser" : "the account is blocked";
+  const blocked = known.isKnown ? "the account is blocked for this known browser" : "the account is blocked";
   if (outcome.kind === "held") return HELD[outcome.by];
-  if (outcome.kind === "blocked") return whose;
+  if (outcome.kind === "blocked") return blocked;
   const reason = wrongReason(known.email, known.credential);
-  return outcome.kind === "wrong" && outcome.blockedFromNow ? `${reason}; ${whose} from now on` : reason;
+  return outcome.kind === "wrong" && outcome.blockedFromNow ? `${reason}; ${blocked} from now on` : reason;
 }
 
 function wrongReason(email: string | undefined, credential: Credential | undefined): string {

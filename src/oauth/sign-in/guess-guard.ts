@@ -56,17 +56,17 @@ export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>,
       const account = await digest(`account ${name}`);
       const named: (readonly [GuessKind, string])[] = [["password", `password ${normalizedPassword(password)}`]];
       if (network !== undefined) named.unshift(["network", `network ${network}`]);
-      const asked = await Promise.all(
+      const limits = await Promise.all(
         named.map(async ([kind, text]) => ({ kind, counter: counters.getByName(await digest(text)) })),
       );
-      const settle = async (failed: boolean, admitted = asked.map(() => true)): Promise<void> => {
-        const settled = asked
+      const settle = async (failed: boolean, admitted = limits.map(() => true)): Promise<void> => {
+        const settled = limits
           .filter((_, at) => admitted[at] === true)
           .map(({ kind, counter }) => orOnError(counter.settle(kind, account, failed), undefined));
         await Promise.all(settled);
       };
       const answers = await Promise.all(
-        asked.map(({ kind, counter }) =>
+        limits.map(({ kind, counter }) =>
           orOnError<{ admitted: boolean; allowedAtMs: number }>(counter.admit(kind, account, WAIT_MS), ADMITTED),
         ),
       );
@@ -77,7 +77,7 @@ export function createGuessGuard(counters: DurableObjectNamespace<GuessCounter>,
         false,
         answers.map(({ admitted }) => admitted),
       );
-      return { admitted: false, by: asked[at]?.kind ?? "network", allowedAtMs: refused.allowedAtMs };
+      return { admitted: false, by: limits[at]?.kind ?? "network", allowedAtMs: refused.allowedAtMs };
     },
   };
 }

@@ -72,16 +72,16 @@ export function createTokenVerifier(trust: Trust, expected: Issuer | undefined):
   const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "sub", "asof", "user_asof"];
   const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...expected };
   const verified = new VerifiedTokens();
-  const keyOf = (kid: string, nowMs: number): Promise<CryptoKey | undefined> =>
+  const findKey = (kid: string, nowMs: number): Promise<CryptoKey | undefined> =>
     trust.verifyKey(kid, ACCESS_TOKEN_ALG, nowMs);
   const read = async (token: string, nowMs: number): Promise<Result<IssuedToken, Fault>> => {
     const known = verified.find(token, nowMs);
-    if (known !== undefined && (await keyOf(known.kid, nowMs)) === known.key) return ok(known.issued);
+    if (known !== undefined && (await findKey(known.kid, nowMs)) === known.key) return ok(known.issued);
     const claims = await readOwnToken<Claims>(token, kind, trust, nowMs);
     if (!claims.ok) return err(claims.error.kind);
     const issued = toPrincipal(claims.value);
     const { kid = "" } = decodeProtectedHeader(token);
-    const key = await keyOf(kid, nowMs);
+    const key = await findKey(kid, nowMs);
     if (key !== undefined) verified.remember({ token, kid, key, issued });
     return ok(issued);
   };

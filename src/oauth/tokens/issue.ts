@@ -12,7 +12,7 @@ import { accessTokenEndSec, issueAccessToken } from "./access-token.ts";
 import { issueIdToken } from "./id-token.ts";
 import type { Trust } from "./trust.ts";
 
-export interface IssueDeps extends Pick<Addresses, "issuerOf"> {
+export interface IssueDeps extends Pick<Addresses, "issuerFor"> {
   readonly names: Names;
   readonly random: Random;
   readonly log: Log;
@@ -72,7 +72,7 @@ export async function issueTokens(
   call: AnyCall,
 ): Promise<Result<Issued, OAuthFailure>> {
   const { trust, random, log, names } = deps;
-  const issuer = deps.issuerOf(call);
+  const issuer = deps.issuerFor(call);
   const tokenId = randomId(random);
   const of = { sessionId, grantId: grantId ?? tokenId };
   const expiresAtSec = accessTokenEndSec(call.nowMs, hint);

@@ -107,7 +107,7 @@ describe("The rules of attempts", () => {
     );
   });
 
-  /** Tries passwords as fast as possible, or with a pause of `pauseMs` after each few. Returns the number of tries. */
+  /** Tries passwords as fast as possible, or with a pause of `pauseMs` after each few. */
   // shows: oauth/accounts/guesses-in-a-day
   it.each([
     ["without a pause", 15, 0],
