@@ -1,7 +1,7 @@
 /**
  * The OAuth service.
  *
- *   POST /token        endpoints/token.ts → clients/authentication.ts → model/scopes.ts → grants/ → tokens/access-token.ts
+ *   POST /token        endpoints/token.ts → clients/authentication.ts → model/scopes.ts → grants/ → tokens/
  *   about tokens       endpoints/: token-info.ts, introspect.ts, user-info.ts; revoke.ts; refresh-tokens.ts
  *   grants             grants/: authorization-code.ts, refresh-rotation.ts, revoke-grants.ts
  *   metadata           endpoints/discovery.ts

@@ -177,7 +177,9 @@ export function createTrust(
       return [...keys.values()].sort((a, b) => b.createdAtMs - a.createdAtMs).map((key) => key.publicJwk);
     },
 
-    /** Revokes tokens, grants or sessions everywhere, in this isolate at once, together with the statements `beside`. */
+    /**
+     * Revokes tokens, grants or sessions everywhere, in this isolate at once, together with the statements `beside`.
+     */
     async revoke(added: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void> {
       try {
         (await store.revoke(added, beside)).forEach(remember);
