@@ -7,7 +7,7 @@ import { defineConfig } from "oxlint";
 const SERVICES = ["oauth", "events", "media", "admin", "gateway"];
 
 const upward = {
-  regex: String.raw`^(\.\./)+(app|deps|config|worker|env|jobs|ui)\b`,
+  regex: String.raw`^(\.\./)+(app|deps|config|worker|env|schedule|ui)\b`,
   message: "Nothing points upward: take it as a parameter or a port.",
 };
 const hono = { group: ["hono", "hono/*"], message: "Only http/mount.ts, app.ts and ui/ see Hono." };

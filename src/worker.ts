@@ -3,7 +3,7 @@ import { createApp } from "./app.ts";
 import { createDeps, type Deps } from "./deps.ts";
 import type { Env } from "./env.ts";
 import type { App } from "./http/mount.ts";
-import { runSchedule } from "./jobs/schedule.ts";
+import { runSchedule } from "./schedule.ts";
 
 export { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
 export { GuessCounter } from "./oauth/sign-in/guess-counter.do.ts";

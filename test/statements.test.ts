@@ -8,7 +8,7 @@ import { BY_PLATFORM, pushAudit } from "../src/events/push/audit.ts";
 import { PUSH_SQL } from "../src/events/push/push-store.ts";
 import { BULK_SQL } from "../src/media/variants/bulk-store.ts";
 import { toBase64Url, utf8 } from "../src/platform/encoding.ts";
-import { runSchedule } from "../src/jobs/schedule.ts";
+import { runSchedule } from "../src/schedule.ts";
 import {
   answerToken,
   Browser,

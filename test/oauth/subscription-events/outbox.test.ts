@@ -5,7 +5,7 @@ import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createDeps } from "../../../src/deps.ts";
-import { runSchedule } from "../../../src/jobs/schedule.ts";
+import { runSchedule } from "../../../src/schedule.ts";
 import {
   createOutbox,
   DRAIN,

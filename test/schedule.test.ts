@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
-import { createDeps } from "../../src/deps.ts";
-import { isolate, type Isolate } from "../support/isolate.ts";
-import { makeClient, OPERATOR, tokenFor } from "../support/platform.ts";
+import { createDeps } from "../src/deps.ts";
+import { isolate, type Isolate } from "./support/isolate.ts";
+import { makeClient, OPERATOR, tokenFor } from "./support/platform.ts";
 import {
   answerToken,
   Browser,
@@ -12,10 +12,10 @@ import {
   sendOffUnlinked,
   sign,
   toClient,
-} from "../support/scripted-provider.ts";
+} from "./support/scripted-provider.ts";
 import { describe, expect, it } from "vitest";
-import type { Deps } from "../../src/deps.ts";
-import { runSchedule } from "../../src/jobs/schedule.ts";
+import type { Deps } from "../src/deps.ts";
+import { runSchedule } from "../src/schedule.ts";
 
 it("runs each sweep even if others fail, those with the most work last", async () => {
   const ran: string[] = [];

@@ -1,5 +1,5 @@
-import type { Deps } from "../deps.ts";
-import { describeError } from "../platform/log.ts";
+import type { Deps } from "./deps.ts";
+import { describeError } from "./platform/log.ts";
 
 /**
  * The cron of wrangler.toml. A sweep that fails does not stop the others. All share the invocation's limit of calls to
