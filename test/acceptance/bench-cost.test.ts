@@ -4,20 +4,20 @@ import { NO_COUNTS } from "../../tools/bench/cost/counts.ts";
 import type { Table } from "../../tools/bench/lib/study.ts";
 import { runBench } from "./support/bench-run.ts";
 
-describe("what operations cost", () => {
-  test("a million of one: each count by its price", () => {
+describe("the price of operations", () => {
+  test("prices a million of an operation by its counts", () => {
     const bill = billOfAMillion({ ...NO_COUNTS, workerRequests: 2, d1Statements: 9, d1RowsWritten: 3, r2ClassA: 0.5 });
     expect(bill).toMatchObject({ workerRequests: 0.6, d1RowsWritten: 3, r2ClassA: 2.25, images: 0 });
     expect(totalOf(bill)).toBeCloseTo(5.85);
     expect(largestOf(bill)).toBe("d1RowsWritten");
   });
 
-  test("an object's time counts as the 128 MB that it is given", () => {
+  test("prices an object's time by its 128 MB", () => {
     // 0.1 s of 0.128 GB are 0.0128 GB-s, of which a million cost US$ 12.50.
     expect(totalOf(billOfAMillion({ ...NO_COUNTS, objectMs: 100 }))).toBeCloseTo(0.16);
   });
 
-  test("a month: nothing within what the plan includes", () => {
+  test("prices a month without the plan's included units", () => {
     const counts = { ...NO_COUNTS, workerRequests: 1, objectRequests: 1 };
     expect(totalOf(billOfAMonth(counts, 1_000_000))).toBe(0);
     const bill = billOfAMonth(counts, 11_000_000);
@@ -26,12 +26,12 @@ describe("what operations cost", () => {
   });
 });
 
-test("npm run bench -- cost: what publishing is made of, counted, and its price", async () => {
+test("npm run bench -- cost counts and prices publishing", async () => {
   const { report, markdown } = await runBench("cost", ["--rounds", "1", "--only", "publish"]);
   const [counts, dollars] = report.findings[0]?.tables ?? [];
   const cell = (table: Table | undefined, row: string, column: string) =>
     table?.rows.find(([label]) => label === row)?.[table.head.indexOf(column)];
-  // One call of the topic's object, which writes one row for so few events and two for so many; nothing of D1.
+  // One call of the topic's object, which writes one row for few events and two for many; nothing in D1.
   for (const [row, rowsWritten] of [
     ["publish 1", "1"],
     ["publish 100", "2"],

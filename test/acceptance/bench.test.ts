@@ -69,13 +69,13 @@ describe("npm run bench", () => {
       expect(bench.output()).toMatch(new RegExp(`^ {2}${name} .* ${summary}$`, "m"));
   });
 
-  test("says what it does not know", async () => {
+  test("refuses an unknown operation", async () => {
     const bench = npm("bench", {}, ["--", "oauth", "--only", "tokens,coffee"]);
     expect(await bench.ended).toBe(1);
     expect(bench.output()).toContain("oauth has no operation coffee");
   });
 
-  test("leaves out what the machine does not have", () => {
+  test("finds out which programs are missing", () => {
     expect(missing("a-program-that-nobody-has")).toBe("a-program-that-nobody-has is not installed");
     expect(missing("sh")).toBeUndefined();
   });

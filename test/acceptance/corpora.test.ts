@@ -5,7 +5,7 @@ import { findingsOf } from "../../tools/corpora/judge.ts";
 import { startCorporaPlatform, type CorporaPlatform } from "../../tools/corpora/platform.ts";
 import type { Finding } from "../../tools/corpora/report.ts";
 
-/** What `npm run corpora` does with the images of other libraries, with a few that are made here. */
+/** `npm run corpora` with a few images that are made here. */
 let platform: CorporaPlatform;
 beforeAll(async () => {
   platform = await startCorporaPlatform();
@@ -14,7 +14,7 @@ afterAll(() => platform.stop());
 
 const [WIDTH, HEIGHT] = [180, 120];
 
-/** No turn and no mirror of it is like it. */
+/** Turning or mirroring it always gives another picture. */
 function painted(step = 0): Buffer {
   const pixels = Buffer.alloc(WIDTH * HEIGHT * 3);
   for (let at = 0; at < WIDTH * HEIGHT; at++) {
@@ -32,7 +32,7 @@ async function judged(images: readonly Omit<CorpusImage, "corpus">[]): Promise<F
 }
 
 // shows: media/variants/exif-orientation
-it("every orientation of a jpeg and of a png comes out as libvips turns it, once", async () => {
+it("every orientation of a jpeg and a png is applied once, as by libvips", async () => {
   const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
   const images = await Promise.all(
     orientations.flatMap((orientation) =>
@@ -52,7 +52,7 @@ it("every orientation of a jpeg and of a png comes out as libvips turns it, once
 });
 
 // shows: media/variants/animation
-it("an animated gif has the frames that libvips gives it; what is broken has failed with a reason", async () => {
+it("an animated gif has the frames of libvips; a broken image fails with a reason", async () => {
   const frames = Buffer.concat([0, 1, 2].map(painted));
   const animation = { raw: { ...raw, height: HEIGHT * 3, pageHeight: HEIGHT } };
   const gif = await sharp(frames, animation)

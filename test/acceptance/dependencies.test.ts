@@ -10,7 +10,7 @@ import { faultsOf, packagesOf, type Lockfile, type Manifest } from "../../script
 import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir, npm } from "./support/platform-process.ts";
 
-/** What stage `dependencies` of `npm test` finds: each case is the real lockfile with one thing changed. */
+/** Faults that the stage `dependencies` finds; each case changes one thing in the real lockfile. */
 const manifest = readJson("package.json") as Manifest;
 const lock = readJson("package-lock.json") as Lockfile;
 
@@ -23,7 +23,7 @@ const changed = (place: string, change: object): Lockfile => ({
   packages: { ...lock.packages, [place]: { ...lock.packages[place], ...change } },
 });
 
-test("the lockfile as it is has no fault", () => {
+test("the lockfile has no fault", () => {
   expect(faultsOf(manifest, lock)).toEqual([]);
 });
 
@@ -42,27 +42,27 @@ test.each<[string, string, object, RegExp]>([
   expect(faultsOf(manifest, changed(place, change))).toContainEqual(expect.stringMatching(expected));
 });
 
-test("finds a version that is not one, and a lockfile of another package.json", () => {
+test("finds a version range, and a lockfile of another package.json", () => {
   const loose = { ...manifest, dependencies: { ...manifest.dependencies, hono: "^4.0.0" } };
   const faults = faultsOf(loose, lock);
   expect(faults).toContainEqual(expect.stringMatching(/^hono is asked for as \^4\.0\.0/));
   expect(faults).toContainEqual(expect.stringMatching(/^hono differs in package-lock\.json/));
 });
 
-test("what is listed as part of the Worker is what its bundle consists of", async () => {
+test("the packages listed for the Worker are those in its bundle", async () => {
   const dir = newStateDir();
   const { packages } = await bundleWorker(dir, { minify: true }).finally(() => rmSync(dir, { recursive: true }));
   const listed = packagesOf(manifest, lock).filter(({ use }) => use === "runtime");
   expect(packages.toSorted()).toEqual(listed.map(({ name }) => name).toSorted());
 });
 
-test("a package is listed by its own name, whatever it is called here", () => {
+test("a package is listed by its own name, even under an alias", () => {
   const names = Object.entries(lock.packages).flatMap(([place, { name }]) => (place === "" ? [] : (name ?? [])));
   expect(names).not.toEqual([]);
   expect(packagesOf(manifest, lock).map(({ name }) => name)).toEqual(expect.arrayContaining(names));
 });
 
-/** npm's own registry as far as an audit asks it: what it holds against a package, or 405 as mirrors answer. */
+/** Plays npm's registry for an audit: its advisories, or 405 as mirrors answer. */
 async function startRegistry(against: string | undefined) {
   const registry = createServer((request, response) => {
     request.resume();

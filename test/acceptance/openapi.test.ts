@@ -7,7 +7,7 @@ import { SERVICES } from "../../api/index.ts";
 import { readTables, type Tables } from "../../api/tables.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 
-/** What keeps api/openapi.json whole and valid: each check of it finds what it is for. */
+/** Each check of api/openapi.json finds its kind of fault. */
 const text = readFileSync(join(ROOT, "api", "openapi.json"), "utf8");
 let tables: Tables;
 beforeAll(async () => {
@@ -15,14 +15,14 @@ beforeAll(async () => {
 });
 
 describe("the document", () => {
-  it("is what the route tables and api/ make, and both validators take it", async () => {
+  it("is built from the route tables and api/, and both validators accept it", async () => {
     const { document, faults } = buildDocument(tables, SERVICES);
     expect(faults).toEqual([]);
     expect(`${JSON.stringify(document, null, 2)}\n`).toBe(text);
     expect(await lint(text)).toEqual([]);
   });
 
-  it("wants words for each route, parameter and field, and a route for all words", () => {
+  it("requires texts for each route, parameter and field, and a route for each text", () => {
     const [first, ...others] = SERVICES;
     const { "POST /token": token, ...left } = first!.entries;
     const entries = { ...left, "POST /tokens": token! };

@@ -15,8 +15,8 @@ import {
 import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
 /**
- * `npm run plat -- apply` against a started platform. What was written is counted by the platform's own audit log, and
- * what it holds is read from it, never from what the command says of itself.
+ * Runs `npm run plat -- apply` against a started platform. Writes are counted by the platform's own audit log, and
+ * records are read from the platform, never from the command's output.
  */
 const SECRET = "an-operator-secret-for-acceptance-tests";
 const stateDir = newStateDir();
@@ -68,7 +68,7 @@ async function listAll(path: string): Promise<any[]> {
   return rows;
 }
 
-/** Writes of the operator so far, the oldest first: `put tenants/acme`. */
+/** The operator's writes so far, the oldest first: `put tenants/acme`. */
 async function writes(): Promise<string[]> {
   const rows = await listAll("audit?actor=plat.operator");
   return rows
@@ -77,7 +77,7 @@ async function writes(): Promise<string[]> {
     .toReversed();
 }
 
-/** What a piece of work wrote. */
+/** The writes of a piece of work. */
 async function writesOf(work: () => Promise<unknown>): Promise<string[]> {
   const before = (await writes()).length;
   await work();
@@ -88,7 +88,7 @@ async function writesOf(work: () => Promise<unknown>): Promise<string[]> {
 
 type Description = Record<string, Record<string, any>>;
 
-/** A platform of so many tenants, all its ids beginning with the prefix. */
+/** A platform with so many tenants; all ids begin with the prefix. */
 function describePlatform(prefix: string, tenants: number): Description {
   const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
   const some = Math.min(10, tenants);
@@ -147,7 +147,7 @@ function describePlatform(prefix: string, tenants: number): Description {
   };
 }
 
-/** The subjects of the audit log that stand for it: one for everything described. */
+/** The audit subjects of all records that the file describes. */
 function subjectsOf(file: Description): string[] {
   return Object.entries(file)
     .flatMap(([section, rows]) =>
@@ -181,7 +181,7 @@ const keptSecrets = (path: string): { client: string; clientSecret: string }[] =
     .split("\n")
     .map((line) => JSON.parse(line));
 
-/** Every client that the file names gets a token by the secret that was kept for it. */
+/** Gets a token for every client in the file by its stored secret. */
 async function expectSecretsWork(path: string, clients: readonly string[]): Promise<void> {
   const kept = keptSecrets(path);
   expect(kept.map(({ client }) => client).sort()).toEqual([...clients].sort());
@@ -196,7 +196,7 @@ describe("50 tenants", () => {
   const secrets = secretsFile("big");
   let path = "";
 
-  test("are brought up, everything by one write", async () => {
+  test("are made with one write a record", async () => {
     path = writeFile(file);
     let applied: Applied | undefined;
     const startedMs = performance.now();
@@ -207,7 +207,7 @@ describe("50 tenants", () => {
     expect(applied?.out).toContain(`${written.length} to make.`);
   });
 
-  test("are there, with working secrets that only their owner may read", async () => {
+  test("exist, with working secrets in a file that only its owner may read", async () => {
     const own = async (collection: string, key: string): Promise<any[]> =>
       (await listAll(collection)).filter((row) => String(row[key]).startsWith("big"));
     expect(await own("organizations", "id")).toHaveLength(5);
@@ -233,7 +233,7 @@ describe("50 tenants", () => {
     await expectSecretsWork(secrets, Object.keys(file["clients"] ?? {}));
   });
 
-  test("are brought up a second time without a single write", async () => {
+  test("need no write the second time", async () => {
     const written = await writesOf(async () => {
       for (const more of [[], ["--secrets", secrets], ["--dry-run", "--exit-code"]]) {
         const applied = await apply([path, ...more]);
@@ -244,7 +244,7 @@ describe("50 tenants", () => {
     expect(written).toEqual([]);
   });
 
-  test("change where the file changed, and --dry-run sends nothing", async () => {
+  test("change only where the file changed; --dry-run sends nothing", async () => {
     const changed = structuredClone(file) as any;
     changed.tenants.big7.name = "Another name";
     changed.tenants.big9.members["big9-1@a.example"] = ["bigreader"];
@@ -252,7 +252,7 @@ describe("50 tenants", () => {
     changed.roles.bigreader.scopes.push("big.b");
     changed.users["big3-0@A.example"].name = "Somebody";
     delete changed.clients["big5.app"];
-    // One takes what the other lets go of.
+    // One file takes what the other releases.
     changed.services.bigserv0.proxyPath = "/big1/v1";
     changed.services.bigserv1.proxyPath = "/elsewhere/v1";
     const changedPath = writeFile(changed);
@@ -285,7 +285,7 @@ describe("50 tenants", () => {
     expect(await writesOf(async () => expect(await apply([path])).toMatchObject({ code: 0 }))).toHaveLength(6);
   });
 
-  test("are left as they are by a file with a mistake anywhere in it", async () => {
+  test("do not change if the file has a mistake", async () => {
     const good = structuredClone(file) as any;
     good.tenants.big7.name = "Never sent";
     const text = stringify(good);
@@ -350,7 +350,7 @@ describe("50 tenants", () => {
     expect(written).toEqual([]);
   });
 
-  test("are compared by --dry-run with neither secrets nor a file for them, and it says what sending needs", async () => {
+  test("are compared by --dry-run without secrets, which names the missing ones", async () => {
     const client = "{ tenant: big0, confidential: true, grantTypes: [], scopes: [] }";
     const wanting = writeFile(
       `users:\n  new@a.example: { password: { env: NEW_PASSWORD } }\nclients:\n  big.new: ${client}\n`,
@@ -371,8 +371,8 @@ describe("50 tenants", () => {
   });
 });
 
-describe("what ends in between", () => {
-  /** Applies by way of the crossing until the passage says "now"; then the process is dead at once. */
+describe("an interrupted apply", () => {
+  /** Applies through the proxy until `passage` says "now", then kills the process. */
   async function killedBy(args: readonly string[], passage: (kill: () => void) => Passage): Promise<Applied> {
     const applying = startApply(args, { ...ENV, PLINTH_URL: crossing.url });
     crossing.passage = passage(() => void applying.child.kill("SIGKILL"));
@@ -381,7 +381,7 @@ describe("what ends in between", () => {
     return applied;
   }
 
-  test("killed at any write, on its way there or back, the next run finishes it", async () => {
+  test("is finished by the next run after a kill at any write", async () => {
     const file = describePlatform("kil", 12);
     const path = writeFile(file);
     const secrets = secretsFile("killed");
@@ -408,13 +408,13 @@ describe("what ends in between", () => {
     });
     expect(kills).toBeGreaterThan(2);
     expect([...new Set(written.map((write) => write.replace("put ", "")))].sort()).toEqual(subjectsOf(file));
-    // What was under way when it was killed is sent again, and nothing else.
+    // Only the write that was in flight is sent again.
     expect(written.length).toBeLessThanOrEqual(total + kills * 8);
     expect(await writesOf(() => apply(args, { PLINTH_URL: crossing.url }))).toEqual([]);
     await expectSecretsWork(secrets, Object.keys(file["clients"] ?? {}));
   });
 
-  test("the secret of a client that was made while the run was killed is kept, and works", async () => {
+  test("keeps the secret of a client that was made while the run was killed", async () => {
     const file = describePlatform("sec", 3);
     const path = writeFile(file);
     const secrets = secretsFile("secret");
@@ -438,7 +438,7 @@ describe("what ends in between", () => {
     await expectSecretsWork(secrets, Object.keys(file["clients"] ?? {}));
   });
 
-  test("SIGINT lets what is under way come to its end, says what is left, and the next run goes on", async () => {
+  test("finishes calls in flight at SIGINT, says what is left, and continues in the next run", async () => {
     const file = describePlatform("int", 6);
     const path = writeFile(file);
     const secrets = secretsFile("interrupted");
@@ -473,7 +473,7 @@ describe("what ends in between", () => {
     expect([...written, ...rest].map((write) => write.replace("put ", "")).sort()).toEqual(subjectsOf(file));
   });
 
-  test("a platform that is gone half-way ends it, with what was done; so much is not sent again", async () => {
+  test("ends when the platform stops, and does not repeat finished writes", async () => {
     const file = describePlatform("gon", 3);
     const args = [writeFile(file), "--secrets", secretsFile("gone")];
     const total = subjectsOf(file).length;
@@ -493,7 +493,7 @@ describe("what ends in between", () => {
     expect(rest).toHaveLength(total - 10);
   });
 
-  test("two runs at once end with one platform, and with secrets that work", async () => {
+  test("converges when two runs overlap, with working secrets", async () => {
     const file = describePlatform("two", 6);
     const secrets = secretsFile("two");
     const args = [writeFile(file), "--secrets", secrets];
@@ -510,7 +510,7 @@ describe("what ends in between", () => {
       expect((await askToken(client, clientSecret)).access_token, client).toBeTypeOf("string");
   });
 
-  test("a refusal of the service is told at its line, with what was done; mended, it goes on", async () => {
+  test("reports a refusal at its line, and continues after the file is fixed", async () => {
     const file = describePlatform("ref", 2) as any;
     const secrets = secretsFile("refused");
     file.clients["ref0.app"].scopes = ["plat.pubsub_publish", "plat.pubsub.topic=*"];
@@ -524,7 +524,8 @@ describe("what ends in between", () => {
       body: JSON.stringify({ eventType: "kept" }),
     });
     expect(topic.status).toBe(201);
-    // Topics go by the client's name: it cannot move to another tenant. No file and no collection tells that.
+    // Topics belong to the client's name, so the client cannot move to another tenant. Neither the file nor a list
+    // shows that.
     file.clients["ref0.app"].tenant = "ref1";
     file.tenants.ref0.name = "Renamed";
     file.identityProviders = {
@@ -575,7 +576,7 @@ describe("what ends in between", () => {
   });
 });
 
-test("what a provider is bound to, and whose its accounts are; what the file leaves out of it stays", async () => {
+test("a provider's omitted bindings and links stay", async () => {
   const file = describePlatform("idp", 1) as any;
   const corp = { issuer: "https://corp.example", clientId: "x", clientSecret: { env: "IDP" } };
   const binding = { tenants: ["idp0"], domains: ["A.example", "b.example"], linking: "verified_email" };
@@ -605,7 +606,7 @@ test("what a provider is bound to, and whose its accounts are; what the file lea
   expect(refused.err).toContain('there is no tenant "nowhere"');
 });
 
-test("a password is set when the user is new, and again only when told so", async () => {
+test("a password is set for a new user, and again only with --set-passwords", async () => {
   const file = describePlatform("pwd", 1) as any;
   const secrets = secretsFile("passwords");
   file.clients["pwd0.app"].grantTypes.push("password");
@@ -627,7 +628,7 @@ test("a password is set when the user is new, and again only when told so", asyn
   expect(first.out).toContain("+ users/pwd0-0@a.example  name: Ada, password: from ADA");
   expect(first.out + first.err).not.toContain("the first");
   expect(await signIn("the first password")).toBeUndefined();
-  // The platform does not tell passwords, so nothing is compared, and the variable is not needed.
+  // The platform does not show passwords, so nothing is compared and the variable is not needed.
   expect(await writesOf(async () => expect(await apply([path])).toMatchObject({ code: 0 }))).toEqual([]);
   expect(await writesOf(() => apply([path], { ADA: "another password" }))).toEqual([]);
   expect(await apply([path, "--set-passwords"])).toMatchObject({ code: 1 });
@@ -638,7 +639,7 @@ test("a password is set when the user is new, and again only when told so", asyn
   expect(await signIn("another password")).toBeUndefined();
 });
 
-test("the example is a platform that can be had", async () => {
+test("the example file can be applied", async () => {
   const secrets = secretsFile("example");
   const env = { ...ENV, PLINTH_URL: platform.url };
   const args = ["--", "apply", "examples/platform.yaml", "--secrets", secrets];
@@ -648,7 +649,7 @@ test("the example is a platform that can be had", async () => {
   await expectSecretsWork(secrets, ["initech.shop"]);
 });
 
-test("--prune removes everything else, in an order that works, and says first what it will", async () => {
+test("--prune announces and removes everything else, in a working order", async () => {
   const file = describePlatform("pru", 3) as any;
   const secrets = secretsFile("pruned");
   const path = writeFile(file);
@@ -657,7 +658,7 @@ test("--prune removes everything else, in an order that works, and says first wh
     ["tenants", "clients", "services"].map(async (kind) => (await listAll(kind)).length),
   );
   expect(Math.min(...before)).toBeGreaterThan(10);
-  // A client with a topic is not removed by a file: what it has is somebody's.
+  // A client with a topic is not removed.
   const kept = await apply(args);
   expect(kept.code).toBe(1);
   expect(kept.err).toMatch(/clients\/ref0\.app was refused \(409 conflict_resource\): The client is in use/);
@@ -692,7 +693,7 @@ test("--prune removes everything else, in an order that works, and says first wh
         .map((id) => (kind === "users" ? id.toLowerCase() : id))
         .sort(),
     );
-  // A kind that the file does not have is not its to remove.
+  // A kind that is not in the file is not pruned.
   expect(await ids("identity-providers", "id")).toEqual(["idp-corp", "ref-idp"]);
   expect(await writesOf(() => apply(args))).toEqual([]);
 

@@ -21,15 +21,18 @@ import { readCount, readTime, toJson } from "../../cli/terminal/values.ts";
 import { chain, GENESIS } from "../../src/platform/audit-chain.ts";
 import { plat } from "./support/plat-command.ts";
 
-/** What the platform played here answers: `lost` hangs up on a request, `cut` in the middle of its answer, `silent` never answers. */
+/**
+ * Answers of the played platform: `lost` closes the connection on a request, `cut` in the middle of the answer,
+ * `silent` never answers.
+ */
 type Script = { status: number; body?: unknown; headers?: Record<string, string> } | "lost" | "cut" | "silent";
 
 interface Played {
   readonly opts: RequestOpts;
   readonly base: string;
-  /** `GET /tenants`, in their order, without the requests of tokens. */
+  /** Requests such as `GET /tenants` in order, without requests for tokens. */
   readonly seen: string[];
-  /** Of the same requests; empty where there was none. */
+  /** Bodies of the same requests; empty if there was none. */
   readonly bodies: string[];
   readonly tokens: () => number;
   readonly waits: number[];
@@ -41,7 +44,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** A platform whose operator service answers what it is told to, in this order; then 200 and `{}`. */
+/** Plays an operator service that gives these answers in order, then 200 and `{}`. */
 async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2_000 } = {}): Promise<Played> {
   const left = [...script];
   const seen: string[] = [];
@@ -85,7 +88,7 @@ async function play(script: readonly Script[], { expiresIn = 3600, timeoutMs = 2
 
 const callOf = (text: string): string => text.replace(/ Bearer .*/, "");
 
-/** An operation of each method, as the client has it. */
+/** One operation of each method. */
 const TENANT = { organization: "acme", name: "Acme" };
 const CALLS = {
   GET: async (opts: RequestOpts): Promise<unknown> => ok(api.getTenant("acme", opts)),
@@ -110,7 +113,7 @@ describe("calls of the operator service", () => {
     },
   );
 
-  test("an answer that is cut off is asked for again, and the person is told", async () => {
+  test("a truncated answer is retried, and the person is told", async () => {
     const { base, seen } = await play(["cut", { status: 502 }, { status: 200, body: [] }]);
     const listed = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["tenant", "list", "--json", "--url", base], {
       wait: async () => undefined,
@@ -122,7 +125,7 @@ describe("calls of the operator service", () => {
     expect(seen).toHaveLength(3);
   });
 
-  test("a client whose making was answered into nothing is made again with the same secret, which is shown", async () => {
+  test("a retried PUT of a new client sends the same secret, which is shown", async () => {
     const none = { status: 404, body: { type: "element_resource_non_existing", message: "There is no such client." } };
     const { base, seen, bodies } = await play([none, "lost", { status: 200, body: { clientId: "acme.shop" } }]);
     const line =
@@ -145,7 +148,7 @@ describe("calls of the operator service", () => {
     },
   );
 
-  test("a change whose answer was lost may have been done; what only tells has nothing to look after", async () => {
+  test("a change with a lost answer may have been done; a command that only reads says nothing of it", async () => {
     const lost = async (line: string): Promise<string> => {
       const { base } = await play(Array<"lost">(4).fill("lost"));
       const wait = async (): Promise<void> => undefined;
@@ -158,7 +161,7 @@ describe("calls of the operator service", () => {
     ]);
   });
 
-  test("a POST is sent once, whatever became of it", async () => {
+  test("a POST is sent only once", async () => {
     for (const lost of ["lost", { status: 503 }] as const) {
       const { opts, seen } = await play([lost]);
       await expect(CALLS.POST(opts)).rejects.toThrow(lost === "lost" ? "connection was lost" : "");
@@ -166,7 +169,7 @@ describe("calls of the operator service", () => {
     }
   });
 
-  test("it is given up after four attempts, and at once where the wait would be long", async () => {
+  test("retrying ends after four attempts, and at once if the wait would be long", async () => {
     const lost = await play(Array<Script>(9).fill("lost"));
     await expect(CALLS.GET(lost.opts)).rejects.toBeInstanceOf(Unreachable);
     expect(lost.seen).toHaveLength(4);
@@ -181,7 +184,7 @@ describe("calls of the operator service", () => {
     expect(long.seen).toHaveLength(1);
   });
 
-  test("an answer that does not come in time is as good as lost", async () => {
+  test("a timeout counts as a lost answer", async () => {
     const { opts, seen } = await play(["silent", { status: 200, body: {} }], { timeoutMs: 100 });
     expect(await CALLS.GET(opts)).toEqual({});
     expect(seen).toHaveLength(2);
@@ -189,7 +192,7 @@ describe("calls of the operator service", () => {
     await expect(CALLS.POST(other.opts)).rejects.toThrow("nothing came within 0.1 s");
   });
 
-  test("a DELETE that finds nothing on its repetition is done; one that finds nothing at first is refused", async () => {
+  test("a DELETE succeeds if its retry finds nothing, and fails if the first attempt does", async () => {
     const gone = { status: 404, body: { type: "element_resource_non_existing", message: "There is no such role." } };
     const repeated = await play(["lost", gone]);
     expect((await api.deleteRole("a", repeated.opts)).status).toBe(204);
@@ -218,7 +221,7 @@ describe("calls of the operator service", () => {
     expect(brief.tokens()).toBe(2);
   });
 
-  test("a refusal has its details, and what is not there is undefined", async () => {
+  test("a refusal has details; a missing record is undefined", async () => {
     const details = [{ type: "invalid_field", field: "name", message: "name is long." }];
     const { opts } = await play([
       { status: 400, body: { type: "validation_violation", message: "Wrong.", details } },
@@ -235,11 +238,11 @@ describe("calls of the operator service", () => {
       requestId: "a-request",
     });
     expect(await find(CALLS.GET(opts))).toBeUndefined();
-    // Another server's 404 does not say that the tenant is not there.
+    // A 404 of another server does not mean that the tenant is missing.
     await expect(find(CALLS.GET(opts))).rejects.toThrow("not as a platform does");
   });
 
-  test("pages are followed by their links, at this address whatever origin they name; redirects are not", async () => {
+  test("pages follow their links at the given address; redirects are not followed", async () => {
     const link = (cursor: string) => ({
       link: `<https://public.example/x/admin/v1/t?pageNumber=2&cursor=${cursor}>; rel="next"`,
     });
@@ -260,7 +263,7 @@ describe("calls of the operator service", () => {
     await expect(CALLS.GET(moved.opts)).rejects.toThrow("answered 301 and points to https://elsewhere.example/");
   });
 
-  test("a platform that stops and starts again meanwhile is waited for", async () => {
+  test("a platform that restarts meanwhile is waited for", async () => {
     const { opts, close, waits } = await play([]);
     await CALLS.GET(opts);
     await close();
@@ -269,7 +272,7 @@ describe("calls of the operator service", () => {
   });
 });
 
-describe("the platform that is meant", () => {
+describe("the target platform", () => {
   test.each([{}, { PORT: "9999" }, { PATH_PREFIX: "/base", PLATFORM: "shop" }])(
     "is the one that npm start starts with %o",
     (env) => {
@@ -281,7 +284,7 @@ describe("the platform that is meant", () => {
     },
   );
 
-  test("or the one of --url, PLINTH_URL behind it; its secret is never the local one", () => {
+  test("is that of --url or PLINTH_URL, which never gets the local secret", () => {
     const env = { PLINTH_URL: "https://one.example/base/" };
     expect(findTarget(undefined, env).base).toBe("https://one.example/base");
     const target = findTarget("https://two.example", env);
@@ -302,7 +305,7 @@ describe("the platform that is meant", () => {
     expect(() => findTarget(url, {})).toThrow(why);
   });
 
-  test("unreachable, it says what to do", async () => {
+  test("gets advice if it is unreachable", async () => {
     const { base, close } = await play([]);
     await close();
     const result = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["tenant", "list", "--url", base]);
@@ -314,7 +317,7 @@ describe("the platform that is meant", () => {
   });
 });
 
-describe("with --json whatever was not done is one line of JSON, the last of the standard error", () => {
+describe("a failure with --json is one line of JSON, the last of the standard error", () => {
   const env = { OPERATOR_CLIENT_SECRET: "s" };
   const wait = async (): Promise<void> => undefined;
   const run = (line: string, base: string) => plat(env, [...line.split(" "), "--json", "--url", base], { wait });
@@ -351,7 +354,7 @@ describe("with --json whatever was not done is one line of JSON, the last of the
     }
   });
 
-  test("a list that ends in a failure stays open: no part of it can be taken for all of it", async () => {
+  test("leaves the array of a list open, so that a part is not taken for all of it", async () => {
     const next = { link: '<http://any/admin/v1/tenants?cursor=c>; rel="next"' };
     const { base } = await play([
       { status: 200, body: [{ id: "one" }], headers: next },
@@ -364,7 +367,7 @@ describe("with --json whatever was not done is one line of JSON, the last of the
     expect(JSON.parse(err)).toMatchObject({ status: 500, message: "Broken." });
   });
 
-  test("a change whose answer was lost says that it may have been done, after the repetitions", async () => {
+  test("says after the retries that a change may have been done", async () => {
     const { base } = await play(Array<"lost">(4).fill("lost"));
     const { code, out, err } = await run("tenant delete acme --yes", base);
     expect([code, out]).toEqual([1, ""]);
@@ -393,7 +396,7 @@ describe("with --json whatever was not done is one line of JSON, the last of the
     });
   });
 
-  test("mistakes of a file are its rows, in their order", async () => {
+  test("lists the mistakes of a file in order", async () => {
     const file = "users: {}\nclients: { c: 1 }\nroles: { r: 2 }\nnonsense: {}\n";
     const { base } = await play(Array.from({ length: 3 }, () => ({ status: 200, body: [] })));
     const { code, out, err } = await plat(env, ["apply", "-", "--json", "--url", base], { stdin: file });
@@ -441,7 +444,7 @@ describe("audit verify", () => {
     ]);
   };
 
-  test("says that all is as it was written, and prints the last hash, which a later run may ask for", async () => {
+  test("prints the last hash of an intact chain, which a later run can check", async () => {
     const made = await copies();
     const [first, second] = made.map(({ facts }) => String(facts["head"]));
     expect(await verify(made)).toMatchObject({ code: 0, out: `${second}\n`, err: /4 rows in 2 copies/ });
@@ -452,7 +455,7 @@ describe("audit verify", () => {
     expect(asJson.json()).toEqual({ whole: true, copies: 2, rows: 4, head: second, breaks: [] });
   });
 
-  test("names the copy and the line where the chain breaks, and ends with 1", async () => {
+  test("names the copy and line where the chain breaks, and ends with 1", async () => {
     const changed = await copies();
     changed[1]!.lines[2] = changed[1]!.lines[2]!.replace("shop.app", "shop.foe");
     expect(await verify(changed)).toMatchObject({
@@ -477,7 +480,7 @@ describe("files", () => {
   const dir = mkdtempSync(join(tmpdir(), "plinth-files-"));
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  test("are looked for where the person stands, who may stand anywhere", async () => {
+  test("are found relative to the person's directory", async () => {
     writeFileSync(join(dir, "bad.yaml"), "nonsense: {}\n");
     writeFileSync(join(dir, "bad.json"), '{"colour":1}');
     const { base } = await play([]);
@@ -500,7 +503,7 @@ describe("files", () => {
     expect(npm.stderr).toContain("bad.json: a role has no field colour.");
   });
 
-  test("of apply may be the standard input, byte for byte", async () => {
+  test("of apply may be the standard input, as bytes", async () => {
     const { base } = await play([]);
     const stdin = Buffer.from("users:\n  a: \xe4\n", "latin1");
     const { code, err } = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["apply", "-", "--url", base], { stdin });
@@ -508,7 +511,7 @@ describe("files", () => {
   });
 });
 
-test("a new identity provider needs a secret, and one that is there keeps its own", async () => {
+test("a new identity provider needs a secret, an existing one keeps its own", async () => {
   const none = { status: 404, body: { type: "element_resource_non_existing", message: "There is none." } };
   const corp = { id: "corp", issuer: "https://a.example", clientId: "x", clientSecret: "********", scopes: ["openid"] };
   const there = { status: 200, body: corp };
@@ -524,7 +527,7 @@ test("a new identity provider needs a secret, and one that is there keeps its ow
   expect(await plat({ OPERATOR_CLIENT_SECRET: "s" }, [...set, replaced.base, "--replace"])).toMatchObject({ code: 0 });
 });
 
-test("behind -- there are arguments alone, and in front of the words it means nothing", async () => {
+test("everything after -- is an argument; a leading -- is ignored", async () => {
   const { base, seen } = await play([]);
   const line = ["--", "user", "show", "--url", base, "--", "--json"];
   expect((await plat({ OPERATOR_CLIENT_SECRET: "s" }, line)).err).toBe("");
@@ -534,12 +537,12 @@ test("behind -- there are arguments alone, and in front of the words it means no
 describe("help", () => {
   const commands = allCommands();
 
-  test("is there for every command, and names each of its flags and arguments", async () => {
+  test("exists for every command, and names each of its flags and arguments", async () => {
     for (const { words, options, args } of commands) {
       for (const line of [
         [...words, "--help"],
         ["help", ...words],
-        // Behind apply it would be the name of a file.
+        // `apply` would take it as the name of a file.
         ...(words.length === 1 && args.length > 0 ? [] : [[words[0] ?? "", "help", ...words.slice(1)]]),
         ["-h", ...words],
       ]) {
@@ -553,7 +556,7 @@ describe("help", () => {
     }
   });
 
-  test("of everything and of a resource name every verb; without being asked for it is no answer", async () => {
+  test("of everything and of a resource names every verb; unrequested, it is an error", async () => {
     const all = (await plat({}, ["--help"])).out;
     for (const {
       words: [word = "", verb],
@@ -567,7 +570,7 @@ describe("help", () => {
     expect(await plat({}, ["tenant"])).toMatchObject({ code: 2, out: "", err: expect.stringContaining("tenant list") });
   });
 
-  test("has examples that are understood", async () => {
+  test("has valid examples", async () => {
     let found: readonly string[] = [];
     const ports = { run: async ({ words }: { words: readonly string[] }) => void (found = words), printHelp: () => {} };
     for (const { words, examples } of commands) {
@@ -610,7 +613,7 @@ describe("help", () => {
   });
 });
 
-describe("what is shown", () => {
+describe("the output", () => {
   const columns = [
     { field: "id", title: "ID" },
     { field: "text", title: "TEXT" },
@@ -621,7 +624,7 @@ describe("what is shown", () => {
     { id: "二つ", text: "short\u001b[2J", at: 1_000 },
   ];
 
-  test("a table is as wide as what is in it, and fits a terminal by what can be cut", () => {
+  test("a table is as wide as its contents, and is shortened to fit a terminal", () => {
     const whole = createTable(columns, undefined, (text) => text).lines(rows);
     expect(whole).toEqual([
       "ID    TEXT                           AT",
@@ -637,13 +640,13 @@ describe("what is shown", () => {
     expect(first).toBe("one   a long text…  1970-01-01T00:00:00Z");
   });
 
-  test("a later part of a table makes its column wider, and says its titles once", () => {
+  test("a later part of a table widens its columns and repeats no titles", () => {
     const table = createTable(columns, undefined, (text) => text);
     table.lines([{ id: "a", text: "b", at: 0 }]);
     expect(table.lines(rows)[0]).toBe("one   a long text that does not fit  1970-01-01T00:00:00Z");
   });
 
-  test("JSON keeps every character, and shows none that steers", () => {
+  test("JSON keeps every character and escapes control characters", () => {
     const value = { text: "\u001b\u009b\u202e\u2028😀👩‍🚀\n" };
     expect(JSON.parse(toJson(value, 2))).toEqual(value);
     expect(toJson(value)).toBe(String.raw`{"text":"\u001b\u009b\u202e\u2028😀👩\u200d🚀\n"}`);
@@ -662,11 +665,11 @@ describe("what is shown", () => {
       expect(() => readCount(wrong, "--quota")).toThrow("--quota takes");
   });
 
-  test("near is a letter more, less, other or swapped, and a beginning", () => {
+  test("a name is near with one letter more, less, changed or swapped, or as a prefix", () => {
     expect([distanceOf("list", "lsit"), distanceOf("list", "lis"), distanceOf("a", "b")]).toEqual([1, 1, 1]);
     expect(nearest("subscr", ["list", "subscribe"])).toBe("subscribe");
     expect(nearest("xyz", ["list", "show"])).toBeUndefined();
-    // Megabytes, as a broken file has them, are compared with nothing.
+    // Megabytes of a broken file are not compared.
     expect(nearest("list".repeat(1_000_000), ["list".repeat(1_000_000)])).toBeUndefined();
   });
 });

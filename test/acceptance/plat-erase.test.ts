@@ -5,16 +5,16 @@ import { listEverything, listTopics } from "./support/platform-lists.ts";
 import { plat, type Done } from "./support/plat-command.ts";
 import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
-/** With names of its own: nothing of the command may know how the platform is called, or where it lies. */
+/** Uses other names, because the command must not assume the platform's name or path. */
 const NAMES = { PLATFORM: "shop", PATH_PREFIX: "/base" };
-/** More than a page of a deletion, so that the queue takes part. */
+/** More than one page of a deletion, so that the queue is used. */
 const FILES = 120;
 
 const stateDir = newStateDir();
 let platform: Platform;
 let env: Record<string, string>;
 let base: string;
-/** Of clients, as the platform made them. */
+/** Secrets of clients, as the platform made them. */
 const secrets: Record<string, string> = {};
 /** Everything that the command printed in this file. */
 let printed = "";
@@ -68,7 +68,7 @@ async function token(id: string, scope = ""): Promise<string> {
   return ((await answer.json()) as { access_token: string }).access_token;
 }
 
-/** A call that has to succeed; its answer. */
+/** Makes a call that must succeed; returns its answer. */
 async function call(method: string, address: string, bearer: string, body?: unknown): Promise<any> {
   const answer = await fetch(new URL(address.startsWith("/") ? `${base}${address}` : address), {
     method,
@@ -80,7 +80,7 @@ async function call(method: string, address: string, bearer: string, body?: unkn
   return text === "" ? undefined : JSON.parse(text);
 }
 
-/** A committed file; its address. */
+/** Commits a file; returns its address. */
 async function store(
   client: string,
   tenant: string,
@@ -97,7 +97,9 @@ async function store(
   return `${base}${path}/${file.id}`;
 }
 
-/** A tenant with clients of every kind, with topics, files, a subscription of another tenant, a service, a member. */
+/**
+ * Makes a tenant with every kind of client, with topics, files, another tenant's subscription, a service and a member.
+ */
 async function makeTenant(id: string): Promise<{ readonly publicFile: string }> {
   await done(`tenant set ${id} --organization ${id} --name Acme`);
   await done(`tenant subscribe ${id} platform`);
@@ -131,12 +133,12 @@ async function makeTenant(id: string): Promise<{ readonly publicFile: string }> 
   return { publicFile };
 }
 
-/** Without the platform's own. */
+/** Without the platform's own records. */
 const topics = async (): Promise<readonly string[]> =>
   (await listTopics(base, await token("others.reader"))).filter((name) => !name.startsWith("shop."));
 const audit = async (): Promise<unknown> => (await done("audit --json")).json();
 
-/** Killed when the platform has done this call, before its answer arrives. */
+/** Kills the command after the platform has carried out this call, before its answer arrives. */
 async function killAt(tenant: string, isIt: (method: string, path: string) => boolean): Promise<void> {
   const proxy = await startMeddling(platform.url, (method, path) => (isIt(method, path) ? "hold" : undefined));
   const erase = npm("plat", { ...NAMES, PLINTH_URL: `${proxy.url}/base` }, ["--", "tenant", "erase", tenant, "--yes"]);
@@ -153,7 +155,7 @@ async function killAt(tenant: string, isIt: (method: string, path: string) => bo
 }
 
 describe("plat tenant erase", () => {
-  test("without --yes says what would go, and changes nothing", async () => {
+  test("shows the plan without --yes, and changes nothing", async () => {
     await done("organization set first --name First");
     await makeTenant("first");
     const before = [await listEverything(env), await topics()];
@@ -173,7 +175,7 @@ describe("plat tenant erase", () => {
     expect([await listEverything(env), await topics()]).toEqual(before);
   });
 
-  test("what others rely on is named, and nothing is done", async () => {
+  test("names dependents and does nothing", async () => {
     await done("package set offer --version 1 --organization others --service first");
     const before = await audit();
     const { code, err } = await run("tenant erase first --yes");
@@ -183,7 +185,7 @@ describe("plat tenant erase", () => {
     await done("package delete offer --yes");
   });
 
-  test("killed at each of its steps and repeated, it goes on, and leaves nothing of the tenant", async () => {
+  test("continues after a kill at each step, and leaves nothing of the tenant", async () => {
     await done("organization set second --name Second");
     const before = [await listEverything(env), await topics()];
     const { publicFile } = await makeTenant("second");
@@ -204,7 +206,7 @@ describe("plat tenant erase", () => {
     expect(again.err).toContain("404");
   });
 
-  test("a disabled tenant is erased too, once other tenants' clients deleted what is theirs", async () => {
+  test("erases a disabled tenant once other tenants' clients have deleted their files", async () => {
     await done(
       "service set crm --source-url http://127.0.0.1:9/ --proxy-path /crm --tenant others --access token --scope crm.read",
     );
@@ -240,7 +242,7 @@ describe("plat tenant erase", () => {
     expect((await done("tenant usage others --json")).json()).toMatchObject({ files: 1 });
   });
 
-  test("a client with files in another tenant stays until they are deleted", async () => {
+  test("keeps a client with files in another tenant", async () => {
     await done("organization set third --name Third");
     await done("tenant set third --organization third --name Third");
     await done("tenant subscribe third platform");
@@ -259,8 +261,8 @@ describe("plat tenant erase", () => {
     expect((await done("tenant usage others --json")).json()).toMatchObject({ files: 1 });
   });
 
-  test("a disabled tenant is disabled again where its records stay, and not made again where it is gone", async () => {
-    /** Erases a new tenant that is disabled, with this in its way. */
+  test("disables a remaining tenant again, and does not make a deleted one again", async () => {
+    /** Erases a new, disabled tenant with this obstacle. */
     const eraseAgainst = async (id: string, meddle: Meddling): Promise<Done> => {
       await done(`organization set ${id} --name ${id}`);
       await done(`tenant set ${id} --organization ${id} --name ${id}`);
@@ -288,7 +290,7 @@ describe("plat tenant erase", () => {
     expect((await run("tenant show fifth")).code).toBe(1);
   });
 
-  test("no secret is printed", async () => {
+  test("prints no secret", async () => {
     expect(printed).toContain("cut off");
     expect(printed).not.toMatch(/secret[":= ]+[\w-]{32}/i);
     expect(printed).not.toMatch(/[\w-]{43}/);

@@ -9,7 +9,7 @@ import { ROOT } from "../../scripts/lib/root.ts";
 import { npm, localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 import { plat, tableOf, type Circumstances, type Done } from "./support/plat-command.ts";
 
-/** With names of its own: nothing of the command line may know how the platform is called, or where it lies. */
+/** Uses other names, because the command line must not assume the platform's name or path. */
 const NAMES = { PLATFORM: "shop", PATH_PREFIX: "/base" };
 const ANY_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true });
 });
 
-/** One line, words parted by spaces. */
+/** Runs a line whose words are separated by spaces. */
 const run = (line: string, circumstances?: Circumstances): Promise<Done> => plat(env, line.split(" "), circumstances);
 
 async function done(line: string, circumstances?: Circumstances): Promise<Done> {
@@ -38,7 +38,7 @@ async function done(line: string, circumstances?: Circumstances): Promise<Done> 
   return result;
 }
 
-/** What `/token` answers. */
+/** The answer of `/token`. */
 async function token(form: Record<string, string>): Promise<Record<string, unknown>> {
   const url = `http://127.0.0.1:${platform.port}/base/oauth2/v1/token`;
   const provider: Record<string, string> = form["grant_type"] === "password" ? { shop_id_provider: "legacy_idp" } : {};
@@ -52,7 +52,7 @@ const tokenInfo = async (accessToken: unknown): Promise<number> => {
   return (await fetch(url)).status;
 };
 
-describe("a resource is made, listed, shown, changed and removed", () => {
+describe("makes, lists, shows, changes and removes", () => {
   beforeAll(async () => {
     await done("organization set base --name Base");
     await done("tenant set base --organization base --name Base");
@@ -65,7 +65,7 @@ describe("a resource is made, listed, shown, changed and removed", () => {
     await done("package set more --version 1 --organization base --service base");
   });
 
-  /** `{n}` is 1 to 3: three of each, listed in pages of one. */
+  /** `{n}` is 1 to 3: three records of each kind, listed in pages of one. */
   test.each([
     {
       word: "organization",
@@ -295,7 +295,7 @@ describe("a resource is made, listed, shown, changed and removed", () => {
     expect((await run(`${word} remove-member ${one} -y`)).code).toBe(1);
   });
 
-  test("linked identities of a user", async () => {
+  test("the linked identities of a user", async () => {
     const [user, provider] = ["linked@base.example", "linking"];
     const secret = { ...env, CORP: "the secret of that provider" };
     const registration = "--issuer https://linking.example --client-id plinth --client-secret-env CORP";
@@ -310,7 +310,7 @@ describe("a resource is made, listed, shown, changed and removed", () => {
     expect((await done(`user identities ${user} --json`)).json()).toEqual([]);
   });
 
-  test("subscriptions of a tenant", async () => {
+  test("the subscriptions of a tenant", async () => {
     await done("tenant subscribe base base");
     const first = (await done("tenant subscribe base more --json")).json() as Record<string, unknown>;
     const again = await done("tenant subscribe base more --json");
@@ -327,7 +327,7 @@ describe("a resource is made, listed, shown, changed and removed", () => {
 describe("set", () => {
   const body = { scopes: ["file.a", "file.b"] };
 
-  test("takes a file, the standard input, and flags over both", async () => {
+  test("takes a file or the standard input, overlaid with flags", async () => {
     const file = join(scratch, "role.json");
     writeFileSync(file, JSON.stringify(body));
     await done(`role set filed --file ${file}`);
@@ -337,21 +337,21 @@ describe("set", () => {
     expect((await done("role show copied --json")).json()).toMatchObject({ scopes: ["file.a", "file.b", "file.c"] });
   });
 
-  test("starts from nothing with --replace, and a replaced one must say all that a new one must", async () => {
+  test("starts from an empty record with --replace, which requires all required fields", async () => {
     await done("tenant set replaced --organization demo --name R --quota-files 5 --disabled");
     expect(await run("tenant set replaced --replace --name S")).toMatchObject({
       code: 2,
       err: expect.stringContaining("is replaced, so these are needed too: --organization <id>\n"),
     });
     const after = await done("tenant set replaced --replace --name S --organization demo --json");
-    // What shuts a tenant stays until somebody says otherwise (contract section 8).
+    // A disabled tenant stays disabled, and a quota stays, unless a flag changes it.
     expect(after.json()).toMatchObject({ name: "S", disabled: true, quota: { files: 5 } });
     const opened = await done("tenant set replaced --no-disabled --no-quota-files --json");
     expect(opened.json()).toMatchObject({ name: "S", disabled: false, quota: {} });
   });
 
   test.each([
-    // Nothing of it is repeated: it may be a secret.
+    // The text is not repeated, because it may be a secret.
     ["role set r --file -", "hunter2", "✗ The standard input is not JSON.\n"],
     ["role set r --file -", '{"a": 1,}', "✗ The standard input is not JSON: see line 1 column 9.\n"],
     ["role set r --file -", "[]", "The standard input must hold one JSON object"],
@@ -372,7 +372,7 @@ describe("set", () => {
 });
 
 describe("secrets", () => {
-  test("of a new client is shown once and works; new ones beside it; a given one ends the others", async () => {
+  test("of a new client is shown once; new ones work beside it; a given one ends the others", async () => {
     const made = await done(
       "client set secret.app --tenant demo --confidential --grant-type client_credentials --scope shop.media_view --json",
     );
@@ -397,7 +397,7 @@ describe("secrets", () => {
     expect(await tokenBy(second.out.trim())).toMatchObject({ error: "invalid_client" });
   });
 
-  test("a password from a file, a variable or a question signs its user in", async () => {
+  test("a password comes from a file, a variable or a question", async () => {
     const file = join(scratch, "password");
     writeFileSync(file, "from a file\n");
     await done(`user set pass@base.example --password-file ${file}`);
@@ -432,7 +432,7 @@ describe("secrets", () => {
 });
 
 describe("actions", () => {
-  test("revoke ends tokens of a client, user, tenant and session; unlock is for a user who is there", async () => {
+  test("revoke ends tokens of a client, user, tenant and session; unlock needs an existing user", async () => {
     const issue = async (): Promise<unknown> =>
       (
         await token({
@@ -463,7 +463,7 @@ describe("actions", () => {
     expect((await run("user unlock nobody@base.example")).code).toBe(1);
   });
 
-  test("a question that is not answered by yes does nothing", async () => {
+  test("an answer other than yes does nothing", async () => {
     await done("role set asked --scope a.b");
     const questions: string[] = [];
     const answer = (text: string) => async (question: string) => (questions.push(question), text);
@@ -475,7 +475,7 @@ describe("actions", () => {
     expect(questions).toEqual(Array(2).fill("Remove the role asked? A role that members have stays. [y/N] "));
   });
 
-  test("signing keys rotate: the old ones verify on", async () => {
+  test("signing keys rotate, and the old ones keep verifying", async () => {
     const before = (await done("signing-key list --json")).json() as { kid: string }[];
     const made = await done("signing-keys rotate --json");
     expect(made.json().map(({ state }: { state: string }) => state)).toEqual(["signs", "signs"]);
@@ -483,7 +483,7 @@ describe("actions", () => {
     expect(states.slice(2)).toEqual(before.map(({ kid }) => [kid, "verifies"]));
   });
 
-  test("usage tells stored, allowed and share", async () => {
+  test("usage shows the stored amount, the quota and the share", async () => {
     await done("tenant set used --organization demo --name Used --quota-bytes 2GB --quota-files 0");
     expect((await done("tenant usage used")).out).toBe(
       "files  0, 100.0 % of 0\nbytes  0 bytes, 0.0 % of 2.0 GB\npending  0 files, 0 bytes reserved\n",
@@ -497,7 +497,7 @@ describe("actions", () => {
     });
   });
 
-  test("a comparison of the media is started, awaited, shown, repaired and listed", async () => {
+  test("media-consistency starts, awaits, shows, repairs and lists comparisons", async () => {
     const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
     const report = await done("media-consistency start --wait --json", quick);
     const { id } = report.json() as { id: string };
@@ -510,7 +510,7 @@ describe("actions", () => {
     expect((await run("media-consistency show nothing")).code).toBe(1);
   });
 
-  test("push subscriptions of any client are listed, shown and removed", async () => {
+  test("push-subscription lists, shows and removes those of any client", async () => {
     const credentials = { client_id: DEMO.client, client_secret: localSecret("DEMO_CLIENT_SECRET") };
     const { access_token } = await token({ grant_type: "client_credentials", ...credentials });
     const headers = { authorization: `Bearer ${String(access_token)}`, "content-type": "application/json" };
@@ -532,7 +532,7 @@ describe("actions", () => {
     expect((await run(`push-subscription show ${id}`)).code).toBe(1);
   });
 
-  test("explain answers by its exit code, and tells each check", async () => {
+  test("explain answers by its exit code and shows each check", async () => {
     const granted = await done(`explain --client ${DEMO.client} --scope shop.media_view`);
     expect(granted.out).toMatch(/^✓ granted: .*shop\.media_view/);
     expect(granted.out).toMatch(/^ {2}✓ client +client demo\.shop of tenant demo$/m);
@@ -545,20 +545,20 @@ describe("actions", () => {
     expect((await run("explain --scope base.b")).code).toBe(2);
   });
 
-  test("health asks without a secret", async () => {
+  test("health needs no secret", async () => {
     const asked = await plat({ ...env, OPERATOR_CLIENT_SECRET: "wrong" }, ["health", "--json"]);
     expect(asked.json()).toMatchObject({ status: "ok", url: `http://127.0.0.1:${platform.port}/base` });
   });
 });
 
 describe("audit", () => {
-  test("copies are checked and printed, those that there are", async () => {
+  test("verifies and exports the copies", async () => {
     expect((await done("audit verify")).out).toMatch(/^[0-9a-f]{64}\n$/);
     const lines = (await done("audit export")).out.split("\n");
     for (const line of lines.slice(0, -1)) expect(JSON.parse(line)).toHaveProperty("chain");
   });
 
-  test("filters, and tells times that can be given back", async () => {
+  test("filters, and prints times that filters accept", async () => {
     await done("role set audited --scope a.a");
     await run("role delete audited --yes");
     const [row] = (await done("audit --subject roles/audited --action put --json")).json() as [
@@ -579,7 +579,7 @@ describe("audit", () => {
       expect((await run(`audit ${wrong}`)).code, wrong).toBe(2);
   });
 
-  test("--follow prints what comes, each row once, the newest last", async () => {
+  test("--follow prints each new row once, the newest last", async () => {
     await done("role set follow-a --scope a.a");
     await done("role set follow-b --scope a.a");
     let turn = 0;
@@ -604,7 +604,7 @@ describe("audit", () => {
 });
 
 describe("refusals", () => {
-  test("name each field, and the request that the audit log may know", async () => {
+  test("name each field and the request id", async () => {
     const refused = await run(
       "client set x.y --tenant none --confidential --grant-type none --scope a.b --redirect-uri ftp://a",
     );
@@ -626,7 +626,7 @@ describe("refusals", () => {
     });
   });
 
-  test("a wrong operator secret, a wrong address and a wrong prefix are told apart", async () => {
+  test("distinguish a wrong operator secret, a wrong address and a wrong prefix", async () => {
     const wrong = await plat({ ...env, OPERATOR_CLIENT_SECRET: "x".repeat(43) }, ["tenant", "list"]);
     expect(wrong).toMatchObject({
       code: 1,
@@ -648,7 +648,7 @@ describe("refusals", () => {
     expect(nobody.err).toContain("http://127.0.0.1:1");
   });
 
-  test("what the service keeps for others steers no terminal", async () => {
+  test("texts of the service cannot control the terminal", async () => {
     await plat(env, ["user", "set", "esc@base.example", "--name", "\u001b[31mred\u202e"]);
     expect((await done("user show esc@base.example")).out).toContain("name         \u{FFFD}[31mred\u{FFFD}\n");
     const listed = await done("user list --json");
@@ -657,8 +657,8 @@ describe("refusals", () => {
   });
 });
 
-describe("as a program of its own", () => {
-  test("an output that nobody reads is a failure of what changes something, and nothing is sent by apply", async () => {
+describe("as a separate program", () => {
+  test("fails if it changes something and nobody reads its output; apply then sends nothing", async () => {
     const file = join(scratch, "unread.yaml");
     writeFileSync(file, "organizations: { unread: { name: Never sent } }\n");
     const piped = (line: string): number | null =>
@@ -671,7 +671,7 @@ describe("as a program of its own", () => {
     expect((await run("organization show unread")).code).toBe(1);
   });
 
-  test("prints its answer alone, without colour, and ends with its code", async () => {
+  test("prints only its answer, without colour, and ends with its code", async () => {
     const inherited = { ...env, npm_config_loglevel: "silent" };
     const listed = npm("plat", inherited, ["--", "tenant", "list", "--json"]);
     expect(await listed.ended, listed.output()).toBe(0);

@@ -26,7 +26,7 @@ describe("npm run deploy", () => {
     );
   });
 
-  test("refuses an option that it does not have, in one line", async () => {
+  test("refuses an unknown option in one line", async () => {
     const deploy = npm("deploy", { npm_config_loglevel: "silent" }, ["--", "--frob"]);
     expect(await deploy.ended).toBe(1);
     expect(deploy.output()).toMatch(/^Unknown option '--frob'.*\n$/);
@@ -48,7 +48,7 @@ describe("a stored state", () => {
 describe("a fresh clone", () => {
   // A package in a file beside it: npm asks no registry then.
   // shows: running/commands/npm-start-npm-test-a-fresh-clone
-  test("installs the locked packages, once, whoever starts first", async () => {
+  test("installs the locked packages only once among concurrent starts", async () => {
     const home = mkdtempSync(join(tmpdir(), "plinth-clone-"));
     const [clone, part] = [join(home, "clone"), join(home, "part")];
     const json = (path: string, value: object): void => writeFileSync(path, JSON.stringify(value));
@@ -74,7 +74,7 @@ describe("a fresh clone", () => {
       expect(starts.map(({ stdout }) => stdout)).toEqual(Array(3).fill("part 1.0.0, you\n"));
       expect(starts.filter(({ stderr }) => stderr.includes("Installed in"))).toHaveLength(1);
       expect((await hello()).stderr).toBe("");
-      // The lockfile is another one now.
+      // The lockfile has changed.
       await pull("1.1.0");
       const { stdout, stderr } = await hello();
       expect([stdout, stderr]).toEqual(["part 1.1.0, you\n", expect.stringContaining("Installed in")]);
@@ -85,7 +85,7 @@ describe("a fresh clone", () => {
 });
 
 // shows: running/commands/npm-start
-test("starts at the same time agree on the local secrets, which only their owner may read", async () => {
+test("concurrent starts agree on the local secrets, which only their owner may read", async () => {
   const dir = mkdtempSync(join(tmpdir(), "plinth-vars-"));
   const path = join(dir, ".dev.vars");
   const code = `import("${ROOT}/scripts/lib/dev-vars.ts").then((m) => console.log(JSON.stringify(m.ensureDevVars("${path}"))))`;
@@ -97,7 +97,7 @@ test("starts at the same time agree on the local secrets, which only their owner
   rmSync(dir, { recursive: true });
 });
 
-test("a .dev.vars that lacks a value gets it; what it has stays", () => {
+test("a .dev.vars gets missing values and keeps the others", () => {
   const dir = mkdtempSync(join(tmpdir(), "plinth-vars-"));
   const path = join(dir, ".dev.vars");
   writeFileSync(path, "LOG_LEVEL=info\nSEAL_KEYS=\nDEMO_USER_PASSWORD='mine'");
@@ -109,7 +109,7 @@ test("a .dev.vars that lacks a value gets it; what it has stays", () => {
   rmSync(dir, { recursive: true });
 });
 
-test("npm start says in one line that its state cannot be where it should be", async () => {
+test("npm start refuses an unusable STATE_DIR in one line", async () => {
   for (const STATE_DIR of ["/dev/null/x", join(ROOT, "package.json")]) {
     const start = npm("start", { STATE_DIR, PORT: String(await freePort()), npm_config_loglevel: "silent" });
     expect(await start.ended).toBe(1);
@@ -119,18 +119,18 @@ test("npm start says in one line that its state cannot be where it should be", a
 });
 
 // shows: running/commands/npm-run-tour
-test("npm run tour says what to do when nothing listens", async () => {
+test("npm run tour gives advice if nothing listens", async () => {
   const tour = npm("tour", { PORT: String(await freePort()) });
   expect(await tour.ended).toBe(1);
   expect(tour.output()).toContain("Start it first: npm start");
 });
 
-test("the orders are those that the script makes", () => {
+test("the stored orders are those of the script", () => {
   expect(readFileSync(ORDERS_PATH, "utf8")).toBe(`${makeOrders().join("\n")}\n`);
 });
 
 describe("npm test -- --changed", () => {
-  test("runs the tests beside what changed, of the mirrored folder or of the service", () => {
+  test("runs the tests in the mirrored folder, or those of the service", () => {
     const of = (...paths: string[]) => testsFor(paths);
     expect(of("src/events/push/eligibility.ts").worker).toEqual(["test/architecture.test.ts", "test/events/push/"]);
     expect(of("src/media/images/gif/lzw.ts").worker).toContain("test/media/images/");
@@ -144,7 +144,7 @@ describe("npm test -- --changed", () => {
     expect(of("docs/storage.md")).toEqual({ worker: [], acceptance: [] });
   });
 
-  test("says what there is where a stage or a commit is not known", async () => {
+  test("refuses an unknown stage or commit", async () => {
     for (const [args, said] of [
       [["--changed", "no-such-commit"], "git does not know no-such-commit."],
       [["wroker"], "There is no stage wroker. Stages: types, lint,"],

@@ -20,7 +20,7 @@ import type { Stage } from "../../tools/soak/load/operation.ts";
 import { createRandom } from "../../tools/soak/lib/random.ts";
 import { Violations } from "../../tools/soak/ledgers/violations.ts";
 
-/** It is the soak that is tested here: it speaks to a server that answers as a good platform would, but for one lie. */
+/** Tests the soak itself against a server that plays a good platform with one fault. */
 
 interface Answer {
   readonly status: number;
@@ -50,7 +50,7 @@ const TOPIC = "/pubsub/v1/topics/soak.shop/order";
 const SOURCE = "http://10.0.0.1:81/v1";
 const CONTENT = Buffer.from("content");
 
-/** `request`: method, address and body. Files f1 and f2 are there, f3 is deleted; token t1 is valid, t2 is revoked. */
+/** `request`: method, address and body. Files f1 and f2 exist, f3 is deleted; token t1 is valid, t2 is revoked. */
 function honest(request: string, headers: IncomingMessage["headers"]): Answer {
   const [, method = "", path = "", query = ""] = /^(\S+) ([^? ]*)(.*)$/s.exec(request) ?? [];
   const json = (body: unknown): Answer => ({ status: 200, body });
@@ -89,7 +89,7 @@ const lying =
     return { ...told, body: lie(told.body) };
   };
 
-/** A run that is over: events published, read, committed and pushed, tokens, files, a change by the operator. */
+/** A finished run: events published, read, committed and pushed, tokens, files, a change by the operator. */
 function stageAfterARun(): Stage {
   const violations = new Violations();
   const events = new EventsLedger(violations);
@@ -140,7 +140,7 @@ function stageAfterARun(): Stage {
   return { ...stage, caller, outside: { ...outside, recover: () => undefined, close: () => Promise.resolve() } };
 }
 
-describe("what the last look finds", () => {
+describe("the final check", () => {
   const look = async (lie?: Lie): Promise<string[]> => {
     answer = lie === undefined ? honest : lying(lie);
     const stage = stageAfterARun();
@@ -149,7 +149,7 @@ describe("what the last look finds", () => {
     return stage.violations.lines();
   };
 
-  test("nothing, where all is well", async () => expect(await look()).toEqual([]));
+  test("finds nothing in a correct run", async () => expect(await look()).toEqual([]));
 
   test.each<[found: string, ...Lie]>([
     ["a valid token is taken", /tokeninfo.*t1/, { status: 400 }],
@@ -175,8 +175,8 @@ describe("what the last look finds", () => {
   });
 });
 
-describe("what the load finds", () => {
-  /** Of each room those operations that look at what the platform says. */
+describe("the load", () => {
+  /** Operations of each service that check the platform's answers. */
   const operations = {
     gateway: (stage: Stage) => gatewayLoad(stage).operations,
     events: (stage: Stage) => eventsLoad(stage).operations.slice(0, 1),
@@ -225,8 +225,8 @@ describe("what the load finds", () => {
   });
 });
 
-describe("what guesses of a password find", () => {
-  /** So many guesses, one a ms, looked at (w) or told of a block (b), or without an answer (?). */
+describe("the guesses at a password", () => {
+  /** Guesses one ms apart: checked (w), told of a block (b), or unanswered (?). */
   test.each([
     ["", "w".repeat(15) + "bb"],
     ["", "w".repeat(10) + "?".repeat(5) + "b"],

@@ -16,7 +16,7 @@ afterAll(() => rmSync(out, { recursive: true, force: true }));
 describe("npm run soak", () => {
   const world = useWorld();
 
-  test("a load with faults of all kinds holds every invariant but the one that is broken on purpose", async () => {
+  test("holds every invariant under faults of all kinds, except the one that is damaged on purpose", async () => {
     const args = ["--seconds", "2", "--rate", "25", "--seed", "7", "--damage", "push", "--out", out];
     const soak = npm("soak", {}, ["--", ...args]);
     expect(await soak.ended, soak.output()).toBe(1);
@@ -45,18 +45,18 @@ describe("npm run soak", () => {
     expect(svg).not.toMatch(/NaN|undefined|Infinity/);
   });
 
-  test("a platform that runs already is loaded and left running", async () => {
+  test("loads a running platform and leaves it running", async () => {
     const args = ["--seconds", "1", "--rate", "30", "--url", world().url, "--out", out];
     const soak = npm("soak", { OPERATOR_CLIENT_SECRET: OPERATOR_SECRET }, ["--", ...args]);
     expect(await soak.ended, soak.output()).toBe(0);
     expect(soak.output()).toContain("Every invariant held.");
-    // It is somebody else's: nothing goes wrong inside it.
+    // A foreign platform has no faults inside.
     expect(soak.output()).not.toMatch(/killed|aborted|queue message|crons/);
     expect((await fetch(`${world().url}/health`)).status).toBe(200);
   });
 });
 
-describe("what the checks of a soak find", () => {
+describe("the checks of a soak", () => {
   const event = (n: number): ReadEvent => ({ id: `e${n}`, payload: `p${n}`, tenant: "acme" });
   const found = (story: (ledger: EventsLedger) => void): string => {
     const violations = new Violations();
@@ -102,7 +102,7 @@ describe("what the checks of a soak find", () => {
     expect(lines === "").toBe(expected === "");
   });
 
-  test("of the audit log: a change without a row, with two, and a row without a change", () => {
+  test("find a change without an audit row, with two, and a row without a change", () => {
     const violations = new Violations();
     const changes = new ChangesLedger();
     for (const n of [1, 2, 3]) changes.done.set(`r${n}`, `roles/${n}`);
@@ -127,7 +127,7 @@ describe("what the checks of a soak find", () => {
 });
 
 describe("the options of a soak", () => {
-  test("a seed makes the same numbers, another one others", () => {
+  test("a seed determines the numbers", () => {
     const numbers = (seed: number): number[] => {
       const random = createRandom(seed);
       return Array.from({ length: 5 }, () => random.share());
@@ -146,7 +146,7 @@ describe("the options of a soak", () => {
     expect(() => readOptions(args)).toThrow(message);
   });
 
-  test("a platform of others is not killed; --help asks for nothing", () => {
+  test("a foreign platform is not killed; --help runs nothing", () => {
     expect(readOptions(["--url", "http://127.0.0.1:1/"])).toMatchObject({ kills: 0, url: "http://127.0.0.1:1" });
     expect(readOptions(["--seconds", "60"])).toMatchObject({ kills: 4, rate: 40 });
     expect(readOptions(["--help"])).toBeUndefined();

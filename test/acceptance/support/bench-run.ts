@@ -6,17 +6,17 @@ import { expect } from "vitest";
 import type { Report } from "../../../tools/bench/lib/report.ts";
 import { npm, type Program } from "./platform-process.ts";
 
-/** What a bench printed and wrote. */
+/** The output and the files of a bench. */
 export interface BenchRun {
   readonly printed: string;
-  /** `<name>.json`, as it stands there and as it reads. */
+  /** `<name>.json` as text and parsed. */
   readonly json: string;
   readonly report: Report;
   /** `<name>.md` */
   readonly markdown: string;
 }
 
-/** `npm run bench -- <name> --json` to its end, which is a good one and leaves no process. */
+/** Runs `npm run bench -- <name> --json`, which must succeed and leave no process. */
 export async function runBench(name: string, options: readonly string[]): Promise<BenchRun> {
   const out = mkdtempSync(join(tmpdir(), "plinth-bench-test-"));
   try {
@@ -31,14 +31,14 @@ export async function runBench(name: string, options: readonly string[]): Promis
   }
 }
 
-/** `processes`: the names of all that it started and that still run. */
+/** `processes`: names of the processes that it started and that still run. */
 export function startBench(args: readonly string[]): { bench: Program; processes: () => string[] } {
   const mark = randomUUID();
   const bench = npm("bench", { BENCH_TEST: mark }, ["--", ...args]);
   return { bench, processes: () => processesWith(`BENCH_TEST=${mark}`) };
 }
 
-/** Processes that run in an environment with this variable, so every descendant of who was started with it. */
+/** Processes with this variable in their environment: all descendants of a process that was started with it. */
 function processesWith(variable: string): string[] {
   return readdirSync("/proc").flatMap((pid) => {
     try {

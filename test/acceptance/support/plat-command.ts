@@ -2,7 +2,7 @@ import { painter } from "../../../scripts/lib/terminal.ts";
 import type { Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
 
-/** What one command did. */
+/** The result of one command. */
 export interface Done {
   readonly code: number;
   /** The standard output. */
@@ -15,7 +15,9 @@ export interface Done {
 
 export type Circumstances = Partial<Omit<Io, "out" | "err" | "readIn">> & { readonly stdin?: string | Uint8Array };
 
-/** `npm run plat -- …` in this process, as `scripts/plat.ts` runs it: with another environment, terminal and clock. */
+/**
+ * Runs `npm run plat -- …` in this process, as `scripts/plat.ts` does, with another environment, terminal and clock.
+ */
 export async function plat(env: Io["env"], argv: readonly string[], circumstances: Circumstances = {}): Promise<Done> {
   let out = "";
   let err = "";
@@ -37,7 +39,7 @@ export async function plat(env: Io["env"], argv: readonly string[], circumstance
   return { code, out, err, json: () => JSON.parse(out) };
 }
 
-/** The rows of a table, as its cells under their titles; cells are parted by two spaces or more. */
+/** The rows of a table by column title; cells are separated by two spaces or more. */
 export function tableOf(out: string): Record<string, string>[] {
   const [head = "", ...rows] = out.trimEnd().split("\n");
   const starts = Array.from(head.matchAll(/\S+(?: \S+)*/g), ({ 0: title, index }) => ({ title, index }));
