@@ -606,8 +606,8 @@ END;
 
 -- Pending files (whose owner has no tenant) and reports of deletions belong to a client by name, too. A rename moves
 -- both in one write, and nobody inherits them with the old name. A file whose owner was deleted belongs to nobody: its
--- link takes no bytes, and the sweep removes it within a day. Rows that already stand under a new client's name come from
--- tokens of an earlier client, which stay valid for seconds; they are deleted.
+-- link takes no bytes, and the sweep removes it within a day. Rows that already stand under a new client's name come
+-- from tokens of an earlier client, which stay valid for seconds; they are deleted.
 CREATE TRIGGER client_takes_name AFTER INSERT ON client BEGIN
   DELETE FROM owner WHERE client = new.name AND tenant = '' AND erasure_id IS NULL;
   DELETE FROM requester WHERE client = new.name;
