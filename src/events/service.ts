@@ -12,7 +12,7 @@ import type { NamedEvent } from "./publish/event-input.ts";
 import type { PushSubscriptionObject } from "./push/push-subscription.do.ts";
 import type { PushPorts } from "./push/types.ts";
 import { endSubscriptionsOfClient } from "./subscriptions/end.ts";
-import { operatedSubscriptions, type OperatedSubscriptions } from "./subscriptions/operated.ts";
+import { operatedSubscriptions, type OperatedSubscriptions } from "./subscriptions/changes.ts";
 import { subscriptionRoutes } from "./subscriptions/routes.ts";
 import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
 import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";

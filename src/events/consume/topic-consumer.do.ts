@@ -24,7 +24,6 @@ import {
   type KeyedLock,
   type LockChange,
 } from "./lock.ts";
-import { Mutex } from "./mutex.ts";
 import type { Taken } from "./prefetch-buffer.ts";
 import { Prefetch } from "./prefetch.ts";
 import { replay, type Replay } from "./replay.ts";
@@ -268,3 +267,21 @@ interface ConsumerEnv {
 }
 
 const NONCE_BYTES = 16;
+
+/** Runs what may wait one after the other: nothing of its kind comes between its first look and its last write. */
+class Mutex {
+  /** Resolves when the one that runs now is done. */
+  #running: Promise<void> | undefined;
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#running !== undefined) await this.#running;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#running = promise;
+    try {
+      return await work();
+    } finally {
+      this.#running = undefined;
+      resolve();
+    }
+  }
+}

@@ -26,12 +26,15 @@ export class IdempotencyKeys {
     const [condition, timeMs] =
       once.expiresAtMs === undefined ? ["expires_at > ?", nowMs] : ["expires_at = ?", once.expiresAtMs];
     const row = this.#sql
-      .exec<KeyRow>(`SELECT digest, ids, expires_at FROM publish_key WHERE key = ? AND ${condition}`, once.key, timeMs)
+      .exec<KeyRow>(
+        `SELECT digest, ids, expires_at AS expiresAtMs FROM publish_key WHERE key = ? AND ${condition}`,
+        once.key,
+        timeMs,
+      )
       .toArray()[0];
     if (row === undefined) return undefined;
-    // Until version 2 a row had the whole digest, and its ids as JSON.
-    const ids = row.ids.startsWith("[") ? (JSON.parse(row.ids) as string[]) : unpackIds(row.ids);
-    return { isSame: shortened(row.digest) === shortened(once.digest), ids, expiresAtMs: row.expires_at };
+    const { digest, ids, expiresAtMs } = row;
+    return { isSame: digest === shortened(once.digest), ids: unpackIds(ids), expiresAtMs };
   }
 
   /** To be called in a transaction, like all that follows. Other keys make room for this one. */
@@ -65,10 +68,10 @@ export class IdempotencyKeys {
   /** When the next key is to be removed: 0 when there are too many, Infinity when there is none. */
   dueMs(maxBytes: number): number {
     const next = this.#sql
-      .exec<{ expires_at: number }>(`SELECT expires_at FROM publish_key ORDER BY expires_at LIMIT 1`)
+      .exec<{ expiresAtMs: number }>(`SELECT expires_at AS expiresAtMs FROM publish_key ORDER BY expires_at LIMIT 1`)
       .toArray()[0];
     if (next === undefined) return Infinity;
-    return this.#excessBytes(maxBytes) > 0 ? 0 : clearedAtMs(next.expires_at);
+    return this.#excessBytes(maxBytes) > 0 ? 0 : clearedAtMs(next.expiresAtMs);
   }
 
   /** Removes the oldest keys, but not `kept`, until all of them take no more than they may: at most a step. */
@@ -122,7 +125,7 @@ export interface KnownKey {
 interface KeyRow extends Record<string, SqlStorageValue> {
   digest: string;
   ids: string;
-  expires_at: number;
+  expiresAtMs: number;
 }
 
 interface SizeRow extends Record<string, SqlStorageValue> {

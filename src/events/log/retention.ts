@@ -13,7 +13,7 @@ import type { Retention } from "./types.ts";
 export class LogRetention {
   readonly #sql: SqlStorage;
   readonly #segments: SegmentTable;
-  #rule: Retention = { ageMs: Infinity, maxBytes: LOG.usualMaxBytes };
+  #rule: Retention = { ageMs: Infinity, maxBytes: Infinity };
   /** Characters stored since the size was looked at: looking takes a noticeable part of a small publish. */
   #unseenChars = Infinity;
   #over = false;

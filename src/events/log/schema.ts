@@ -1,20 +1,8 @@
 import { hasTable } from "../../platform/has-table.ts";
-import { LOG } from "../model/limits.ts";
 import type { Retention } from "./types.ts";
 
 /** What a row of `publish_key` takes, about: its key is in the index too. */
 export const KEY_BYTES = `(2 * length(key) + length(digest) + length(ids) + 64)`;
-
-/** What version 2 added. The maximum of an older log holds until something is published. */
-const SINCE_2 = [
-  `CREATE TABLE subscriber (name TEXT PRIMARY KEY, woken_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
-  `ALTER TABLE log ADD COLUMN max_bytes INTEGER NOT NULL DEFAULT ${LOG.usualMaxBytes}`,
-];
-/** What version 3 added. */
-const SINCE_3 = [
-  `ALTER TABLE log ADD COLUMN key_bytes INTEGER NOT NULL DEFAULT 0`,
-  `UPDATE log SET key_bytes = (SELECT coalesce(sum(${KEY_BYTES}), 0) FROM publish_key)`,
-];
 
 /**
  * The tables of a topic log, and how its rows are read.
@@ -26,7 +14,7 @@ const SINCE_3 = [
  * - `publish_key`: idempotency keys of the last 24 hours; `key_bytes` of the log is what they take. See idempotency.ts.
  * - `subscriber`: see subscriber-table.ts.
  */
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 1;
 const SCHEMA = [
   `CREATE TABLE log (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -34,6 +22,8 @@ const SCHEMA = [
     shard INTEGER NOT NULL,
     closed INTEGER NOT NULL DEFAULT 0,
     retention_ms INTEGER NOT NULL,
+    max_bytes INTEGER NOT NULL,
+    key_bytes INTEGER NOT NULL DEFAULT 0,
     trimmed_seq INTEGER NOT NULL,
     trimmed_at INTEGER NOT NULL
   ) STRICT`,
@@ -52,8 +42,7 @@ const SCHEMA = [
     expires_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX publish_key_by_expiry ON publish_key (expires_at)`,
-  ...SINCE_2,
-  ...SINCE_3,
+  `CREATE TABLE subscriber (name TEXT PRIMARY KEY, woken_seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 ];
 
 export const logExists = (sql: SqlStorage): boolean => hasTable(sql, "log");
@@ -72,22 +61,16 @@ export function createLogTables(storage: DurableObjectStorage, shard: number, re
   });
 }
 
-/** What is stored of a log that exists, brought to this version. */
-export function readLog(storage: DurableObjectStorage): StoredLog {
-  const { sql } = storage;
-  const { schema_version } = sql.exec<{ schema_version: number }>(`SELECT schema_version FROM log`).one();
-  if (schema_version < SCHEMA_VERSION)
-    storage.transactionSync(() => {
-      for (const statement of schema_version < 2 ? [...SINCE_2, ...SINCE_3] : SINCE_3) sql.exec(statement);
-      sql.exec(`UPDATE log SET schema_version = ?`, SCHEMA_VERSION);
-    });
-  const row = sql.exec<LogRow>(`SELECT shard, closed, retention_ms, max_bytes, trimmed_seq, trimmed_at FROM log`).one();
-  return {
-    shard: row.shard,
-    isClosed: row.closed === 1,
-    retention: { ageMs: row.retention_ms, maxBytes: row.max_bytes },
-    trimmed: { seq: row.trimmed_seq, createdAtMs: row.trimmed_at },
-  };
+/** Reads the row of a log that exists. */
+export function readLog(sql: SqlStorage): StoredLog {
+  const row = sql
+    .exec<LogRow>(
+      `SELECT shard, closed = 1 AS isClosed, retention_ms AS ageMs, max_bytes AS maxBytes, trimmed_seq AS seq,
+        trimmed_at AS createdAtMs FROM log`,
+    )
+    .one();
+  const { shard, isClosed, ageMs, maxBytes, seq, createdAtMs } = row;
+  return { shard, isClosed: isClosed === 1, retention: { ageMs, maxBytes }, trimmed: { seq, createdAtMs } };
 }
 
 interface StoredLog {
@@ -99,9 +82,9 @@ interface StoredLog {
 
 interface LogRow extends Record<string, SqlStorageValue> {
   shard: number;
-  closed: number;
-  retention_ms: number;
-  max_bytes: number;
-  trimmed_seq: number;
-  trimmed_at: number;
+  isClosed: number;
+  ageMs: number;
+  maxBytes: number;
+  seq: number;
+  createdAtMs: number;
 }

@@ -246,7 +246,7 @@ export class TopicLog extends DurableObject<LogEnv> {
 
   #load(): Tail | undefined {
     if (!this.#exists()) return undefined;
-    const { shard, isClosed, retention, trimmed } = readLog(this.ctx.storage);
+    const { shard, isClosed, retention, trimmed } = readLog(this.#sql);
     if (isClosed) return undefined;
     this.#retention.load(retention);
     this.#subscribers.load();

@@ -56,8 +56,6 @@ export const LOG = {
   /** Our choice: so much, and such a part of the maximum, is stored before a log looks at its size again. */
   unseenChars: 1024 * 1024,
   unseenPart: 1 / 64,
-  /** What EVENT_LOG_MAX_BYTES is unless it is set: for logs that were made before there was one. */
-  usualMaxBytes: 8_000_000_000,
   /** Our choice: at this size nothing is published. An object's database ends at 10 GB, where a write would fail. */
   fullBytes: 9_500_000_000,
 } as const;

@@ -1,11 +1,15 @@
 import type { Clock } from "../../platform/clock.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { changedTo, isSilent, learned, onSchedule, pausedUntilMs, probed, windowOf } from "./endpoint-health.ts";
-import type { PushParts } from "./parts.ts";
 import { attempt, type Message } from "./request.ts";
 import { judge, type EndpointResponse } from "./response.ts";
 import { afterAttempt, chance } from "./retry-schedule.ts";
 import type { Attempt, PushPorts } from "./types.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
+import type { PushEligibility } from "./eligibility.ts";
+import type { PushHandshake } from "./handshake.ts";
+import type { PushIngest } from "./ingest.ts";
+import type { PushState } from "./state.ts";
 
 export interface DispatcherParts extends PushParts {
   readonly ports: PushPorts;
@@ -293,4 +297,13 @@ export class PushDispatcher {
     await this.#changed.promise;
     clearTimeout(timer);
   }
+}
+
+/** What the object of a push subscription consists of while it is open. */
+export interface PushParts {
+  readonly state: PushState;
+  readonly deliveries: DeliveryTable;
+  readonly ingest: PushIngest;
+  readonly eligibility: PushEligibility;
+  readonly handshake: PushHandshake;
 }

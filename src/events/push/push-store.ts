@@ -42,55 +42,11 @@ export interface PushFilter {
 /** How a new record stands: `free` may be inserted, `inserted` is there, anything else is in its way. */
 export type Admission = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
 
-/** D1: which push subscriptions there are. The row of the audit log is written if and only if the change is. */
-export interface PushStore {
-  find(key: PushKey): Promise<PushRecord | undefined>;
-  findById(id: string): Promise<PushRecord | undefined>;
-  /** All of a client's on a topic, by name; there are at most as many as `insert` lets in. */
-  list(of: Omit<PushKey, "name">): Promise<readonly PushRecord[]>;
-  /** Everybody's on a topic, by client and name; undefined where the cursor is none of this list. */
-  listOfTopic(incarnation: string, paging: Paging): Promise<Page<PushRecord> | undefined>;
-  /** By id; undefined where the cursor is none of this list. */
-  listAll(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
-  /** Some, of a topic or of a client. */
-  some(
-    of: { readonly incarnation: string } | { readonly client: string },
-    limit: number,
-  ): Promise<readonly PushRecord[]>;
-  /** Whether a record could be inserted now. */
-  standing(record: PushRecord, limits: PushLimits): Promise<Admission>;
-  /**
-   * Inserts while the topic is active, the client is there and has nothing of that name on it, and neither holds too many.
-   * Gives how the record stands afterwards: a repeat after a lost answer says the same.
-   */
-  insert(record: PushRecord, limits: PushLimits, audit: AuditRecord): Promise<Exclude<Admission, "free">>;
-  /** Changes a subscription and enables it, if it is still at that version; without a row where nothing differs. */
-  update(id: string, version: number, change: PushChange, nowMs: number, audit?: AuditRecord): Promise<boolean>;
-  /** Gives whether it was there. */
-  remove(id: string, audit: AuditRecord): Promise<boolean>;
-  /** If it is still at that version: one that was changed meanwhile stays as it was asked for. */
-  disable(id: string, version: number, nowMs: number, audit: AuditRecord): Promise<void>;
-  /** What came of asking the endpoint, if the record is still at that version and waits for it. */
-  verify(id: string, version: number, to: "done" | "failed", nowMs: number, audit: AuditRecord): Promise<void>;
-  /** Removes all of a topic; the rows tell of those that were there a moment ago. */
-  removeOfTopic(incarnation: string, audits: readonly AuditRecord[]): Promise<void>;
-  /** Removes all of a client's, with the client. */
-  removeOfClientStatements(client: string, audits: readonly AuditRecord[]): readonly D1PreparedStatement[];
-  /** Some that deliver, or ask whether they may, by id, after an id. */
-  activeAfter(id: string, limit: number): Promise<readonly PushRecord[]>;
-  /** Some that are sealed under another key than this one. */
-  sealedOtherwise(sealKey: string, limit: number): Promise<readonly PushRecord[]>;
-  /** Puts the same credentials under another key, unless they were changed meanwhile. */
-  reseal(record: PushRecord, credentials: string, sealKey: string): Promise<void>;
-  /** How many there are under each key, up to `most` of each. */
-  countSealed(most: number): Promise<ReadonlyMap<string, number>>;
-}
-
 /**
  * How a record stands: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. A client that was
  * removed must leave none behind: one that is registered again under its id would own it, endpoint and all.
  */
-const STANDING = `CASE
+const ADMISSION = `CASE
   WHEN EXISTS (SELECT 1 FROM push_subscription WHERE id = ?1) THEN 'inserted'
   WHEN NOT EXISTS (SELECT 1 FROM topic WHERE name = ?2 AND incarnation = ?3 AND state = 'active') THEN 'no_topic'
   WHEN NOT EXISTS (SELECT 1 FROM client WHERE id = ?4) THEN 'no_client'
@@ -107,9 +63,9 @@ export const PUSH_SQL = {
   listOfTopic: `${SELECT} WHERE incarnation = ?2 AND (client, name) > (?3, ?4) ORDER BY client, name LIMIT ?5 OFFSET ?6`,
   ofTopic: `${SELECT} WHERE incarnation = ?2 LIMIT ?3`,
   ofClient: `${SELECT} WHERE client = ?2 LIMIT ?3`,
-  standing: `SELECT ${STANDING} AS standing`,
+  admission: `SELECT ${ADMISSION} AS admission`,
   insert: `INSERT INTO push_subscription (${COLUMNS})
-    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20 WHERE ${STANDING} = 'free'`,
+    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20 WHERE ${ADMISSION} = 'free'`,
   update: `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = ?11, verification = ?12,
     made_in_tenant = ?8, made_by_request = ?9, made_by_scope = ?10, version = version + 1, updated_at = ?7
     WHERE id = ?1 AND version = ?2`,
@@ -139,7 +95,10 @@ const FILTERS = {
   maker: () => `made_by_request IS NULL`,
 } as const satisfies Record<keyof PushFilter, (at: number) => string>;
 
-export function createPushStore(db: D1Database, audit: AuditTrail, names: Names): PushStore {
+export type PushStore = ReturnType<typeof createPushStore>;
+
+/** The records of push subscriptions in D1. A row of the audit log is written if and only if its change is. */
+export function createPushStore(db: D1Database, audit: AuditTrail, names: Names) {
   const topicScope = names.scope("pubsub.topic=");
   const many = async (sql: string, ...values: unknown[]): Promise<PushRecord[]> => {
     const { results } = await db
@@ -150,29 +109,38 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
   };
   const one = async (sql: string, ...values: unknown[]): Promise<PushRecord | undefined> =>
     (await many(sql, ...values))[0];
-  /** Runs a change with its rows; gives whether it changed anything. */
+  /** Runs a change with its audit rows. True if it changed anything. */
   const change = async (statement: D1PreparedStatement, audits: readonly AuditRecord[]): Promise<boolean> => {
     const [changed] = await db.batch([statement, ...rowsIfChanged(audits)]);
     return changed!.meta.changes > 0;
   };
-  /** Each row is written only if the one before it was, and so the first only if there was a change. */
+  /** Writes each row only if the one before it was written, so the first only if there was a change. */
   const rowsIfChanged = (audits: readonly AuditRecord[]) => audits.map((row) => audit.statement("if changed", row));
   const placeOf = ({ id, topic, incarnation, client, name }: PushRecord, { ofClient, ofTopic }: PushLimits) =>
     [id, topic, incarnation, client, name, ofClient, ofTopic] as const;
-  const standing = (record: PushRecord, limits: PushLimits) =>
-    db.prepare(PUSH_SQL.standing).bind(...placeOf(record, limits));
+  const admission = (record: PushRecord, limits: PushLimits) =>
+    db.prepare(PUSH_SQL.admission).bind(...placeOf(record, limits));
   return {
-    find: ({ incarnation, client, name }) => one(PUSH_SQL.find, incarnation, client, name),
-    findById: (id) => one(PUSH_SQL.findById, id),
-    list: ({ incarnation, client }) => many(PUSH_SQL.list, incarnation, client),
-    async listOfTopic(incarnation, paging) {
+    find: ({ incarnation, client, name }: PushKey): Promise<PushRecord | undefined> =>
+      one(PUSH_SQL.find, incarnation, client, name),
+
+    findById: (id: string): Promise<PushRecord | undefined> => one(PUSH_SQL.findById, id),
+
+    /** All of a client's on a topic, by name. `insert` bounds their number. */
+    list: ({ incarnation, client }: Omit<PushKey, "name">): Promise<readonly PushRecord[]> =>
+      many(PUSH_SQL.list, incarnation, client),
+
+    /** Everybody's on a topic, by client and name; undefined if the cursor belongs to another list. */
+    async listOfTopic(incarnation: string, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 2);
       if (after === undefined) return undefined;
       const read = (from: readonly string[], { limit, skip }: RowRange) =>
         many(PUSH_SQL.listOfTopic, incarnation, ...from, limit, skip);
       return pageOf(paging, after, read, ({ client, name }) => [client, name]);
     },
-    async listAll(filter, paging) {
+
+    /** All that match the filter, by id; undefined if the cursor belongs to another list. */
+    async listAll(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 1);
       if (after === undefined) return undefined;
       const given = (["client", "topic", "maker"] as const).filter((name) => filter[name] !== undefined);
@@ -182,46 +150,47 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
       const read = (from: readonly string[], { limit, skip }: RowRange) => many(sql, ...from, limit, skip, ...values);
       return pageOf(paging, after, read, ({ id }) => [id]);
     },
-    some: (of, limit) =>
+
+    /** Some of a topic or of a client. */
+    some: (
+      of: { readonly incarnation: string } | { readonly client: string },
+      limit: number,
+    ): Promise<readonly PushRecord[]> =>
       "client" in of ? many(PUSH_SQL.ofClient, of.client, limit) : many(PUSH_SQL.ofTopic, of.incarnation, limit),
-    async standing(record, limits) {
-      return (await standing(record, limits).first<Admission>("standing"))!;
-    },
-    async insert(record, limits, row) {
-      const {
-        asOwner,
-        made,
-        endpoint,
-        username,
-        credentials,
-        sealKey,
-        state,
-        verification,
-        version,
-        createdAtMs,
-        updatedAtMs,
-      } = record;
+
+    /** Tells whether a record could be inserted now. */
+    admission: async (record: PushRecord, limits: PushLimits): Promise<Admission> =>
+      (await admission(record, limits).first<Admission>("admission"))!,
+
+    /**
+     * Inserts if the topic is active, the client exists and has no subscription of that name on it, and neither has too
+     * many. Returns the admission afterwards, which is the same for a repeat after a lost answer.
+     */
+    async insert(record: PushRecord, limits: PushLimits, row: AuditRecord): Promise<Exclude<Admission, "free">> {
       const insert = db
         .prepare(PUSH_SQL.insert)
         .bind(
           ...placeOf(record, limits),
-          Number(asOwner),
-          ...makingOf(made),
-          endpoint,
-          username,
-          credentials,
-          sealKey,
-          storedState(state),
-          verification ?? null,
-          version,
-          createdAtMs,
-          updatedAtMs,
+          Number(record.asOwner),
+          ...makingOf(record.made),
+          record.endpoint,
+          record.username,
+          record.credentials,
+          record.sealKey,
+          storedState(record.state),
+          record.verification ?? null,
+          record.version,
+          record.createdAtMs,
+          record.updatedAtMs,
         );
-      const asked = [insert, ...rowsIfChanged([row]), standing(record, limits)];
-      const results = await db.batch<{ standing: Admission }>(asked);
-      return results.at(-1)!.results[0]!.standing as Exclude<Admission, "free">;
+      const asked = [insert, ...rowsIfChanged([row]), admission(record, limits)];
+      const results = await db.batch<{ admission: Admission }>(asked);
+      return results.at(-1)!.results[0]!.admission as Exclude<Admission, "free">;
     },
-    update(id, version, { endpoint, username, credentials, sealKey, made, verification }, nowMs, row) {
+
+    /** Changes and enables a subscription if it still has this version. Writes no audit row if nothing differs. */
+    update(id: string, version: number, to: PushChange, nowMs: number, row?: AuditRecord): Promise<boolean> {
+      const { endpoint, username, credentials, sealKey, made, verification } = to;
       const state = storedState(stateBy(verification));
       const update = db
         .prepare(PUSH_SQL.update)
@@ -239,23 +208,40 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
         );
       return change(update, row === undefined ? [] : [row]);
     },
-    remove: (id, row) => change(db.prepare(PUSH_SQL.remove).bind(id), [row]),
-    async disable(id, version, nowMs, row) {
+
+    /** True if it was there. */
+    remove: (id: string, row: AuditRecord): Promise<boolean> => change(db.prepare(PUSH_SQL.remove).bind(id), [row]),
+
+    /** Disables it if it still has this version: a change by the client wins. */
+    async disable(id: string, version: number, nowMs: number, row: AuditRecord): Promise<void> {
       await change(db.prepare(PUSH_SQL.disable).bind(id, version, nowMs), [row]);
     },
-    async verify(id, version, to, nowMs, row) {
+
+    /** Stores the endpoint's answer to the handshake if the record still has this version and waits for it. */
+    async verify(id: string, version: number, to: "done" | "failed", nowMs: number, row: AuditRecord): Promise<void> {
       await change(db.prepare(PUSH_SQL.verify).bind(id, version, to, nowMs), [row]);
     },
-    async removeOfTopic(incarnation, rows) {
+
+    /** Removes all of a topic. `rows` describe those that existed a moment ago. */
+    async removeOfTopic(incarnation: string, rows: readonly AuditRecord[]): Promise<void> {
       await change(db.prepare(PUSH_SQL.removeOfTopic).bind(incarnation), rows);
     },
-    removeOfClientStatements: (client, rows) => [
+
+    /** Statements that remove all of a client's, for the transaction that removes the client. */
+    removeOfClientStatements: (client: string, rows: readonly AuditRecord[]): readonly D1PreparedStatement[] => [
       db.prepare(PUSH_SQL.removeOfClient).bind(client),
       ...rowsIfChanged(rows),
     ],
-    activeAfter: (id, limit) => many(PUSH_SQL.activeAfter, id, limit),
-    sealedOtherwise: (sealKey, limit) => many(PUSH_SQL.sealedOtherwise, sealKey, limit),
-    async countSealed(most) {
+
+    /** Some that deliver or ask whether they may, by id, after an id. */
+    activeAfter: (id: string, limit: number): Promise<readonly PushRecord[]> => many(PUSH_SQL.activeAfter, id, limit),
+
+    /** Some that are sealed under another key. */
+    sealedOtherwise: (sealKey: string, limit: number): Promise<readonly PushRecord[]> =>
+      many(PUSH_SQL.sealedOtherwise, sealKey, limit),
+
+    /** Counts the records under each key, up to `most` of each. */
+    async countSealed(most: number): Promise<ReadonlyMap<string, number>> {
       const counts = new Map<string, number>();
       for (let key: string | null = ""; counts.size < MOST_SEAL_KEYS;) {
         key = await db.prepare(PUSH_SQL.nextSealKey).bind(key).first<string>("key");
@@ -264,7 +250,9 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
       }
       return counts;
     },
-    async reseal({ id, credentials: before }, credentials, sealKey) {
+
+    /** Stores the same credentials sealed under another key, unless they changed meanwhile. */
+    async reseal({ id, credentials: before }: PushRecord, credentials: string, sealKey: string): Promise<void> {
       await db.prepare(PUSH_SQL.reseal).bind(id, before, credentials, sealKey).run();
     },
   };

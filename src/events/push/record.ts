@@ -85,62 +85,54 @@ const COVERING = `(SELECT json_group_array(listed.value) FROM client, json_each(
       AND substr(?1 || topic, 1, length(listed.value) - 1) = substr(listed.value, 1, length(listed.value) - 1)))
   ) AS covering`;
 
-/** What a record is read by. */
-export const SELECT = `SELECT ${COLUMNS}, ${HALT}, ${COVERING} FROM push_subscription`;
+const SELECTED = `id, topic, incarnation, client, name, as_owner AS asOwner, made_in_tenant AS madeInTenant,
+  made_by_request AS madeByRequest, made_by_scope AS madeByScope, endpoint, username, credentials, seal_key AS sealKey, state,
+  verification, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
-export interface PushRow {
-  id: string;
-  topic: string;
-  incarnation: string;
-  client: string;
-  name: string;
-  as_owner: number;
-  made_in_tenant: string | null;
-  made_by_request: string | null;
-  made_by_scope: string | null;
-  endpoint: string;
-  username: string;
-  credentials: string;
-  seal_key: string;
-  state: "active" | "disabled";
-  verification: Verification | null;
-  version: number;
-  created_at: number;
-  updated_at: number;
-  halt: Halt | null;
-  covering: string;
+/** Reads records. */
+export const SELECT = `SELECT ${SELECTED}, ${HALT}, ${COVERING} FROM push_subscription`;
+
+type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state">;
+
+export interface PushRow extends Columns {
+  readonly asOwner: number;
+  readonly madeInTenant: string | null;
+  readonly madeByRequest: string | null;
+  readonly madeByScope: string | null;
+  readonly state: "active" | "disabled";
+  readonly verification: Verification | null;
+  readonly halt: Halt | null;
+  readonly covering: string;
+}
+
+/** `topicScope` is the beginning of every topic's scope. */
+export function toRecord(row: PushRow, topicScope: string): PushRecord {
+  const {
+    asOwner,
+    madeInTenant,
+    madeByRequest,
+    madeByScope,
+    state,
+    verification,
+    halt: _,
+    covering: __,
+    ...rest
+  } = row;
+  return {
+    ...rest,
+    asOwner: asOwner === 1,
+    made:
+      madeByRequest === null
+        ? undefined
+        : { tenant: madeInTenant ?? "", requestId: madeByRequest, scope: madeByScope ?? undefined },
+    halt: haltOf(row, topicScope),
+    state: verification === null || verification === "done" ? state : stateBy(verification),
+    verification: verification ?? undefined,
+  };
 }
 
 function haltOf(row: PushRow, topicScope: string): Halt | undefined {
-  if (row.halt !== null || row.as_owner === 1) return row.halt ?? undefined;
+  if (row.halt !== null || row.asOwner === 1) return row.halt ?? undefined;
   const covering = JSON.parse(row.covering) as readonly string[];
   return covering.some((pattern) => scopeMatches(pattern, topicScope + row.topic)) ? undefined : "scope_lost";
 }
-
-/** `topicScope` is what the scope of a topic begins with. */
-export const toRecord = (row: PushRow, topicScope: string): PushRecord => ({
-  id: row.id,
-  topic: row.topic,
-  incarnation: row.incarnation,
-  client: row.client,
-  name: row.name,
-  asOwner: row.as_owner === 1,
-  made:
-    row.made_by_request === null
-      ? undefined
-      : {
-          tenant: row.made_in_tenant ?? "",
-          requestId: row.made_by_request,
-          scope: row.made_by_scope ?? undefined,
-        },
-  halt: haltOf(row, topicScope),
-  endpoint: row.endpoint,
-  username: row.username,
-  credentials: row.credentials,
-  sealKey: row.seal_key,
-  state: row.verification === null || row.verification === "done" ? row.state : stateBy(row.verification),
-  verification: row.verification ?? undefined,
-  version: row.version,
-  createdAtMs: row.created_at,
-  updatedAtMs: row.updated_at,
-});

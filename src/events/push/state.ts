@@ -25,18 +25,10 @@ export class PushState {
     this.#handshake = row.handshake === null ? undefined : (JSON.parse(row.handshake) as Handshake);
   }
 
-  /** Undefined when nothing was stored here. An older version is brought to this one. */
+  /** Undefined when nothing was stored here. */
   static load(storage: DurableObjectStorage): PushState | undefined {
     const { sql } = storage;
     if (!hasTable(sql, "subscription")) return undefined;
-    const { schema_version: version } = sql
-      .exec<{ schema_version: number }>(`SELECT schema_version FROM subscription WHERE id = 1`)
-      .one();
-    if (version < SCHEMA_VERSION)
-      storage.transactionSync(() => {
-        for (const statement of upgradeFrom(version)) sql.exec(statement);
-        sql.exec(`UPDATE subscription SET schema_version = ?`, SCHEMA_VERSION);
-      });
     return new PushState(storage, sql.exec<StateRow>(`SELECT ${COLUMNS} FROM subscription WHERE id = 1`).one());
   }
 
@@ -148,7 +140,7 @@ interface StateRow extends Record<string, SqlStorageValue> {
  * - `subscription`: one row, what PushState holds.
  * - `delivery`: see delivery-table.ts.
  */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 1;
 const SCHEMA = [
   `CREATE TABLE subscription (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -175,9 +167,3 @@ const SCHEMA = [
   `CREATE INDEX delivery_by_time ON delivery (state, at)`,
   `CREATE INDEX delivery_by_state ON delivery (state)`,
 ];
-
-/** What brings the tables of an older version to this one; the version itself is written by whoever runs it. */
-const upgradeFrom = (version: number): readonly string[] => UPGRADES.slice(version - 1).flat();
-
-/** What each version since the second one added to the one before. */
-const UPGRADES: readonly (readonly string[])[] = [[`ALTER TABLE subscription ADD COLUMN handshake TEXT`]];

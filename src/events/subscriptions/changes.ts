@@ -9,6 +9,8 @@ import { stateBy, type PushMaking, type PushRecord, type Verification } from "..
 import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
 import { topicOf, type WaitUntil, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
+import type { Page, Paging } from "../../http/paging.ts";
+import type { PushFilter } from "../push/push-store.ts";
 
 /**
  * Changes endpoint, username and password of a subscription, and enables it; gives it as it is then.
@@ -97,3 +99,23 @@ async function tell(call: () => Promise<void>, waitUntil: WaitUntil): Promise<vo
   waitUntil(work);
   await withTimeout(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
 }
+
+/** What the operator service does with push subscriptions of any client. */
+export interface OperatedSubscriptions {
+  find(id: string): Promise<PushRecord | undefined>;
+  /** By id; undefined where the cursor is none of this list. */
+  list(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
+  /** Gives whether it was there. */
+  remove(id: string, by: ChangedBy, nowMs: number, waitUntil: WaitUntil): Promise<boolean>;
+}
+
+export const operatedSubscriptions = (
+  ports: Pick<SubscriptionPorts, "push" | "pushSubscriptions">,
+): OperatedSubscriptions => ({
+  find: (id) => ports.push.store.findById(id),
+  list: (filter, paging) => ports.push.store.listAll(filter, paging),
+  async remove(id, by, nowMs, waitUntil) {
+    const record = await ports.push.store.findById(id);
+    return record !== undefined && (await deleteSubscription(ports, record, by, nowMs, waitUntil)).ok;
+  },
+});

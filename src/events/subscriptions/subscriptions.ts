@@ -99,7 +99,7 @@ async function createOn(
     updatedAtMs: nowMs,
   };
   // Asked first, since what is refused should not have woken the logs of the topic.
-  const standing = await store.standing(record, SUBSCRIPTION);
+  const standing = await store.admission(record, SUBSCRIPTION);
   if (standing !== "free") return refusal(standing);
   const created = pushAudit(record, "create", by, nowMs, describeCreation(record));
   const object = pushOf(ports.pushSubscriptions, topic, id);

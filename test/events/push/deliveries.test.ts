@@ -462,7 +462,7 @@ describe("every statement of the object", () => {
   it("stands in tables that know their version", async () => {
     const push = await makePush();
     expect(await inside(push, (sql) => sql.exec(`SELECT schema_version FROM subscription`).one())).toEqual({
-      schema_version: 2,
+      schema_version: 1,
     });
   });
 });

@@ -118,19 +118,6 @@ describe("an endpoint that is asked first", () => {
     vi.restoreAllMocks();
   });
 
-  it("is asked by an object of the version before", async () => {
-    const push = await makePush({ handshake: true });
-    await runInDurableObject(push.stub, (_: PushSubscriptionObject, { storage }) => {
-      storage.sql.exec(`ALTER TABLE subscription DROP COLUMN handshake`);
-      storage.sql.exec(`UPDATE subscription SET schema_version = 1`);
-    });
-    await push.evict();
-    await push.answer({ challenge: "json" }, {});
-    const ids = await push.put(["a"]);
-    await push.run();
-    expect(idsOf((await push.received()).slice(1))).toEqual(ids);
-  });
-
   it("is not asked while the right is gone", async () => {
     const push = await makePush({ handshake: true, client: (await makeClient({ scopes: [] })).clientId });
     await push.put(["a"]);
