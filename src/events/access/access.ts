@@ -8,15 +8,15 @@ import { nameOf, type TopicId } from "../model/topic.ts";
 import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";
 
 /**
- * Who may do what with a topic (contract 3.3, 8). Nothing here asks whether the topic exists, so nothing leaks it:
- * - its owner, by the client's own token: everything; creating, publishing and deleting need `pubsub_publish` besides, or
- *   a scope that names the topic, in a tenant that may use the service which has `pubsub_publish`; who subscribed to it is
- *   shown without a scope;
- * - another client, by a token of its own with a scope that names the topic: look, read, commit, seek, subscribe;
- * - a person, by a token of a tenant with such a scope, whatever the client: look, read and commit, nothing else;
- * - either of them, by a scope for the token's own tenant: look, read and commit, and only this tenant's events are shown;
- * - who is registered for such a scope, without it in the token: 403, so that it can ask for the scope;
- * - everybody else: 404.
+ * Access rules of topics. No rule depends on whether the topic exists, so responses do not reveal it.
+ * - The owner, with the client's own token, may do everything. Creating, publishing and deleting also need the scope
+ *   `pubsub_publish`, or a scope that names the topic in a tenant that may use the service with `pubsub_publish`. Listing
+ *   subscribers needs no scope.
+ * - Another client, with its own token and a scope that names the topic, may peek, read, commit, seek and subscribe.
+ * - A person, with a token of a tenant with such a scope at any client, may only peek, read and commit.
+ * - Either of them, with a scope for the token's own tenant, may peek, read and commit and sees only its events.
+ * - A client registered for such a scope that is missing in the token gets 403, so that it can ask for the scope.
+ * - Everybody else gets 404.
  */
 export class TopicAccess {
   readonly #clients: ClientAccess;
@@ -27,17 +27,17 @@ export class TopicAccess {
     this.#names = names;
   }
 
-  /** Whether the caller may create a topic of this event type, which it then owns. */
+  /** Checks that the caller may create a topic of this event type, which it then owns. */
   mayCreate(principal: Principal, eventType: string, nowMs: number): Promise<Result<void, Failure>> {
     return this.mayOwn(principal, { owner: principal.clientName, eventType }, nowMs);
   }
 
-  /** Whether the caller may see and end what others have on the topic: its owner, by no scope. */
+  /** Checks that the caller may list and end others' subscriptions on the topic; the owner needs no scope. */
   mayOversee(principal: Principal, topic: TopicId): Result<void, Failure> {
     return owns(principal, topic) ? ok(undefined) : err({ kind: "no_topic" });
   }
 
-  /** Whether the caller creates, publishes to and deletes the topic: what its owner alone does. */
+  /** Checks that the caller may create, publish to and delete the topic, as only its owner may. */
   async mayOwn(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
     const isOwners = owns(principal, topic);
     const scope = this.#names.scope("pubsub_publish");
@@ -47,7 +47,7 @@ export class TopicAccess {
     return publishes ? ok(undefined) : err({ kind: "scope_missing", scope });
   }
 
-  /** Whether the caller may do what a client may with another one's topic. */
+  /** Checks that the caller may consume the topic as a client. */
   async mayConsume(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<void, Failure>> {
     if (!isClientsOwn(principal)) return err({ kind: "no_topic" });
     const reach = await this.mayRead(principal, topic, nowMs);
@@ -55,7 +55,7 @@ export class TopicAccess {
     return reach.value === "all" ? ok(undefined) : err({ kind: "scope_missing", scope: this.#scopeOf(ALL, topic) });
   }
 
-  /** Whether the caller may do what a person may as well, and which events it is shown. */
+  /** Checks that the caller may read the topic, and tells which events it is shown. */
   async mayRead(principal: Principal, topic: TopicId, nowMs: number): Promise<Result<Reach, Failure>> {
     if (!isClientsOwn(principal) && !isPersons(principal)) return err({ kind: "no_topic" });
     if (owns(principal, topic) || this.#isNamed(ALL, principal, topic)) return ok("all");
@@ -82,7 +82,7 @@ export class TopicAccess {
     return isOwn ? [namesFrom(`${principal.clientName}.`), ...ranges] : ranges;
   }
 
-  /** Whether a scope of the token names the topic, by its name or by the beginning of it and `*`. */
+  /** True if a scope of the token names the topic, by name or by a prefix and `*`. */
   #isNamed(form: Form, principal: Principal, topic: TopicId): boolean {
     const prefix = this.#names.scope(form);
     return principal.scopes.some((held) => held.startsWith(prefix) && scopeMatches(held, this.#scopeOf(form, topic)));
@@ -93,10 +93,10 @@ export class TopicAccess {
   }
 }
 
-/** Which events of a topic somebody is shown: all of them, or those of the token's own tenant. */
+/** The events a caller is shown: all, or those of the token's own tenant. */
 export type Reach = "all" | "own_tenant";
 
-/** The scopes that name topics. Who has both is shown all events. */
+/** The scopes that name topics. A token with both is shown all events. */
 const ALL = "pubsub.topic=";
 const OWN_TENANT = "pubsub.own_tenant_topic=";
 const FORMS = [ALL, OWN_TENANT] as const;
@@ -105,12 +105,12 @@ type Form = (typeof FORMS)[number];
 /** The service that has the scope `pubsub_publish`. */
 const PUBLISHING = "pubsub";
 
-/** Whether the token owns the topic: its client is the owner, and got the token for itself. */
+/** True if the token is the owning client's own. */
 export const owns = (principal: Principal, topic: TopicId): boolean =>
   isClientsOwn(principal) && principal.clientName === topic.owner;
 
-/** A token that a client got for itself, having proved who it is: nothing else has a client's rights. */
+/** True for a token that an authenticated client got for itself. Only these have the client's rights. */
 const isClientsOwn = (principal: Principal): boolean => kindOf(principal) === "client";
 
-/** A person's token, for a tenant in which the person's roles gave it its scopes. */
+/** True for a person's token. */
 const isPersons = (principal: Principal): boolean => ["person", "personUnproven"].includes(kindOf(principal));

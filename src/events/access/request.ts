@@ -11,7 +11,7 @@ import type { TopicId } from "../model/topic.ts";
 import type { TopicAccess } from "./access.ts";
 import { readerOf, type Reader } from "./reader.ts";
 
-/** What answering a request on a topic takes. */
+/** Dependencies of requests on a topic. */
 export interface RequestPorts {
   readonly names: Names;
   readonly log: Log;
@@ -24,7 +24,7 @@ export const topicParams = z.object({
   eventType: matching(PATTERNS.eventType),
 });
 
-/** Who calls, as a row of the audit log says it. */
+/** The caller, as an audit row names it. */
 export const callerOf = ({
   principal,
   requestId,
@@ -42,7 +42,7 @@ interface TopicCall {
 type Reading = (topic: TopicId, reader: Reader) => Promise<Result<Answer, Failure | Problem>>;
 type Operation = (topic: TopicId) => Promise<Result<Answer, Failure | Problem>>;
 
-/** Runs an operation for a caller who may read the topic. */
+/** Runs an operation if the caller may read the topic. */
 export function asReader(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
   return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
@@ -51,7 +51,7 @@ export function asReader(ports: RequestPorts, call: TopicCall, run: Reading): Pr
   });
 }
 
-/** Runs an operation for a client that may consume the topic; never for a person. */
+/** Runs an operation if the caller may consume the topic; a person never may. */
 export function asConsumer(ports: RequestPorts, call: TopicCall, run: Reading): Promise<Answer> {
   return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
@@ -60,7 +60,7 @@ export function asConsumer(ports: RequestPorts, call: TopicCall, run: Reading): 
   });
 }
 
-/** Runs an operation for the topic's owner. */
+/** Runs an operation if the caller owns the topic and may publish. */
 export function asOwner(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
   return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
@@ -69,7 +69,7 @@ export function asOwner(ports: RequestPorts, call: TopicCall, run: Operation): P
   });
 }
 
-/** Runs what the topic's owner does with what others have on it. */
+/** Runs an operation if the caller owns the topic, without needing a scope. */
 export function asOverseer(ports: RequestPorts, call: TopicCall, run: Operation): Promise<Answer> {
   return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
@@ -78,7 +78,7 @@ export function asOverseer(ports: RequestPorts, call: TopicCall, run: Operation)
   });
 }
 
-/** Runs what calls objects. One that is away for a moment is no bug: the caller is asked to come again. */
+/** Runs an operation on objects. If an object is unavailable for a moment, responds with 503 and `Retry-After`. */
 export async function withRetryAfter(
   ports: RequestPorts,
   run: () => Promise<Result<Answer, Failure | Problem>>,
@@ -105,7 +105,7 @@ interface ObjectFault {
   readonly durableObjectReset?: boolean;
 }
 
-/** Restarting, overloaded, or begun anew while its life before, which ended just now, still holds its storage. */
+/** True if the object is restarting or overloaded, or its previous instance still holds the storage. */
 const isAway = (fault: ObjectFault | undefined): boolean =>
   fault?.retryable === true ||
   fault?.overloaded === true ||

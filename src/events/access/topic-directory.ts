@@ -3,11 +3,11 @@ import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
 /**
- * The topics that this isolate knows, so that reading, committing and publishing ask D1 nothing.
+ * The topics that this isolate remembers, so that reading, committing and publishing need no D1 call.
  *
- * A record may be 30 s old, which two things make harmless: only active topics are remembered (one created in another
- * isolate, also in the place of one that was being deleted, is seen at once), and the objects of a topic that was
- * deleted say "gone", upon which the record is read again (a topic deleted and created anew is seen at once too).
+ * A record may be 30 s old. Two things make that harmless. Only active topics are remembered, so a topic that another
+ * isolate has just created is found at once. The objects of a deleted topic answer "gone"; then the record is read
+ * again, so a topic that was deleted and created again is found at once too.
  */
 export class TopicDirectory {
   readonly #load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>;
@@ -25,19 +25,19 @@ export class TopicDirectory {
     return this.#records.get(nameOf(id), nowMs, () => this.#load(id, nowMs));
   }
 
-  /** The topic as it is stored now, for operations that ask D1 anyway. */
+  /** Reads the stored topic, for operations that call D1 anyway. */
   current(id: TopicId, nowMs: number): Promise<Topic | undefined> {
     return this.#load(id, nowMs);
   }
 
-  /** To be called after every change of a topic. */
+  /** Call this after every change of a topic. */
   forget(id: TopicId): void {
     this.#records.invalidate(nameOf(id));
   }
 
   /**
-   * Runs an operation on the objects of an active topic. `undefined` from it means that they are gone: then the record
-   * is read again and the operation tried once more, on the topic as it is now. Undefined when there is none.
+   * Runs an operation on the objects of an active topic. If it returns undefined, the objects are gone: reads the
+   * record again and retries once. Returns undefined if there is no such topic.
    */
   async onActive<T>(id: TopicId, nowMs: number, run: (topic: Topic) => Promise<T | undefined>): Promise<T | undefined> {
     for (let attempt = 0; attempt < 2; attempt++) {

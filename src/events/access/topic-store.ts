@@ -12,14 +12,14 @@ export const TOPIC_SQL = {
   find: `SELECT ${SELECTED} FROM topic WHERE name = ?`,
   insert: `INSERT INTO topic (name, ${COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
-  // CROSS JOIN keeps the order: each range is one search in the primary key, whatever SQLite guesses of their number.
+  // CROSS JOIN fixes the order: each range is one search in the primary key.
   list: `SELECT ${SELECTED} FROM json_each(?1) AS range CROSS JOIN topic
     WHERE name >= range.value ->> 0 AND name < range.value ->> 1
     ORDER BY name LIMIT ?2 OFFSET ?3`,
   markDeleting: `UPDATE topic SET state = 'deleting' WHERE name = ? AND state = 'active'`,
-  // Neither which come nor which come first is fixed, or some that cannot be cleared away would keep the others from it for ever.
+  // Random order, so that topics that cannot be cleared do not block the others.
   listDeleting: `SELECT ${SELECTED} FROM topic WHERE state = 'deleting' ORDER BY random() LIMIT ?`,
-  // "/" follows "." in ASCII: every name that starts with the owner and a dot.
+  // "/" follows "." in ASCII, so this finds every name that starts with the owner and a dot.
   ownedBy: `SELECT 'topic' AS kind, name AS id FROM topic WHERE name >= ?1 || '.' AND name < ?1 || '/' LIMIT ?2`,
   remove: `DELETE FROM topic WHERE name = ? AND incarnation = ? AND state = 'deleting'`,
 } as const;
@@ -74,12 +74,12 @@ export function createTopicStore(db: D1Database) {
   };
 }
 
-/** All that begins with `prefix`, and the one of exactly this name: "~" and " " sort after and before what names are made of. */
+/** All names with a prefix, and exactly one name: "~" and " " sort after and before all characters of names. */
 export const namesFrom = (prefix: string): NameRange => [prefix, `${prefix}~`];
 export const nameExactly = (name: string): NameRange => [name, namesAfter(name)];
 const namesAfter = (name: string): string => `${name} `;
 
-/** Ranges that overlap become one, so that no topic is listed twice; what lies before `start` is cut off. */
+/** Merges overlapping ranges, so that no topic is listed twice, and cuts off what lies before `start`. */
 function disjoint(ranges: readonly NameRange[], start: string): NameRange[] {
   const merged: NameRange[] = [];
   const clipped = ranges.map(([from, to]): NameRange => [from < start ? start : from, to]);

@@ -13,15 +13,13 @@ import type { LockOutcome } from "./types.ts";
 
 const token = z.string().check(z.minLength(1));
 
-/** Specification, "Commit request body". */
 export const commitBody = z.object({ token });
-/** Contract 3.4. */
 export const extendBody = z.object({ token, ttlMs });
 export const releaseBody = z.object({ token, commitThrough: z.optional(z.string()) });
 
 type Done = Promise<Result<void, Failure>>;
 
-/** Commits the batch that was read under a token. The reader may read the topic. */
+/** Commits the batch of a token. The caller has checked that the reader may read the topic. */
 export const commit = (
   ports: ConsumePorts,
   id: TopicId,
@@ -30,7 +28,7 @@ export const commit = (
   nowMs: number,
 ): Done => onLock(ports, id, reader, nowMs, (consumer) => consumer.commit(body.token));
 
-/** Lets the batch's lock last `ttlMs` from now. */
+/** Sets the lock's expiry to `ttlMs` from now. */
 export const extend = (
   ports: ConsumePorts,
   id: TopicId,
@@ -39,7 +37,7 @@ export const extend = (
   nowMs: number,
 ): Done => onLock(ports, id, reader, nowMs, (consumer) => consumer.extend(body.token, body.ttlMs));
 
-/** Commits the batch up to and with the event `commitThrough`, or nothing of it, and lets the rest be read again. */
+/** Commits the batch up to and including the event `commitThrough`, or none of it, and releases the rest. */
 export async function release(
   ports: ConsumePorts,
   id: TopicId,
@@ -50,14 +48,14 @@ export async function release(
   const { commitThrough } = body;
   if (commitThrough === undefined)
     return onLock(ports, id, reader, nowMs, (consumer) => consumer.release(body.token, undefined));
-  // What is no event id is in no batch either.
+  // A text that is not an event id is in no batch.
   if (positionOf(commitThrough) === undefined) return err({ kind: "not_in_batch" });
   return onLock(ports, id, reader, nowMs, async (consumer, topic) => {
     const own = shownTo(reader, topic);
     const eventId = own === undefined ? commitThrough : masked(commitThrough, own)!;
     const through = positionOf(eventId);
     if (through === undefined) return { kind: "not_in_batch" };
-    // A lock knows positions alone. That this very event has this one, and not one of another topic, its log says.
+    // A lock knows positions only; the log tells whether this event has this position.
     const time =
       through.shard < topic.shards
         ? await askLog(ports.logs, topic, through.shard, async (log): Promise<number | "unknown" | "gone"> =>
@@ -84,7 +82,7 @@ async function onLock(
     ports.directory.onActive(id, nowMs, (topic) => run(consumerOf(ports.consumers, topic, reader.name), topic));
   let outcome = await ask();
   if (outcome?.kind === "never_read") {
-    // Nor does it know whether the topic was deleted, and created again since this isolate last looked.
+    // The isolate may remember a topic that was deleted and created again since.
     ports.directory.forget(id);
     outcome = await ask();
   }

@@ -2,26 +2,26 @@ import { hasTable } from "../../platform/has-table.ts";
 import { withoutCommitted, type DeliveryCounts } from "./delivery-counts.ts";
 import { unread, type ConsumerState } from "./lock.ts";
 
-/** What one client's consumer keeps. Stored as JSON, so a member that was added later may be missing. */
+/** State of one consumer, stored as JSON. */
 export interface ConsumerRecord {
   readonly state: ConsumerState;
-  /** One of each shard. */
+  /** One entry per shard. */
   readonly handouts: readonly DeliveryCounts[];
 }
 
-/** That of a client that reads for the first time, or anew from another place. */
+/** The record of a consumer that reads for the first time, or from a new place. */
 export const newRecord = (shards: number): ConsumerRecord => ({
   state: unread(shards),
   handouts: Array.from({ length: shards }, () => []),
 });
 
-/** The record with the places where shards begin that were looked at for the first time; itself when there is none. */
+/** Adds the start positions of shards that were read for the first time. Returns the same record if there are none. */
 export const begunAt = (cursor: readonly number[], record: ConsumerRecord): ConsumerRecord =>
   record.state.cursor.every((after, shard) => after === cursor[shard])
     ? record
     : { ...record, state: { ...record.state, cursor } };
 
-/** The one row of a consumer. A client that only asks for its position leaves nothing: the table comes with the first write. */
+/** The one row of a consumer. Asking for a position stores nothing: the first write creates the table. */
 export class ConsumerRow {
   readonly #sql: SqlStorage;
 
@@ -35,7 +35,10 @@ export class ConsumerRow {
     return row === undefined ? undefined : (JSON.parse(row.record) as ConsumerRecord);
   }
 
-  /** One write; gives what was stored: counts of what is committed are of no use. `isFirst`: there is no row yet. */
+  /**
+   * Writes the row and returns the stored record, without delivery counts of committed events. `isFirst` creates the
+   * table.
+   */
   save({ state, handouts }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
     const record = { state, handouts: handouts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)) };
     if (isFirst) this.#sql.exec(SCHEMA);

@@ -1,15 +1,15 @@
 /**
- * How often each event of a shard was handed out to a client (contract 3.4, header `delivery-attempt`).
+ * Counts how often each event of a shard was delivered to a client (header `delivery-attempt`).
  *
- * Every batch begins behind the cursor, so an event has been handed out once for each batch that reached it, and a
- * few steps say it for all of them: `[end, count]` means that `count` batches ended at position `end`. Sorted by end.
+ * Every batch starts at the cursor, so an event was delivered once for each batch that reached it. A few steps record
+ * this for all events: `[end, count]` means that `count` batches ended at position `end`. Sorted by end.
  */
 export type DeliveryCounts = readonly (readonly [end: number, count: number])[];
 
 export const deliveryCount = (counts: DeliveryCounts, seq: number): number =>
   counts.reduce((times, [end, count]) => (end >= seq ? times + count : times), 0);
 
-/** One more batch, up to `end`. With more than `maxSteps` the two farthest ones become one, which overstates a little. */
+/** Counts one more batch up to `end`. Beyond `maxSteps`, merges the two farthest steps, which overstates slightly. */
 export function countBatch(counts: DeliveryCounts, end: number, maxSteps: number): DeliveryCounts {
   const known = counts.find(([at]) => at === end);
   const others = counts.filter(([at]) => at !== end);
@@ -20,6 +20,6 @@ export function countBatch(counts: DeliveryCounts, end: number, maxSteps: number
   return [...steps.slice(0, -2), [last[0], previous[1] + last[1]]];
 }
 
-/** What is left to know when everything up to `cursor` is committed. */
+/** Drops counts that are no longer needed once everything up to `cursor` is committed. */
 export const withoutCommitted = (counts: DeliveryCounts, cursor: number): DeliveryCounts =>
   counts.filter(([end]) => end > cursor);

@@ -2,7 +2,7 @@ import type { Position } from "../log/event-id.ts";
 import type { NotLocked } from "../model/failure.ts";
 
 /**
- * The lock of one client on one topic, as pure rules (specification, "Lock on a topic"; contract 3.4).
+ * The lock of one client on one topic, as pure rules.
  *
  *   unlocked ── acquire (a read, 200) ───────────→ locked           epoch + 1, a new token
  *   unlocked ── acquire with autoCommit ─────────→ unlocked         cursor moves at once, no token
@@ -14,55 +14,55 @@ import type { NotLocked } from "../model/failure.ts";
  *   expired  ── acquire ─────────────────────────→ locked           under a new epoch
  *   unlocked, expired ── seek ───────────────────→ unlocked         cursor as asked
  *
- * Every other call changes nothing. A token starts with its epoch and only the current one counts, so a client that
- * was too slow can never commit what somebody else reads now. But for `seek`, the cursor moves only over what was handed
- * out: nothing is skipped.
+ * Every other call changes nothing. A token starts with its epoch and only the current epoch counts, so a slow client
+ * can never commit what another one is reading now. Except for `seek`, the cursor moves only over delivered events:
+ * nothing is skipped.
  */
 export interface ConsumerState {
-  /** For each shard the position of the last event that was committed, or of the one before the first that was there. */
+  /** Position of each shard's last committed event, or the position in front of the first event that existed. */
   readonly cursor: readonly number[];
-  /** Grows with every lock. */
+  /** Increases with every lock. */
   readonly epoch: number;
   readonly lock: Lock | undefined;
-  /** How the last locks ended, the latest last. */
+  /** Ends of the last locks, the latest last. */
   readonly outcomes: readonly Outcome[];
 }
 
 export interface Lock {
   readonly token: string;
   readonly expiresAtMs: number;
-  /** How long it was given last; no lock has more than that ahead of it unless the clock was set back. */
+  /** Duration of the last grant. More time left than this means that the clock was set back. */
   readonly ttlMs: number;
   readonly batch: Batch;
-  /** The read that took it, when that came with a key. */
+  /** The read that took the lock, if it had a key. */
   readonly keyed?: KeyedRead | undefined;
 }
 
 export type KeyedLock = Lock & { readonly keyed: KeyedRead };
 
-/** A read that may be repeated, and how often its first event had been handed out with it. */
+/** A read that may be repeated, with the delivery attempt of its first event. */
 export interface KeyedRead extends AskedRead {
   readonly key: string;
   readonly attempt: number;
 }
 
-/** What a repeat has to ask for again. */
+/** Parameters that a repeat must have in common with the first read. */
 export interface AskedRead {
   readonly numEvents: number;
   readonly ttlMs: number;
 }
 
-/** The events that were handed out, in their order: from the cursor of a shard to a position, then of a next shard. */
+/** The delivered events in order: a run from a shard's cursor to a position, then a run of the next shard. */
 export type Batch = readonly Run[];
 export type Run = readonly [shard: number, lastSeq: number];
 
 export interface Outcome {
   readonly token: string;
-  /** `released`: a part of the batch was committed, the rest is read again. */
+  /** `released`: a part of the batch was committed; the rest is read again. */
   readonly end: "already_committed" | "lock_expired" | "released";
 }
 
-/** Where the cursor of a shard stands that was never looked at: in front of whatever is the oldest event then. */
+/** Cursor of a shard that was never read: in front of the oldest event of that moment. */
 export const NOT_BEGUN = -1;
 
 export const unread = (shards: number): ConsumerState => ({
@@ -73,8 +73,8 @@ export const unread = (shards: number): ConsumerState => ({
 });
 
 /**
- * How long the topic stays locked; 0 when it is not. A lock is over at the very millisecond that it expires, and counts
- * as expired while the clock stands before it was taken: it would hold for as long as the clock was set back.
+ * Time for which the topic stays locked; 0 if it is not. A lock ends at the millisecond of its expiry. It also counts as
+ * expired if the clock was set back to before it was taken, or it would last that much longer.
  */
 export function lockedForMs({ lock }: ConsumerState, nowMs: number): number {
   if (lock === undefined) return 0;
@@ -83,8 +83,8 @@ export function lockedForMs({ lock }: ConsumerState, nowMs: number): number {
 }
 
 /**
- * The lock whose batch a read gets once more, since it was taken by this very read; "other_request" when the key came
- * with another one. Undefined when the read is no repeat: no lock, or one that was taken under another key or none.
+ * The lock whose batch a repeated read gets again; "other_request" if its key was used with other parameters.
+ * Undefined if the read is not a repeat: no lock, another key, or no key.
  */
 export function repeated(
   state: ConsumerState,
@@ -99,14 +99,14 @@ export function repeated(
   return isSame ? { ...lock, keyed } : "other_request";
 }
 
-/** The cursor behind a batch. */
+/** The cursor after a batch. */
 export function cursorAfter(cursor: readonly number[], batch: Batch): readonly number[] {
   const moved = [...cursor];
   for (const [shard, lastSeq] of batch) moved[shard] = lastSeq;
   return moved;
 }
 
-/** Hands out a batch. Only for a topic that is not locked. */
+/** Takes the lock for a batch. The topic must not be locked. */
 export function acquire(
   state: ConsumerState,
   given: {
@@ -127,11 +127,11 @@ export function acquire(
   return { ...free, epoch, lock };
 }
 
-/** What a call with a token came to. */
+/** Result of a call with a token. */
 export type LockChange =
   | { readonly kind: "done"; readonly state: ConsumerState }
   | { readonly kind: "not_locked"; readonly why: NotLocked }
-  /** The event to commit through is not in the batch. */
+  /** The event given by `commitThrough` is not in the batch. */
   | { readonly kind: "not_in_batch" };
 
 export function commit(state: ConsumerState, token: string, nowMs: number, maxOutcomes: number): LockChange {
@@ -147,7 +147,7 @@ export function extend(state: ConsumerState, token: string, ttlMs: number, nowMs
   return { kind: "done", state: { ...state, lock: { ...lock, expiresAtMs: nowMs + ttlMs, ttlMs } } };
 }
 
-/** Ends a lock early. With `through`, the events of the batch up to and with that one are committed. */
+/** Ends a lock early. `through` commits the batch up to and including that event. */
 export function release(
   state: ConsumerState,
   token: string,
@@ -166,15 +166,15 @@ export function release(
   return { kind: "done", state: { ...unlocked, cursor } };
 }
 
-/** Moves the cursor. Only for a topic that is not locked. */
+/** Moves the cursor. The topic must not be locked. */
 export const seek = (state: ConsumerState, cursor: readonly number[], maxOutcomes: number): ConsumerState => ({
   ...expire(state, maxOutcomes),
   cursor,
 });
 
 /**
- * The lock that this token holds, or why it holds none. Of a batch that was committed in part, the repeat of that release
- * is told that it was done; whoever wants to commit or hold all of it, that the rest is free (`ofReleased`).
+ * The lock held by this token, or why it holds none. After a partial commit, a repeat of the same release gets
+ * `already_committed`; a call that wants to commit or hold the whole batch gets `ofReleased`, since the rest is free.
  */
 function heldLock(
   state: ConsumerState,
@@ -188,7 +188,7 @@ function heldLock(
   return end === "released" ? ofReleased : end;
 }
 
-/** The batch up to and with one of its events, or undefined when the event is not in it. */
+/** The batch up to and including one of its events; undefined if the event is not in it. */
 function cutBehind(cursor: readonly number[], batch: Batch, at: Position): Batch | undefined {
   let seen = cursor[at.shard] ?? Infinity;
   for (const [index, [shard, lastSeq]] of batch.entries()) {

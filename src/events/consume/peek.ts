@@ -21,19 +21,19 @@ export interface PeekPorts {
 
 export const peekQuery = z.object({ after: z.optional(z.string()), limit: z.optional(z.string()) });
 
-/** What a look at stored events gives. */
+/** A page of stored events. */
 interface View {
   /** Event objects as JSON, comma-separated. */
   readonly events: string;
-  /** The id to look after for more; null when this was the end. */
+  /** Id to continue after; null at the end. */
   readonly next: string | null;
 }
 
 /**
- * A look at stored events without lock or cursor. The caller may read the topic.
+ * Reads stored events without a lock or cursor. The caller has checked that the reader may read the topic.
  *
- * The order over all shards is (time, shard, position): within a shard times never run backwards, so the place of one
- * event says where to go on in each of the others, and nobody has to remember anything between two looks.
+ * The order over all shards is (time, shard, position). Times never decrease within a shard, so the place of one event
+ * tells where to continue in every other shard, and nothing is stored between two calls.
  */
 export async function peek(
   ports: PeekPorts,
@@ -65,7 +65,7 @@ export async function peek(
 
 const NO_EVENT = invalid("invalid_query_parameter", "after", "after must be the id of an event of this topic.");
 
-/** The event to go on after. */
+/** The event to continue after. */
 interface Mark extends Position {
   readonly id: string;
 }
@@ -75,7 +75,7 @@ function markOf(id: string): Mark | undefined {
   return place === undefined ? undefined : { ...place, id };
 }
 
-/** When it was published. */
+/** When that event was published. */
 async function timeOf(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
@@ -85,10 +85,10 @@ async function timeOf(
 }
 
 /**
- * The first events of all shards together, as many as an answer may have; undefined when the topic is gone.
+ * Reads the first events of all shards, as many as fit into a response; undefined if the topic is gone.
  *
- * What an answer has no room for is let go, and a shard is asked again while it may have events that belong in front of
- * the last one of the answer: most of a topic may lie in one shard. Each time, one of those at least is seen far enough.
+ * Events that do not fit are dropped. A shard is asked again while it may have events that sort before the last one of
+ * the response, since most of a topic may lie in one shard. Each round completes at least one shard.
  */
 async function gather(
   logs: DurableObjectNamespace<TopicLog>,
@@ -98,9 +98,9 @@ async function gather(
   nowMs: number,
 ): Promise<View | undefined> {
   let shown: readonly Placed[] = [];
-  /** There are events behind those that are shown. */
+  /** More events follow those shown. */
   let isCut = false;
-  /** Of each shard that was not seen to its end, the last event that it gave. */
+  /** The last event returned by each shard that was not read to its end. */
   const unread = new Map<number, Placed>();
   let asked = shardsOf(topic).map((shard) => ({ shard, from: from(shard) }));
   for (let isFirst = true; asked.length > 0; isFirst = false) {
@@ -118,7 +118,7 @@ async function gather(
       else unread.set(shard, found.at(-1)!);
     }
     const all = [...shown, ...found].toSorted(compare);
-    // What is published meanwhile may come to shards, too, that are not asked any more: it is for the next look.
+    // Shards that are complete are not asked again; events published meanwhile belong to the next call.
     const late = isFirst ? undefined : found.toSorted(compare).find((event) => event.createdAtMs > nowMs);
     shown = fitting(late === undefined ? all : all.slice(0, all.indexOf(late)), limit);
     isCut ||= shown.length < all.length;
@@ -142,8 +142,8 @@ interface Placed extends LogEvent {
 const compare = (a: Placed, b: Placed): number => a.createdAtMs - b.createdAtMs || a.shard - b.shard || a.seq - b.seq;
 
 /**
- * A look at one tenant's events, which all lie in one shard. `next` is the id to show of the last one, or of a place where
- * no event is: where this look had passed over enough of others. "unknown": `after` is no such id.
+ * Peeks at one tenant's events, which all lie in one shard. `next` is the masked id of the last event, or of a
+ * position without an event if this call skipped too many of other tenants. "unknown" if `after` is no such id.
  */
 async function peekAtOwn(
   logs: DurableObjectNamespace<TopicLog>,
@@ -173,7 +173,7 @@ async function peekAtOwn(
   };
 }
 
-/** The first ones that fit into an answer; one at least. */
+/** The first events that fit into a response; at least one. */
 function fitting<E extends LogEvent>(events: readonly E[], limit: number): readonly E[] {
   let payloadBytes = 0;
   let chars = 0;

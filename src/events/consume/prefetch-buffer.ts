@@ -3,15 +3,15 @@ import { unpackSegment, type LogEvent, type Segment } from "../log/segments.ts";
 import { NOT_BEGUN, type Run } from "./lock.ts";
 
 /**
- * Events that a consumer holds in memory, of each shard a stretch that begins right behind a position.
+ * Events that a consumer holds in memory: for each shard, a run that starts right behind a position.
  *
- * They are copies of what the log stores and never changes, so losing them costs a call and nothing else. A stretch
- * that does not begin behind the cursor (the lock expired, the cursor was moved) is of no use and is let go.
+ * They are copies of the log's immutable events, so losing them costs only a call. A run that does not start at the
+ * cursor is useless and dropped: the lock expired, or the cursor moved.
  */
 export class PrefetchBuffer {
   #lanes: Lane[] = [];
 
-  /** Lets every shard's stretch begin behind its position; true when all of them did already. */
+  /** Drops runs that do not start at the cursor. True if all did already. */
   align(cursor: readonly number[]): boolean {
     const fits = (after: number, shard: number) =>
       this.#lanes[shard]?.after === after || this.#lanes[shard]?.cursor === after;
@@ -22,27 +22,27 @@ export class PrefetchBuffer {
     return false;
   }
 
-  /** The cursor that it is aligned to; of a shard that was looked at for the first time, where that began. */
+  /** The cursor it is aligned to, with the start of each shard that was read for the first time. */
   get cursor(): readonly number[] {
     return this.#lanes.map((lane) => lane.after);
   }
 
-  /** Events that retention removed and none followed; for when none are held. */
+  /** Events that retention removed while nothing is held. */
   get lost(): number {
     return this.#lanes.reduce((sum, lane) => sum + lane.end - lane.after, 0);
   }
 
-  /** Events held. */
+  /** Number of events held. */
   get count(): number {
     return this.#lanes.reduce((sum, lane) => sum + lane.events.length, 0);
   }
 
-  /** The position behind which the stretch of a shard goes on. */
+  /** The position behind which the run of a shard continues. */
   endOf(shard: number): number {
     return Math.max(0, this.#lanes[shard]!.end);
   }
 
-  /** What a look at a shard gave, which saw it up to `endSeq`. */
+  /** Appends a shard's answer, which covered it up to `endSeq`. */
   append(shard: number, segments: readonly Segment[], endSeq: number): void {
     const lane = this.#lanes[shard]!;
     if (lane.after === NOT_BEGUN) lane.after = lane.end = segments[0] === undefined ? endSeq : segments[0].firstSeq - 1;
@@ -54,12 +54,12 @@ export class PrefetchBuffer {
     lane.end = Math.max(lane.end, endSeq);
   }
 
-  /** Begins behind what was seen: of a reader of one tenant's events, who is shown none of what lay before. */
+  /** Moves the start behind everything read, since a reader of one tenant's events is not shown what lay before. */
   passOver(): void {
     for (const lane of this.#lanes) if (lane.events.length === 0) lane.after = lane.end;
   }
 
-  /** How many more events, and characters of them, an answer could have; undefined when what is held makes a whole one. */
+  /** Number of further events and characters that a response could have; undefined if the held events fill one. */
   missing(limits: AnswerLimits): { readonly events: number; readonly chars: number } | undefined {
     const events = limits.maxEvents - this.count;
     if (events <= 0) return undefined;
@@ -69,7 +69,7 @@ export class PrefetchBuffer {
     return payloadBytes >= limits.maxPayloadBytes || chars <= 0 ? undefined : { events, chars };
   }
 
-  /** The next events: the oldest first, in order within a shard; within the limits, but at least one event. */
+  /** Takes the next events, oldest first and in order within a shard, within the limits but at least one. */
   take(limits: AnswerLimits): Taken | undefined {
     const taken = this.#lanes.map(() => 0);
     const texts: string[] = [];
@@ -93,7 +93,7 @@ export class PrefetchBuffer {
     return first === undefined ? undefined : { texts, batch, first, lost: this.#remove(taken) };
   }
 
-  /** Lets go of what is farthest ahead until at most `maxChars` are held; true when there was something to let go. */
+  /** Drops the farthest events until at most `maxChars` are held. True if it dropped any. */
   shrink(maxChars: number): boolean {
     if (this.#chars <= maxChars) return false;
     const share = maxChars / this.#lanes.length;
@@ -105,7 +105,7 @@ export class PrefetchBuffer {
     return true;
   }
 
-  /** Length of the texts of all events held. */
+  /** Length of all held texts. */
   get #chars(): number {
     return this.#lanes.reduce((sum, lane) => sum + lane.chars, 0);
   }
@@ -123,7 +123,7 @@ export class PrefetchBuffer {
     return oldest;
   }
 
-  /** Gives how many events were missing in between. */
+  /** Returns how many events were missing in between. */
   #remove(taken: readonly number[]): number {
     let lost = 0;
     for (const [shard, lane] of this.#lanes.entries()) {
@@ -137,7 +137,7 @@ export class PrefetchBuffer {
   }
 }
 
-/** What one answer may have: events, bytes of their payloads, and characters as JSON. */
+/** Limits of one response: events, bytes of their payloads, and characters as JSON. */
 export interface AnswerLimits {
   readonly maxEvents: number;
   readonly maxPayloadBytes: number;
@@ -149,17 +149,17 @@ export interface Taken {
   readonly texts: readonly string[];
   readonly batch: readonly Run[];
   readonly first: Position;
-  /** Events that retention removed before they were handed out. */
+  /** Events that retention removed before they were delivered. */
   readonly lost: number;
 }
 
-/** `events` follow `after` up to `end`; only retention makes gaps, and those are counted when a batch spans them. */
+/** `events` follow `after` up to `end`. Only retention leaves gaps; they are counted when a batch spans them. */
 interface Lane {
-  /** What it was aligned to: `after`; or NOT_BEGUN, which says nothing of where the shard began; or what was passed over since. */
+  /** Position it was aligned to: `after`, NOT_BEGUN for an unread shard, or the position that was passed over. */
   cursor: number;
   after: number;
   end: number;
   events: LogEvent[];
-  /** Length of all their texts. */
+  /** Length of all its texts. */
   chars: number;
 }

@@ -7,21 +7,21 @@ import { shardFor, shardsOf, type TopicAddress } from "../model/topic.ts";
 import { PrefetchBuffer, type AnswerLimits } from "./prefetch-buffer.ts";
 
 /**
- * What a consumer knows of a topic's logs: the events that it holds ahead, and how the last look at all shards went.
+ * Events that a consumer reads ahead from a topic's logs, and how the last fetch from all shards went.
  *
- * A look that began after a read arrived tells that read all there is to know, so parallel reads of a topic share it.
+ * A fetch that started after a read arrived is complete for that read, so parallel reads of a topic share it.
  */
 export class Prefetch {
   readonly buffer = new PrefetchBuffer();
-  /** Grows while reading goes on, so that who reads a little at a place does not pay for what nobody reads. */
+  /** Grows while reading continues, so that a client that reads little does not pay for events nobody reads. */
   #aheadChars: number = READ.firstAheadChars;
-  /** Reads that had arrived when the last look began. */
+  /** Reads that had arrived when the last fetch started. */
   #arrivals = 0;
-  /** Each shard that answered was seen to its end. */
+  /** Every shard that answered was read to its end. */
   #complete = false;
-  /** Looks in a row in which a shard did not answer. */
+  /** Consecutive fetches in which a shard did not answer. */
   #failures = 0;
-  /** The last look ended where it had passed over enough of other tenants. */
+  /** The last fetch stopped because it skipped too many events of other tenants. */
   #isCut = false;
 
   get failed(): boolean {
@@ -32,17 +32,20 @@ export class Prefetch {
     return this.#isCut;
   }
 
-  /** Whether that has gone on for so long that who follows `rel="more"` should stop. */
+  /** True after so many failed fetches that a client following `rel="more"` should stop. */
   get keepsFailing(): boolean {
     return this.#failures > READ.failedLooks;
   }
 
-  /** Whether looking again would tell this read no more: each shard was seen to its end since it came, or failed. */
+  /**
+   * True if another fetch would tell this read nothing new: since it arrived, each shard was read to its end or
+   * failed.
+   */
   toldAll(arrival: number): boolean {
     return this.#complete && arrival <= this.#arrivals;
   }
 
-  /** Lets what is held begin behind the cursor; true when it did already. */
+  /** Drops what does not start at the cursor. True if all did already. */
   align(cursor: readonly number[]): boolean {
     const kept = this.buffer.align(cursor);
     if (!kept) this.#aheadChars = READ.firstAheadChars;
@@ -50,10 +53,10 @@ export class Prefetch {
   }
 
   /**
-   * Asks every shard for what follows what is held, and those that have more once more while an answer has room for it:
-   * most of a topic may lie in one shard. Each time one of them is seen to its end, or the answer is full. No more is held
-   * meanwhile than an answer and a segment of each shard. `arrivals`: reads that arrived so far. Of one tenant's events all
-   * lie in one shard.
+   * Asks every shard for what follows the held events. Asks shards that have more again while the response has space,
+   * since most of a topic may lie in one shard. Each round completes a shard or fills the response. Holds at most one
+   * response and one segment per shard. `arrivals` counts the reads that arrived so far. One tenant's events all lie
+   * in one shard.
    */
   async fill(
     logs: DurableObjectNamespace<TopicLog>,
@@ -76,7 +79,7 @@ export class Prefetch {
       seen = await this.#ask(logs, topic, seen.unread, { events: missing.events, aheadChars: 0, chars }, own);
       failed ||= seen.failed;
     }
-    // Of a topic that is gone nothing is told to those who wait: each of them learns it.
+    // Store nothing about a topic that is gone: every waiting read must find out itself.
     if (seen.gone) return "gone";
     this.#aheadChars = Math.min(this.#aheadChars * READ.aheadGrowth, READ.aheadChars);
     this.#arrivals = arrivals;
@@ -86,12 +89,12 @@ export class Prefetch {
     return "filled";
   }
 
-  /** Keeps no more than fits. What is let go was not seen to its end, whatever the last look says. */
+  /** Drops surplus events. Shards with dropped events no longer count as read to their end. */
   shrink(): void {
     if (this.buffer.shrink(READ.aheadChars)) this.#complete = false;
   }
 
-  /** Adds to what is held: of each of these shards at least `events`, unless it ends before, and what `TopicLog.read` says. */
+  /** Fetches from these shards: at least `events` each unless the shard ends, and otherwise as `TopicLog.read`. */
   async #ask(
     logs: DurableObjectNamespace<TopicLog>,
     topic: TopicAddress,
@@ -118,11 +121,11 @@ export class Prefetch {
 }
 
 interface Seen {
-  /** The topic is. */
+  /** The topic is gone. */
   readonly gone: boolean;
   /** A shard did not answer. */
   readonly failed: boolean;
   readonly isCut: boolean;
-  /** Those that have more than they gave. */
+  /** Shards that have more than they returned. */
   readonly unread: readonly number[];
 }

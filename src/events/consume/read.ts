@@ -11,10 +11,10 @@ import { consumerOf } from "./stub.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { ConsumerReadOutcome } from "./types.ts";
 
-/** How long a lock lasts. */
+/** Duration of a lock. */
 export const ttlMs = z.int().check(z.gte(READ.minTtlMs), z.lte(READ.maxTtlMs));
 
-/** Specification, "Read request body". Any whole number of events is taken; more than an answer holds is served as that. */
+/** Any whole number of events is accepted; more than a response holds is reduced to that. */
 export const readBody = z.object({
   numEvents: z.optional(
     z.number().check(
@@ -28,7 +28,7 @@ export const readBody = z.object({
 
 export type ReadBody = z.infer<typeof readBody>;
 
-/** What a read gives when it does not fail. */
+/** Result of a successful read. */
 export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" }>;
 
 export interface ConsumePorts {
@@ -38,8 +38,8 @@ export interface ConsumePorts {
 }
 
 /**
- * Reads the next events for a reader and locks the topic for it; with `key`, the `Idempotency-Key` header, a
- * repeat gets the batch of that lock again. It may read the topic.
+ * Reads the next events and locks the topic for the reader. With `key`, the `Idempotency-Key` header, a repeat gets
+ * the batch of that lock again. The caller has checked that the reader may read the topic.
  */
 export async function read(
   ports: ConsumePorts,

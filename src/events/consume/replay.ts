@@ -6,19 +6,19 @@ import type { Gone, ReadOutcome } from "../log/types.ts";
 import type { TopicAddress } from "../model/topic.ts";
 import { cursorAfter, type Batch } from "./lock.ts";
 
-/** What the logs hold of a batch now. "failed": one of them did not answer. */
+/** The part of a batch that the logs still have. "failed": one of them did not answer. */
 export type Replay =
   | {
       readonly kind: "left";
-      /** Event objects as JSON, comma-separated, in the order in which they were handed out; empty: none is left. */
+      /** Event objects as JSON, comma-separated, in delivery order; empty if none is left. */
       readonly events: string;
-      /** Positions of the batch that retention has passed. */
+      /** Positions of the batch that retention removed. */
       readonly lost: number;
     }
   | { readonly kind: "failed" }
   | Gone;
 
-/** Reads a batch again, for a read that is repeated since its answer was lost. `cursor` is where the batch begins. */
+/** Reads a batch again, for a read repeated after its response was lost. The batch starts at `cursor`. */
 export async function replay(
   logs: DurableObjectNamespace<TopicLog>,
   topic: TopicAddress,
@@ -31,7 +31,7 @@ export async function replay(
   const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
     const after = cursor[shard]!;
     if (own !== undefined) return readThrough(log, own, after, ends[shard]!);
-    // As many positions as the batch spans: how long that may be was decided when it was handed out.
+    // Read as many positions as the batch spans; the first delivery bounded them.
     return log.read(after, ends[shard]! - after, 0, Infinity);
   });
   const segments = new Map<number, readonly Segment[]>();
@@ -45,7 +45,7 @@ export async function replay(
   return { kind: "left", events: texts.join(","), lost: positions - texts.length };
 }
 
-/** One tenant's events of a stretch, however much of others lies in it. */
+/** Reads one tenant's events of a run, however many of other tenants lie in it. */
 async function readThrough(
   log: DurableObjectStub<TopicLog>,
   own: OwnTenant,
@@ -63,10 +63,10 @@ async function readThrough(
   }
 }
 
-/** The batch's events out of the segments of each shard. */
+/** Picks the batch's events from the segments of each shard. */
 function pick(cursor: readonly number[], batch: Batch, segments: ReadonlyMap<number, readonly Segment[]>): string[] {
   const lanes = new Map<number, IterableIterator<LogEvent>>();
-  // Each shard's next event that is not taken yet.
+  // Next event of each shard that was not taken yet.
   const next = new Map<number, LogEvent | undefined>();
   for (const [shard, found] of segments) {
     const lane = found.flatMap((segment) => unpackSegment(segment, cursor[shard]!)).values();

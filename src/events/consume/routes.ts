@@ -11,7 +11,7 @@ import { peek, peekQuery } from "./peek.ts";
 import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
 import { seek, seekBody } from "./seek.ts";
 
-/** Consuming a topic: reading with the lock, and what ends or moves it (specification; contract 3.4). */
+/** Routes for consuming a topic: reading with a lock, and ending or moving it. */
 export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [
   defineRoute({
     method: "POST",
@@ -72,7 +72,7 @@ export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [
   }),
 ];
 
-/** `POST …/{name}`: changes the caller's lock or cursor, and answers without a body. */
+/** `POST …/{name}`: changes the caller's lock or cursor and responds without a body. */
 function change<B>(
   ports: RequestPorts & ConsumePorts,
   as: typeof asReader,
@@ -98,7 +98,7 @@ function change<B>(
   });
 }
 
-/** The events are JSON already: they are put together as text, not parsed. */
+/** Joins the events, which are JSON texts already, without parsing them. */
 function readResponse(answer: ReadAnswer, url: URL, names: Names): Response {
   const headers: Record<string, string> = {};
   if (answer.lost > 0) headers[names.header("events-lost")] = String(answer.lost);

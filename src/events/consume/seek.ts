@@ -7,7 +7,7 @@ import type { ConsumePorts } from "./read.ts";
 import { consumerOf } from "./stub.ts";
 import type { SeekOutcome } from "./types.ts";
 
-/** Contract 3.4: a number is a time in milliseconds; the first event of that time or later is read next. */
+/** A number is a time in milliseconds; the next read starts at the first event at or after it. */
 export const seekBody = z.object({
   to: z.union(
     [z.enum(["oldest", "newest"]), z.int().check(z.gte(0))],
@@ -15,7 +15,7 @@ export const seekBody = z.object({
   ),
 });
 
-/** Moves the reader's cursor. It may consume the topic. */
+/** Moves the reader's cursor. The caller has checked that the reader may consume the topic. */
 export async function seek(
   ports: ConsumePorts,
   id: TopicId,

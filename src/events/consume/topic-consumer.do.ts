@@ -32,33 +32,36 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
 /**
  * One reader on one topic: its cursor, its lock and how its last batches ended, in one row.
  *
- * The states and transitions stand in lock.ts. What this object adds is that they hold under parallel calls, lost
- * answers and eviction:
- * - Reads take turns. A read that waits for the log holds the turn; the others wait and decide afterwards, so of many
- *   parallel reads exactly one gets the batch. A repeat changes nothing, so it waits for the logs beside them.
- * - Between choosing a batch and writing the row there is no `await`, and the runtime sends no answer before the row is
- *   on disk. Evicted before that, nothing happened; evicted after it, the lock holds, and when it expires the same
- *   events are read again, since the cursor did not move.
- * - A log that fails or is slow leaves no lock: nothing was written yet. Who finds nothing meanwhile is asked to come
- *   again at once, a few times, and then later.
- * - A commit whose answer was lost can be repeated: it is told `already_committed`. A read whose answer was lost can be
- *   repeated if it came with a key.
+ * lock.ts has the states and transitions. This object makes them hold under parallel calls, lost responses and
+ * eviction:
+ * - Reads take turns. A read that waits for the log keeps its turn, and the others decide after it, so exactly one of
+ *   many parallel reads gets the batch. A repeat changes nothing, so it waits for the logs outside a turn.
+ * - No `await` lies between choosing a batch and writing the row, and the runtime responds only after the row is on
+ *   disk. If the object is evicted before the write, nothing happened. If it is evicted after it, the lock holds; when
+ *   it expires, the same events are read again, since the cursor did not move.
+ * - A log that fails or is slow leaves no lock, since nothing was written. A read that finds nothing meanwhile is told to
+ *   come again at once, a few times, and then later.
+ * - A commit whose response was lost can be repeated; it gets `already_committed`. A read whose response was lost can be
+ *   repeated if it had a key.
  */
 export class TopicConsumer extends DurableObject<ConsumerEnv> {
   readonly #row = new ConsumerRow(this.ctx.storage.sql);
   #record: ConsumerRecord | undefined = this.#row.load();
   #prefetch = new Prefetch();
-  /** Whether the topic knows this consumer: before anything is stored here, so that deleting the topic finds it. */
+  /**
+   * True if the topic knows this consumer. It must before anything is stored here, so that a deletion finds this
+   * object.
+   */
   #registered = this.#record !== undefined;
-  /** Of reads, seeks and the end. */
+  /** Serializes reads, seeks and the deletion. */
   readonly #mutex = new Mutex();
-  /** Reads that ever arrived: says whether a look at the logs began after a read came. */
+  /** Reads that ever arrived: tells whether a fetch started after a read arrived. */
   #arrivals = 0;
-  /** Reads that had arrived when a registration that failed began: none of them tries it again. */
+  /** Reads that had arrived when a failed registration started: none of them tries again. */
   #unregisteredArrivals = 0;
-  /** Registrations in a row that failed. */
+  /** Consecutive failed registrations. */
   #unregistered = 0;
-  /** The batch that is read again right now: repeats at once share it, since each could be some megabytes. */
+  /** The batch being read again. Parallel repeats share it, since each could take several megabytes. */
   #again: { readonly token: string; readonly left: Promise<Replay> } | undefined;
 
   async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
@@ -69,7 +72,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       const { token, keyed } = outcome.lock;
       const left = await this.#replay(request, outcome);
       if (left.kind !== "left") return left;
-      // Other calls ran meanwhile: what is not held any more is no answer.
+      // Other calls ran meanwhile: respond only if the lock still holds.
       if (this.#holds(token))
         return { kind: "batch", events: left.events, token, attempt: keyed.attempt, lost: lostTo(request, left.lost) };
     }
@@ -87,7 +90,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return this.#changeLock((state, nowMs) => release(state, token, through, nowMs, READ.outcomes));
   }
 
-  /** Moves the cursor, unless the topic is locked. */
+  /** Moves the cursor unless the topic is locked. */
   seek(topic: TopicAddress, consumer: string, to: Place): Promise<SeekOutcome> {
     return this.#mutex.run(async () => {
       const registered = await this.#register(topic, consumer);
@@ -104,13 +107,13 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       const record = this.#record ?? newRecord(topic.shards);
       const lockedMs = lockedForMs(record.state, systemClock.nowMs());
       if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
-      // What was handed out before counts no more: from here on the client reads as if for the first time.
+      // Reset delivery counts: the client now reads as if for the first time.
       this.#save({ ...newRecord(topic.shards), state: seek(record.state, cursor, READ.outcomes) });
       return { kind: "done" };
     });
   }
 
-  /** Forgets everything: the topic is being deleted. Waits for a read that is on its way, which would write after it. */
+  /** Forgets everything because the topic is being deleted. Waits for a running read, which would write after it. */
   destroy(): Promise<void> {
     return this.#mutex.run(async () => {
       this.#record = undefined;
@@ -120,7 +123,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     });
   }
 
-  /** For each shard the position of the last event that was committed; undefined when nothing was ever read. */
+  /** Position of each shard's last committed event; undefined if nothing was ever read. */
   position(): readonly number[] | undefined {
     return this.#record?.state.cursor;
   }
@@ -130,7 +133,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     const { buffer } = this.#prefetch;
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: READ.maxAnswerChars };
     for (let looks = 0; ; looks++) {
-      // Decided anew after each look: other calls ran meanwhile.
+      // Decide anew after each fetch, since other calls ran meanwhile.
       const stored = this.#record ?? newRecord(topic.shards);
       const inTheWay = inTheWayOf(request, stored.state, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
@@ -147,10 +150,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
         if (filled === "gone") return { kind: "gone" };
         continue;
       }
-      // Who comes again after "more" goes on behind what it is not shown.
+      // The next read continues behind the events that this reader is not shown.
       if (this.#prefetch.isCut && buffer.count === 0) buffer.passOver();
       const record = begunAt(buffer.cursor, stored);
-      // Of a client that finds nothing, too, it is kept where it began: so it learns what it missed when it comes again.
+      // Store the start position even if the read was empty, so the next read can report lost events.
       const hasNews = buffer.count > 0 || (record !== stored && !this.#prefetch.failed);
       if (hasNews && !this.#registered) {
         const registered = await this.#register(topic, request.consumer);
@@ -166,7 +169,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     }
   }
 
-  /** Writes what the answer will say. The prefetch buffer begins behind the batch now; should the write fail, it is aligned anew. */
+  /**
+   * Stores the lock and builds the response. The prefetch buffer starts behind the batch now; if the write fails, it
+   * is aligned again.
+   */
   #handOut(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
     const { batch, first, lost } = taken;
     const { autoCommit, ttlMs, numEvents, key } = request;
@@ -202,7 +208,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return "registered";
   }
 
-  /** There may be events, which this client does not get while the topic cannot be told of it. */
+  /** Response while the topic cannot register the consumer: there may be events, but it does not get them. */
   #cannotSay(): ConsumerReadOutcome {
     return this.#unregistered > READ.failedLooks ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
   }
@@ -237,10 +243,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   }
 }
 
-/** Of what retention removed nothing says whose it was: who is shown one tenant's events is told nothing of it. */
+/** Hides the count of lost events from a reader of one tenant's events, since nobody knows whose they were. */
 const lostTo = ({ onlyTenant }: ReadRequest, lost: number): number => (onlyTenant === undefined ? lost : 0);
 
-/** What keeps a read from taking a batch; undefined when nothing does. */
+/** The response if the read cannot take a batch; undefined if it can. */
 function inTheWayOf(
   request: ReadRequest,
   state: ConsumerState,
@@ -255,7 +261,7 @@ function inTheWayOf(
     : { kind: "repeat", cursor: state.cursor, lock };
 }
 
-/** The read that took this lock came again; its batch begins behind `cursor`. */
+/** The read that took this lock was repeated. Its batch starts at `cursor`. */
 interface Repeat {
   readonly kind: "repeat";
   readonly cursor: readonly number[];
@@ -268,9 +274,9 @@ interface ConsumerEnv {
 
 const NONCE_BYTES = 16;
 
-/** Runs what may wait one after the other: nothing of its kind comes between its first look and its last write. */
+/** Runs async work one at a time. */
 class Mutex {
-  /** Resolves when the one that runs now is done. */
+  /** Resolves when the running work is done. */
   #running: Promise<void> | undefined;
 
   async run<T>(work: () => Promise<T>): Promise<T> {

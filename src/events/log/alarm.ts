@@ -2,29 +2,30 @@ import type { Clock } from "../../platform/clock.ts";
 import { createLog, describeError } from "../../platform/log.ts";
 import { LOG } from "../model/limits.ts";
 
-/** What the alarm of a log does, and when it is due: Infinity when there is nothing, 0 when it is at once. */
+/** Work of a log's alarm, and when it is due: Infinity means never, 0 means at once. */
 export interface AlarmPorts {
   readonly context: DurableObjectState;
   readonly clock: Clock;
   isOpen(): boolean;
-  /** Removes a step of what is over, if anything is. */
   trim(): void;
   trimDueMs(): number;
-  /** Wakes push subscriptions, and calls `between` now and then when that takes long. */
+  /** Wakes push subscriptions. Calls `between` now and then while that takes long. */
   wake(between: () => void): Promise<void>;
   wakeDueMs(): number;
 }
 
 /**
- * The alarm of a log: one time in its storage, at which the next thing is due.
+ * The alarm of a log: one stored time, at which the next work is due.
  *
- * Whoever stores something calls `by` in the same turn, so the runtime stores both or neither. While the alarm runs
- * nobody needs to set one: the runtime repeats a run that is cut off, and at its end everything is looked at once more, in
- * one turn with setting the next.
+ * Code that stores something calls `by` in the same turn, so the runtime stores both or neither. While the alarm runs,
+ * nobody needs to set one: the runtime repeats an interrupted run, and a finished run checks everything once more in
+ * the same turn in which it sets the next alarm.
  */
 export class LogAlarm {
   readonly #ports: AlarmPorts;
-  /** When the alarm that this instance set is due; one set before it woke is set again, which costs a row. */
+  /**
+   * When the alarm set by this instance is due. An alarm set by an earlier instance is set again, which costs one row.
+   */
   #atMs = Infinity;
   #startedMs: number | undefined;
 
@@ -32,16 +33,16 @@ export class LogAlarm {
     this.#ports = ports;
   }
 
-  /** Sees to it that the log wakes by a time, at which something is due. */
+  /** Makes sure that the alarm runs by this time. */
   by(dueMs: number): void {
     const nowMs = this.#ports.clock.nowMs();
     const isLost = nowMs > this.#atMs + LOG.alarmLostMs;
     if (this.#isRunning(nowMs) || (Math.max(dueMs, nowMs) >= this.#atMs && !isLost)) return;
-    // One that was set before this instance woke may be due earlier: all that there is to do is looked at.
+    // An alarm set by an earlier instance may be due sooner, so consider all work.
     this.#set(Math.min(this.#ports.trimDueMs(), this.#ports.wakeDueMs()));
   }
 
-  /** Does what is due, some of it at a time. Never throws, since the runtime gives up after some failures. */
+  /** Does the due work, a step at a time. Never throws, since the runtime gives up after several failures. */
   async run(): Promise<void> {
     this.#atMs = Infinity;
     const startedMs = this.#ports.clock.nowMs();
@@ -61,13 +62,16 @@ export class LogAlarm {
     this.#set(Math.min(trimDueMs, this.#ports.wakeDueMs()));
   }
 
-  /** Nothing will be due any more. */
+  /** Cancels the alarm: nothing will be due any more. */
   async cancel(): Promise<void> {
     this.#atMs = Infinity;
     await this.#ports.context.storage.deleteAlarm();
   }
 
-  /** A run that began longer ago than the runtime lets any go on was given up by it, and nothing came behind its `await`. */
+  /**
+   * True while a run is under way. A run that started longer ago than the runtime allows was aborted without reaching
+   * its `finally`.
+   */
   #isRunning(nowMs: number): boolean {
     return this.#startedMs !== undefined && Math.abs(nowMs - this.#startedMs) <= LOG.alarmRunMs;
   }

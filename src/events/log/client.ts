@@ -9,7 +9,7 @@ type Logs = DurableObjectNamespace<TopicLog>;
 export const logOf = (logs: Logs, topic: TopicAddress, shard: number): DurableObjectStub<TopicLog> =>
   logs.getByName(logName(topic, shard));
 
-/** One shard's answer, or undefined, and a line in the log, when it failed or took too long. What comes later is not looked at. */
+/** Asks one shard. Returns undefined and logs a warning if it fails or is too slow; a late answer is ignored. */
 export async function askLog<T>(
   logs: Logs,
   topic: TopicAddress,
@@ -24,7 +24,7 @@ export async function askLog<T>(
   }
 }
 
-/** The answers of some shards, asked in parallel and given in the same order. */
+/** Asks several shards in parallel; answers are in the order of the shards. */
 export const askLogs = <T>(
   logs: Logs,
   topic: TopicAddress,

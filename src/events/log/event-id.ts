@@ -3,13 +3,13 @@ import type { Random } from "../../platform/random.ts";
 import { TOPIC } from "../model/limits.ts";
 
 /**
- * Event ids: 64 random bits in hex, which make them unique and hard to guess, then "-" and shard and position in base 36,
- * so that an id leads to its event without an index. Clients treat them as opaque.
+ * Event ids: 64 random bits in hex, so that they are unique and hard to guess, then "-" and shard and position in base
+ * 36, so that an id leads to its event without an index. Clients treat ids as opaque.
  */
 export const newEventIds = (count: number, shard: number, firstSeq: number, random: Random): string[] =>
   idsOf(toHex(random.bytes(count * RANDOM_BYTES)), firstSeq * SHARD_FACTOR + shard);
 
-/** The ids of one call of `newEventIds` as one text, less than two thirds of them. */
+/** Packs the ids of one call of `newEventIds` into less than two thirds of their size. */
 export function packIds(ids: readonly string[]): string {
   const [first] = ids;
   return first === undefined ? "" : ids.map((id) => id.slice(0, RANDOM_CHARS)).join("") + first.slice(RANDOM_CHARS);
@@ -20,7 +20,7 @@ export function unpackIds(packed: string): string[] {
   return idsOf(random, parseInt(first, 36));
 }
 
-/** `random` holds the parts of all ids, `firstPlace` is the first one's shard and position as one number. */
+/** `random` holds the random parts of all ids; `firstPlace` is the first one's shard and position as one number. */
 function idsOf(random: string, firstPlace: number): string[] {
   const ids: string[] = [];
   let place = firstPlace;
@@ -31,7 +31,7 @@ function idsOf(random: string, firstPlace: number): string[] {
   return ids;
 }
 
-/** Where the event of this id is stored; undefined for what is no event id. */
+/** Finds the place of the event with this id; undefined if it is not an event id. */
 export function positionOf(id: string): Position | undefined {
   const place = parseInt(/^[0-9a-f]{16}-([0-9a-z]{1,10})$/.exec(id)?.[1] ?? "", 36);
   if (!Number.isSafeInteger(place) || place < SHARD_FACTOR) return undefined;
@@ -45,5 +45,5 @@ export interface Position {
 
 const RANDOM_BYTES = 8;
 const RANDOM_CHARS = 2 * RANDOM_BYTES;
-/** How many shards an id can tell apart. */
+/** Number of shards that an id can distinguish. */
 const SHARD_FACTOR = TOPIC.maxShards;

@@ -1,17 +1,17 @@
 import { createHmac } from "node:crypto";
 
 /**
- * Event ids for who sees the events of one tenant alone. An id ends with its event's position, and two positions tell how
- * many events lie between, those of other tenants too. So the position stands there behind a mask, which needs the topic's
- * secret to know: by each event another one, always the same for the event and the tenant.
+ * Hides positions in the event ids shown to readers of one tenant's events. An id ends with the event's position, and
+ * two positions tell how many events lie between, including other tenants'. So the position is masked with a key that
+ * depends on the topic's secret, the tenant and the event; the same event always has the same masked id.
  */
 export interface OwnTenant {
   readonly tenant: string;
-  /** The topic's incarnation, which nobody is told. */
+  /** The topic's incarnation, which clients never see. */
   readonly secret: string;
 }
 
-/** The id to show; of a shown one, the id. Undefined for what is no event id. */
+/** Masks an id, or unmasks a masked one. Undefined if it is not an event id. */
 export function masked(id: string, { tenant, secret }: OwnTenant): string | undefined {
   const [, random = "", place = ""] = ID.exec(id) ?? [];
   if (random === "") return undefined;
@@ -19,7 +19,7 @@ export function masked(id: string, { tenant, secret }: OwnTenant): string | unde
   return `${random}-${(BigInt(parseInt(place, 36)) ^ BigInt(mask)).toString(36)}`;
 }
 
-/** As `positionOf` takes them (event-id.ts). */
+/** The ids that `positionOf` accepts (event-id.ts). */
 const ID = /^([0-9a-f]{16})-([0-9a-z]{1,10})$/;
-/** More than any position needs, and no more than the ten characters hold. */
+/** More bits than any position needs, and few enough for ten characters. */
 const MASK_BYTES = 6;

@@ -4,15 +4,15 @@ import { KEY_BYTES } from "./schema.ts";
 import type { Once } from "./types.ts";
 
 /**
- * The idempotency keys that one log knows, and which ids they gave.
+ * The idempotency keys of one log, with the ids they returned.
  *
- * A key is remembered for 24 hours, unless more than an eighth of the log's maximum would be keys: then the oldest go
- * before their time, so that keys never push out the events. What all of them take is counted in the row of the log.
+ * A key is kept for 24 hours. If keys take more than an eighth of the log's maximum, the oldest are removed earlier,
+ * so keys never push out events. The log's row counts the size of all keys.
  *
- * A key of a topic with several shards is known to each log that stored a part of the request. They must forget it
- * together, or a part would be stored and another part refused. So the log of the key's home alone judges by the
- * clock and says when the key expires; the others store that time and know the key of exactly that use. Of a key that
- * one of them had to give up before its time, a repeat stores that part once more.
+ * With several shards, each log that stored a part of the request has the key. They must forget it together, or a
+ * repeat would store one part and refuse another. So the log of the key's home shard alone checks the clock and tells
+ * when the key expires; the others store that time and match the key only with it. If a log removed its key early, a
+ * repeat stores its part again.
  */
 export class IdempotencyKeys {
   readonly #sql: SqlStorage;
@@ -21,7 +21,7 @@ export class IdempotencyKeys {
     this.#sql = sql;
   }
 
-  /** What the key gave before, if it is still known. */
+  /** Finds the earlier result of the key if it is still known. */
   find(once: Once, nowMs: number): KnownKey | undefined {
     const [condition, timeMs] =
       once.expiresAtMs === undefined ? ["expires_at > ?", nowMs] : ["expires_at = ?", once.expiresAtMs];
@@ -37,7 +37,7 @@ export class IdempotencyKeys {
     return { isSame: digest === shortened(once.digest), ids: unpackIds(ids), expiresAtMs };
   }
 
-  /** To be called in a transaction, like all that follows. Other keys make room for this one. */
+  /** Stores a key and removes others if they take too much. Call it in a transaction, like all methods below. */
   remember(key: Once & { readonly expiresAtMs: number }, ids: readonly string[], maxBytes: number): void {
     this.#remove(`key = ?`, key.key);
     const stored = this.#sql.exec<SizeRow>(
@@ -51,7 +51,7 @@ export class IdempotencyKeys {
     this.#shrink(maxBytes, key.key);
   }
 
-  /** Removes some of the keys that are over. */
+  /** Removes some expired keys. */
   clear(nowMs: number, limit: number): void {
     this.#remove(
       `key IN (SELECT key FROM publish_key WHERE expires_at <= ? ORDER BY expires_at LIMIT ${limit})`,
@@ -59,13 +59,13 @@ export class IdempotencyKeys {
     );
   }
 
-  /** Removes a step of what is over, or too much. */
+  /** Removes a step of expired or surplus keys. */
   trim(nowMs: number, maxBytes: number): void {
     this.clear(nowMs, LOG.rowsTrimmedAStep);
     this.#shrink(maxBytes);
   }
 
-  /** When the next key is to be removed: 0 when there are too many, Infinity when there is none. */
+  /** When the next key is to be removed: 0 if there are too many, Infinity if there is none. */
   dueMs(maxBytes: number): number {
     const next = this.#sql
       .exec<{ expiresAtMs: number }>(`SELECT expires_at AS expiresAtMs FROM publish_key ORDER BY expires_at LIMIT 1`)
@@ -74,7 +74,7 @@ export class IdempotencyKeys {
     return this.#excessBytes(maxBytes) > 0 ? 0 : clearedAtMs(next.expiresAtMs);
   }
 
-  /** Removes the oldest keys, but not `kept`, until all of them take no more than they may: at most a step. */
+  /** Removes the oldest keys except `kept`, at most a step, until the rest fit. */
   #shrink(maxBytes: number, kept = ""): void {
     let excessBytes = this.#excessBytes(maxBytes);
     if (excessBytes <= 0) return;
@@ -89,7 +89,7 @@ export class IdempotencyKeys {
     this.#remove(`key IN (${oldest("key", count)})`, kept);
   }
 
-  /** How much more the keys take than they may. */
+  /** Bytes of keys beyond their share. */
   #excessBytes(maxBytes: number): number {
     const { bytes } = this.#sql.exec<SizeRow>(`SELECT key_bytes AS bytes FROM log`).one();
     return bytes - maxBytes * LOG.keysPart;
@@ -107,16 +107,16 @@ export class IdempotencyKeys {
   }
 }
 
-/** When a key of the request expires: the home log decides at its first use. */
+/** When a request's key expires; the home log decides at the first use. */
 export const expiryOf = (once: Once, nowMs: number): number => once.expiresAtMs ?? nowMs + PUBLISH.idempotencyMs;
 
 export const clearedAtMs = (expiresAtMs: number): number => expiresAtMs + LOG.keyGraceMs;
 
-/** Half of a SHA-256 in hex tells requests apart. */
+/** Half of a SHA-256 in hex is enough to tell requests apart. */
 const shortened = (digest: string): string => digest.slice(0, 32);
 
 export interface KnownKey {
-  /** Whether it came with the same request. */
+  /** True if it came with the same request. */
   readonly isSame: boolean;
   readonly ids: readonly string[];
   readonly expiresAtMs: number;

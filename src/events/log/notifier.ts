@@ -8,17 +8,17 @@ import type { WakeOutcome } from "./subscriber.ts";
 export interface NotifierPorts {
   readonly subscribers: SubscriberTable;
   readonly clock: Clock;
-  /** The end of the log; undefined when it is not open any more. */
+  /** The end of the log; undefined if it is not open. */
   endSeq(): number | undefined;
   wake(name: string): Promise<WakeOutcome>;
 }
 
 /**
- * Tells the push subscriptions of a log that there are new events.
+ * Tells the push subscriptions of a log about new events.
  *
- * Who is behind is seen in the table, so nothing is forgotten with an instance: at worst somebody is woken twice. Several
- * are woken at once, and whoever takes long holds up nobody else. What is written afterwards is the end that the log had
- * before the call: of what came later, the subscription may know nothing.
+ * The table tells who is behind, so a new instance forgets nobody; at worst a subscription is woken twice. Several are
+ * woken at once, and a slow one delays nobody else. After a call, the position stored is the end of the log before the
+ * call, since the subscription may not know of later events.
  */
 export class Notifier {
   readonly #ports: NotifierPorts;
@@ -28,10 +28,10 @@ export class Notifier {
   }
 
   /**
-   * Wakes whoever is behind until nobody is left who could be woken now, also of what is published meanwhile. Each round
-   * takes a while, so that a subscription of a busy log is woken some times a second and not after each publish. Ends
-   * early after many, for a next run. `between` is called whenever some were woken: other work of the log does not wait
-   * for the end of a run, which a busy log may put off for long.
+   * Wakes subscriptions until none is behind, including for events published meanwhile. Each round takes a minimum
+   * time, so a busy log wakes a subscription a few times a second, not after every publish. Ends after a maximum
+   * number; the next run continues. Calls `between` after each group, so that other work of the log need not wait for
+   * the end of a long run.
    */
   async run(between: () => void): Promise<void> {
     const inFlight = new Map<string, Promise<void>>();

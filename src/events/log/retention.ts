@@ -3,18 +3,18 @@ import type { SegmentTable } from "./segment-table.ts";
 import type { Retention } from "./types.ts";
 
 /**
- * What a log keeps: no event that is older than `ageMs`, and of the younger ones as many of the newest as fit.
+ * Rule of what a log keeps: no event older than `ageMs`, and as many of the newest as fit into `maxBytes`.
  *
- * Both remove whole segments from the front, some at a time. By age all of them may go. By size the newest one stays:
- * however small the maximum is, what came last can be read. A publish that finds more than the maximum makes room itself
- * and leaves the rest to the alarm, which goes on at once. It is refused only close to what an object can hold: a maximum
- * that was lowered is reached soon, and meanwhile nobody is kept from publishing.
+ * Both rules remove whole segments from the front, a step at a time. Age may remove all of them. Size never removes
+ * the newest segment, so the last events can be read however small the maximum is. A publish that finds too much
+ * removes a step itself; the alarm removes the rest. A publish is refused only near the size limit of an object, so
+ * lowering the maximum never blocks publishers.
  */
 export class LogRetention {
   readonly #sql: SqlStorage;
   readonly #segments: SegmentTable;
   #rule: Retention = { ageMs: Infinity, maxBytes: Infinity };
-  /** Characters stored since the size was looked at: looking takes a noticeable part of a small publish. */
+  /** Characters stored since the size was last read. Reading it on every small publish would be slow. */
   #unseenChars = Infinity;
   #over = false;
 
@@ -23,7 +23,7 @@ export class LogRetention {
     this.#segments = segments;
   }
 
-  /** The rule that is stored. */
+  /** Loads the stored rule. */
   load(rule: Retention): void {
     this.#rule = rule;
   }
@@ -36,7 +36,7 @@ export class LogRetention {
     return ageMs !== this.#rule.ageMs || maxBytes !== this.#rule.maxBytes;
   }
 
-  /** Goes by another rule from now on. */
+  /** Applies another rule from now on. */
   change(rule: Retention): void {
     this.#sql.exec(`UPDATE log SET retention_ms = ?, max_bytes = ?`, rule.ageMs, rule.maxBytes);
     this.#rule = rule;
@@ -47,25 +47,25 @@ export class LogRetention {
     this.#unseenChars += chars;
   }
 
-  /** Whether more is stored than should be. */
+  /** True if more is stored than the rule allows. */
   isOver(): boolean {
     if (this.#over || this.#unseenChars >= Math.min(LOG.unseenChars, this.#rule.maxBytes * LOG.unseenPart))
       this.#look();
     return this.#over;
   }
 
-  /** Whether so much is stored that nothing may come in addition. */
+  /** True if the object is too full to store anything more. */
   isFull(): boolean {
     return this.#over && this.#sql.databaseSize > LOG.fullBytes;
   }
 
-  /** Removes a step of what is too old or too much. To be called in a transaction. `endSeq`: the end of the log. */
+  /** Removes a step of old or surplus events. Call it in a transaction. `endSeq` is the end of the log. */
   trim(nowMs: number, endSeq: number): void {
     const oldest = this.#segments.oldest(LOG.rowsTrimmedAStep, LOG.bytesTrimmedAStep);
     let gone = oldest.findLastIndex((place) => place.createdAtMs <= nowMs - this.#rule.ageMs) + 1;
     if (gone > 0) this.#segments.removeThrough(oldest[gone - 1]!);
     const removable = oldest.filter((place) => place.lastSeq < endSeq).length;
-    // More at a time the more it is, which removes at most twice as much as there has to be.
+    // Remove more per step when the surplus is larger; a step removes at most twice the surplus.
     for (let more = 1; this.#look() && gone < removable; more *= 2) {
       gone = Math.min(gone + more, removable);
       this.#segments.removeThrough(oldest[gone - 1]!);
@@ -83,15 +83,15 @@ export class LogRetention {
   }
 
   /**
-   * A time before which nothing is kept, of all that lay in front of what is stored. By age, that is the time of the last
-   * event that was removed; what was removed by size is younger than what other shards still have.
+   * A time older than every event still kept, for positions in front of the stored events. By age it is the time of
+   * the last removed event; events removed by size are younger than events that other shards still have.
    */
   trimmedUpToMs(nowMs: number): number {
     const { trimmed_at } = this.#sql.exec<{ trimmed_at: number }>(`SELECT trimmed_at FROM log`).one();
     return Math.min(trimmed_at, nowMs - this.#rule.ageMs);
   }
 
-  /** The size is that of the pages in use: those that a removal set free do not count. */
+  /** Size of the pages in use. Pages freed by a removal do not count. */
   #look(): boolean {
     this.#unseenChars = 0;
     this.#over = this.#sql.databaseSize > this.#rule.maxBytes;

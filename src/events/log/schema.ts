@@ -1,17 +1,17 @@
 import { hasTable } from "../../platform/has-table.ts";
 import type { Retention } from "./types.ts";
 
-/** What a row of `publish_key` takes, about: its key is in the index too. */
+/** Approximate size of a row of `publish_key`; the key is in the index too. */
 export const KEY_BYTES = `(2 * length(key) + length(digest) + length(ids) + 64)`;
 
 /**
- * The tables of a topic log, and how its rows are read.
+ * The tables of a topic log.
  *
- * - `log`: one row. `retention_ms` and `max_bytes`: see retention.ts. `trimmed_*` is the last segment that it
- *   removed: the end of a log that is empty now.
+ * - `log`: one row. `retention_ms` and `max_bytes`: see retention.ts. `trimmed_*` is the last segment that retention
+ *   removed, which is the end of an empty log.
  * - `segment`: see segments.ts and segment-table.ts.
- * - `consumer`: the names of the topic's consumers; in the first shard's log alone.
- * - `publish_key`: idempotency keys of the last 24 hours; `key_bytes` of the log is what they take. See idempotency.ts.
+ * - `consumer`: the names of the topic's consumers, in the log of the first shard alone.
+ * - `publish_key`: idempotency keys of the last 24 hours; `log.key_bytes` is their size. See idempotency.ts.
  * - `subscriber`: see subscriber-table.ts.
  */
 const SCHEMA_VERSION = 1;
@@ -47,7 +47,7 @@ const SCHEMA = [
 
 export const logExists = (sql: SqlStorage): boolean => hasTable(sql, "log");
 
-/** Makes the tables of a log that does not exist. */
+/** Creates the tables of a log that does not exist. */
 export function createLogTables(storage: DurableObjectStorage, shard: number, retention: Retention): void {
   storage.transactionSync(() => {
     for (const statement of SCHEMA) storage.sql.exec(statement);

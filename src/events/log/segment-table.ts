@@ -1,8 +1,8 @@
 import type { Segment } from "./segments.ts";
 
 /**
- * The segments of one log in its database. Positions follow each other without a gap; only at the front retention
- * removes whole segments. Times never fall from one to the next.
+ * The segments of one log in its database. Positions have no gaps; retention removes whole segments from the front.
+ * Times never decrease.
  */
 export class SegmentTable {
   readonly #sql: SqlStorage;
@@ -23,8 +23,8 @@ export class SegmentTable {
   }
 
   /**
-   * From the segment that holds a position, or the first one behind it, on. To be read before anything is written. Rows
-   * come as arrays, which takes half the time of objects.
+   * Iterates from the segment that holds a position, or the first one behind it. Finish reading before any write. Raw
+   * rows take half the time of objects.
    */
   *from(seq: number): Iterable<Segment> {
     const rows = this.#sql.exec(`SELECT ${PLACE}, payload_bytes, events ${FROM_POSITION}`, seq).raw<SegmentRow>();
@@ -32,12 +32,12 @@ export class SegmentTable {
       yield { firstSeq, lastSeq, createdAtMs, payloadBytes, events };
   }
 
-  /** Where the segment lies that holds a position, or the first one behind it. */
+  /** Place of the segment that holds a position, or of the first one behind it. */
   placeFrom(seq: number): SegmentPlace | undefined {
     return this.#sql.exec<PlaceRow>(`SELECT ${PLACE} ${FROM_POSITION} LIMIT 1`, seq).toArray().map(toPlace)[0];
   }
 
-  /** The oldest ones: at most so many, and so many bytes, but at least one when there is one. */
+  /** The oldest segments: at most `limit` rows and so many bytes, but at least one if any exists. */
   oldest(maxSegments: number, maxBytes: number): SegmentPlace[] {
     let bytes = 0;
     return this.#sql
@@ -57,10 +57,10 @@ export class SegmentTable {
       .map(toPlace)[0];
   }
 
-  /** The position in front of the first event of a time or later; `endSeq` is that of the last event of all. */
+  /** The position in front of the first event at or after a time. `endSeq` is the position of the last event. */
   positionBefore(timeMs: number, endSeq: number): number {
     let lastBefore = this.positionBeforeOldest(endSeq);
-    // Halving finds the place without an index on times.
+    // Binary search needs no index on times.
     let lastCandidate = endSeq;
     while (lastBefore < lastCandidate) {
       const segment = this.placeFrom(Math.ceil((lastBefore + lastCandidate) / 2))!;
@@ -90,7 +90,7 @@ interface PlaceRow extends Record<string, SqlStorageValue> {
 type SegmentRow = [first_seq: number, last_seq: number, created_at: number, payload_bytes: string, events: string];
 
 const PLACE = `first_seq, last_seq, created_at`;
-/** The segment that holds a position may begin before it. */
+/** The segment that holds a position may start before it. */
 const FROM_POSITION = `FROM segment
   WHERE first_seq >= coalesce((SELECT max(first_seq) FROM segment WHERE first_seq <= ?1), 0) ORDER BY first_seq`;
 

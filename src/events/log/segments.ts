@@ -1,9 +1,9 @@
 /**
- * Segments: how events are packed into rows and cross from the log to its readers.
+ * Segments: how events are packed into rows and sent from the log to its readers.
  *
- * A segment is some events that were published together. `events` holds them as the JSON texts that readers get, one
- * a line (JSON text has no line breaks), so an event is written as text once and never parsed again, and a payload of
- * any characters comes back as it was: JSON spells NUL and lone surrogates in ASCII.
+ * A segment holds events that were published together. `events` has one JSON text per line, exactly as readers get it.
+ * JSON text has no line breaks, so an event is serialized once and never parsed again. JSON escapes NUL and lone
+ * surrogates in ASCII, so every payload survives unchanged.
  */
 export interface Segment {
   /** Position of the first event; the others follow without a gap. Positions of a shard start at 1. */
@@ -11,19 +11,19 @@ export interface Segment {
   readonly lastSeq: number;
   readonly createdAtMs: number;
   readonly events: string;
-  /** Size of each payload in UTF-8, comma-separated. */
+  /** UTF-8 size of each payload, comma-separated. */
   readonly payloadBytes: string;
-  /** Positions of the events, where it holds those of one tenant alone. */
+  /** Positions of the events if the segment holds those of one tenant alone. */
   readonly seqs?: readonly number[] | undefined;
 }
 
-/** An event ready to be stored: its JSON text from `"tenant"` on; the log puts `id` and `createdAt` in front. */
+/** An event ready to be stored: its JSON text from `"tenant"` on. The log adds `id` and `createdAt` in front. */
 export interface NewEvent {
   readonly text: string;
   readonly payloadBytes: number;
 }
 
-/** An event at its place in a shard. */
+/** An event and its position in a shard. */
 export interface LogEvent {
   readonly seq: number;
   readonly createdAtMs: number;
@@ -31,7 +31,7 @@ export interface LogEvent {
   readonly payloadBytes: number;
 }
 
-/** Packs events in their order into segments of at most `maxChars`; a longer event fills one alone. */
+/** Packs events into segments of at most `maxChars`, in order. A longer event fills a segment alone. */
 export function packSegments(
   events: readonly NewEvent[],
   ids: readonly string[],
@@ -68,7 +68,7 @@ export function packSegments(
   return segments;
 }
 
-/** The events of a segment that lie behind a position. */
+/** The events of a segment behind a position. */
 export function unpackSegment(segment: Segment, afterSeq: number): LogEvent[] {
   const sizes = segment.payloadBytes.split(",");
   return segment.events
@@ -82,7 +82,7 @@ export function unpackSegment(segment: Segment, afterSeq: number): LogEvent[] {
     .filter((event) => event.seq > afterSeq);
 }
 
-/** The id of an event, with which its text begins. */
+/** The id of an event, which its text starts with. */
 export const idOf = (text: string): string => text.slice(ID_BEFORE.length, text.indexOf('"', ID_BEFORE.length));
 
 /** The text with another id. */

@@ -1,15 +1,14 @@
 import { WAKE } from "../model/limits.ts";
 
 /**
- * The push subscriptions that a log wakes when it has new events, and up to which event each was told.
+ * The push subscriptions that a log wakes when it has new events, and the last position each was told about.
  *
- * A subscription registers at every shard's log before anything else of it is stored, so whoever deletes the topic finds
- * it here, also one that was never finished. How often waking one failed is kept in memory alone: an instance that knows
- * nothing of it tries at once, and waits again.
+ * A subscription registers at every shard's log before anything else of it is stored, so a topic deletion finds even a
+ * half-created one. Failure counts are in memory only: a new instance tries at once and then backs off again.
  */
 export class SubscriberTable {
   readonly #sql: SqlStorage;
-  /** Of an open log all of them, in the order in which they were told last. */
+  /** All subscribers of an open log, the one told longest ago first. */
   readonly #known = new Map<string, SubscriberState>();
 
   constructor(sql: SqlStorage) {
@@ -21,12 +20,12 @@ export class SubscriberTable {
       this.#known.set(name, { wokenSeq: woken_seq, failures: 0, retryAtMs: 0 });
   }
 
-  /** The log is closed, or gone: nobody is woken any more. */
+  /** Forgets all subscribers in memory: a log that is closed or gone wakes nobody. */
   unload(): void {
     this.#known.clear();
   }
 
-  /** One that is there stays as it is. `seq`: the end of the log, which it need not be told of. */
+  /** Adds a subscriber unless it is there. `seq` is the end of the log, which it need not be told about. */
   add(name: string, seq: number): void {
     if (this.#known.has(name)) return;
     this.#sql.exec(`INSERT INTO subscriber (name, woken_seq) VALUES (?, ?)`, name, seq);
@@ -50,7 +49,7 @@ export class SubscriberTable {
     return this.#known.has(name);
   }
 
-  /** When the next one is to be told of `endSeq`; 0 is at once, Infinity when all know. */
+  /** When the next subscriber is to be told about `endSeq`; 0 means at once, Infinity means all know. */
   dueMs(endSeq: number, nowMs: number): number {
     let dueMs = Infinity;
     for (const subscriber of this.#known.values())
@@ -59,9 +58,8 @@ export class SubscriberTable {
   }
 
   /**
-   * Who is to be told of `endSeq` now, and is not being told, the longest ago first. Those that failed the last time may
-   * take long: only so many of them that they do not fill all places, but before the others, of which a busy log always
-   * has some.
+   * The subscribers to tell about `endSeq` now, without those in flight, the one told longest ago first. Those that
+   * failed last time may be slow: they come first, but only a few at once, so they neither starve nor fill all slots.
    */
   due(endSeq: number, nowMs: number, inFlight: ReadonlyMap<string, unknown>): string[] {
     const sound: string[] = [];
@@ -94,13 +92,16 @@ export class SubscriberTable {
   }
 }
 
-/** One that would wait longer than any wait is was told to under a clock that was set back since: it is due. */
+/**
+ * True while a failed subscriber backs off. A longer wait than the maximum means the clock was set back: then it is
+ * due.
+ */
 const waits = ({ retryAtMs }: SubscriberState, nowMs: number): boolean =>
   retryAtMs > nowMs && retryAtMs <= nowMs + WAKE.maxRetryMs;
 
 interface SubscriberState {
   readonly wokenSeq: number;
-  /** How often waking it failed since it answered last, and when it is tried again. */
+  /** Failures since its last answer, and the time of the next try. */
   readonly failures: number;
   readonly retryAtMs: number;
 }

@@ -1,7 +1,9 @@
-/** To the log that wakes it: `gone` means that there is no such subscription any more, so it need not be woken again. */
+/**
+ * Answer of a subscription to the log that wakes it: `gone` means that it no longer exists and need not be woken again.
+ */
 export type WakeOutcome = "awake" | "gone";
 
-/** What a log knows of a push subscription's object. */
+/** The part of a push subscription's object that a log uses. */
 export interface Subscriber extends Rpc.DurableObjectBranded {
   wake(): WakeOutcome;
 }

@@ -3,20 +3,21 @@ import { masked, type OwnTenant } from "./hidden-ids.ts";
 import { idOf, unpackSegment, withId, type Segment } from "./segments.ts";
 import type { ReadOutcome } from "./types.ts";
 
-/** What is read of one tenant's events. */
+/** Parameters for reading the events of one tenant. */
 export interface TenantRead {
   readonly afterSeq: number;
-  /** No event behind this position. */
+  /** Read events behind this position. */
   readonly throughSeq?: number;
-  /** As `TopicLog.read` takes them. */
+  /** Same meaning as in `TopicLog.read`. */
   readonly minEvents: number;
   readonly aheadChars: number;
   readonly maxChars: number;
 }
 
 /**
- * Reads the events of one tenant out of a log's segments, which end at `lastSeq`. The others are passed over here, so they
- * cross no border. How many of them one call passes is bounded: it says then that there may be more behind `endSeq`.
+ * Reads one tenant's events from the segments of a log that ends at `lastSeq`. Skipping other tenants' events here
+ * saves sending them between objects. One call skips a bounded amount; then `isCut` tells that more may follow
+ * `endSeq`.
  */
 export function readTenant(
   stored: Iterable<Segment>,
@@ -45,7 +46,7 @@ export function readTenant(
   return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
 }
 
-/** The tenant's events of a segment behind a position, with the ids that their reader is shown. */
+/** The tenant's events of a segment behind a position, with the ids shown to the reader. */
 function ofTenant(
   segment: Segment,
   afterSeq: number,
@@ -61,5 +62,5 @@ function ofTenant(
   };
 }
 
-/** The tenant stands right behind what the log adds in front (segments.ts). */
+/** The tenant directly follows the fields that the log adds in front (segments.ts). */
 const TENANT = /^\{"id":"[^"]*","createdAt":\d+,"tenant":"([^"\\]*)"/;

@@ -27,17 +27,17 @@ import type {
 } from "./types.ts";
 
 /**
- * The events of one shard of one topic, in the order in which they were published: append-only, in SQLite.
+ * The events of one shard of a topic, in publishing order: append-only, in SQLite.
  *
- * States: absent → open, by `init` alone; open → closed, by `close`; any → absent, by `destroy`. A log that is not open
- * answers "gone", so an isolate that remembers a deleted topic cannot bring it back to life. A closed one still knows the
+ * States: absent → open, only by `init`; open → closed, by `close`; any → absent, by `destroy`. A log that is not open
+ * answers "gone", so an isolate that still remembers a deleted topic cannot revive it. A closed log still lists the
  * topic's consumers, so that they can be removed.
  *
- * Every method runs without an `await` between its first look and its last write, so calls do not interleave. The
- * runtime stores what one turn writes as a whole, the alarm included, and holds the answer back until it is on disk.
+ * No method has an `await` between its first read and its last write, so calls do not interleave. The runtime stores
+ * the writes of one turn together, the alarm included, and sends the response only after they are on disk.
  *
- * The alarm (alarm.ts) removes what retention and idempotency keys leave behind (retention.ts) and wakes push
- * subscriptions (notifier.ts).
+ * The alarm (alarm.ts) removes expired events and idempotency keys (retention.ts) and wakes push subscriptions
+ * (notifier.ts).
  */
 export class TopicLog extends DurableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
@@ -63,7 +63,7 @@ export class TopicLog extends DurableObject<LogEnv> {
       this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq, systemClock.nowMs()),
   });
 
-  /** Opens the log; one that is open stays as it is. */
+  /** Opens the log. An open log stays as it is. */
   init(shard: number, retention: Retention): void {
     if (this.#exists()) return;
     createLogTables(this.ctx.storage, shard, retention);
@@ -72,8 +72,8 @@ export class TopicLog extends DurableObject<LogEnv> {
   }
 
   /**
-   * Stores all of the events or none. With `once`, a repeat of the same request gives the ids that it gave first.
-   * `retention` is the deployment's as it is now.
+   * Stores all events or none. With `once`, a repeat of the same request returns the first ids again. `retention` is
+   * the deployment's current rule.
    */
   publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention): PublishOutcome {
     const tail = this.#tail;
@@ -92,7 +92,7 @@ export class TopicLog extends DurableObject<LogEnv> {
       return { kind: "full" };
     }
     const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
-    // Never before the event in front of it: readers merge shards by this time and search by it.
+    // Never earlier than the previous event: readers merge shards and search by this time.
     const createdAtMs = Math.max(nowMs, tail.createdAtMs);
     const ids = newEventIds(events.length, tail.shard, tail.seq + 1, systemRandom);
     const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars);
@@ -103,7 +103,7 @@ export class TopicLog extends DurableObject<LogEnv> {
         this.#keys.remember(key, ids, retention.maxBytes);
       }
     };
-    // One statement is a whole by itself, and a savepoint costs a small publish almost as much.
+    // A single statement is atomic already, and a savepoint costs almost as much as a small publish.
     if (segments.length === 1 && key === undefined) store();
     else this.ctx.storage.transactionSync(store);
     for (const segment of segments) this.#retention.stored(segment.events.length);
@@ -119,8 +119,8 @@ export class TopicLog extends DurableObject<LogEnv> {
   }
 
   /**
-   * What follows position `afterSeq`, in whole segments: at least `minEvents` events unless the log ends before or
-   * `maxChars` are reached, and more of them up to `aheadChars`. At least one segment when there is one.
+   * Reads whole segments behind `afterSeq`: at least `minEvents` events unless the log ends or `maxChars` is reached,
+   * and more up to `aheadChars`. Returns at least one segment if any exists.
    */
   read(afterSeq: number, minEvents: number, aheadChars: number, maxChars: number): ReadOutcome {
     if (this.#tail === undefined) return GONE;
@@ -139,13 +139,13 @@ export class TopicLog extends DurableObject<LogEnv> {
     return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
   }
 
-  /** What follows a position of one tenant's events. */
+  /** Reads one tenant's events behind a position. */
   readTenant(own: OwnTenant, asked: TenantRead): ReadOutcome {
     if (this.#tail === undefined) return GONE;
     return readTenant(this.#segments.from(asked.afterSeq + 1), this.#tail.seq, own, asked);
   }
 
-  /** What follows a position, or what is of a time or later; for a reader without a cursor. */
+  /** Reads from a position or a time on, for a reader without a cursor. */
   look(from: LookFrom, minEvents: number, maxChars: number): LookOutcome {
     const afterSeq = "afterSeq" in from ? from.afterSeq : this.positionBefore(from.fromMs);
     if (afterSeq === "gone") return GONE;
@@ -154,8 +154,8 @@ export class TopicLog extends DurableObject<LogEnv> {
   }
 
   /**
-   * When an event was published; of a position that retention passed, a time such that nothing that is to be kept lies
-   * before it. "unknown" when another event has this position, or none was ever there.
+   * When an event was published. For a position that retention removed, a time older than every event to be kept.
+   * "unknown" if another event has this position, or none ever had it.
    */
   timeOf(seq: number, id: string): number | "unknown" | "gone" {
     if (this.#tail === undefined) return "gone";
@@ -175,7 +175,9 @@ export class TopicLog extends DurableObject<LogEnv> {
     return { kind: "stats", firstSeq: oldest.firstSeq, lastSeq: seq, ...times };
   }
 
-  /** The position in front of the oldest event, behind the newest one, or in front of the first one of a time or later. */
+  /**
+   * The position in front of the oldest event, behind the newest one, or in front of the first one at or after a time.
+   */
   positionBefore(place: Place): number | "gone" {
     if (this.#tail === undefined) return "gone";
     const { seq } = this.#tail;
@@ -184,8 +186,8 @@ export class TopicLog extends DurableObject<LogEnv> {
   }
 
   /**
-   * Remembers a consumer by its name (access/reader.ts), so that deleting the topic finds it; called on the first shard's
-   * log. In the column's name consumers are clients, as they once were.
+   * Registers a consumer by name (access/reader.ts) so that deleting the topic finds it. Only the first shard's log is
+   * asked. The column is called `client_id`, though a reader can also be a person.
    */
   addConsumer(name: string): "added" | "gone" {
     if (this.#tail === undefined) return "gone";
@@ -193,7 +195,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     return "added";
   }
 
-  /** Some of the consumers' names; none of an absent log. */
+  /** Some of the consumers' names; empty for an absent log. */
   consumers(limit: number): string[] {
     if (!this.#exists()) return [];
     const names = `SELECT client_id FROM consumer ORDER BY client_id LIMIT ?`;
@@ -204,7 +206,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (this.#exists()) for (const name of names) this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, name);
   }
 
-  /** Remembers a push subscription, by its object's name; gives the end of this log, behind which it begins. */
+  /** Registers a push subscription by its object's name. Returns the end of this log, where it starts. */
   addSubscriber(name: string): number | "gone" {
     if (this.#tail === undefined) return "gone";
     this.#subscribers.add(name, this.#tail.seq);
@@ -215,7 +217,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (this.#exists()) for (const name of names) this.#subscribers.remove(name);
   }
 
-  /** Some of the push subscriptions, by their objects' names; none of an absent log. */
+  /** Some of the push subscriptions' object names; empty for an absent log. */
   subscribers(limit: number): string[] {
     return this.#exists() ? this.#subscribers.list(limit) : [];
   }
@@ -228,13 +230,13 @@ export class TopicLog extends DurableObject<LogEnv> {
     await this.#alarm.cancel();
   }
 
-  /** Removes everything, the alarm too; whatever is asked afterwards is told "gone". */
+  /** Removes everything, the alarm too. Later calls get "gone". */
   async destroy(): Promise<void> {
     this.#end();
     await Promise.all([this.#alarm.cancel(), this.ctx.storage.deleteAll()]);
   }
 
-  /** From here on nothing is written but by a deletion. */
+  /** After this, only a deletion writes. */
   #end(): void {
     this.#tail = undefined;
     this.#subscribers.unload();
@@ -258,7 +260,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     };
   }
 
-  /** Removes a step of what is over, if anything is. */
+  /** Removes a step of expired or surplus data. */
   #trim(): void {
     const tail = this.#tail;
     const nowMs = systemClock.nowMs();
@@ -279,7 +281,7 @@ export interface LogEnv {
   readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<Subscriber>;
 }
 
-/** What a log is and where it ends, kept in memory. */
+/** Identity and end of the log, kept in memory. */
 interface Tail {
   readonly shard: number;
   readonly seq: number;

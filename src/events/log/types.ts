@@ -3,18 +3,18 @@ import type { Segment } from "./segments.ts";
 /** A number is a time in milliseconds. */
 export type Place = "oldest" | "newest" | number;
 
-/** An `Idempotency-Key` and what it was sent with. */
+/** An `Idempotency-Key` and the digest of its request. */
 export interface Once {
   readonly key: string;
   readonly digest: string;
-  /** What the home shard of the key said; undefined in the call to the home shard, which decides. */
+  /** Expiry that the key's home shard returned; undefined in the call to the home shard, which decides. */
   readonly expiresAtMs: number | undefined;
 }
 
-/** How much a log keeps: the deployment's variables. */
+/** Limits of a log: two variables of the deployment. */
 export interface Retention {
   readonly ageMs: number;
-  /** Of the log's whole storage. */
+  /** Applies to the log's whole storage. */
   readonly maxBytes: number;
 }
 
@@ -26,12 +26,12 @@ export type PublishOutcome =
   | {
       readonly kind: "stored";
       readonly ids: readonly string[];
-      /** When the key of the request is forgotten; undefined when it has none. */
+      /** When the request's key expires; undefined without a key. */
       readonly keyExpiresAtMs: number | undefined;
     }
-  /** The key came before with another request. */
+  /** The key was used before with another request. */
   | { readonly kind: "key_used" }
-  /** The log is close to what an object can hold; there will be room again in a moment. */
+  /** The log is close to the size limit of an object; there will be space in a moment. */
   | { readonly kind: "full" }
   | Gone;
 
@@ -39,22 +39,22 @@ export type ReadOutcome =
   | {
       readonly kind: "segments";
       readonly segments: readonly Segment[];
-      /** Up to which position this saw the log: behind the last segment where retention removed what followed it. */
+      /** The position up to which the log was read: behind the last segment if retention removed what followed it. */
       readonly endSeq: number;
       readonly atEnd: boolean;
-      /** It ended since it passed over so much of other tenants. */
+      /** The read stopped because it skipped too many events of other tenants. */
       readonly isCut?: boolean;
     }
   | Gone;
 
-/** Where a look begins: behind a position, or with the first event of a time or later. */
+/** Start of a read without a cursor: behind a position, or at the first event at or after a time. */
 export type LookFrom = { readonly afterSeq: number } | { readonly fromMs: number };
 
 export type LookOutcome = (Extract<ReadOutcome, { kind: "segments" }> & { readonly afterSeq: number }) | Gone;
 
 export interface LogStats {
   readonly kind: "stats";
-  /** Position of the oldest stored event, `lastSeq + 1` when none is stored. */
+  /** Position of the oldest stored event; `lastSeq + 1` if none is stored. */
   readonly firstSeq: number;
   readonly lastSeq: number;
   readonly oldestAtMs?: number;

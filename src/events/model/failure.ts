@@ -3,11 +3,11 @@ import type { DetailType } from "../../http/detail-types.ts";
 import { notFound, problem, type Problem } from "../../http/errors.ts";
 import type { Names } from "../../platform/names.ts";
 
-/** Every way in which an operation on topics can fail. */
+/** All failures of operations on topics. */
 export type Failure =
   | { readonly kind: "no_topic" }
   | { readonly kind: "scope_missing"; readonly scope: string }
-  /** The client was removed while its token is still taken. */
+  /** The client was removed while its token is still accepted. */
   | { readonly kind: "no_client" }
   | { readonly kind: "topic_exists" }
   | { readonly kind: "topic_deleting" }
@@ -18,18 +18,18 @@ export type Failure =
   | { readonly kind: "subscription_exists" }
   | { readonly kind: "too_many_subscriptions"; readonly ofClient: number; readonly ofTopic: number }
   | { readonly kind: "subscription_disabled" }
-  /** The endpoint did not say yet that it wants the events. */
+  /** The endpoint has not confirmed yet that it wants the events. */
   | { readonly kind: "subscription_unverified" }
-  /** The stored password would go to another origin. */
+  /** The stored password would be sent to another origin. */
   | { readonly kind: "password_missing" }
-  /** Sealed under a key that this deployment does not have, or changed by hand. */
+  /** Sealed under a key that this deployment does not have, or modified by hand. */
   | { readonly kind: "credentials_unreadable" }
   | { readonly kind: "no_delivery" }
-  /** Neither the delivery nor the topic has the event any more. */
+  /** Neither the delivery nor the topic still has the event. */
   | { readonly kind: "event_expired" }
-  /** One test of a subscription at a time. */
+  /** Only one test of a subscription runs at a time. */
   | { readonly kind: "test_busy"; readonly retryAfterMs: number }
-  /** A log did not answer in time or has no room at the moment, or too many others changed the same thing. */
+  /** A log did not answer in time or is full for a moment, or the same record was changed too often. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
   | { readonly kind: "too_large"; readonly field: string; readonly what: string; readonly maxBytes: number }
@@ -134,7 +134,7 @@ export function toProblem(failure: Failure, names: Names): Problem {
   }
 }
 
-/** An object of the topic is restarting, overloaded or slow: the caller is asked to come again. */
+/** 503: an object of the topic is restarting, overloaded or slow. */
 export const unreachable = (): Problem =>
   problem("service_temporarily_unavailable", "The topic cannot be reached at the moment.", {
     headers: { "retry-after": "1" },

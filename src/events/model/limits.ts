@@ -1,81 +1,78 @@
-/** Every limit of events with its source. Sizes are UTF-8 bytes unless the name says characters. */
+/** Limits of events. Sizes are UTF-8 bytes unless the name says characters. */
 
-/** Contract 3.2. */
 export const TOPIC = {
   minShards: 1,
-  /** Is in every event id that was ever handed out (log/event-id.ts), so it stays as it is. */
+  /** Part of every event id (log/event-id.ts), so it cannot change. */
   maxShards: 16,
   defaultShards: 1,
-  /** Our choice: a paragraph. */
+  /** About a paragraph. */
   maxDescriptionChars: 1024,
-  /** Our choice: as old as other records that decide may be (contract 2.1). */
+  /** The same age as other cached records that decide on access. */
   recordTtlMs: 30_000,
-  /** Our choice: some 2 MB of an isolate's memory. */
+  /** About 2 MB of an isolate's memory. */
   maxRecords: 5_000,
 } as const;
 
-/** Contract 3.2. */
 export const PUBLISH = {
   maxEvents: 1000,
   maxPayloadBytes: 256 * 1024,
   maxRequestBytes: 5 * 1024 * 1024,
-  /** Our choice: with a payload of nothing but escapes an event still fits a row of 2 MB. */
+  /** Even with a payload of escapes only, an event still fits into a row of 2 MB. */
   maxMetadataBytes: 16 * 1024,
   idempotencyMs: 86_400_000,
 } as const;
 
-/** Our choice, for publishing and reading. */
+/** Keys of publishing and reading. */
 export const IDEMPOTENCY_KEY = {
   maxChars: 255,
 } as const;
 
-/** How a log stores. */
+/** Storage of a log. */
 export const LOG = {
-  /** Our choice: a hundred small events are one row written, and whoever wants one of them reads no more than this. */
+  /** A hundred small events are one row, and reading one of them reads no more than this. */
   segmentChars: 64 * 1024,
-  /** Our choice: how much one call reads through for a reader of one tenant's events, which takes some 100 ms. */
+  /** Characters that one call reads through for a reader of one tenant's events; takes about 100 ms. */
   passedChars: 16 * 1024 * 1024,
-  /** Our choice: expired idempotency keys that a publish clears away on its way, twice what it can add. */
+  /** Expired idempotency keys that a publish removes, twice as many as it can add. */
   keysClearedAPublish: 2,
-  /** Our choice: the part of a log's maximum that keys may take; beyond it the oldest go before their time. */
+  /** Share of a log's maximum for keys. Beyond it the oldest are removed early. */
   keysPart: 1 / 8,
   /**
-   * Our choice: how long a key that is over is still kept: a repeat that its home knew in the last moment finds it in
-   * the other shards a moment later.
+   * Time for which an expired key is kept: a repeat accepted by the home shard at the last moment reaches the other shards
+   * slightly later.
    */
   keyGraceMs: 60_000,
-  /** Our choice: what one step of retention removes, which takes some 30 ms; the next step follows at once. */
+  /** Work of one retention step, about 30 ms; the next step follows at once. */
   rowsTrimmedAStep: 500,
   bytesTrimmedAStep: 32 * 1024 * 1024,
-  /** Our choice: how long after a failed step the next one is tried. */
+  /** Delay after a failed step. */
   trimRetryMs: 60_000,
-  /** Our choice: an alarm that is so late is set again by the next publish: the runtime may have given it up. */
+  /** The next publish sets an alarm again that is this late: the runtime may have given up. */
   alarmLostMs: 60_000,
-  /** So long the runtime lets an alarm run. */
+  /** The runtime's limit for an alarm. */
   alarmRunMs: 900_000,
-  /** Our choice: so much, and such a part of the maximum, is stored before a log looks at its size again. */
+  /** A log reads its size again after storing this much, or this share of the maximum. */
   unseenChars: 1024 * 1024,
   unseenPart: 1 / 64,
-  /** Our choice: at this size nothing is published. An object's database ends at 10 GB, where a write would fail. */
+  /** A log refuses to publish at this size. At 10 GB, writes to the object would fail. */
   fullBytes: 9_500_000_000,
 } as const;
 
-/** Our choice: how a log wakes push subscriptions. */
+/** Waking of push subscriptions by a log. */
 export const WAKE = {
   waitMs: 5_000,
-  /** After a failure, doubled with each one that follows. */
+  /** Backoff after a failure, doubled with each further one. */
   minRetryMs: 5_000,
   maxRetryMs: 60_000,
-  /** In flight, and how many of them may be such as failed the last time. */
+  /** Calls in flight, and how many of them to subscribers that failed last time. */
   atOnce: 16,
   failingAtOnce: 4,
-  /** A subscription is woken at most once in such a time while a log is busy. */
+  /** A busy log wakes a subscription at most once per round. */
   roundMs: 50,
-  /** Bound of one alarm, which may take 15 minutes and make 1,000 calls; the next one follows at once. */
+  /** Wakes per alarm, which may take 15 minutes and make 1,000 calls; the next alarm follows at once. */
   aRun: 500,
 } as const;
 
-/** Specification "Limits", contract 3.4. */
 export const READ = {
   defaultEvents: 1,
   maxEvents: 1000,
@@ -83,137 +80,138 @@ export const READ = {
   maxTtlMs: 3_600_000,
   defaultTtlMs: 60_000,
   maxPayloadBytes: 5 * 1024 * 1024,
-  /** Our choice: a payload of escapes grows sixfold as JSON, and an answer of an object may have 32 MiB. */
+  /** A payload of escapes grows sixfold as JSON, and an object's response may have 32 MiB. */
   maxAnswerChars: 8 * 1024 * 1024,
-  /** Our choice: what a consumer keeps in memory between two reads; many of them share the 128 MB of an isolate. */
+  /** Characters that a consumer keeps in memory between two reads; many share the 128 MB of an isolate. */
   aheadChars: 1024 * 1024,
-  /** Our choice: what it takes at first behind a new place, a segment; each look that goes on from there takes more. */
+  /** Prefetch at a new place: one segment. Each fetch that continues from there takes more. */
   firstAheadChars: LOG.segmentChars,
   aheadGrowth: 4,
-  /** Our choice: a shard that takes longer counts as one that could not be looked at. */
+  /** A shard that takes longer counts as failed. */
   logWaitMs: 5_000,
-  /** Our choice: how often in a row `rel="more"` is the answer while a shard fails; then it is 503, so following it ends. */
+  /** Number of times in a row that a read responds with `rel="more"` while a shard fails. Then it is 503, so clients stop. */
   failedLooks: 4,
-  /** Our choice: batches whose end is remembered, so that a repeated commit is told what became of it. */
+  /** Ended batches that are remembered, so that a repeated commit is told what happened. */
   outcomes: 16,
-  /** Our choice: how finely "how often was this event handed out" is kept for one shard. */
+  /** Precision of the delivery counts of one shard. */
   handoutSteps: 16,
 } as const;
 
-/** Contract 3.2; the numbers are those of paging (contract 1.3). */
+/** The same numbers as paging. */
 export const PEEK = {
   defaultEvents: 16,
   maxEvents: 1000,
 } as const;
 
-/** Our choice: bounds of the work that one request or one sweep does to clear topics away; the next sweep goes on. */
+/** Bounds of one request or sweep that clears topics; the next sweep continues. */
 export const DELETE = {
   topicsASweep: 20,
   /**
-   * So long the sweep waits for one of them: what can be cleared in one invocation takes some seconds. All of them together
-   * leave a third of the 15 minutes that a cron may take to the sweep behind this one.
+   * Time that the sweep waits for one topic; one invocation needs a few seconds for the part that it can clear. All topics together
+   * leave a third of a cron's 15 minutes to the sweep that follows.
    */
   topicWaitMs: 30_000,
   consumersAStep: 50,
   subscribersAStep: 50,
-  /** Objects that are removed at the same time. */
+  /** Objects removed in parallel. */
   atOnce: 10,
   /**
-   * Calls after which nothing new is begun; what is begun may take some 100 more. An invocation may make 1,000, which
-   * this sweep shares with the others.
+   * Start nothing new after this many calls; work in progress may make about 100 more. An invocation may make 1,000,
+   * shared with other sweeps.
    */
   calls: 400,
 } as const;
 
-/** Specification "Limits" where no other source is named. */
 export const SUBSCRIPTION = {
   minNameChars: 3,
   maxNameChars: 256,
   maxEndpointChars: 512,
-  /** Our choice: as long as a name. */
+  /** As long as a name. */
   maxUsernameChars: 256,
-  /** Our choice: as a header in base64 it stays far below what servers take. */
+  /** As a base64 header this is far below what servers accept. */
   maxPasswordChars: 1024,
-  /** Our choice: a list of them needs no pages. */
+  /** Few enough for a list without pages. */
   ofClient: 100,
-  /** Our choice: what a log wakes after a publish. */
+  /** Number of subscriptions that a log wakes after a publish. */
   ofTopic: 1000,
-  /** Our choice: how long an answer waits for the object, where it can do without. */
+  /** Time that a response waits for the object if it can do without. */
   objectWaitMs: 5_000,
-  /** Our choice: how often an update that loses to another one is tried again. */
+  /** Retries of an update after losing to another one. */
   updateAttempts: 10,
-  /** Our choice: so many have a row each in the audit log when they end with their topic or client. */
+  /** Number of subscriptions that get their own audit row when they end with their topic or client. */
   endedNamed: 100,
-  /** Our choice: what one sweep wakes, and what it seals anew. */
+  /** Work of one sweep: objects woken, and credentials sealed again. */
   wokenASweep: 50,
   resealedASweep: 50,
 } as const;
 
-/** Our choice: how an endpoint is asked whether it wants the events of a subscription. */
+/** The handshake that asks an endpoint whether it wants the events of a subscription. */
 export const HANDSHAKE = {
-  /** From each ping that failed to the next one; the one behind the last of them decides. */
+  /** Delays between failed pings; the last ping decides. */
   retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000],
   lastAgainMs: 30_000,
-  /** As long as a `Retry-After` may be. */
+  /** Maximum of a `Retry-After`. */
   maxWaitMs: 86_400_000,
-  /** What is read of an answer. */
+  /** Bytes read of a response. */
   maxAnswerBytes: 4_096,
 } as const;
 
-/** Contract 3.5; what it does not say is our choice. */
+/** Delivery of events to an endpoint. */
 export const DELIVERY = {
-  /** Attempts in flight of one subscription. */
+  /** Attempts in flight per subscription. */
   window: 6,
   attemptMs: 15_000,
-  /** From each failed attempt to the next one; after the last of them a delivery is dead. */
+  /** Delays between failed attempts. After the last one a delivery is dead. */
   retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
-  /** Each of them is longer by up to this part, so that what failed together does not come back together. */
+  /** Random extra share of each delay, so that deliveries that failed together do not retry together. */
   jitter: 0.2,
-  /** How often an endpoint may name the time of an event's next attempt without using up a step of its schedule. */
+  /** Number of times that an endpoint may set an event's next attempt by `Retry-After` without using up a step of its schedule. */
   namedTimes: 10,
   minRetryAfterMs: 1_000,
   maxRetryAfterMs: 86_400_000,
-  /** How long one answer's `Retry-After` holds up the other events. */
+  /** Maximum time that one response's `Retry-After` pauses the other events. */
   maxRetryAfterPauseMs: 3_600_000,
-  /** From so many attempts in a row without any answer on the endpoint is asked ever more rarely. */
+  /** After this many attempts in a row without a response, the endpoint is tried ever more rarely. */
   silentAttempts: 6,
   minSilentPauseMs: 5_000,
   maxSilentPauseMs: 3_600_000,
-  /** Attempts that are shown of one delivery; all are counted. */
+  /** Attempts shown per delivery; all are counted. */
   attemptsKept: 20,
-  /** As many pending ones, or bytes, as an object holds before it leaves events in the log. */
+  /** Maximum of pending deliveries, or bytes, before events stay in the log. */
   maxPending: 10_000,
   maxStoredBytes: 2_000_000_000,
   takenAtOnce: 1_000,
-  /** Texts of events in memory. */
+  /** Event texts kept in memory. */
   textChars: 1024 * 1024,
   deliveredKept: 1_000,
   deliveredKeptMs: 7 * 86_400_000,
   deadKept: 10_000,
   deadKeptMs: 30 * 86_400_000,
   clearedAStep: 500,
-  /** What is over is cleared this much later, much of it at once. */
+  /** Expired deliveries are removed this much later, many at once. */
   clearGraceMs: 3_600_000,
-  /** How old the record may be that an attempt goes by, and how old when D1 does not answer. */
+  /** Maximum age of the record for an attempt, and its maximum age while D1 does not answer. */
   recordTtlMs: 10_000,
   recordKeptMs: 60_000,
   recordWaitMs: 5_000,
-  /** When the record is looked at again: D1 failed; it is not there yet; no rights or no key; disabled. */
+  /**
+   * When the record is read again if D1 failed, it does not exist yet, rights or key are missing, or it is disabled.
+   */
   failedAgainMs: 10_000,
   missingAgainMs: 5_000,
   refusedAgainMs: 300_000,
   disabledAgainMs: 300_000,
-  /** How often an object that has nothing to do looks whether it still has a record. */
+  /** Interval at which an idle object checks that it still has a record. */
   restMs: 86_400_000,
-  /** A record may come so long after the object was opened. */
+  /** Time after `open` until which the record may appear. */
   openingMs: 600_000,
-  /** Bounds of one alarm, which may take 15 minutes and make 1,000 calls; the next one follows at once. */
+  /** Bounds of one alarm, which may take 15 minutes and make 1,000 calls; the next alarm follows at once. */
   callsARun: 800,
   runMs: 300_000,
   maxRunMs: 900_000,
-  /** When a run that was cut off is repeated. */
+  /** When an interrupted run is repeated. */
   safetyMs: 60_000,
-  /** An alarm that is so much overdue was given up by the runtime, and is set again. */
+  /** An alarm this late was given up by the runtime and is set again. */
   alarmLostMs: 60_000,
   testEveryMs: 1_000,
 } as const;

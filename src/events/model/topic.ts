@@ -1,6 +1,6 @@
 /**
- * A topic as D1 keeps it. `incarnation` is random and made anew when a topic of the same name is created again: it is a
- * part of the name of every object, so nothing that belonged to the old topic can touch the new one.
+ * A topic as stored in D1. `incarnation` is random and new whenever a topic is created, also again under the same
+ * name. It is part of every object's name, so objects of the old topic cannot affect the new one.
  */
 export interface Topic extends TopicId {
   readonly description: string;
@@ -17,16 +17,16 @@ export interface TopicId {
 
 export type TopicState = "active" | "deleting";
 
-/** `<owner>.<eventType>`: an owner has exactly one dot (contract 1.1), so two topics never share a name. */
+/** `<owner>.<eventType>`: an owner has exactly one dot, so two topics never share a name. */
 export const nameOf = (topic: TopicId): string => `${topic.owner}.${topic.eventType}`;
 
-/** The topic of a name. */
+/** Parses a topic's name. */
 export function topicNamed(name: string): TopicId {
   const [project, app, ...rest] = name.split(".");
   return { owner: `${project}.${app}`, eventType: rest.join(".") };
 }
 
-/** What the objects of a topic need to find each other. */
+/** The part of a topic that its objects need to find each other. */
 export interface TopicAddress extends TopicId {
   readonly incarnation: string;
   readonly shards: number;
@@ -42,20 +42,20 @@ export const addressOf = ({ owner, eventType, incarnation, shards }: TopicAddres
 /** The name of a shard's log. */
 export const logName = (topic: Incarnation, shard: number): string => `${objectPrefix(topic)}/${shard}`;
 
-/** The name of a consumer's object; `reader` is the name of its reader (access/reader.ts). */
+/** The name of a consumer's object; `reader` is the reader's name (access/reader.ts). */
 export const consumerName = (topic: Incarnation, reader: string): string => `${objectPrefix(topic)}/${reader}`;
 
-/** The name of a push subscription's object; `id` is its record's. */
+/** The name of a push subscription's object; `id` is the record's id. */
 export const pushObjectName = (topic: Incarnation, id: string): string => `${objectPrefix(topic)}/push/${id}`;
 
 export const shardsOf = (topic: TopicAddress): number[] => Array.from({ length: topic.shards }, (_, shard) => shard);
 
-/** A topic of a name, told apart from earlier ones of the same name. */
+/** A topic, distinguished from earlier ones of the same name. */
 export type Incarnation = Omit<TopicAddress, "shards">;
 
 const objectPrefix = (topic: Incarnation): string => `${topic.owner}/${topic.eventType}/${topic.incarnation}`;
 
-/** The shard of a tenant's events (FNV-1a, mixed): the same for ever, or the tenant's order would break. */
+/** The shard of a tenant's events (FNV-1a, mixed). It must never change, or the tenant's order would break. */
 export function shardFor(tenant: string, shards: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < tenant.length; at++) hash = Math.imul(hash ^ tenant.charCodeAt(at), 0x01000193);

@@ -10,23 +10,23 @@ import type { Failure } from "../model/failure.ts";
 import { PUBLISH } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 
-/** An event as it is to be stored: parsed, and with its tenant. */
+/** An event to be stored: parsed, and with its tenant. */
 export interface NamedEvent {
   readonly payload: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly tenant: string;
 }
 
-/** One that a request brought. */
+/** An event of a request. */
 export interface PublishedEvent extends NamedEvent {
-  /** Where it stood in the body, in bean notation with a dot at the end; empty for a single event. */
+  /** Its place in the body in bean notation with a dot at the end; empty for a single event. */
   readonly at: string;
 }
 
-/** The body of a publish request: one event, or an array of them (contract 3.2). */
+/** Parses the body of a publish request: one event, or an array of events. */
 export function readEvents(body: unknown, principal: Principal): Result<readonly PublishedEvent[], Failure | Problem> {
   const many = Array.isArray(body);
-  // Before the elements are looked at: a body may hold millions of them.
+  // Check the length before the elements: a body may hold millions.
   if (many && (body.length === 0 || body.length > PUBLISH.maxEvents))
     return err({ kind: "too_many_events", maxEvents: PUBLISH.maxEvents });
   const parsed = many ? validate("body", eventArray, body) : validate("body", eventObject, body);
@@ -42,7 +42,7 @@ export function readEvents(body: unknown, principal: Principal): Result<readonly
   return ok(events);
 }
 
-/** The event's JSON text but for `id` and `createdAt`, which the log adds. Only its owner publishes to a topic. */
+/** The event's JSON text without `id` and `createdAt`, which the log adds. Only the owner publishes to a topic. */
 export function encodeEvent(event: NamedEvent, { owner, eventType }: TopicId): NewEvent {
   const { tenant, payload, metadata } = event;
   const text = JSON.stringify({ tenant, sourceClient: owner, eventType, payload, metadata });
@@ -58,7 +58,7 @@ function tooLarge(payload: string, metadata: PublishedEvent["metadata"], at: str
   return undefined;
 }
 
-/** Any keys, `__proto__` among them: zod's own record would drop that one. */
+/** Accepts any keys, including `__proto__`, which zod's own record would drop. */
 const stringMap = z
   .custom<Record<string, string>>(
     (value) => typeof value === "object" && value !== null && !Array.isArray(value),

@@ -32,8 +32,8 @@ export interface PublishRequest {
 }
 
 /**
- * Publishes one event or an array of them; gives their ids in the same order. The caller owns the topic.
- * Each shard stores its part all or none; with a key a repeat completes what a failure left undone.
+ * Publishes events and returns their ids in the same order. The caller has checked that the client owns the topic.
+ * Each shard stores its part completely or not at all; with a key, a repeat completes what a failure left undone.
  */
 export async function publish(
   ports: PublishPorts,
@@ -49,7 +49,9 @@ export async function publish(
   return storeEvents(ports, id, events.value, key, nowMs);
 }
 
-/** Stores events of the topic's owner, each shard's part all or none; gives their ids in the same order. */
+/**
+ * Stores events of the topic's owner, each shard's part completely or not at all. Returns their ids in the same order.
+ */
 export async function storeEvents(
   ports: StoringPorts,
   id: TopicId,
@@ -65,7 +67,7 @@ export async function storeEvents(
   return outcome === "key_used" ? err({ kind: "key_used" }) : ok(outcome);
 }
 
-/** A tenant other than the token's is taken when the client could be granted it (contract 3.2). */
+/** Checks tenants other than the token's: the client must be able to get a token for them. */
 async function refusedTenant(
   clients: ClientAccess,
   principal: Principal,
@@ -99,8 +101,8 @@ async function storeAll(
   const outcomes = new Map<number, PublishOutcome>();
   let claim = once;
   if (once !== undefined) {
-    // One shard knows every key, wherever its events go: it says first whether the key was used for something else, and
-    // until when all of them know it.
+    // The key's home shard knows every use of the key. It first checks that the key was not used for another request,
+    // and sets the expiry for all shards.
     const home = shardFor(once.key, topic.shards);
     const [, claimed] = await store(home, once);
     if (claimed.kind !== "stored") return refusalOf(claimed);
@@ -125,6 +127,6 @@ type Refusal = "key_used" | "full";
 const refusalOf = ({ kind }: Exclude<PublishOutcome, { kind: "stored" }>): Refusal | undefined =>
   kind === "gone" ? undefined : kind;
 
-/** The same for the same events in the same order, whatever the body's white space. */
+/** The same for the same events in the same order, independent of white space. */
 const digestOf = (encoded: readonly NewEvent[]): Promise<string> =>
   sha256Hex(encoded.map((event) => event.text).join("\n"));

@@ -503,7 +503,9 @@ describe("POST …/subscriptions", () => {
     it("D1 fails before anything was done: 503, no object", async () => {
       quiet();
       const played = playedObjects();
-      const { create } = await setUp(playedApp(played, { DB: faultyDatabase(.admission, { fails: "before" }) }));
+      const { create } = await setUp(
+        playedApp(played, { DB: faultyDatabase(PUSH_SQL.admission, { fails: "before" }) }),
+      );
       await expectProblem(await create(), 503, "service_temporarily_unavailable");
       expect(played.calls).toEqual([]);
     });
