@@ -1,7 +1,7 @@
-import type { Column, PathOf } from "../terminal/table.ts";
+import type { Column } from "../terminal/table.ts";
 import type { Field, Key } from "./fields.ts";
 import type { Body } from "../terminal/values.ts";
-import { ok, type ApiFunction, type OkResponse, type RequestOpts } from "@oazapfts/runtime";
+import { ok, type ApiFunction } from "@oazapfts/runtime";
 import { rowsOf, type AdminClient, type Page } from "../client/admin-client.ts";
 
 /**
@@ -41,47 +41,16 @@ export interface Verbs {
   readonly remove: string;
 }
 
-/** The type of the value at a path; includes undefined for an optional field. */
-type ValueAt<T, P extends string> = P extends `${infer K}.${infer Rest}`
-  ? ValueAt<NonNullable<T[K & keyof T]>, Rest>
-  : T[P & keyof T];
-
-type TypeOf<Value> = Value extends string
-  ? "text" | "secret"
-  : Value extends number
-    ? "count"
-    : Value extends boolean
-      ? "boolean"
-      : "list";
-
-/** A resource as it is written down, checked against the types of its operations. */
-interface Described<Show extends ApiFunction, Put extends ApiFunction> extends Omit<
-  Resource,
-  "keys" | "fields" | "columns" | "readOnly" | "list" | "show" | "set" | "remove"
-> {
-  /** Generated functions. */
-  readonly operations: readonly [list: ApiFunction, show: Show, put: Put, remove: ApiFunction];
-  readonly keys: KeyOfEach<KeysOf<Show>>;
-  readonly fields: { readonly [Path in PathOf<BodyOf<Put>>]: FieldAs<ValueAt<BodyOf<Put>, Path>> };
-  readonly columns: readonly Column<OkResponse<Show>>[];
-  readonly readOnly: readonly Exclude<keyof OkResponse<Show> & string, keyof BodyOf<Put>>[];
+/** A resource by the generated functions of its operations. The keys of `fields` are the names of the body's fields. */
+interface Definition extends Omit<Resource, "fields" | "list" | "show" | "set" | "remove"> {
+  readonly operations: readonly [list: ApiFunction, show: ApiFunction, put: ApiFunction, remove: ApiFunction];
+  readonly fields: Readonly<Record<string, Omit<Field, "name">>>;
 }
 
-type KeysOf<Show extends ApiFunction> =
-  Required<Parameters<Show>> extends [...infer Keys extends string[], RequestOpts] ? Keys : never;
-type KeyOfEach<Keys extends readonly string[]> = { readonly [Index in keyof Keys]: Key };
-type BodyOf<Put extends ApiFunction> =
-  Required<Parameters<Put>> extends [...string[], infer Sent, RequestOpts] ? Sent : never;
-type FieldAs<Value> = Omit<Field, "name" | "type" | "required"> & {
-  readonly type: TypeOf<NonNullable<Value>>;
-} & (undefined extends Value ? { readonly required?: never } : { readonly required: true });
-
-export function resource<Show extends ApiFunction, Put extends ApiFunction>(words: Described<Show, Put>): Resource {
-  const { operations, fields, ...rest } = words;
-  const [list, show, put, remove] = operations;
+export function resource({ operations: [list, show, put, remove], fields, ...rest }: Definition): Resource {
   return {
     ...rest,
-    fields: Object.entries(fields).map(([name, field]) => ({ name, ...(field as Omit<Field, "name">) })),
+    fields: Object.entries(fields).map(([name, field]) => ({ name, ...field })),
     list: (client, values, pageSize) =>
       rowsOf((page: Page) => list(...values, page, client.opts), { pageSize }) as AsyncIterable<Body>,
     show: (client, values) => ok(show(...values, client.opts)),

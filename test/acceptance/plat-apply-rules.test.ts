@@ -10,10 +10,12 @@ import { readFound } from "../../cli/apply/found.ts";
 import { showMistakes, type Mistake } from "../../cli/apply/mistake.ts";
 import { readDescription } from "../../cli/apply/read-file.ts";
 import { checkReferences } from "../../cli/apply/references.ts";
-import { createRules } from "../../cli/apply/rules.ts";
+import { createRules, type Shape } from "../../cli/apply/rules.ts";
 import { run, type Outcome } from "../../cli/apply/run.ts";
 import { showSteps } from "../../cli/apply/show.ts";
 import { openSecretsFile } from "../../cli/apply/secrets.ts";
+import { KINDS } from "../../cli/apply/kinds.ts";
+import { RESOURCES } from "../../cli/resources/all.ts";
 import { createModel, keptOf, type Model, type World } from "./support/admin-model.ts";
 
 const rules = createRules("plat", true, "http://model");
@@ -31,6 +33,21 @@ async function mistakesOf(text: string | Uint8Array, world: World = {}, prune = 
   }
   return showMistakes("f", all);
 }
+
+describe("the resources of the command line", () => {
+  const pathsOf = (shape: Shape): string[] =>
+    Object.entries(shape).flatMap(([name, inner]) =>
+      inner === undefined ? [name] : pathsOf(inner).map((path) => `${name}.${path}`),
+    );
+
+  test.each(KINDS)("have a flag for every field of %s, and know which ones a body needs", (kind) => {
+    const { fields } = RESOURCES[kind];
+    expect(fields.map(({ name }) => name).sort()).toEqual(pathsOf(rules.shape(kind)).sort());
+    const missing = rules.body(kind, undefined, {}).faults.filter(({ type }) => type === "missing_field");
+    const required = fields.filter((field) => field.required === true);
+    expect(required.map(({ name }) => name).sort()).toEqual(missing.map(({ field }) => field).sort());
+  });
+});
 
 describe("reading", () => {
   test.each([
