@@ -1,8 +1,8 @@
 import { networkOf } from "../platform/ip-range.ts";
-import { PLANS, type Plan } from "../platform/plans.ts";
+import type { Plan } from "../platform/plans.ts";
 import type { Principal } from "./auth.ts";
 import { problem, type Problem } from "./errors.ts";
-import { RETRY_AFTER_SEC, unlimited, type RateLimit } from "./rate-limit.ts";
+import { RETRY_AFTER_SEC, type RateLimit } from "./rate-limit.ts";
 
 /**
  * Limits of requests a minute, so that one caller cannot use up the capacity of all. Each location of Cloudflare counts
@@ -33,12 +33,12 @@ export interface LimitBindings {
   readonly tenants: Readonly<Record<Plan, RateLimit>>;
 }
 
-export function createLimits({ anonymous: strangers, callers, tenants }: LimitBindings): Limits {
+export function createLimits({ anonymous, callers, tenants }: LimitBindings): Limits {
   return {
     async anonymous(request, what = "requests") {
       // Cloudflare overwrites the header of the caller.
       const network = networkOf(request.headers.get("cf-connecting-ip") ?? "");
-      return (await strangers[what].admits(network)) ? undefined : tooMany("from this address");
+      return (await anonymous[what].admits(network)) ? undefined : tooMany("from this address");
     },
     async caller({ clientId, tenant, user, plan }) {
       const [own, whole] = await Promise.all([
@@ -50,16 +50,6 @@ export function createLimits({ anonymous: strangers, callers, tenants }: LimitBi
     },
   };
 }
-
-const ofAllPlans = (limit: RateLimit): Readonly<Record<Plan, RateLimit>> =>
-  Object.fromEntries(PLANS.map((plan) => [plan, limit])) as Record<Plan, RateLimit>;
-
-/** For a platform that runs on one machine. */
-export const noLimits: Limits = createLimits({
-  anonymous: { requests: unlimited, content: unlimited },
-  callers: ofAllPlans(unlimited),
-  tenants: ofAllPlans(unlimited),
-});
 
 const tooMany = (whose: string): Problem =>
   problem("insufficient_resources", `There are too many requests ${whose}.`, {

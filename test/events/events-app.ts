@@ -12,7 +12,6 @@ import { createPushStore } from "../../src/events/push/push-store.ts";
 import { createEvents, type Events } from "../../src/events/service.ts";
 import type { PlatformTopic } from "../../src/events/topics/platform-topics.ts";
 import type { Principal } from "../../src/http/auth.ts";
-import { noLimits } from "../../src/http/limits.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
@@ -108,7 +107,7 @@ export function eventsApp(
       clock: systemClock,
       random: systemRandom,
       log: LOG,
-      limits: noLimits,
+      limits: { anonymous: async () => undefined, caller: async () => undefined },
       verifier: {
         verify: async (token) => {
           const text = fromUtf8(fromBase64Url(token) ?? utf8(""));

@@ -4,7 +4,6 @@ import { Hono } from "hono";
 import { expect } from "vitest";
 import { createAuditLog } from "../../src/admin/audit/audit-log.ts";
 import type { Principal, TokenVerifier } from "../../src/http/auth.ts";
-import { noLimits } from "../../src/http/limits.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import type { Service } from "../../src/http/service.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/model/job.ts";
@@ -102,7 +101,7 @@ export function mediaApp(
     publicUrl: "",
     contentUrl: overrides.contentUrl ?? "",
     authUrl: "",
-    limits: noLimits,
+    limits: { anonymous: async () => undefined, caller: async () => undefined },
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,
