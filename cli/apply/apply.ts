@@ -18,29 +18,29 @@ import { changes, sayMistakes, sayUnfinished } from "./unfinished.ts";
 /**
  * `plat apply platform.yaml`: brings a platform to the state that a file describes.
  *
- * file → checked (all mistakes at once; one is enough to send nothing) → compared with what is there → difference shown
- * → secrets kept → calls, kind by kind. Nothing is remembered between runs: each compares anew, so the next one finishes
- * what a killed one began, and a run after a whole one sends nothing.
+ * file → checked (all mistakes at once; any mistake stops it) → compared with the platform → difference shown →
+ * secrets stored → calls, kind by kind. It keeps no state: every run compares anew. So the next run finishes an
+ * interrupted one, and a run after a complete one sends nothing.
  */
 export interface ApplyOptions {
   readonly bytes: Uint8Array;
-  /** What the file is called where its lines are told. */
+  /** The file's name in messages. */
   readonly name: string;
-  /** Shows the difference, and what sending it needs besides, and ends. */
+  /** Shows the difference, and what sending it needs, then ends. */
   readonly dryRun: boolean;
-  /** With `dryRun`: the exit code is 3 if there is a difference. */
+  /** With `dryRun`: exit code 3 if there is a difference. */
   readonly exitCode: boolean;
   readonly prune: boolean;
   readonly setPasswords: boolean;
   readonly setSecrets: boolean;
-  /** File for client secrets that are made, from where the person stands. */
+  /** The file for generated client secrets, relative to the person's directory. */
   readonly secrets: string | undefined;
   readonly json: boolean;
-  /** Whether the platform takes loopback addresses; what it does not take it refuses itself. */
+  /** Whether the platform accepts loopback addresses; it refuses others by itself. */
   readonly allowLoopback: boolean;
 }
 
-/** Of a long row of alike, besides the end of each. */
+/** Interval of progress lines within a wave. */
 const TELL_EVERY_MS = 2_000;
 
 interface Plan {
@@ -48,14 +48,14 @@ interface Plan {
   readonly steps: readonly Step[];
   readonly given: ReadonlyMap<Step, string>;
   readonly secretsFile: SecretsFile | undefined;
-  /** Of a dry run: what sending it would need besides. */
+  /** What sending needs, found by a dry run. */
   readonly needs: readonly Mistake[];
   readonly description: Description;
-  /** What stays though the file does not name it. */
+  /** Number of records that the file does not name and that stay. */
   readonly left: number;
 }
 
-/** The exit code: 0 done, 1 refused or failed, 3 a difference, 130 interrupted. */
+/** Returns the exit code: 0 done, 1 refused or failed, 3 a difference, 130 interrupted. */
 export async function applyFile(client: AdminClient, options: ApplyOptions, io: Io): Promise<number> {
   const plan = await makePlan(client, options, io);
   if ("mistakes" in plan) {
@@ -141,7 +141,7 @@ async function carryOut(client: AdminClient, plan: Plan, options: ApplyOptions, 
   }
 }
 
-/** What stays though the file does not name it. */
+/** Tells how many unnamed records stay. */
 const showLeft = (count: number): string =>
   count === 0
     ? ""

@@ -1,7 +1,4 @@
-/**
- * The base64 and hex of the language itself (ES2026), which the service's code uses and Node has from 25 on. To be
- * imported in front of that code.
- */
+/** Adds base64 and hex of ES2026, which the service's code uses and Node has from 25 on. Import it before that code. */
 interface Encodes {
   toBase64?(options?: { alphabet?: string; omitPadding?: boolean }): string;
   toHex?(): string;

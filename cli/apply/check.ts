@@ -5,30 +5,30 @@ import type { Fault } from "../../src/admin/model/rules.ts";
 import type { Rules, Shape } from "./rules.ts";
 import { nameOf, nodeAt, toPlain, type Entry, type Mapping, type Tree } from "./tree.ts";
 
-/** What the file says, as far as it can be said without the platform's rows. */
+/** The file's contents, checked as far as possible without the platform's records. */
 export interface Description {
-  /** Without those that hold a mistake. */
+  /** Items without mistakes. */
   readonly wanted: readonly Wanted[];
-  /** Those that hold one. Of their fields the one that no other of the kind may have, where that one is right. */
+  /** Items with a mistake. Of their fields only a valid unique one. */
   readonly flawed: readonly Wanted[];
-  /** What all of them refer to, flawed ones too: so one run tells every mistake. */
+  /** References of all items, so that one run finds every mistake. */
   readonly references: readonly Reference[];
-  /** Every key of a kind that the file names, right or wrong: a reference to it is no second mistake. */
+  /** All keys of a kind in the file, so that a reference to a wrong item is no second mistake. */
   readonly named: ReadonlyMap<KindName, ReadonlySet<string>>;
-  /** Collections that the file describes, by `kind` or `kind owner`: what they hold besides is what `--prune` removes. */
+  /** Collections in the file, by `kind` or `kind owner`; `--prune` removes their other records. */
   readonly described: ReadonlyMap<string, Place>;
   readonly mistakes: readonly Mistake[];
 }
 
 export interface Reference {
-  /** Who refers. */
+  /** The item that refers. */
   readonly by: KindName;
   readonly to: KindName;
   readonly id: string;
   readonly place: Place;
 }
 
-/** Sections of the file and the kinds that they hold. Some have members or subscriptions inside. */
+/** Sections of the file and their kinds. Some contain members or subscriptions. */
 const SECTIONS: Readonly<
   Record<string, { readonly kind: KindName; readonly inside: Readonly<Record<string, KindName>> }>
 > = {
@@ -42,7 +42,7 @@ const SECTIONS: Readonly<
   identityProviders: { kind: "identityProviders", inside: {} },
 };
 
-/** Stands for the secret of a variable: it keeps every rule. */
+/** Stands in for a secret from a variable; it passes every rule. */
 const ANY_SECRET = "any-secret-that-keeps-every-rule-1";
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -111,7 +111,7 @@ export function check(root: Mapping, rules: Rules): Description {
     }
   }
 
-  /** What has one field: its value stands where the fields of others do. */
+  /** The only field of a kind that is written as a plain value. */
   function checkNamed(kind: KindName, section: string, owner: string, collection: Tree): void {
     const { field, meant } =
       kind === "linkedIdentities"
@@ -129,7 +129,7 @@ export function check(root: Mapping, rules: Rules): Description {
     }
   }
 
-  /** Takes an id; undefined if it is none, or is here already in another spelling. */
+  /** Checks an id; undefined if it is invalid, or repeats another one in a different spelling. */
   function name(kind: KindName, owner: string, text: string, place: Place): string | undefined {
     const read = rules.id(kind, text);
     if (!read.ok) refuse(place, read.reason);
@@ -172,7 +172,7 @@ export function check(root: Mapping, rules: Rules): Description {
     else flawed.push({ ...item, fields: uniqueOf(kind, id, plain, faults) });
   }
 
-  /** What is no id at all is a mistake of its field, and is told as that. */
+  /** An invalid id is reported as a mistake of its field. */
   function takeReferences(kind: KindName, id: string | undefined, fields: Fields, at: Wanted["at"]): void {
     for (const { from, to } of KIND[kind].references) {
       if (from === "owner") continue;
@@ -207,7 +207,7 @@ export function check(root: Mapping, rules: Rules): Description {
     const variable = value.type === "mapping" && value.entries.size === 1 ? value.entries.get("env")?.value : undefined;
     if (variable?.type === "leaf" && typeof variable.value === "string" && VARIABLE.test(variable.value))
       return { variable: variable.value, place: variable.place };
-    // What stands there may be the secret itself, so it is not repeated.
+    // The text may be a secret, so it is not repeated.
     refuse(
       value.place,
       `a secret is not written here: put it into a variable of the environment and write ${key}: { env: NAME }.`,
@@ -216,7 +216,7 @@ export function check(root: Mapping, rules: Rules): Description {
   }
 }
 
-/** What the author meant, where YAML read something else: version: 1.0 as a number, essential: no as a text. */
+/** Corrects types that YAML guessed wrong: version: 1.0 as a number, essential: no as a text. */
 function quoted(node: Tree, message = "must be a string"): string {
   if (node.type !== "leaf") return "";
   const { value, source } = node;
@@ -227,7 +227,7 @@ function quoted(node: Tree, message = "must be a string"): string {
   return ` ${source} is a ${typeof value === "boolean" ? "flag" : "number"} to YAML: write "${source}" for a text.`;
 }
 
-/** The field that no other of the kind may have, where nothing is wrong with it. */
+/** The unique field of the kind, if it is valid. */
 function uniqueOf(kind: KindName, id: string, fields: Fields, faults: readonly Fault[]): Fields {
   const { unique } = KIND[kind];
   if (unique === undefined || faults.some(({ field }) => field === unique)) return {};
@@ -235,7 +235,7 @@ function uniqueOf(kind: KindName, id: string, fields: Fields, faults: readonly F
   return typeof value === "string" ? { [unique]: value } : {};
 }
 
-/** Defaults that the service takes from the id. */
+/** Defaults that the service derives from the id. */
 function withDefaults(kind: KindName, id: string, fields: Fields): Fields {
   const { secret } = KIND[kind];
   const shown = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== secret));

@@ -2,7 +2,7 @@ import type { Command, Invocation } from "../command-line/command.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Io } from "../terminal/io.ts";
 
-/** `plat apply <file>`, as the command line knows it. */
+/** `plat apply <file>`. */
 export const applyCommand: Command = {
   words: ["apply"],
   summary: "Bring the platform to the state that a file describes.",
@@ -39,7 +39,7 @@ async function apply({ args, options, io, input, client: connect }: Invocation):
   const { file = "" } = args;
   const bytes = await input.readBytes(file, "apply");
   const client = await connect();
-  // The parser and the service's schemas are for this command alone.
+  // Loaded only here: the parser and the service's schemas are large.
   const { applyFile } = await import("./apply.ts");
   return applyFile(
     client,
@@ -59,7 +59,7 @@ async function apply({ args, options, io, input, client: connect }: Invocation):
   );
 }
 
-/** As `npm start` has it: on this machine loopback addresses are taken unless ALLOW_LOOPBACK says otherwise. */
+/** Like `npm start`: a platform on this machine accepts loopback addresses unless ALLOW_LOOPBACK says otherwise. */
 function allowsLoopback(base: string, env: Io["env"]): boolean {
   const { hostname } = new URL(base);
   const isHere = /^(localhost|127\..*|\[::1\])$/.test(hostname) || hostname.endsWith(".localhost");

@@ -10,11 +10,11 @@ export interface Step {
   readonly kind: KindName;
   readonly owner: string;
   readonly id: string;
-  /** What differs; of a new one all that it has, of a removed one nothing. */
+  /** Changed fields; all fields of a new item, none of a removed one. */
   readonly fields: readonly FieldChange[];
   /**
-   * `given`: the one of the environment is sent; `made`: this run makes it. The platform shows no secret, so it is sent
-   * where there is none yet, or when asked for.
+   * `given`: sent from the environment; `made`: generated here. The platform does not show secrets, so they are sent
+   * only if there is none, or on request.
    */
   readonly secret: "none" | "given" | "made";
   readonly wanted?: Wanted;
@@ -27,18 +27,18 @@ export interface FieldChange {
 }
 
 export interface DifferenceOptions {
-  /** Removes what the file's collections do not name. */
+  /** Removes records that the file's collections do not name. */
   readonly prune: boolean;
-  /** Sends passwords of users who have one. */
+  /** Also sends passwords of users who have one. */
   readonly setPasswords: boolean;
-  /** Sends secrets of clients and providers that have one. */
+  /** Also sends secrets of clients and providers that have one. */
   readonly setSecrets: boolean;
 }
 
 /**
- * What to do so that what is found becomes what is wanted: waves, one after the other; the steps of a wave in any order or at once.
- * Pure. Whoever is referred to is made before and removed after. A value that one of a kind alone may have (a path, a
- * name) is let go of in an earlier wave than it is taken; clients, whom nobody refers to, are removed before any is made.
+ * Computes the steps from the found to the wanted state, in waves; the steps of a wave may run in any order. Pure. An
+ * item is made before its dependents and removed after them. A unique value (a path, a name) is released in an earlier
+ * wave than it is taken. Clients, which have no dependents, are removed before any is made.
  */
 export function difference(
   { wanted, named, described }: Pick<Description, "wanted" | "named" | "described">,
@@ -67,7 +67,7 @@ export function difference(
   return waves.filter((steps) => steps.length > 0);
 }
 
-/** What the described collections hold besides, and what belongs to an owner who goes. */
+/** Records of described collections that the file does not name, and everything that belongs to a removed owner. */
 export function toRemove(
   found: Found,
   named: Description["named"],
@@ -83,7 +83,7 @@ export function toRemove(
   return KINDS.flatMap((kind) => [...(found.get(kind)?.values() ?? [])].filter(goes));
 }
 
-/** What the described collections hold besides, where it is left. */
+/** Counts unnamed records that stay. */
 export const leftAlone = (found: Found, { named, described }: Pick<Description, "named" | "described">): number =>
   toRemove(found, named, described).filter(
     ({ kind, owner }) => isOnItsOwn(kind) || described.has(collectionOf(kind, owner)),
@@ -97,7 +97,7 @@ function compare(wanted: Wanted, found: FoundItem | undefined, options: Differen
   const { kind, owner, id } = wanted;
   const names = new Set([...Object.keys(wanted.fields), ...Object.keys(found?.fields ?? {})]);
   const fields = [...names]
-    // The service keeps these where they are not named, so a file that is silent of them describes whatever is there.
+    // The service keeps these fields if they are absent, so an absent field matches any value.
     .filter((name) => name in wanted.fields || !KEPT_FIELDS.includes(name))
     .map((name): FieldChange => ({ name, from: found?.fields[name], to: wanted.fields[name] }))
     .filter(({ from, to }) => !isDeepStrictEqual(from, to));
@@ -116,7 +116,7 @@ function secretOf(wanted: Wanted, found: FoundItem | undefined, options: Differe
       if (found?.fields["confidential"] !== true) return isGiven ? "given" : "made";
       return isGiven && options.setSecrets ? "given" : "none";
     case "identityProviders": {
-      // A provider keeps its secret as long as it has the same issuer.
+      // A provider keeps its secret unless its issuer changes.
       const isKept = found !== undefined && found.fields["issuer"] === wanted.fields["issuer"];
       return !isKept || (isGiven && options.setSecrets) ? "given" : "none";
     }
@@ -126,8 +126,8 @@ function secretOf(wanted: Wanted, found: FoundItem | undefined, options: Differe
 }
 
 /**
- * Of one kind: who takes a value that another one has and lets go of, and who takes one that another keeps. A holder
- * that the file does not name is left to the caller.
+ * Finds items that take a unique value which another item releases or keeps. The caller handles holders outside the
+ * file.
  */
 export function whoWaits(
   items: readonly Wanted[],
@@ -150,7 +150,7 @@ export function whoWaits(
   return { waitsFor, takes };
 }
 
-/** How many have to go first; infinite where each waits for the next in a circle. */
+/** Number of items that must go first; infinite in a circle. */
 export function turnOf(item: Wanted, waitsFor: ReadonlyMap<Wanted, Wanted>): number {
   let turn = 0;
   for (let at = waitsFor.get(item); at !== undefined; at = waitsFor.get(at))

@@ -5,25 +5,25 @@ import { collectionOf, type Description } from "./check.ts";
 import { keyOf, KIND, KINDS, normalize, type Item, type KindName } from "./kinds.ts";
 import type { Rules } from "./rules.ts";
 
-/** One of a kind, as the platform shows it. */
+/** A record as the platform shows it. */
 export interface FoundItem extends Item {
-  /** Of users. */
+  /** Only for users. */
   readonly hasPassword?: boolean;
-  /** The platform's own, which nobody changes. */
+  /** Belongs to the platform and cannot change. */
   readonly builtIn: boolean;
 }
 
-/** By kind and key. Whole collections where the file describes them, else what the file refers to. */
+/** By kind and key: whole collections if the file describes them, otherwise referenced records. */
 export type Found = ReadonlyMap<KindName, ReadonlyMap<string, FoundItem>>;
 
-/** Calls under way at once. The platform answers them from one database, so more of them gain nothing. */
+/** Concurrent calls. The platform has one database, so more would not be faster. */
 export const CALLS_AT_ONCE = 8;
-/** The longest page that there is (contract 1.3). */
+/** The longest page of the service. */
 const PAGE_SIZE = 1000;
-/** Who may refer to what is removed. */
+/** Kinds that may depend on removed records. */
 const DEPENDENTS: readonly KindName[] = ["tenants", "services", "packages", "clients"];
 
-/** Reads what the file is compared with; sends nothing else. */
+/** Reads the records to compare with; changes nothing. */
 export async function readFound(
   client: AdminClient,
   { references, named, described }: Description,
@@ -83,7 +83,7 @@ function toItem(kind: KindName, owner: string, row: Body, rules: Rules): FoundIt
   };
 }
 
-/** Does it for all, some at once. The first that fails ends it when those under way have ended. */
+/** Runs the work for all items, some at a time. A failure stops it after the calls in flight. */
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   let failed = false;

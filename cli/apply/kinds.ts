@@ -2,8 +2,8 @@ import { clean } from "../terminal/values.ts";
 import type { Place } from "./mistake.ts";
 
 /**
- * What a file describes, kind by kind, in the order in which it is made: whoever is referred to comes first. Removal goes
- * the other way. What one of a kind may hold is the service's to say (`rules.ts`).
+ * The kinds in a file, in the order in which they are made: dependencies first. Removal goes the other way. `rules.ts`
+ * has the service's rules for each.
  */
 export const KINDS = [
   "organizations",
@@ -22,15 +22,15 @@ export const KINDS = [
 export type KindName = (typeof KINDS)[number];
 
 export interface Kind {
-  /** One of it, for people. */
+  /** The singular, for people. */
   readonly noun: string;
-  /** `tenants/{}/members/{}`: the owner's id, if there is an owner, and its own. As the audit log names it, and people. */
+  /** `tenants/{}/members/{}`: the ids of the owner, if any, and of the item; as in the audit log. */
   readonly label: string;
-  /** Field of an answer that holds the id. */
+  /** The field of an answer with the id. */
   readonly idField: string;
-  /** Whose id a part of it is: `owner` and `id` of the item itself, or a field; each element of a list. */
+  /** References by id: `owner` and `id` of the item itself, or a field; every element of a list. */
   readonly references: readonly { readonly from: string; readonly to: KindName }[];
-  /** A field whose value no other of the kind may have. */
+  /** A field that must be unique within the kind. */
   readonly unique?: string;
   /** A field that is sent and never shown. */
   readonly secret?: "password" | "clientSecret";
@@ -117,29 +117,29 @@ function memberOf(owners: "organizations" | "tenants"): Kind {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** One of a kind, wanted or found. */
+/** An item of a kind, wanted or found. */
 export interface Item {
   readonly kind: KindName;
-  /** Empty where the kind has no owners. */
+  /** Empty if the kind has no owners. */
   readonly owner: string;
   readonly id: string;
-  /** As `normalize` leaves them; no secret. */
+  /** Normalized, without secrets. */
   readonly fields: Fields;
 }
 
-/** As the file describes it. */
+/** An item in the file. */
 export interface Wanted extends Item {
   readonly place: Place;
-  /** Where a field (`scopes[2]`) is written; `owner` and `id` are the item's own place. */
+  /** The place of a field (`scopes[2]`); `owner` and `id` are the item's own place. */
   at(field: string): Place;
-  /** The variable of the environment that holds the secret. */
+  /** The environment variable with the secret. */
   readonly secretFrom?: { readonly variable: string; readonly place: Place };
 }
 
-/** What tells one of a kind from the others. */
+/** Identifies an item within its kind. */
 export const keyOf = ({ owner, id }: Pick<Item, "owner" | "id">): string => (owner === "" ? id : `${owner}/${id}`);
 
-/** What the resource's operations name it by. */
+/** The path parameters of the resource's operations. */
 export const valuesOf = ({ owner, id }: Pick<Item, "owner" | "id">): string[] => (owner === "" ? [id] : [owner, id]);
 
 /** `tenants/acme/members/ada@acme.example` */
@@ -148,7 +148,7 @@ export function labelOf(item: Pick<Item, "kind" | "owner" | "id">): string {
   return clean(KIND[item.kind].label.replaceAll("{}", () => values.shift() ?? ""));
 }
 
-/** The ids that a reference of the item names. */
+/** The ids of a reference. */
 export function referred(item: Item, from: string): string[] {
   if (from === "owner" || from === "id") return [item[from]];
   const value = item.fields[from];
@@ -157,8 +157,7 @@ export function referred(item: Item, from: string): string[] {
 }
 
 /**
- * Two that mean the same are equal afterwards: defaults written out by the caller, lists in one order. In none of them does
- * the order mean anything, nor that a value stands there twice.
+ * Makes equivalent values equal: fills in defaults and sorts lists, because order and repetition mean nothing in them.
  */
 export function normalize(fields: Fields): Fields {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -1,28 +1,28 @@
 import { sanitizeForLog } from "../../src/platform/text.ts";
 
-/** A place in the file, both numbers from 1, as editors count. */
+/** A place in the file, line and column from 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** Why the file is refused, and where. */
+/** A reason to refuse the file, with its place. */
 export interface Mistake {
   readonly place: Place;
-  /** What is wrong and, where that is known, what to write instead. Never holds a secret. */
+  /** The mistake, and the correction if known. Never holds a secret. */
   readonly reason: string;
 }
 
 export const START: Place = { line: 1, column: 1 };
 
-/** A reason repeats what the file has there, and that may be anything. */
+/** A reason quotes the file, which may hold anything. */
 export const REASON_CHARS = 1_000;
 
-/** As the file has them. */
+/** Sorts by place. */
 export const inOrder = (one: { readonly place: Place }, other: { readonly place: Place }): number =>
   one.place.line - other.place.line || one.place.column - other.place.column;
 
-/** `platform.yaml:12:5: reason`, a line for each, in the order of the file. */
+/** Renders `platform.yaml:12:5: reason`, a line for each, in order. */
 export const showMistakes = (file: string, mistakes: readonly Mistake[]): string[] =>
   [...mistakes]
     .sort(inOrder)

@@ -3,15 +3,15 @@ import type { Found } from "./found.ts";
 import { keyOf, labelOf, type Item, type Wanted } from "./kinds.ts";
 import type { Mistake } from "./mistake.ts";
 
-/** Services of different tenants, one below the other: the platform would refuse the one that comes to be. */
+/** Finds nested paths of services of different tenants, which the platform would refuse. */
 export function nestedPaths({ wanted: all, named }: Description, found: Found): Mistake[] {
   const wanted = all.filter(({ kind }) => kind === "services");
   const there = found.get("services") ?? new Map<string, Item>();
-  // Those that --prune removes too: that comes last.
+  // Includes services that --prune removes, because removal comes last.
   const staying = [...there.values()].filter((item) => named.get("services")?.has(keyOf(item)) !== true);
   const after: readonly Item[] = [...staying, ...wanted];
   return wanted.flatMap((item): Mistake[] => {
-    // What stands so already goes on.
+    // Existing nested paths stay.
     if (isWhereItWas(item, there.get(keyOf(item)))) return [];
     const other = after.find(
       (one) => one !== item && one.fields["tenant"] !== item.fields["tenant"] && nest(one, item),

@@ -13,19 +13,19 @@ import {
 import { START, type Mistake, type Place } from "./mistake.ts";
 import type { Entry, Mapping, Tree } from "./tree.ts";
 
-/** What a file may be: far more than anyone writes, far less than what fills the memory. */
+/** Limits of a file: far above real ones, far below the available memory. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_DEPTH = 32;
-/** Values that aliases may stand for in all: some lines of aliases of aliases stand for billions. */
+/** The most values that aliases may expand to: a few lines of nested aliases could mean billions. */
 const MAX_ALIASED = 100_000;
 
 export interface FileRead {
-  /** Absent where the file is no YAML: there is nothing to check. */
+  /** Absent if the file is not YAML. */
   readonly root?: Mapping;
   readonly mistakes: readonly Mistake[];
 }
 
-/** Reads one YAML 1.2 document of mappings, lists, texts, numbers and flags. Pure; all mistakes at once. */
+/** Parses a YAML 1.2 document of mappings, lists, texts, numbers and flags. Pure; reports all mistakes at once. */
 export function readDescription(bytes: Uint8Array): FileRead {
   if (bytes.byteLength > MAX_BYTES) return refused(START, `the file is longer than ${MAX_BYTES} bytes.`);
   const text = new TextDecoder().decode(bytes);
@@ -40,7 +40,7 @@ export function readDescription(bytes: Uint8Array): FileRead {
   }
   let documents: Document[];
   try {
-    // Keys that stand twice are found below, in one look each: the parser's own check compares all with all.
+    // Finds duplicate keys in one pass; the parser's own check is quadratic.
     const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
     documents = "empty" in parsed ? [] : parsed;
   } catch (error) {
@@ -74,7 +74,7 @@ function toTree(document: Document, placeOf: (offset: number) => Place): FileRea
   const mistakes: Mistake[] = [];
   let aliased = 0;
   const isOpen = new Set<Node>();
-  /** The last of each name so far: what an alias means at its place. */
+  /** The latest anchor of each name, which an alias at this place means. */
   const anchors = new Map<string, Node>();
 
   function convert(node: Node | null, at: Place, depth: number, insideAlias: boolean): Tree {
@@ -131,7 +131,7 @@ function toTree(document: Document, placeOf: (offset: number) => Place): FileRea
         continue;
       }
       const { value: key, source } = keyTree;
-      // Of YAML 1.1, and in many files that people begin with.
+      // YAML 1.1 spellings, which many files use.
       if (key === "<<" && tree.type !== "leaf") {
         mistakes.push({
           place: keyPlace,

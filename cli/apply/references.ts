@@ -6,10 +6,10 @@ import { didYouMean } from "../terminal/nearest.ts";
 import { nestedPaths } from "./nested-paths.ts";
 import { inOrder, START, type Mistake } from "./mistake.ts";
 
-/** Names that a wrong one is compared with. */
+/** Names to suggest for a wrong one. */
 const MAX_COMPARED = 1000;
 
-/** What is wrong with the file as a whole, and beside what the platform holds: the service would refuse it half-way. */
+/** Mistakes of the file as a whole and against the platform's records, which the service would refuse half-way. */
 export function checkReferences(description: Description, found: Found, prune: boolean): Mistake[] {
   const unknown = description.references.flatMap((reference): Mistake[] => {
     const reason = whyUnknown(reference, description, found, prune);
@@ -33,7 +33,7 @@ function whyUnknown(
   const inFile = named.get(to) ?? new Set<string>();
   const there = found.get(to)?.get(id);
   const { noun } = KIND[to];
-  // The platform's own services have no clients of their own.
+  // The platform's own services have no clients.
   if (by === "clients" && there?.builtIn === true)
     return `the service "${id}" is built in: a client's own service is a registered one.`;
   const goes = prune && described.has(to) && there?.builtIn !== true;
@@ -82,7 +82,7 @@ function takenValues(kind: KindName, description: Description, found: Found, pru
   return mistakes;
 }
 
-/** What stays and refers to what would be removed. */
+/** Remaining records that refer to removed ones. */
 function neededRemovals({ named, described }: Description, found: Found): Mistake[] {
   const removed = toRemove(found, named, described);
   const going = new Set(removed);

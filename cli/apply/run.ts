@@ -4,26 +4,26 @@ import type { Step } from "./difference.ts";
 import { inParallel } from "./found.ts";
 import { KIND, valuesOf } from "./kinds.ts";
 
-/** What became of the steps. Whatever it was, the same run again goes on from there. */
+/** The result of the steps. The next run continues from there. */
 export interface Outcome {
   readonly done: readonly Step[];
-  /** The first that was not done, and why; others under way with it may follow. */
+  /** The first failed step, and others that were in flight with it. */
   readonly failures: readonly { readonly step: Step; readonly error: unknown }[];
   readonly interrupted: boolean;
 }
 
 export interface RunOptions {
-  /** What to send with a step that has a secret. */
+  /** The secret to send with a step. */
   secretOf(step: Step): string | undefined;
-  /** Told after every step, with how many are done; `last` of its wave or not. */
+  /** Called after each step with the number of finished ones; `last` in its wave or not. */
   progress(done: number, step: Step, last: boolean): void;
-  /** Told of a secret that the service made though none was asked for: it is shown once. */
+  /** Called if the service generated a secret by itself, which it shows only once. */
   surprised(step: Step, secret: string): void;
-  /** No step begins after it. */
+  /** Stops new steps. */
   readonly stopping: AbortSignal;
 }
 
-/** Makes the calls, wave by wave. A refusal ends it when the calls under way have ended. Each call may be sent twice. */
+/** Makes the calls, wave by wave. A refusal ends the run after the calls in flight. Every call may be repeated. */
 export async function run(
   client: AdminClient,
   waves: readonly (readonly Step[])[],
@@ -51,7 +51,7 @@ export async function run(
 
 async function send(client: AdminClient, step: Step, options: RunOptions): Promise<void> {
   const resource = RESOURCES[step.kind];
-  // Gone already is gone: with its owner, or by another's hand.
+  // Already removed, with its owner or by somebody else.
   if (step.action === "remove") return find(resource.remove(client, valuesOf(step)));
   const name = KIND[step.kind].secret;
   const secret = options.secretOf(step);

@@ -8,17 +8,17 @@ import { START, type Mistake } from "./mistake.ts";
 import type { Rules } from "./rules.ts";
 
 /**
- * The file of `--secrets`: client secrets that were made here, one JSON object a line, `{platform, client, clientSecret}`.
+ * The file of `--secrets`: generated client secrets, one JSON object a line, `{platform, client, clientSecret}`.
  *
- * A secret is on the disk before it is sent, so a killed run loses none: the next one finds it here and sends it
- * again. The file is only ever appended to, and of two lines for a client the first counts: so two runs at once agree.
+ * A secret is on disk before it is sent, so the next run after a crash finds it and sends it again. The file is only
+ * appended to, and the first of two lines for a client counts, so that concurrent runs agree.
  */
 export interface SecretsFile {
-  /** Secrets for these clients, kept; the ones that are here already stay as they are. */
+  /** Stores secrets for these clients; existing ones stay. */
   keep(clients: readonly string[]): ReadonlyMap<string, string>;
 }
 
-/** Refuses a file that others may read, and one that holds something else. It need not be there yet. */
+/** Refuses a file that others can read, or that has other contents. The file may be missing. */
 export function openSecretsFile(path: string, platform: string): SecretsFile {
   const read = (): Map<string, string> => readSecrets(path, platform);
   read();
@@ -49,12 +49,12 @@ export function openSecretsFile(path: string, platform: string): SecretsFile {
 function readSecrets(path: string, platform: string): Map<string, string> {
   const secrets = new Map<string, string>();
   const text = readIfThere(path);
-  // Behind the last end of a line is what a crash left of one: nobody was told of it.
+  // Text after the last line break is left of a crash, before anybody was told.
   for (const [index, line] of text.split("\n").slice(0, -1).entries()) {
     if (line === "") continue;
     const secret = parseLine(line);
     if (secret === undefined) {
-      // Where a crash cut a line, the next one began behind it.
+      // After a line that a crash cut off, the next one follows on the same line.
       if (isCut(line)) continue;
       throw new UserError(`${path}:${index + 1}:1: this is no file of secrets. Name another one for --secrets.`);
     }
@@ -107,8 +107,8 @@ function append(path: string, lines: string): void {
 }
 
 /**
- * Secrets of these steps that the environment must give, and what is wrong with them. `needs`: what is missing for sending
- * them, and no mistake of the file.
+ * Reads the secrets of these steps from the environment, with their mistakes. `needs`: secrets that are missing for
+ * sending, which is no mistake of the file.
  */
 export function readGivenSecrets(
   steps: readonly Step[],

@@ -5,10 +5,10 @@ import { KIND, labelOf } from "./kinds.ts";
 
 const SIGNS = { make: "+", change: "~", remove: "-" } as const;
 const COLOURS = { make: "green", change: "yellow", remove: "red" } as const;
-/** Of one value, in characters. */
+/** Characters of one value. */
 const WIDTH = 100;
 
-/** A line for each step, `+ ~ -`, and what differs below it. No secret, only that there is one. */
+/** A line for each step, `+ ~ -`, with the differences below it. Secrets are only mentioned. */
 export const showSteps = (steps: readonly Step[], secretsFile: string | undefined, paint: Paint): string =>
   steps.map((step) => showStep(step, secretsFile, paint)).join("");
 
@@ -25,7 +25,7 @@ function showStep(step: Step, secretsFile: string | undefined, paint: Paint): st
   return `${head}${all === "" ? "" : paint.dim(`  ${all}`)}\n`;
 }
 
-/** Defaults are not worth a word where everything is new. */
+/** Defaults of a new item are left out. */
 const isEmpty = (value: unknown): boolean =>
   value === false || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
 

@@ -1,6 +1,6 @@
 import type { Place } from "./mistake.ts";
 
-/** What a YAML file holds, with the place of everything. Keys are texts and stand once. */
+/** The contents of a YAML file with places. Keys are texts and unique. */
 export type Tree = Mapping | Sequence | Leaf;
 
 export interface Mapping {
@@ -25,18 +25,18 @@ export interface Leaf {
   readonly type: "leaf";
   readonly place: Place;
   readonly value: string | number | boolean | null;
-  /** As it is written: `1.0` of the number 1. */
+  /** As written: `1.0` for the number 1. */
   readonly source: string;
 }
 
-/** As a schema takes it. A key such as `__proto__` becomes a field like every other. */
+/** For a schema. A key such as `__proto__` becomes an ordinary field. */
 export function toPlain(tree: Tree): unknown {
   if (tree.type === "leaf") return tree.value;
   if (tree.type === "sequence") return tree.items.map(toPlain);
   return Object.fromEntries([...tree.entries].map(([key, { value }]) => [key, toPlain(value)]));
 }
 
-/** What a field in bean notation (`scopes[2]`, `quota.files`) points at, or the last of its parents that is there. */
+/** The place of a field in bean notation (`scopes[2]`, `quota.files`), or of its nearest existing parent. */
 export function nodeAt(tree: Tree, field: string): Tree {
   let at = tree;
   for (const step of field.split(/[.[\]]+/).filter((part) => part !== "")) {

@@ -9,12 +9,12 @@ import { labelOf } from "./kinds.ts";
 import { inOrder, REASON_CHARS, showMistakes, START, type Mistake, type Place } from "./mistake.ts";
 import type { Outcome } from "./run.ts";
 
-/** A row of a failure, with the place in the file that it is about. */
+/** A detail of a failure with its place in the file. */
 interface PlacedDetail extends RefusalDetail {
   readonly place: Place;
 }
 
-/** Why nothing was sent. */
+/** Reports why nothing was sent. */
 export function sayMistakes(file: string, mistakes: readonly Mistake[], asJson: boolean): string {
   const count = mistakes.length === 1 ? "One mistake" : `${mistakes.length} mistakes`;
   const message = `${count}; nothing was sent.`;
@@ -25,7 +25,7 @@ export function sayMistakes(file: string, mistakes: readonly Mistake[], asJson: 
   return failureLine(ownFailure("file_refused", `${file}: ${message}`, details));
 }
 
-/** Why it ended before its end, what was done, and what was not. */
+/** Reports an early end: the reason, the finished and the open steps. */
 export function sayUnfinished(
   { done, failures, interrupted }: Outcome,
   steps: readonly Step[],
@@ -68,7 +68,7 @@ function toMistake(step: Step, error: unknown, description: Description): Mistak
   throw error;
 }
 
-/** Status, type and request are those of the first that failed; others were under way with it. */
+/** Status, type and request id are those of the first failure; others were in flight with it. */
 function inOne(failures: Outcome["failures"], message: string, description: Description): Failure {
   const [first] = failures;
   if (first === undefined) return ownFailure("interrupted", message);
