@@ -59,7 +59,7 @@ export class ConfigError extends Error {
 const DAY_MS = 86_400_000;
 /** Ten years. */
 const RETENTION: Range = { max: 3650, unit: "days" };
-/** Below the minimum a log cannot keep its segments; with the maximum an eighth more still fits an object's 10 GB. */
+/** A smaller log would trim all the time; with the maximum an eighth more still fits an object's 10 GB. */
 const LOG_BYTES: Range = { min: 1_000_000, max: 8_800_000_000, unit: "bytes" };
 /** R2 takes one PUT of at most 5 GiB less 5 MiB; the limit of a Worker depends on the account. */
 const UPLOAD_BYTES = {

@@ -21,7 +21,7 @@ const ROWS = [
   "yxcvbnm",
 ];
 const SEQUENCES = [...ROWS, ...ROWS.map((row) => Array.from(row).toReversed().join(""))];
-/** A password may not repeat one piece, nor consist of rows of this length. */
+/** A password may not be a repeated piece of at most this length. */
 const MAX_PIECE_CHARS = 4;
 
 /** `platform`: names of the platform, which the password must not be. */
@@ -40,7 +40,7 @@ export function passwordFault(
 
 const bare = (text: string): string => text.replaceAll(AROUND, "");
 
-/** A repeated piece, or rows of the keyboard, the alphabet or the digits. */
+/** True for a repeated piece, and for a part of a row of the keyboard, the alphabet or the digits. */
 function isSimple(text: string): boolean {
   if (SEQUENCES.some((row) => row.includes(text))) return true;
   for (let length = 1; length <= MAX_PIECE_CHARS; length++)
