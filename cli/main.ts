@@ -24,6 +24,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   let changes = false;
   const program = createProgram(
     {
+      line,
       async run(command, args, options) {
         changes = command.changes === true;
         code = (await command.run(invocationOf(args, options, io))) ?? 0;

@@ -36,7 +36,7 @@ export interface ApplyOptions {
   /** The file for generated client secrets, relative to the person's directory. */
   readonly secrets: string | undefined;
   readonly json: boolean;
-  /** Whether the platform accepts loopback addresses; it refuses others by itself. */
+  /** True if the platform accepts loopback addresses. */
   readonly allowLoopback: boolean;
 }
 
@@ -48,7 +48,7 @@ interface Plan {
   readonly steps: readonly Step[];
   readonly given: ReadonlyMap<Step, string>;
   readonly secretsFile: SecretsFile | undefined;
-  /** What sending needs, found by a dry run. */
+  /** Missing secrets for sending, found by a dry run. */
   readonly needs: readonly Mistake[];
   readonly description: Description;
   /** Number of records that the file does not name and that stay. */

@@ -20,8 +20,8 @@ import { createNames } from "../../src/platform/names.ts";
 import { KIND, type KindName } from "./kinds.ts";
 
 /**
- * The operator service's own rules, without a copy of them: its schemas, and its checks that need no database. The service
- * itself checks the rest: references, and values that only one may have.
+ * The operator service's own rules, not a copy: its schemas, and its checks that need no database. The service itself
+ * checks the rest: references and unique values.
  */
 interface ResourceRules {
   readonly params: z.ZodMiniObject<Readonly<Record<string, z.ZodMiniType<string>>>>;
@@ -63,11 +63,11 @@ export function createRules(platform: string, allowLoopback: boolean, origin: st
   };
 
   return {
-    /** Whether the platform brings it. */
+    /** True for the platform's own records. */
     isBuiltIn,
     /** Field names of the body, and of objects in it. */
     shape: (kind: KindName): Shape => shapeOf(RULES[kind].schema) ?? {},
-    /** Whether a text has the form of ids of a kind. */
+    /** Tells whether a text has the form of an id. */
     isId: (kind: KindName, text: string): boolean => readId(kind, text).ok,
     /** The id in the platform's spelling, or the reason why the text is no id. */
     id(kind: KindName, text: string): { readonly ok: true; readonly id: string } | { ok: false; reason: string } {

@@ -37,6 +37,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 };
 
 interface Ports {
+  /** The words of the line. */
+  readonly line: readonly string[];
   run(command: Command, args: Readonly<Record<string, string>>, options: Given): Promise<void>;
   /** Takes the help text, whether it was asked for or replaces a missing command. */
   printHelp(text: string): void;
@@ -47,7 +49,7 @@ interface Ports {
  * that is not understood.
  */
 export function createProgram(
-  { run, printHelp }: Ports,
+  { line, run, printHelp }: Ports,
   commands: readonly Command[],
   summaries: Readonly<Record<string, string>>,
 ): Program {
@@ -70,7 +72,7 @@ export function createProgram(
       subcommandTerm: (command) =>
         [...pathOf(command).slice(1), ...command.registeredArguments.map((one) => `<${one.name()}>`)].join(" "),
     });
-  addOptions(program, []);
+  addOptions(program, [], line);
   addParagraphs(
     program,
     [
@@ -82,11 +84,11 @@ export function createProgram(
   for (const command of commands) {
     const [word = "", verb] = command.words;
     const found =
-      program.commands.find((one) => one.name() === word) ?? addResource(program, word, commands, summaries);
+      program.commands.find((one) => one.name() === word) ?? addResource(program, word, line, commands, summaries);
     const added = verb === undefined ? found : found.command(verb);
     added.description(command.summary).usage(usageOf(command));
     for (const { name, help } of command.args) added.argument(`<${name}>`, help);
-    addOptions(added, command.options);
+    addOptions(added, command.options, line);
     addParagraphs(added, command.notes ?? [], command.examples);
     added.action(() => {
       const args = command.args.map(({ name }, index) => [name, added.args[index] ?? ""] as const);
@@ -100,6 +102,7 @@ export function createProgram(
 function addResource(
   program: Program,
   word: string,
+  line: readonly string[],
   commands: readonly Command[],
   summaries: Readonly<Record<string, string>>,
 ): Program {
@@ -113,7 +116,7 @@ function addResource(
     .description(`${word}: ${summary}`)
     .usage("<verb> [arguments] [options]")
     .helpCommand(false);
-  if (verbs.length === own.length) addOptions(resource, []);
+  if (verbs.length === own.length) addOptions(resource, [], line);
   return resource;
 }
 
@@ -127,7 +130,7 @@ class Flag extends ProgramOption {
   }
 }
 
-function addOptions(program: Program, options: readonly Option[]): void {
+function addOptions(program: Program, options: readonly Option[], line: readonly string[]): void {
   for (const { flag, value, repeated, help } of [...options, ...GLOBAL_OPTIONS]) {
     const added = new Flag(`${flag === "yes" ? "-y, " : ""}--${flag}${value === undefined ? "" : ` ${value}`}`, help);
     if (GLOBAL_OPTIONS.some((option) => option.flag === flag)) added.helpGroup(GLOBAL_HEADING);
@@ -135,7 +138,8 @@ function addOptions(program: Program, options: readonly Option[]): void {
       added.argParser((text: string, before: readonly string[] | undefined) => {
         if (before !== undefined && repeated !== true) throw new UsageError(`--${flag} is given twice.`);
         // Commander would take `--disabled` in `--name --disabled` as the name.
-        if (text.startsWith("--")) throw new UsageError(`--${flag} needs a value: --${flag} ${value}`);
+        if (text.startsWith("--") && line.includes(text))
+          throw new UsageError(`--${flag} needs a value: --${flag} ${value}`);
         return [...(before ?? []), text];
       });
     program.addOption(added);

@@ -572,7 +572,11 @@ describe("help", () => {
 
   test("has valid examples", async () => {
     let found: readonly string[] = [];
-    const ports = { run: async ({ words }: { words: readonly string[] }) => void (found = words), printHelp: () => {} };
+    const ports = {
+      line: [],
+      run: async ({ words }: { words: readonly string[] }) => void (found = words),
+      printHelp: () => {},
+    };
     for (const { words, examples } of commands) {
       expect(examples.length, words.join(" ")).toBeGreaterThan(0);
       for (const example of examples) {
@@ -603,6 +607,7 @@ describe("help", () => {
     ["tenant show -- --json --help", "Too many arguments"],
     ["tenant set acme --name a --name b", "--name is given twice."],
     ["tenant list --limit x", "--limit takes 1 to 1000000000, not x."],
+    ["tenant list --limit=--x", "--limit takes 1 to 1000000000, not --x."],
     ["tenant list --page-size 1001", "--page-size takes 1 to 1000, not 1001."],
   ])("is near where it was not understood: %s", async (line, why) => {
     const { code, out, err } = await plat({ PORT: "1" }, line.split(" "));

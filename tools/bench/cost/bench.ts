@@ -11,15 +11,15 @@ import { costStudy } from "./study.ts";
 import { uploadRows } from "./upload.ts";
 
 export const costBench: Bench = {
-  summary: "what operations are made of on Cloudflare, counted, and what a million of them costs",
+  summary: "operations counted as Cloudflare bills them, and the price of a million",
   notes: [
-    "Each number is of one operation, with all that follows it: alarms, deliveries, messages of the queue, work after the " +
-      "answer; counted around the platform's own Worker (tools/bench/cost/worker.ts), `LOG_LEVEL=info` as deployed, what an " +
-      "isolate remembers being fresh. CPU ms is the processor time of the whole local runtime, that of D1, R2 and the " +
-      "objects included, so more than a Worker is billed for. Object ms is the time from a call to its answer, and of " +
-      "alarms; on Cloudflare writes wait for other machines, and 10 ms more cost US$ 0.016 a million. A log event is an " +
-      "invocation of the Worker or of an object, or a line. US$ a million: beyond what the plan includes, with the prices " +
-      `of the Workers Paid plan of ${PRICES_READ} (tools/bench/cost/prices.ts).`,
+    "Each number is for one operation with everything that follows it: alarms, deliveries, queue messages, work after " +
+      "the answer. It is counted around the platform's own Worker (tools/bench/cost/worker.ts) with `LOG_LEVEL=info` as " +
+      "deployed and fresh caches. CPU ms is the processor time of the whole local runtime with D1, R2 and the objects, so " +
+      "more than a Worker is billed for. Object ms is the time from call to answer, and of alarms; deployed, writes wait " +
+      "for other machines, and 10 ms more cost US$ 0.016 a million. A log event is an invocation of the Worker or an " +
+      "object, or a logged line. US$ a million: beyond what the plan includes, at the prices of the Workers Paid plan of " +
+      `${PRICES_READ} (tools/bench/cost/prices.ts).`,
   ],
   operations: [],
   subjects: [],

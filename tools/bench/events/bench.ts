@@ -27,13 +27,12 @@ const operations = KINDS.flatMap(([kind, verb]) =>
 export const eventsBench: Bench = {
   summary: "publishing, reading and committing; against a bare Worker, Redis Streams and NATS JetStream",
   notes: [
-    "Plinth as `npm start` serves it, `LOG_LEVEL=warn`; one topic of one shard; one client publishes by so many " +
-      "connections, each reader is a client of its own with a cursor and a lock; every request carries a token. A " +
-      "request of read and commit is two HTTP requests. Durable means that the runtime answers after SQLite has " +
-      "written its log with `fsync`; state in memory is the same on tmpfs, where that costs nothing. What the bare Worker " +
-      "does and leaves out stands in tools/bench/events/bare/worker.ts. Redis and NATS speak their own protocols with their " +
-      "own clients, without HTTP and JSON, and store nothing of an event but its payload; a batch is a transaction of Redis " +
-      "(`MULTI`) and a hundred single messages at once of NATS.",
+    "Plinth as `npm start` serves it, `LOG_LEVEL=warn`, with one topic of one shard. One client publishes over all " +
+      "connections; each reader is a client of its own with a cursor and a lock; every request carries a token. Read and " +
+      "commit is two HTTP requests. Durable: the runtime answers after SQLite has written its log with `fsync`. State in " +
+      "memory: the same on tmpfs, where `fsync` costs nothing. The bare Worker is described in " +
+      "tools/bench/events/bare/worker.ts. Redis and NATS use their own protocols and clients, without HTTP and JSON, and " +
+      "store only an event's payload; a batch is a transaction of Redis (`MULTI`) and a hundred concurrent messages of NATS.",
   ],
   operations,
   subjects: [
