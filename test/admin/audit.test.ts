@@ -59,8 +59,8 @@ async function fill(count: number, fromMs: number, columns: string, share: strin
 
 beforeEach(clear);
 
-describe("a row beside an answer", () => {
-  it("holds what happened, and nothing that steers what shows it", async () => {
+describe("a row of a refusal", () => {
+  it("keeps the text without control characters", async () => {
     const audit = createAuditLog({
       db: env.DB,
       log: heardLog,
@@ -92,7 +92,7 @@ describe("a row beside an answer", () => {
     for (const column of ["request_id", "action", "subject"]) expect(row![column].length).toBeLessThanOrEqual(512);
   });
 
-  it("of a client id that a stranger made up, through the front door", async () => {
+  it("is short and harmless for a client id that a stranger made up", async () => {
     const clientId = `${"x".repeat(10_000)}\n\u001B[2J`;
     const form = { grant_type: "client_credentials", client_id: clientId, client_secret: "s" };
     expect((await call("/oauth2/v1/token", { form })).status).toBe(401);
@@ -102,7 +102,7 @@ describe("a row beside an answer", () => {
     expect(JSON.stringify(entry).length).toBeLessThan(2_500);
   });
 
-  it("never fails the request: a database that is away costs the row alone", async () => {
+  it("is lost without failing the request if the database is away", async () => {
     const errors: string[] = [];
     const db = { prepare: () => ({ bind: () => ({ run: () => Promise.reject(new Error("away")) }) }) };
     const log = { ...heardLog, error: (event: string) => void errors.push(event) };
@@ -116,10 +116,10 @@ describe("a row beside an answer", () => {
   });
 });
 
-describe("many rows beside answers", () => {
+describe("many rows of refusals", () => {
   const unknown = { actor: "" };
 
-  it("are bounded: beyond the bound they are counted, and one row of each kind says how many", async () => {
+  it("are limited; a row of each kind counts the rest", async () => {
     const over = Promise.withResolvers<void>();
     const waited: number[] = [];
     const wait = (ms: number) => {
@@ -155,7 +155,7 @@ describe("many rows beside answers", () => {
     expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: rowsInAll + 3 }]);
   });
 
-  it("of one kind hide nothing of another: 210 clients that nobody has, then ten guesses at Ada and ten at her client", async () => {
+  it("of 210 unknown clients hide neither ten guesses at a user nor ten at a client", async () => {
     const user = await makeUser();
     const client = await makeClient({ tenant: user.tenant });
     const token = (form: Record<string, string>): Promise<Response> => call("/oauth2/v1/token", { form });
@@ -175,7 +175,7 @@ describe("many rows beside answers", () => {
   const limits = { unknownRows: 3, rowsEach: 2, knownRows: 4, kinds: 3, windowMs: 100 };
   const anyKind = fc.record({ action: fc.constantFrom("a", "b"), about: fc.constantFrom("", "", "x", "y", "z") });
 
-  it("whatever the times: never more rows than the bounds within a window, every record a row or counted", () => {
+  it("never exceed the limits of a window, and every record is written or counted, at any times", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 60 }), anyKind), { maxLength: 100 }), (notes) => {
         const budget = createNoteBudget(limits);
@@ -213,7 +213,7 @@ describe("many rows beside answers", () => {
     );
   });
 
-  it("a kind has its rows whatever was sent of others, and what is beyond the kinds is counted as one", () => {
+  it("leave each kind its own share, and count all kinds beyond the limit as one", () => {
     const budget = createNoteBudget(limits);
     const take = (action: string, about: string) => budget.take({ action, about }, 0);
     for (let count = 0; count < 50; count++) take("token", "");
@@ -236,7 +236,7 @@ describe("many rows beside answers", () => {
     ]);
   });
 
-  it("a teller that died is replaced, and a clock that was set back stops nothing", () => {
+  it("are counted even if the request that waits is cut off, or the clock goes back", () => {
     const budget = createNoteBudget({ ...limits, unknownRows: 1 });
     const take = (nowMs: number) => budget.take({ action: "a", about: "" }, nowMs);
     expect([take(0), take(1), take(2)]).toEqual(["row", "counted, and tell", "counted"]);
@@ -246,8 +246,8 @@ describe("many rows beside answers", () => {
   });
 });
 
-describe("harmless", () => {
-  it("leaves no control, no change of direction, no half character, and no more than the limit", () => {
+describe("sanitizeForLog", () => {
+  it("removes controls, changes of direction and half characters, and cuts at the limit", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, maxChars) => {
         const shown = sanitizeForLog(text, maxChars);
@@ -260,7 +260,7 @@ describe("harmless", () => {
   });
 });
 
-describe("200", () => {
+describe("GET /audit", () => {
   const at = 1_800_000_000_000;
   beforeEach(async () => {
     const audit = createAuditLog({
@@ -312,29 +312,32 @@ describe("200", () => {
   });
 
   // shows: operator/conventions/get-audit
-  it.each(["", "outcome=refused&", "subject=users/&"])("paged by links without loss or repeat: %s", async (filter) => {
-    const whole = await ids(filter);
-    const seen: string[] = [];
-    let next: string | undefined = `${filter}pageSize=2`;
-    while (next !== undefined) {
-      const response: Response = await read(next);
-      next = /\?([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
-      seen.push(...(await expectJson<Entry[]>(response, 200)).map((entry) => entry.requestId));
-      // Somebody writes meanwhile.
-      await createAuditLog({
-        db: env.DB,
-        log: heardLog,
-        operatorClientId: OPERATOR.clientId,
-        wait: async () => {},
-      }).note(record({ atMs: at + 9000, requestId: "late", subject: "users/x" }));
-    }
-    expect(seen).toEqual(whole);
-    const jumped = await ids(`${filter}pageSize=1&pageNumber=2&until=${at + 8000}`);
-    expect(jumped).toEqual(whole.slice(1, 2));
-  });
+  it.each(["", "outcome=refused&", "subject=users/&"])(
+    "shows every row once when a reader follows links: %s",
+    async (filter) => {
+      const whole = await ids(filter);
+      const seen: string[] = [];
+      let next: string | undefined = `${filter}pageSize=2`;
+      while (next !== undefined) {
+        const response: Response = await read(next);
+        next = /\?([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
+        seen.push(...(await expectJson<Entry[]>(response, 200)).map((entry) => entry.requestId));
+        // Somebody writes meanwhile.
+        await createAuditLog({
+          db: env.DB,
+          log: heardLog,
+          operatorClientId: OPERATOR.clientId,
+          wait: async () => {},
+        }).note(record({ atMs: at + 9000, requestId: "late", subject: "users/x" }));
+      }
+      expect(seen).toEqual(whole);
+      const jumped = await ids(`${filter}pageSize=1&pageNumber=2&until=${at + 8000}`);
+      expect(jumped).toEqual(whole.slice(1, 2));
+    },
+  );
 });
 
-describe("400", () => {
+describe("GET /audit with wrong input", () => {
   it.each(["since=yesterday", "until=-1", "since=1.5", "outcome=maybe", "since=1&since=2", "cursor=x", "pageSize=0"])(
     "%s",
     async (query) => {
@@ -342,18 +345,18 @@ describe("400", () => {
     },
   );
 
-  it("a cursor of another list", async () => {
+  it("refuses a cursor of another list", async () => {
     const cursor = btoa('["a"]').replaceAll("=", "");
     expect((await read(`cursor=${cursor}`)).status).toBe(400);
   });
 });
 
-it("401 and 403 without the operator's token", async () => {
+it("GET /audit needs the operator's token", async () => {
   expect((await call("/admin/v1/audit")).status).toBe(401);
   expect((await read("", { token: await tokenFor(await makeClient()) })).status).toBe(403);
 });
 
-describe("with 100,000 rows", () => {
+describe("a log of 100,000 rows", () => {
   beforeEach(async () => {
     await fill(
       100_000,
@@ -363,7 +366,7 @@ describe("with 100,000 rows", () => {
     );
   });
 
-  it("a page reads by index about what it shows, whatever is asked for", async () => {
+  it("reads about as many rows as a page shows, with every filter", async () => {
     let readRows = 0;
     const db = new Proxy(env.DB, {
       get: (target, name) => {
@@ -411,7 +414,7 @@ describe("with 100,000 rows", () => {
     expect(both.readRows).toBeLessThan(500);
   }, 30_000);
 
-  it("the sweep lets go what is 90 days old and what newer rows of its kind have no place for", async () => {
+  it("loses rows that are 90 days old and rows beyond their share", async () => {
     const kept = {
       ageMs: 90 * 86_400_000,
       rows: { operator: 0, done: 1_000, known: 3_000, unknown: 0, "": 0 },
@@ -439,7 +442,7 @@ describe("with 100,000 rows", () => {
   }, 30_000);
 });
 
-it("refusals push neither a change out of the log nor what is about an account, and a run of the sweep is bounded", async () => {
+it("refusals of strangers push out neither changes nor rows about accounts, and a sweep has a limit", async () => {
   await allCopied();
   await allCopied();
   await put(`organizations/${unique("org")}`, { name: "x" });
@@ -463,7 +466,7 @@ it("refusals push neither a change out of the log nor what is about an account, 
   expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 10_011 }]);
 }, 30_000);
 
-it("what clients and users end pushes no change by the operator out of the log", async () => {
+it("revocations by clients and users push no change by the operator out of the log", async () => {
   await allCopied();
   await allCopied();
   const id = unique("org");
@@ -489,7 +492,7 @@ describe("copies of the log in the bucket", () => {
   const unwritable = new Proxy(env.MEDIA, {
     get: (target, name) => (name === "put" ? ends : Reflect.get(target, name, target)),
   });
-  /** The sweep of a log that keeps nothing of what was copied. */
+  /** A sweep that keeps no copied row. */
   const sweepThatKeeps = (uncopied: { known: number; unknown: number }) => () => {
     const kept = { ageMs: DAY, rows: { operator: 0, done: 0, known: 0, unknown: 0, "": 0 }, uncopied };
     const deps = { db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} };
@@ -510,7 +513,7 @@ describe("copies of the log in the bucket", () => {
     for (const { key } of (await env.MEDIA.list({ prefix: "audit/" })).objects) await env.MEDIA.delete(key);
   });
 
-  it("one a day, each going on from the one before, and more where many rows wait", async () => {
+  it("are made once a day, each chained to the previous one, and more often when many rows wait", async () => {
     await copies.run(day);
     expect(await written()).toEqual([]);
     await rowsToCopy(3);
@@ -547,7 +550,7 @@ describe("copies of the log in the bucket", () => {
     expect((await call("/admin/v1/audit/copies/1", { token: await tokenFor(OPERATOR) })).status).toBe(404);
   });
 
-  it("whoever is ended in between is followed by the next, and two at once make one chain", async () => {
+  it("make one chain when a run is cut off, and when two run at once", async () => {
     await rowsToCopy(5);
     await expect(copiesOf({ bucket: unwritable }).run(day)).rejects.toThrow("ended here");
     await rowsToCopy(5);
@@ -560,7 +563,7 @@ describe("copies of the log in the bucket", () => {
     expect((await env.MEDIA.list({ prefix: "audit/" })).objects).toHaveLength(all.length);
   });
 
-  it("what was planned and can be made no more is planned again", async () => {
+  it("are planned again when a plan cannot be carried out any more", async () => {
     await rowsToCopy(5);
     await expect(copiesOf({ bucket: unwritable }).run(day)).rejects.toThrow("ended here");
     await env.DB.exec("UPDATE audit SET reason = 'in other words' WHERE seq = (SELECT min(seq) FROM audit)");
@@ -569,7 +572,7 @@ describe("copies of the log in the bucket", () => {
     expect((await linesOf(1))[1]).toContain("in other words");
   });
 
-  it("shows which line was changed, taken out, put in, moved, or is missing at the end", async () => {
+  it("show which line was changed, removed, added, moved or cut off", async () => {
     await rowsToCopy(20);
     await copies.run(day);
     const lines = await linesOf(1);
@@ -602,7 +605,7 @@ describe("copies of the log in the bucket", () => {
     expect(await breakOf(1, anew.lines)).toMatchObject({ line: 21, reason: /written anew/ });
   });
 
-  it("rows go from the log when they are in a copy, and not before", async () => {
+  it("let the sweep remove the rows that they hold, and no others", async () => {
     const sweep = sweepThatKeeps({ known: 400_000, unknown: 400_000 });
     await rowsToCopy(4);
     await sweep();
@@ -613,7 +616,7 @@ describe("copies of the log in the bucket", () => {
     expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 1 }]);
   });
 
-  it("while no copy can be made, refusals have a ceiling, which a row tells, and what was done has none", async () => {
+  it("let refusals beyond a ceiling be dropped, with a row that says so, while none can be made", async () => {
     const sweep = sweepThatKeeps({ known: 7, unknown: 4 });
     await fill(10, day, `'', 'token', '', 'refused'`, `'unknown'`);
     await fill(3, day, `'', 'sign in', 'users/ada', 'refused'`, `'known'`);
@@ -632,7 +635,7 @@ describe("copies of the log in the bucket", () => {
     ]);
     await sweep();
     expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 28 }]);
-    // What was planned cannot be made any more; what is left is planned anew.
+    // The plan cannot be carried out any more, so the remaining rows are planned again.
     await copies.run(day);
     expect(await written()).toMatchObject([{ rows: 28 }]);
     expect(await breakOf(1)).toBeUndefined();
@@ -640,7 +643,7 @@ describe("copies of the log in the bucket", () => {
 });
 
 describe("the structured log", () => {
-  it("is one line whatever a stranger sends, and cut where it is too long", () => {
+  it("writes one line for any text, and cuts long ones", () => {
     const lines: string[] = [];
     const spied = vi.spyOn(console, "warn").mockImplementation((line: string) => void lines.push(line));
     const steering = "\n\u001B[2J\u0085\u009B\u2028\u2029\u202E\u2066\uFEFF\u{E0001}";

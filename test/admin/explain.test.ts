@@ -17,8 +17,8 @@ import {
 import { cheapHash, join, makeUser } from "../support/users.ts";
 
 /**
- * The scope explainer: over random small platforms it says what `/token` and `/authorize` do, and where they refuse, its
- * reason begins with the one that they wrote to the audit log. Then its sentences, one by one.
+ * The scope explainer: over random small platforms it says what `/token` and `/authorize` do, and where they refuse,
+ * its reason begins with the one that they wrote to the audit log. Then its sentences, one by one.
  */
 type Parameters = Record<string, string | undefined>;
 const ask = async (parameters: Parameters): Promise<Response> => {
@@ -157,7 +157,7 @@ async function build(w: World): Promise<void> {
 
 type Answer = { scopes: string[] } | { error: string; requestId: string };
 
-/** What a new isolate, without a copy of anything, really answers. */
+/** The answer of a new isolate, which has no copies. */
 async function really(w: World): Promise<Answer> {
   const scope = [w.place, ...w.named].join(" ").trim();
   const { fetch } = isolate();
@@ -199,7 +199,7 @@ async function really(w: World): Promise<Answer> {
   }
 }
 
-/** What the person would do at the page. False: it was done before. */
+/** The steps of a person at the page. False: the step was done before. */
 async function allowAll({ client, place }: World): Promise<boolean> {
   const org = place.startsWith("plat.org=") ? place.slice("plat.org=".length) : "";
   const values = [USER.email, CLIENT.clientId, org, client.tenant];
@@ -219,11 +219,11 @@ const ofWorld = (w: World): Parameters => {
   };
 };
 
-describe("on any small platform", () => {
+describe("the explainer on any small platform", () => {
   afterAll(empty);
 
   // shows: operator/beyond-the-resources/explain
-  it("the explainer and the token endpoints agree, and give the same reason", { timeout: 120_000 }, async () => {
+  it("agrees with the token endpoints and gives the same reason", { timeout: 120_000 }, async () => {
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(world, async (w) => {
@@ -261,9 +261,9 @@ describe("on any small platform", () => {
   });
 });
 
-describe("what it says", () => {
+describe("the explainer", () => {
   // shows: operator/beyond-the-resources/explain
-  it("names the packages that include the service that a tenant lacks, and how to get a scope", async () => {
+  it("names the packages that include a missing service, and the way to get a scope", async () => {
     const [tenant, other] = [await makeTenant({ subscribed: false }), await makeTenant({ subscribed: false })];
     const [service, pkg] = [unique("svc"), unique("pkg")];
     const scopes = [`${service}.read`];
@@ -312,7 +312,7 @@ describe("what it says", () => {
     });
   });
 
-  it("tells of users: members, roles, tenants to choose from, and who may sign in how", async () => {
+  it("explains users by memberships, roles, tenants to choose from, and ways to sign in", async () => {
     const tenant = await makeTenant();
     const [user, role] = [await makeUser({ tenant, scopes: ["plat.media_view"] }), unique("role")];
     await put(`roles/${role}`, { scopes: ["plat.media_*"] });
@@ -366,7 +366,7 @@ describe("what it says", () => {
     expect(await explain({ user: user.email, tenant: other })).toMatchObject({ granted: true });
   });
 
-  it("answers about what is unknown or disabled, and reads it anew each time", async () => {
+  it("answers about unknown and disabled records, and reads them each time", async () => {
     const tenant = await makeTenant();
     const client = await makeClient({ tenant, scopes: ["plat.media_view"] });
     const other = isolate();
@@ -430,7 +430,7 @@ describe("what it says", () => {
     });
   });
 
-  it("400 for one that is given twice", async () => {
+  it("refuses a parameter that is given twice", async () => {
     const token = await tokenFor(OPERATOR);
     const response = await call("/admin/v1/explain?client=a.b&client=c.d", { token });
     expect(await expectJson(response, 400)).toMatchObject({ details: [{ field: "client" }] });

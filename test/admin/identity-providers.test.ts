@@ -15,7 +15,7 @@ const sealedSecret = (id: string): Promise<string | null> =>
 
 describe("an identity provider", () => {
   // shows: operator/resources/identity-providers-id
-  it("is made with 201, replaced with 200, shown, listed, removed with 204, and then gone", async () => {
+  it("is created with 201, replaced with 200, shown, listed, removed with 204, and gone then", async () => {
     const id = unique("idp");
     const path = `identity-providers/${id}`;
     const made = await expectJson(await admin(path, { method: "PUT", json: PROVIDER }), 201);
@@ -44,7 +44,7 @@ describe("an identity provider", () => {
     expect(JSON.stringify(audit)).not.toContain(SECRET);
   });
 
-  it("keeps its secret sealed, and the same when a PUT leaves it out or sends the placeholder back", async () => {
+  it("seals its secret, and keeps it if a PUT leaves it out or sends the placeholder", async () => {
     const id = unique("idp");
     await put(`identity-providers/${id}`, PROVIDER);
     const before = await sealedSecret(id);
@@ -60,8 +60,8 @@ describe("an identity provider", () => {
   });
 });
 
-describe("400", () => {
-  it.each([undefined, "********"])("is made with a secret only: %s", async (clientSecret) => {
+describe("an identity provider with wrong input", () => {
+  it.each([undefined, "********"])("is not created without a secret: %s", async (clientSecret) => {
     const id = unique("idp");
     const json = { ...PROVIDER, clientSecret };
     const refused = await expectJson(await admin(`identity-providers/${id}`, { method: "PUT", json }), 400);
@@ -69,7 +69,7 @@ describe("400", () => {
     expect((await admin(`identity-providers/${id}`)).status).toBe(404);
   });
 
-  it.each([undefined, "********"])("takes no secret along to another issuer: %s", async (clientSecret) => {
+  it.each([undefined, "********"])("does not take its secret to another issuer: %s", async (clientSecret) => {
     const id = unique("idp");
     await put(`identity-providers/${id}`, PROVIDER);
     const before = await sealedSecret(id);
@@ -109,19 +109,19 @@ describe("400", () => {
     expect(refused.details[0].field).toMatch(new RegExp(`^${field}`));
   });
 
-  it("takes no lone surrogate anywhere", async () => {
+  it("refuses a lone surrogate in every field", async () => {
     for (const field of ["issuer", "clientId", "clientSecret"]) {
       const json = { ...PROVIDER, [field]: "https://idp.example/\ud800" };
       expect((await admin(`identity-providers/${unique("idp")}`, { method: "PUT", json })).status, field).toBe(400);
     }
   });
 
-  it.each(["default_idp", "legacy_idp", "-x", "a%20b", "a".repeat(65)])("%s is no id of a provider", async (id) => {
+  it.each(["default_idp", "legacy_idp", "-x", "a%20b", "a".repeat(65)])("refuses the id %s", async (id) => {
     const refused = await admin(`identity-providers/${id}`, { method: "PUT", json: PROVIDER });
     expect(await expectJson(refused, 400)).toMatchObject({ details: [{ type: "invalid_uri_parameter", field: "id" }] });
   });
 
-  it("is on a loopback host only where that is allowed", async () => {
+  it("may be on a loopback host only if that is allowed", async () => {
     const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
     const send = (ALLOW_LOOPBACK: string) =>
       isolate({ ALLOW_LOOPBACK }).fetch(`/admin/v1/identity-providers/${unique("idp")}`, {

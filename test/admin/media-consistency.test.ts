@@ -32,7 +32,7 @@ async function until(id: string, state: string): Promise<any> {
 
 describe("media/consistency", () => {
   // shows: operator/resources/media-consistency
-  it("compares, repairs, and has variants made again", async () => {
+  it("compares, repairs, and makes missing variants again", async () => {
     const client = await makeClient();
     const mine = await tokenFor(client);
     const [first, second] = [await storeWithVariant(mine), await storeWithVariant(mine)];
@@ -110,7 +110,7 @@ describe("media/consistency", () => {
     ]);
   });
 
-  it("joins who asks twice, and says what is in the way", async () => {
+  it("returns the running comparison to a second request, and refuses others with the cause", async () => {
     const answers = await Promise.all([1, 2, 3].map(async () => expectJson(await post(COLLECTION), 202)));
     const ids = new Set(answers.map(({ id }) => id));
     expect(ids.size).toBe(1);
@@ -129,7 +129,7 @@ describe("media/consistency", () => {
     await until(id, "repaired");
   });
 
-  it("knows no other run", async () => {
+  it("answers 404 for an unknown run", async () => {
     for (const answer of [await get(`${COLLECTION}/x`), await post(`${COLLECTION}/x/repair`)])
       expect(await expectJson(answer, 404)).toMatchObject({ type: "element_resource_non_existing" });
     for (const path of [COLLECTION, `${COLLECTION}/x`])

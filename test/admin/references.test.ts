@@ -13,7 +13,7 @@ import {
 import { makeUser } from "../support/users.ts";
 import { isLiving } from "../oauth/user-flow.ts";
 
-/** What refers to what: nothing is made that points at nothing, nothing goes that something points at. */
+/** References: none is made to something unknown, and nothing is removed that one refers to. */
 const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
 
@@ -47,7 +47,7 @@ const service = () => ({
   access: "token",
 });
 
-describe("a DELETE of what is in use is 409, changes nothing, and names each kind of user", () => {
+describe("a DELETE of something in use answers 409, changes nothing, and names each kind of dependent", () => {
   it.each<[string, () => string, () => [field: string, id: string][]]>([
     [
       "an organization",
@@ -93,7 +93,7 @@ describe("a DELETE of what is in use is 409, changes nothing, and names each kin
     expect(await (await admin(path())).text()).toBe(before);
   });
 
-  it("five of a kind, and that there are more", async () => {
+  it("names five of a kind, and says that there are more", async () => {
     const organization = unique("org");
     await put(`organizations/${organization}`, { name: "x" });
     const tenants = Array.from({ length: 6 }, () => unique("t")).toSorted();
@@ -111,17 +111,17 @@ describe("a DELETE of what is in use is 409, changes nothing, and names each kin
   });
 });
 
-describe("the collection of an owner that is not there", () => {
+describe("the collection of an unknown owner", () => {
   it.each([
     ["tenants/nosuch/members", "tenant"],
     ["tenants/nosuch/subscriptions", "tenant"],
     ["organizations/nosuch/members", "organization"],
-  ])("%s is 404, and says what is missing", async (path, noun) => {
+  ])("%s answers 404 and names the owner", async (path, noun) => {
     expect((await expectJson(await admin(path), 404)).message).toContain(`no such ${noun}`);
   });
 });
 
-describe("a PUT that refers to what is not there is 400 and names the field", () => {
+describe("a PUT with an unknown reference answers 400 and names the field", () => {
   it.each<[string, () => string, () => object, string[]]>([
     [
       "a tenant's organization",
@@ -167,19 +167,19 @@ describe("a PUT that refers to what is not there is 400 and names the field", ()
     expect(refused.details.map(({ type, field }: any) => [type, field])).toEqual(
       fields.map((field) => ["invalid_field", field]),
     );
-    // The id of the request aside, what was there is there, or nothing is.
+    // Apart from the request id, the row is as it was, or still missing.
     expect(await (await admin(at)).text()).toBe(before);
   });
 
-  it("names fields inside of others, too", async () => {
+  it("names fields inside other fields too", async () => {
     const json = { organization: ids.organization, name: "x", quota: { files: -1, bytes: "many" } };
     const refused = await expectJson(await admin(`tenants/${ids.tenant}`, "PUT", json), 400);
     expect(refused.details.map(({ field }: any) => field)).toEqual(["quota.files", "quota.bytes"]);
   });
 });
 
-describe("what goes with its owner", () => {
-  it("memberships, and the tokens that members of an organization got", async () => {
+describe("removing an organization", () => {
+  it("removes memberships and revokes the tokens that members got by them", async () => {
     const organization = unique("org");
     const user = await makeUser();
     await put(`organizations/${organization}`, { name: "x" });
@@ -200,7 +200,7 @@ describe("what goes with its owner", () => {
 });
 
 describe("a secret", () => {
-  it("is in no cache, whichever answer shows it", async () => {
+  it("is never cached, in any answer that shows it", async () => {
     const clientId = `${ids.tenant}.${unique("app")}`;
     const json = { tenant: ids.tenant, confidential: true, grantTypes: ["client_credentials"], scopes: [] };
     const made = await admin(`clients/${clientId}`, "PUT", json);
@@ -223,7 +223,7 @@ describe("a secret", () => {
       ).toBe(200);
   });
 
-  it("is not made for who has none, and the answer says what to do", async () => {
+  it("is not made for a public client, and the answer says what to do", async () => {
     const clientId = `${ids.tenant}.${unique("app")}`;
     await put(`clients/${clientId}`, { tenant: ids.tenant, confidential: false, grantTypes: [], scopes: [] });
     const refusals = [
@@ -238,7 +238,7 @@ describe("a secret", () => {
 
 describe("the audit log", () => {
   // shows: operator/conventions/audit-log
-  it("has a row of every kind of change, POSTs too, and of none that was refused", async () => {
+  it("has a row for every kind of change, and none for a refused one", async () => {
     const tenant = await makeTenant();
     const { clientId } = await makeClient({ tenant });
     const { email } = await makeUser({ tenant });
@@ -272,7 +272,7 @@ describe("the audit log", () => {
 });
 
 describe("methods", () => {
-  it("HEAD is GET without its body; another method is 405 that names those there are", async () => {
+  it("answer HEAD as GET without a body, and others with 405 that names the allowed ones", async () => {
     for (const [path, allow] of [
       ["roles", "GET, HEAD, OPTIONS"],
       [`tenants/${ids.tenant}`, "DELETE, GET, HEAD, OPTIONS, PUT"],

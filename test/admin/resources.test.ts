@@ -19,7 +19,7 @@ import {
 const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
   call(`/admin/v1/${path}`, { ...init, token: await tokenFor(OPERATOR) });
 
-/** One of each resource: where it is, what makes it, what it looks like. */
+/** An example of each resource: its path, its body, its answer. */
 async function examples(): Promise<Record<string, { path: string; json: object; shape: object }>> {
   const tenant = await makeTenant({ subscribed: false });
   const organization = `${tenant}-org`;
@@ -105,7 +105,7 @@ describe("every resource", () => {
   // shows: operator/resources/services-name
   // shows: operator/resources/packages-id
   // shows: operator/resources/tenants-id-subscriptions-packageid
-  it("is made with 201, replaced with 200, shown, listed, removed with 204, and then gone", async () => {
+  it("is created with 201, replaced with 200, shown, listed, removed with 204, and gone then", async () => {
     for (const [noun, { path, json, shape }] of Object.entries(await examples())) {
       const made = await expectJson(await admin(path, { method: "PUT", json }), 201);
       expect(made, noun).toMatchObject(shape);
@@ -137,9 +137,9 @@ describe("every resource", () => {
   });
 });
 
-describe("400", () => {
+describe("a PUT with wrong input", () => {
   // shows: operator/resources/a-reference-to-what-is-not-there
-  it("names a reference that does not exist, and changes nothing", async () => {
+  it("names an unknown reference, and changes nothing", async () => {
     const tenant = unique("t");
     const refused = await expectJson(
       await admin(`tenants/${tenant}`, { method: "PUT", json: { organization: "nowhere", name: "x" } }),
@@ -156,7 +156,7 @@ describe("400", () => {
   // shows: events/error-object/details-.moreinfo
   // shows: operator/resources/clients-clientid
   // shows: operator/resources/granttypes
-  it("names every field that is wrong, in bean notation", async () => {
+  it("names every wrong field, in bean notation", async () => {
     const tenant = await makeTenant();
     const json = {
       tenant,
@@ -199,7 +199,7 @@ describe("400", () => {
     ["myapp:/cb", false],
     ["/relative", false],
     ["", false],
-  ])("takes the redirect URI %s: %s", async (uri, taken) => {
+  ])("accepts the redirect URI %s: %s", async (uri, taken) => {
     const tenant = await makeTenant();
     const json = { tenant, confidential: false, grantTypes: [], scopes: [], redirectUris: [uri] };
     expect((await admin(`clients/${tenant}.app`, { method: "PUT", json })).status).toBe(taken ? 201 : 400);
@@ -219,7 +219,7 @@ describe("400", () => {
     expect((await admin(path, { method: "PUT", json })).status).toBe(400);
   });
 
-  it("refuses scopes of a service that reach beyond its own", async () => {
+  it("refuses scopes of a service that cover the platform's", async () => {
     const tenant = await makeTenant();
     const service = unique("svc");
     const register = (scope: string) =>
@@ -240,8 +240,8 @@ describe("400", () => {
   });
 });
 
-describe("404", () => {
-  it("for what lies below something that is not there", async () => {
+describe("below an unknown parent", () => {
+  it("every request answers 404", async () => {
     const email = `${unique("zoe")}@example.org`;
     await put(`users/${email}`, {});
     const tenant = await makeTenant();
@@ -261,9 +261,9 @@ describe("404", () => {
   });
 });
 
-describe("input that is forgiven", () => {
+describe("a tolerant PUT", () => {
   // shows: operator/resources/tenants-id-subscriptions-packageid
-  it("a subscription without a body, and ids with capitals", async () => {
+  it("accepts a subscription without a body, and ids with capitals", async () => {
     const tenant = await makeTenant({ subscribed: false });
     expect((await admin(`tenants/${tenant}/subscriptions/platform`, { method: "PUT" })).status).toBe(201);
     expect((await admin(`roles/${unique("CatalogManager")}`, { method: "PUT", json: { scopes: [] } })).status).toBe(
@@ -271,7 +271,7 @@ describe("input that is forgiven", () => {
     );
   });
 
-  it("any spelling of an address; the audit log has the one that the account is known by", async () => {
+  it("accepts any spelling of an address; the audit log has the stored one", async () => {
     const email = `${unique("zed")}@example.org`;
     await put(`users/${encodeURIComponent(` ${email.toUpperCase()} `)}`, {});
     const audit = await expectJson<any[]>(await admin("audit?pageSize=5"), 200);
@@ -287,7 +287,8 @@ async function storeFile(client: TestClient): Promise<string> {
   return (await expectJson(await call(made.commitLink, { token, method: "POST" }), 202)).link as string;
 }
 
-/** The database, with something that happens once, in front of a batch: the change, or, after one batch that asks who uses it, that. */
+/** A database in which something happens once before a batch: before the first, or before the one after the search for
+ * dependents. */
 function interrupted(act: () => Promise<unknown>, { afterBatches = 0 } = {}): D1Database {
   let batches = 0;
   return new Proxy(env.DB, {
@@ -308,8 +309,8 @@ const send = async (DB: D1Database, method: string, path: string, json?: unknown
   return isolate({ DB }).fetch(`/admin/v1/${path}`, { method, headers, ...body });
 };
 
-describe("what changes between check and write", () => {
-  it("a package that a tenant subscribed to meanwhile is kept: 409, not 204", async () => {
+describe("a change between check and write", () => {
+  it("keeps a package that a tenant subscribed to meanwhile, with 409", async () => {
     const tenant = await makeTenant();
     const id = unique("pkg");
     await put(`packages/${id}`, { version: "1", organization: `${tenant}-org`, services: ["media"] });
@@ -319,7 +320,7 @@ describe("what changes between check and write", () => {
     expect((await admin(`packages/${id}`)).status).toBe(200);
   });
 
-  it("an organization that went meanwhile is named: 400, not a broken key", async () => {
+  it("names an organization that was removed meanwhile, with 400", async () => {
     const organization = unique("org");
     await put(`organizations/${organization}`, { name: "x" });
     const db = interrupted(() => admin(`organizations/${organization}`, { method: "DELETE" }));
@@ -328,8 +329,8 @@ describe("what changes between check and write", () => {
   });
 });
 
-describe("a service that goes between check and write", () => {
-  it("is named by the package that would include it, and nothing of the change is kept: 400", async () => {
+describe("a service that is removed between check and write", () => {
+  it("is named in the refusal of the package that includes it, and nothing is written", async () => {
     const tenant = await makeTenant();
     const [name, kept, id] = [unique("svc"), unique("svc"), unique("pkg")];
     for (const service of [name, kept])
@@ -366,7 +367,7 @@ describe("a path below that of another tenant's service, which would take its re
   };
 
   // shows: gateway/what-a-browser-makes-of-it/paths-of-other-tenants
-  it("is refused from either side, and by a change of path or tenant: 409 that names the service", async () => {
+  it("is refused from either side and for a change of path or tenant, with 409 that names the service", async () => {
     const [mine, theirs] = [await makeTenant(), await makeTenant()];
     const [path, name] = [`/${unique("p")}`, unique("svc")];
     await put(`services/${name}`, at(`${path}/v1`, mine));
@@ -381,7 +382,7 @@ describe("a path below that of another tenant's service, which would take its re
   });
 
   // shows: gateway/what-a-browser-makes-of-it/paths-of-other-tenants
-  it("goes on where it stands so already, and cannot be made anew", async () => {
+  it("may stay if it was there before, but cannot be made again", async () => {
     const [mine, theirs] = [await makeTenant(), await makeTenant()];
     const [path, name] = [`/${unique("p")}`, unique("svc")];
     await put(`services/${name}`, at(path, mine));
@@ -394,7 +395,7 @@ describe("a path below that of another tenant's service, which would take its re
   });
 
   // shows: gateway/what-a-browser-makes-of-it/paths-of-other-tenants
-  it("is refused also where the other one came between check and write", async () => {
+  it("is refused too if the other one came between check and write", async () => {
     const [mine, theirs] = [await makeTenant(), await makeTenant()];
     const [path, name] = [`/${unique("p")}`, unique("svc")];
     const db = interrupted(() => put(`services/${name}`, at(path, mine)));
@@ -408,7 +409,7 @@ describe("a path below that of another tenant's service, which would take its re
 });
 
 describe("a file that is committed between check and write", () => {
-  it("keeps its client, the name and tenant of that, and its tenant: 409, naming it", async () => {
+  it("keeps its client, the client's name and tenant, and its tenant, with 409 that names it", async () => {
     const client = await makeClient();
     const { clientId, tenant } = client;
     const json = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: ALL_SCOPES };
@@ -485,7 +486,7 @@ describe("services", () => {
     },
   );
 
-  it("calls a field that is not there missing, also one of few values", async () => {
+  it("call an absent field missing, even one with few values", async () => {
     const json = {
       sourceUrl: "https://s.example",
       proxyPath: `/${unique("s")}`,
@@ -496,7 +497,7 @@ describe("services", () => {
     expect(refused.details).toMatchObject([{ type: "missing_field", field: "access" }]);
   });
 
-  it("is not said to be somebody else's, since the operator sees all", async () => {
+  it("are never reported as somebody else's, since the operator sees all", async () => {
     for (const path of ["tenants/nothere", "clients/no.such", "tenants/nothere/usage", "media/consistency/0"]) {
       const { message } = await expectJson(await admin(path), 404);
       expect(message).toMatch(/^There is no such \w+\.$/);
@@ -504,7 +505,7 @@ describe("services", () => {
   });
 
   // shows: platform/deployment-variables/allow_loopback
-  it("takes plain http only where loopback is allowed", async () => {
+  it("accept plain http only if loopback is allowed", async () => {
     const tenant = await makeTenant();
     const service = {
       sourceUrl: "http://127.0.0.1:9",
@@ -525,9 +526,9 @@ describe("services", () => {
   });
 });
 
-describe("409", () => {
+describe("a conflict", () => {
   // shows: operator/resources/in-use
-  it("keeps what is in use and names what uses it", async () => {
+  it("keeps a resource in use and names its dependents", async () => {
     const tenant = await makeTenant();
     await makeClient({ tenant });
     for (const path of [`organizations/${tenant}-org`, `tenants/${tenant}`]) {
@@ -538,7 +539,7 @@ describe("409", () => {
     }
   });
 
-  it("keeps tenant, client and its names while there are committed files; deleting those frees them", async () => {
+  it("keeps tenant, client and names while there are committed files, and no longer", async () => {
     const client = await makeClient();
     const { clientId, tenant } = client;
     const link = await storeFile(client);
@@ -566,7 +567,7 @@ describe("409", () => {
     expect((await admin(asTenant, { method: "DELETE" })).status).toBe(204);
   });
 
-  it("a client that serves other tenants may change its own; its name it keeps for their files", async () => {
+  it("keeps the name of a client with files of other tenants, but not its own tenant", async () => {
     const [home, guest] = [await makeTenant(), await makeTenant()];
     const { clientId } = await makeClient({ tenant: home });
     const owner = "INSERT INTO owner (client, tenant, visibility, files) VALUES (?, ?, 'public', 2)";
@@ -590,7 +591,7 @@ describe("409", () => {
   });
 
   // shows: operator/resources/built-in
-  it("changes nothing that is built in", async () => {
+  it("protects built-in resources", async () => {
     const tenant = await makeTenant();
     const service = { sourceUrl: "https://x.example", proxyPath: "/zz", scopes: [], tenant, access: "token" };
     expect((await admin("services/media", { method: "PUT", json: service })).status).toBe(409);
@@ -639,7 +640,7 @@ describe("secrets", () => {
 
   // shows: oauth/access-tokens/client-secrets
   // shows: operator/resources/clients-id-secret
-  it("lets two secrets live after a rotation, and never three", async () => {
+  it("allows two secrets after a rotation, and never three", async () => {
     const first = await makeClient();
     const { clientId } = first;
     const rotate = async () => {
@@ -719,7 +720,7 @@ describe("paging", () => {
     },
   );
 
-  it("has links that a client can take, whatever else it was asked with", async () => {
+  it("keeps links short enough for clients, with any other parameters", async () => {
     const link = (await admin(`roles?pageSize=1&x=${"a".repeat(8_000)}`)).headers.get("link") ?? "";
     const base = `${ORIGIN}/admin/v1/roles?pageNumber`;
     expect(link).toMatch(
@@ -764,7 +765,7 @@ describe("patterns of names", () => {
         `abc.a${x(24)}`,
       ],
     ],
-  ])("%s: takes %j, refuses %j", async (collection, taken, refused) => {
+  ])("of %s accept %j and refuse %j", async (collection, taken, refused) => {
     const tenant = await makeTenant();
     const ofTenant = { organization: `${tenant}-org`, name: "x" };
     const body = collection === "tenants" ? ofTenant : { tenant, confidential: false, grantTypes: [], scopes: [] };
@@ -779,7 +780,7 @@ describe("patterns of names", () => {
 
   // shows: platform/patterns/scope
   // shows: oauth/access-tokens/client-secrets
-  it("a scope has 256 of its characters at most, a given secret 32 at least", async () => {
+  it("allow scopes of 256 characters, and secrets from 32 on", async () => {
     const statusOf = async (scope: string) =>
       (await admin(`roles/${unique("role")}`, { method: "PUT", json: { scopes: [scope] } })).status;
     for (const scope of ["a", "Az09._=*-", x(256)]) expect([scope, await statusOf(scope)]).toEqual([scope, 201]);
@@ -793,13 +794,13 @@ describe("patterns of names", () => {
   });
 });
 
-describe("the audit log says what a change changed", () => {
+describe("the audit row of a change", () => {
   const rowsOf = async (subject: string): Promise<any[]> => {
     const all = await expectJson<any[]>(await admin(`audit?subject=${encodeURIComponent(subject)}&pageSize=100`), 200);
     return all.filter((row) => row.subject === subject).toReversed();
   };
 
-  it("of every resource: created with its fields, nothing for a PUT that changes nothing, removed with what it was", async () => {
+  it("lists the fields of a new and of a removed resource, and is missing for a PUT that changes nothing", async () => {
     for (const [noun, { path, json }] of Object.entries(await examples())) {
       await put(path, json);
       for (const status of [200, 200]) expect((await admin(path, { method: "PUT", json })).status, noun).toBe(status);
@@ -822,7 +823,7 @@ describe("the audit log says what a change changed", () => {
   const noEmptyList = (json: object, name: string) =>
     !(Array.isArray((json as any)[name]) && (json as any)[name].length === 0);
 
-  it("a user: the name before and after, of the password its name alone", async () => {
+  it("shows the old and the new name of a user, and only that a password changed", async () => {
     const path = `users/${unique("eve")}@example.org`;
     await put(path, { name: "Eve", password: "the first password" });
     await put(path, { name: "Eve\u202e", password: "the first password" });
@@ -834,7 +835,7 @@ describe("the audit log says what a change changed", () => {
     ]);
   });
 
-  it("a client: what came to its lists and what went, each secret, and no reordering", async () => {
+  it("shows added and removed elements of a client's lists, that a secret changed, and no reordering", async () => {
     const { clientId, tenant } = await makeClient({ scopes: ["a.b", "a.c"] });
     const path = `clients/${clientId}`;
     const base = { tenant, confidential: true, grantTypes: ["client_credentials"] };
@@ -861,7 +862,7 @@ describe("the audit log says what a change changed", () => {
     expect(rows).toHaveLength(4);
   });
 
-  it("a tenant's quota, a member's roles", async () => {
+  it("shows a tenant's quota and a member's roles", async () => {
     const { path, json } = (await examples())["tenant"]!;
     await put(path, { ...json, quota: { files: 3 } });
     await put(path, { ...json, quota: { files: 3, bytes: 9 } });
@@ -877,7 +878,7 @@ describe("the audit log says what a change changed", () => {
     expect((await rowsOf(member.path)).at(-1).changes).toEqual([{ field: "roles", removed: roles }]);
   });
 
-  it("truly, whoever writes at the same moment: each change begins where the one before it ended", async () => {
+  it("begins where the previous one ended, even among concurrent changes", async () => {
     const path = `organizations/${unique("org")}`;
     const names = Array.from({ length: 12 }, (_, at) => `Name ${at % 5}`);
     await put(path, { name: "first" });
@@ -893,7 +894,7 @@ describe("the audit log says what a change changed", () => {
   });
 });
 
-it("whoever lists all users or clients leaves a row, and no more for the next pages", async () => {
+it("a list of all users or clients leaves one audit row for all its pages", async () => {
   const rows = async () =>
     (await env.DB.prepare("SELECT subject, actor FROM audit WHERE action = 'list' ORDER BY subject").all()).results;
   const own = isolate();
@@ -904,8 +905,8 @@ it("whoever lists all users or clients leaves a row, and no more for the next pa
   expect(await rows()).toEqual(["clients", "users"].map((subject) => ({ subject, actor: OPERATOR.clientId })));
 });
 
-describe("PUT keeps what shuts and limits where it does not name it", () => {
-  it.each(["user", "client", "tenant"])("a disabled %s stays disabled until somebody says otherwise", async (kind) => {
+describe("a PUT that leaves fields out", () => {
+  it.each(["user", "client", "tenant"])("keeps a disabled %s disabled", async (kind) => {
     const { path, json } = (await examples())[kind]!;
     await put(path, { ...json, disabled: true });
     const renamed = await expectJson(await admin(path, { method: "PUT", json }), 200);
@@ -915,7 +916,7 @@ describe("PUT keeps what shuts and limits where it does not name it", () => {
     expect((await admin(path, { method: "PUT", json: { ...json, disabled: null } })).status).toBe(400);
   });
 
-  it("a tenant keeps its quota; {} takes it away, another one replaces the whole", async () => {
+  it("keeps a tenant's quota; {} removes it, another one replaces it", async () => {
     const { path, json } = (await examples())["tenant"]!;
     await put(path, { ...json, quota: { files: 3, bytes: 100 } });
     expect((await put(path, { ...json, name: "Other" })).quota).toEqual({ files: 3, bytes: 100 });

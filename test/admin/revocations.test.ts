@@ -30,7 +30,7 @@ import {
   type Tokens,
 } from "../oauth/user-flow.ts";
 
-/** What an operator ends with a word, each with tokens as clients and browsers get them, and what is left alone. */
+/** Revocations by an operator, with tokens as clients and browsers get them. */
 const revoke = async (path: string): Promise<Response> =>
   call(`/admin/v1/${path}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
 const auditOf = async (subject: string): Promise<any[]> =>
@@ -60,7 +60,7 @@ async function expectAllGood(flow: Flow, held: Held): Promise<void> {
 
 describe("revocation by an operator", () => {
   // shows: operator/beyond-the-resources/revocation-of-a-client
-  it("of a client: its own tokens, and what users gave it; other clients of the same tenant and user go on", async () => {
+  it("of a client ends its tokens and its grants, and leaves other clients of the same tenant and user", async () => {
     const flow = await makeFlow({ grantTypes: ["authorization_code", "refresh_token", "client_credentials"] });
     const client = { clientId: flow.client.clientId, clientSecret: flow.client.clientSecret ?? "" };
     const other: Flow = { ...flow, client: await makeFlowClient(flow.tenant) };
@@ -79,7 +79,7 @@ describe("revocation by an operator", () => {
   });
 
   // shows: operator/beyond-the-resources/revocation-of-a-user
-  it("of a user: tokens of every client and tenant, and the browser is signed out; other users go on", async () => {
+  it("of a user ends tokens of every client and tenant and signs out, and leaves other users", async () => {
     const user = await makeUser();
     const app = await makeApp({ tenant: user.tenant });
     const browser = new Browser();
@@ -108,7 +108,7 @@ describe("revocation by an operator", () => {
   });
 
   // shows: operator/beyond-the-resources/revocation-of-a-tenant
-  it("of a tenant: tokens of its clients and users there; the same user goes on in another tenant", async () => {
+  it("of a tenant ends tokens of its clients and users, and leaves the same user in another tenant", async () => {
     const flow = await makeFlow();
     const client = await makeClient({ tenant: flow.tenant });
     const other = await makeFlow();
@@ -125,7 +125,7 @@ describe("revocation by an operator", () => {
   });
 
   // shows: operator/beyond-the-resources/revocation-of-a-session
-  it("of a session: its tokens, its grants whatever session a caller names, its browser; other sessions go on", async () => {
+  it("of a session ends its tokens and grants and signs its browser out, and leaves other sessions", async () => {
     const flow = await makeFlow();
     const [held, others] = [await hold(flow), await hold(flow)];
     const renamed = await refreshed(flow.client, held.refresh_token, { "plat-session-id": `${unique("named")}/+==` });
@@ -136,7 +136,7 @@ describe("revocation by an operator", () => {
     expect(await isLiving(renamed.access_token)).toBe(false);
     await expectAllGood(flow, others);
     expect(await auditOf(`sessions/${session}`)).toMatchObject([{ action: "revoke" }]);
-    // What a caller calls its session is nothing to revoke by.
+    // A session that the caller names itself revokes nothing.
     const named = `${unique("named")}/+==`;
     const own = await refreshed(flow.client, others.refresh_token, { "plat-session-id": named });
     expect((await revoke(`sessions/${encodeURIComponent(named)}`)).status).toBe(204);
@@ -160,14 +160,14 @@ describe("revocation by an operator", () => {
     expect((await visit(another, app)).status).toBe(302);
   });
 
-  it("of a session that has access tokens alone, which nobody stores", async () => {
+  it("of a session works with access tokens alone, which are not stored", async () => {
     const client = await makeClient();
     const [one, other] = [await tokenFor(client), await tokenFor(client)];
     expect((await revoke(`sessions/${sessionOf(one)}`)).status).toBe(204);
     expect([await isLiving(one), await isLiving(other)]).toEqual([false, true]);
   });
 
-  it("counts in another isolate within 5 s, also for what that one issues by older records", async () => {
+  it("reaches another isolate within 5 s, even tokens that it issues from older records", async () => {
     const client = await makeClient();
     const other = isolate();
     const issue = async (): Promise<string> => (await expectJson(await other.token(client), 200)).access_token;
@@ -197,7 +197,7 @@ describe("revocation by an operator", () => {
     expect((await call("/admin/v1/roles", { token: await tokenFor(OPERATOR) })).status).toBe(200);
   });
 
-  it("may be repeated, is 404 for what is unknown, 400 for what cannot be, and 405 with another method", async () => {
+  it("may be repeated; answers 404, 400 and 405 for unknown ids, wrong ids and other methods", async () => {
     const tenant = await makeTenant();
     const client = await makeClient({ tenant });
     const email = `${unique("zoe")}@example.org`;
@@ -232,7 +232,7 @@ describe("revocation by an operator", () => {
     expect(await rows.first("n")).toBe(0);
   });
 
-  it("of more than a transaction removes goes on, and asks to be repeated where a request does not end it", async () => {
+  it("continues over several transactions, and asks to be repeated if one request is not enough", async () => {
     const flow = await makeFlow();
     const { clientId } = flow.client;
     const grants = (count: number, session: string) =>
@@ -257,7 +257,7 @@ describe("revocation by an operator", () => {
     expect((await auditOf(`sessions/${shared}`)).map(({ action }) => action)).toEqual(["revoke", "revoke"]);
   });
 
-  it("goes in front of the removal of a client or user with thousands of grants; a user who is signed out loses all", async () => {
+  it("runs before a client or user with thousands of grants is removed, and when a user is signed out", async () => {
     const [flow, disabled] = [await makeFlow(), await makeFlow()];
     const grants = ({ client, email }: Flow, of: string) =>
       env.DB.prepare(

@@ -36,7 +36,7 @@ afterEach(() => {
 
 describe("PUT users/{email}", () => {
   // shows: operator/resources/users-email
-  it("makes a user whose sign-ins begin now, with nothing to void", async () => {
+  it("creates a user whose sign-ins begin now, with nothing to revoke", async () => {
     const beforeMs = Date.now();
     const email = `${unique("new")}@example.org`;
     await put(`users/${email}`, { name: "New", password: "a good password" });
@@ -45,7 +45,7 @@ describe("PUT users/{email}", () => {
     expect(await revocations(email)).toBe(0);
   });
 
-  it("signs in at once by the first password and by another, even in the same millisecond of the isolate", async () => {
+  it("lets the user sign in at once by a first and a new password, even in the same millisecond", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now());
     const tenant = await makeTenant();
@@ -62,7 +62,7 @@ describe("PUT users/{email}", () => {
   it.each([
     ["another password", (user: TestUser) => ({ name: "A", password: `${user.password}!` })],
     ["disabling", () => ({ name: "A", disabled: true })],
-  ])("ends what the user signed in to: %s", async (_, change) => {
+  ])("ends everything that the user signed in to: %s", async (_, change) => {
     const user = await makeUser();
     const client = `${user.tenant}.${unique("app")}`;
     await put(`clients/${client}`, {
@@ -97,7 +97,7 @@ describe("PUT users/{email}", () => {
     expect((await visit(browser, app)).status).toBe(200);
   });
 
-  it("changes nothing by the password that is stored already, in any Unicode form, nor by another name", async () => {
+  it("ends nothing for the stored password in any Unicode form, nor for another name", async () => {
     const email = `${unique("same")}@example.org`;
     const tenant = await makeTenant();
     await put(`users/${email}`, { name: "A", password: "caf\u00e9 au lait" });
@@ -115,9 +115,9 @@ describe("PUT users/{email}", () => {
   });
 });
 
-describe("PUT users/{email} with a password that is guessed first", () => {
+describe("PUT users/{email} with a password that is easy to guess", () => {
   it.each(["password", "12345678", "aaaaaaaa"])(
-    "400 for %s, and what to do instead; nothing is changed",
+    "refuses %s, says what to do instead, and changes nothing",
     async (password) => {
       const email = `${unique("new")}@example.org`;
       const refused = await admin(`users/${email}`, "PUT", { name: "New", password });
@@ -130,7 +130,7 @@ describe("PUT users/{email} with a password that is guessed first", () => {
     },
   );
 
-  it("400 for the own address", async () => {
+  it("refuses the user's own address", async () => {
     // A name that ends in a digit, which counts as something around it.
     const email = `${unique("new")}7@example.org`;
     // Spelled otherwise: the log has the address, and tests look for passwords in it.
@@ -144,7 +144,7 @@ describe("PUT users/{email} with a password that is guessed first", () => {
 
 describe("POST users/{email}/unlock", () => {
   // shows: operator/resources/users-email-unlock
-  it("answers 204 for a user, blocked or not, and 404 for nobody", async () => {
+  it("answers 204 for every user, blocked or not, and 404 for an unknown one", async () => {
     const user = await makeUser();
     expect((await admin(`users/${user.email}/unlock`, "POST")).status).toBe(204);
     expect((await admin(`users/${unique("nobody")}@example.org/unlock`, "POST")).status).toBe(404);
@@ -152,7 +152,7 @@ describe("POST users/{email}/unlock", () => {
     expect((await call(`/admin/v1/users/${user.email}/unlock`, { method: "POST" })).status).toBe(401);
   });
 
-  it("answers 503 when the account's object does not answer, and changes nothing", async () => {
+  it("answers 503 and changes nothing if the account's object does not answer", async () => {
     const user = await makeUser();
     const broken = new Proxy(env.LOGIN_ATTEMPTS, {
       get: () => () => ({ unlock: () => Promise.reject(new Error("lost")) }),
@@ -194,7 +194,7 @@ describe("refresh grants", () => {
 describe("memberships", () => {
   const memberOf = ({ tenant, email }: TestUser): string => `tenants/${tenant}/members/${email}`;
 
-  it("end with the tokens that were issued by them, and others are had at once", async () => {
+  it("end with their tokens, and the user gets new ones at once", async () => {
     const user = await makeUser();
     const elsewhere = await makeTenant();
     await join(user.email, elsewhere);
@@ -218,7 +218,7 @@ describe("memberships", () => {
     expect(await isValid(fresh)).toBe(true);
   });
 
-  it("that lose a role end tokens too; that gain one or stay as they are do not", async () => {
+  it("end tokens when they lose a role, and only then", async () => {
     const user = await makeUser();
     const role = unique("role");
     await put(`roles/${role}`, { scopes: ["plat.media_view"] });
