@@ -8,15 +8,15 @@ import { createNoteBudget, type Counted } from "./note-budget.ts";
  * The audit log: changes by operators, revocations, refusals and blocks, each with its exact reason. It never holds a
  * secret: it keeps the addresses of requests, not their bodies.
  *
- * `statement` and `change` add a row in the transaction of the change, `note` adds one beside an answer, limited for each
- * kind. The sweep removes rows that are in a copy in the bucket (copies.ts) after 90 days, or when newer rows fill their
- * share. So neither refused requests nor thousands of revoked tokens push the operator's changes out of the log. If no copy
- * can be made, refusals beyond a ceiling are dropped, which a row reports; rows of changes stay.
+ * `statement` and `change` add a row in the transaction of the change, `note` adds one beside an answer, limited for
+ * each kind. The sweep removes rows that are in a copy in the bucket (copies.ts) after 90 days, or when newer rows fill
+ * their share. So neither refused requests nor thousands of revoked tokens push the operator's changes out of the log.
+ * If no copy can be made, refusals beyond a ceiling are dropped, which a row reports; rows of changes stay.
  */
 export interface AuditLog extends AuditTrail {
   /**
-   * The row of a change that names the changed fields, in the transaction of the change: `before` it, `row` directly after
-   * it, `end` anywhere later. A PUT that changes nothing leaves no row, and neither does a removal of nothing.
+   * The row of a change that names the changed fields, in the transaction of the change: `before` it, `row` directly
+   * after it, `end` anywhere later. A PUT that changes nothing leaves no row, and neither does a removal of nothing.
    */
   change(
     kind: "put" | "delete",
@@ -43,8 +43,8 @@ export interface AuditDeps {
 }
 
 /**
- * Our choice: in each isolate 600 rows a minute about known accounts and clients, and 120 of each action about others. A
- * request may work for 30 s after its answer, so it can wait for a window.
+ * Our choice: in each isolate 600 rows a minute about known accounts and clients, and 120 of each action about others.
+ * A request may work for 30 s after its answer, so it can wait for a window.
  */
 export const NOTES = { unknownRows: 40, rowsEach: 20, knownRows: 200, kinds: 64, windowMs: 20_000 } as const;
 /** Our choice: 100,000 rows in all, and as many without a share. */

@@ -3,7 +3,9 @@ import type { AuditRecord } from "../../platform/audit.ts";
 import { sanitizeForLog } from "../../platform/text.ts";
 import { CHANGED, namesOf, readChanges, stateStatements, type LoggedFields, type RowQuery } from "./change-store.ts";
 
-/** Rows by the operator, rows by clients and users about what is theirs, refusals about known accounts, other refusals. */
+/**
+ * Rows by the operator, rows by clients and users about what is theirs, refusals about known accounts, other refusals.
+ */
 export type Share = "operator" | "done" | "known" | "unknown";
 
 /** Characters of each text that a row keeps. */
@@ -60,8 +62,8 @@ const REMOVE_BEYOND = `
     ORDER BY at LIMIT ?4)`;
 
 /**
- * Filters by text, the one that leaves the fewest rows first: the first that is given uses its index, the others compare row
- * by row. All indexes but that of the subject end with the time, so their rows come in order.
+ * Filters by text, the one that leaves the fewest rows first: the first that is given uses its index, the others
+ * compare row by row. All indexes but that of the subject end with the time, so their rows come in order.
  */
 const FILTERS = [
   { name: "requestId", index: "audit_by_request", matches: (value) => `request_id = ${value}` },

@@ -1,8 +1,8 @@
 import { sanitizeForLog } from "../../platform/text.ts";
 
 /**
- * The fields that a change changed, for the audit log. The database compares them in the transaction of the change, so a row
- * never shows the change of another request that wrote at the same moment.
+ * The fields that a change changed, for the audit log. The database compares them in the transaction of the change, so
+ * a row never shows the change of another request that wrote at the same moment.
  *
  *   before   stores the fields as they are
  *   …        the change
@@ -14,8 +14,8 @@ export interface RowQuery {
 }
 
 /**
- * A field in the log: a column of the resource's row, or SQL over that row, which is called `shown`. For a secret the log
- * has only the name, for a list the added and the removed elements.
+ * A field in the log: a column of the resource's row, or SQL over that row, which is called `shown`. For a secret the
+ * log has only the name, for a list the added and the removed elements.
  */
 export type LoggedField = { readonly [kind in "value" | "flag" | "list" | "json" | "secret"]?: string };
 export type LoggedFields = Readonly<Record<string, LoggedField>>;

@@ -26,8 +26,8 @@ export type AuditCopies = ReturnType<typeof createAuditCopies>;
  *   none ──plan: the rows and their hash──▶ planned ──write the object──▶ written
  *
  * A plan is one conditional write, so two crons make one chain. A plan always gives the same bytes, so another run can
- * finish it. Rows stay in the log until they are in a written copy. The name contains a part of the hash, so other content
- * has another name; an object that is there is not written again.
+ * finish it. Rows stay in the log until they are in a written copy. The name contains a part of the hash, so other
+ * content has another name; an object that is there is not written again.
  */
 export function createAuditCopies({ db, bucket, log }: AuditCopiesDeps) {
   const store = createCopyStore(db);

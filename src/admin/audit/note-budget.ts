@@ -1,15 +1,16 @@
 /**
- * Limits the audit rows of refused requests: anybody can send those, and a database takes only so many writes. Each kind
- * has a share of its own, so that noise of one kind hides nothing of another. In each isolate and window:
+ * Limits the audit rows of refused requests: anybody can send those, and a database takes only so many writes. Each
+ * kind has a share of its own, so that noise of one kind hides nothing of another. In each isolate and window:
  *
  *   refusals without a known account or client   `unknownRows` of each action
- *   refusals about an account or client          `rowsEach` of each action and account; the first one always; `knownRows`
- *                                                in all
- *   the rest                                     counted by kind; the request that is counted first waits until the window
- *                                                is over and then writes one row of each kind with its count
+ *   refusals about an account or client          `rowsEach` of each action and account, the first one always;
+ *                                                `knownRows` in all
+ *   the rest                                     counted by kind; the first request that is counted waits until the
+ *                                                window is over and then writes a row with the count of each kind
  *
- * A request may be cut off while it waits, so the next one takes over if no counts were collected for two windows. Memory is
- * bounded: actions are words of the code, every known account has a row in the window, and counts beyond `kinds` become one.
+ * A request may be cut off while it waits, so the next one takes over if no counts were collected for two windows.
+ * Memory is bounded: actions are words of the code, every known account has a row in the window, and counts beyond
+ * `kinds` become one.
  */
 export interface NoteKind {
   readonly action: string;

@@ -29,8 +29,8 @@ export interface OAuthPort {
     readonly exceeds: D1PreparedStatement;
   };
   /**
-   * Revokes everything in transactions of its own; the first one writes the audit row. `more`: everything is revoked, but
-   * one request could not remove all grants.
+   * Revokes everything in transactions of its own; the first one writes the audit row. `more`: everything is revoked,
+   * but one request could not remove all grants.
    */
   revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
   /** Forgets the failed sign-ins of an account and ends its block. */
@@ -64,7 +64,7 @@ export interface MediaPort {
   filesOfClient(client: string, limit: number, tenant?: string): D1PreparedStatement;
   /** The same for each client that has files of a tenant. */
   filesOfTenant(tenant: string, limit: number): D1PreparedStatement;
-  /** How much a tenant stores. */
+  /** The amount that a tenant stores. */
   usage(tenant: string): Promise<Stored & { readonly pending: Stored }>;
 }
 

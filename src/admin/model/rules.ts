@@ -19,7 +19,7 @@ export interface Fault {
 export interface RuleContext {
   readonly names: Names;
   readonly builtIn: BuiltIn;
-  /** Whether plain http and loopback addresses may be registered. */
+  /** Accepts plain http and loopback addresses. */
   readonly allowLoopback: boolean;
   /** The platform's public origin. */
   readonly origin: string;

@@ -23,8 +23,8 @@ const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token"
 const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * A client may be sent back to https, to http on a loopback host, or to a private-use scheme. Patterns are refused: addresses
- * match character by character.
+ * A client may be sent back to https, to http on a loopback host, or to a private-use scheme. Patterns are refused:
+ * addresses match character by character.
  */
 function isRedirectUri(text: string): boolean {
   if (text.length > 2000) return false;
@@ -46,7 +46,10 @@ const redirectUri = z
     ),
   );
 const redirectUris = z._default(z.array(redirectUri).check(z.maxLength(50)), []);
-/** Printable ASCII, which every way of sending it preserves. At least 32 characters, since only a plain digest is stored. */
+/**
+ * Printable ASCII, which every way of sending it preserves. At least 32 characters, since only a plain digest is
+ * stored.
+ */
 const secret = z.string().check(z.regex(/^[\x21-\x7e]{32,256}$/));
 
 export const params = z.object({ clientId: identifier });
@@ -210,8 +213,8 @@ async function validate({ params: { clientId = "" }, body }: Change<Body>, deps:
 }
 
 /**
- * Topics and files belong to the client's name. After a rename nobody would reach the files, and another client could take
- * the topics. In another tenant the client still reaches files of the tenants that it serves.
+ * Topics and files belong to the client's name. After a rename nobody would reach the files, and another client could
+ * take the topics. In another tenant the client still reaches files of the tenants that it serves.
  */
 async function refuseMove(
   owner: Owner | undefined,

@@ -4,7 +4,10 @@ import { defineRoute, json, type Route } from "../../http/route.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
 
-/** Port to the OAuth service: whether `/token` would issue a token and exactly why, by the same rules over fresh records. */
+/**
+ * Port to the OAuth service: whether `/token` would issue a token and exactly why, by the same rules over fresh
+ * records.
+ */
 export type Explain = (
   question: {
     readonly clientId: string | undefined;
@@ -35,8 +38,9 @@ const query = z.object({
 
 /**
  * `GET /explain?client=&tenant=&user=&scope=`: whether a token would be issued, with which scopes, and if not, why. An
- * unknown client or user is an answer as well. With a client alone, the client asks for itself. With a user too, the user
- * signs in for it, by `grant` or the first one that the client has. A user alone signs in by password without a client.
+ * unknown client or user is an answer as well. With a client alone, the client asks for itself. With a user too, the
+ * user signs in for it, by `grant` or the first one that the client has. A user alone signs in by password without a
+ * client.
  */
 export const explainRoute = (explain: Explain): Route =>
   defineRoute({

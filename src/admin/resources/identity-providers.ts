@@ -94,8 +94,8 @@ interface Deps extends Pick<RuleContext, "allowLoopback"> {
 }
 
 /**
- * OIDC providers by which users may sign in. Sessions, links to accounts there and unfinished sign-ins end if the provider
- * is removed or gets another issuer.
+ * OIDC providers by which users may sign in. Sessions, links to accounts there and unfinished sign-ins end if the
+ * provider is removed or gets another issuer.
  */
 export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<Body> => ({
   noun: "identity provider",

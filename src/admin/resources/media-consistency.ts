@@ -34,7 +34,7 @@ export interface ConsistencyRun extends RunKey {
   readonly repairedAt: number | null;
   readonly checked: { readonly files: number; readonly variants: number; readonly objects: number };
   readonly found: Readonly<Record<Kind, number>>;
-  /** How many findings are stored, counted from the first. */
+  /** The number of stored findings, which are the first ones. */
   readonly keptFindings: number;
   readonly repaired: Readonly<Record<RepairableKind, number>>;
 }

@@ -54,7 +54,9 @@ interface Deps {
   readonly oauth: Pick<OAuthPort, "revokeStatement">;
 }
 
-/** Leaving, or losing a role, revokes the user's tokens, since they may come from it. The user gets new ones at once. */
+/**
+ * Leaving, or losing a role, revokes the user's tokens, since they may come from it. The user gets new ones at once.
+ */
 export function members(owner: OwnerNoun, { db, oauth }: Deps): Resource<z.output<typeof schema>> {
   const sql = statements(owner);
   const { collection, params } = OWNERS[owner];

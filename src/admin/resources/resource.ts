@@ -22,9 +22,9 @@ import { listRecordOf, recordOf } from "../audit/record.ts";
 /**
  * A resource of the operator service: PUT creates or replaces, GET shows, DELETE removes, GET on the collection lists.
  *
- * A change, its audit row and its revocations are one transaction. References are checked twice: before it by `validate`
- * and `validateRemoval`, which name the cause, and in it by foreign keys and conditions, so that no other change slips in
- * between. If these refuse, the first check runs again and now finds the cause.
+ * A change, its audit row and its revocations are one transaction. References are checked twice: before it by
+ * `validate` and `validateRemoval`, which name the cause, and in it by foreign keys and conditions, so that no other
+ * change slips in between. If these refuse, the first check runs again and now finds the cause.
  */
 export interface Resource<B> {
   /** The resource in messages: `organization`. */
@@ -48,7 +48,7 @@ export interface Resource<B> {
   /** Selects rows `ORDER BY page_key`, from behind `after` on. */
   page(params: Params, page: PageRequest): D1PreparedStatement;
   toJson(row: Row): object;
-  /** How the audit log shows each field of the body. */
+  /** The fields of the body in the audit log. */
   readonly logged: { readonly [field in keyof B & string]-?: LoggedField };
   /** Returns the reason to refuse a change. */
   validate?(change: Change<B>): Promise<Problem | undefined>;
@@ -91,7 +91,7 @@ export interface Written {
   readonly isNew: boolean;
   /** The row after the change. */
   readonly row: Row;
-  /** How many rows each statement changed. */
+  /** The number of rows that each statement changed. */
   readonly changes: readonly number[];
   /** Fields of this answer alone: a secret that was just made. */
   readonly shownOnce?: object;
@@ -261,8 +261,8 @@ interface FaultRow {
 }
 
 /**
- * Refuses a change for which a statement finds rows `{type, field, message}`: 404 if one is `absent` (a part of the path),
- * else 409 if one is `taken`, else 400.
+ * Refuses a change for which a statement finds rows `{type, field, message}`: 404 if one is `absent` (a part of the
+ * path), else 409 if one is `taken`, else 400.
  */
 export async function refuseFaults(statement: D1PreparedStatement): Promise<Problem | undefined> {
   const found = (await statement.all<FaultRow>()).results;

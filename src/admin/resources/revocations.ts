@@ -11,8 +11,8 @@ import type { Params } from "./resource.ts";
 
 /**
  * `POST …/revoke`: an operator revokes everything that a client, user, tenant or session got until now
- * (oauth/grants/revoke-all-store.ts). Registrations stay; to end something for good, disable or remove it. The answer does
- * not show whether there was anything to revoke, so the request may be repeated.
+ * (oauth/grants/revoke-all-store.ts). Registrations stay; to end something for good, disable or remove it. The answer
+ * does not show whether there was anything to revoke, so the request may be repeated.
  */
 interface Revocable {
   readonly kind: OwnerKind;

@@ -68,8 +68,8 @@ export function check(
 }
 
 /**
- * Services of other tenants whose path is above ?3 (one of ?4) or below it. The longer path would take requests from the
- * shorter one, with the tokens of its callers. A service that is there already and stays where it is may go on.
+ * Services of other tenants whose path is above ?3 (one of ?4) or below it. The longer path would take requests from
+ * the shorter one, with the tokens of its callers. A service that is there already and stays where it is may go on.
  */
 const NESTED = `
   SELECT name, proxy_path FROM service

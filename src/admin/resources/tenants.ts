@@ -14,9 +14,9 @@ export const schema = z.object({
   organization: identifier,
   name: displayName,
   disabled: disabledFlag,
-  /** How much the tenant may store. A part that is left out is not limited; without a quota the tenant keeps its own. */
+  /** The most that the tenant may store. A part that is left out is unlimited. Left out, the stored quota stays. */
   quota: z.optional(z.object({ files: maximum, bytes: maximum })),
-  /** How many requests the tenant may send. Without a plan the tenant keeps its own. */
+  /** Sets the rate limits. Left out, the stored plan stays. */
   plan: z.optional(z.enum(PLANS)),
 });
 export const isBuiltIn = (id: string, { builtIn }: Pick<RuleContext, "builtIn">): boolean => id === builtIn.tenant;

@@ -32,9 +32,9 @@ interface Deps {
 }
 
 /**
- * Accounts at identity providers that sign in as a user, one of each provider. If one is removed or replaced, everything
- * that the user got is revoked, since access tokens do not tell by which account the user signed in. Sessions and refresh
- * grants end because the link is gone or newer than they are.
+ * Accounts at identity providers that sign in as a user, one of each provider. If one is removed or replaced,
+ * everything that the user got is revoked, since access tokens do not tell by which account the user signed in.
+ * Sessions and refresh grants end because the link is gone or newer than they are.
  */
 export const userIdentities = ({ db, oauth }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "linked identity",
