@@ -287,8 +287,10 @@ async function storeFile(client: TestClient): Promise<string> {
   return (await expectJson(await call(made.commitLink, { token, method: "POST" }), 202)).link as string;
 }
 
-/** A database in which something happens once before a batch: before the first, or before the one after the search for
- * dependents. */
+/**
+ * A database in which something happens once before a batch: before the first, or before the one after the search for
+ * dependents.
+ */
 function interrupted(act: () => Promise<unknown>, { afterBatches = 0 } = {}): D1Database {
   let batches = 0;
   return new Proxy(env.DB, {

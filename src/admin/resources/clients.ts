@@ -82,7 +82,7 @@ export function check(id: string | undefined, client: Partial<Body>, { names, bu
   if (name !== undefined && !PATTERNS.clientName.test(name))
     refuse(
       "name",
-      `The id is not of the form <project>.<app>, so a name of that form is needed: ${PATTERNS.clientName.source}.`,
+      `The id does not have the form <project>.<app>, so add a name of that form: ${PATTERNS.clientName.source}.`,
     );
   if (client.scopes?.includes(builtIn.adminScope) === true)
     refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);

@@ -50,18 +50,17 @@ export const explainRoute = (explain: Explain): Route =>
     operation: "explainScope",
     query,
     handle: async ({ query: { client, tenant, user, scope, grant }, nowMs }) => {
-      const missing = (name: string, why: string) =>
-        invalid("missing_query_parameter", name, `${name} is missing${why}.`);
-      if (client === undefined && user === undefined) return missing("client", ", and so is user: name one or both");
+      const missing = (name: string, message: string) => invalid("missing_query_parameter", name, message);
+      if (client === undefined && user === undefined) return missing("client", "Name a client, a user, or both.");
       if (user === undefined && grant !== undefined && grant !== "client_credentials")
-        return missing("user", `: somebody signs in by ${grant}`);
+        return missing("user", `user is missing. The grant ${grant} needs a user.`);
       if (client === undefined && grant !== undefined && grant !== "password")
-        return missing("client", `: without one only password is possible`);
+        return missing("client", "client is missing. Without a client, only the grant password is possible.");
       if (user !== undefined && grant === "client_credentials")
         return invalid(
           "invalid_query_parameter",
           "grant",
-          "grant client_credentials is for a client itself: leave user out.",
+          "The grant client_credentials is for a client alone. Leave user out.",
         );
       return json(200, await explain({ clientId: client, email: user, tenant, scope, grant }, nowMs));
     },

@@ -303,7 +303,7 @@ export async function findDependents(
   const inUse = (field: string, by: string): ProblemDetail => ({ type: "in_use", field, message: `In use by: ${by}.` });
   return [...byKind].flatMap(([kind, rows]) => [
     ...rows.slice(0, NAMED_DEPENDENTS).map(({ id }) => inUse(kind, `${kind} ${id}`)),
-    ...(rows.length > NAMED_DEPENDENTS ? [inUse(kind, `more of the kind ${kind}, which are not named here`)] : []),
+    ...(rows.length > NAMED_DEPENDENTS ? [inUse(kind, `more of the kind ${kind}`)] : []),
   ]);
 }
 
