@@ -124,8 +124,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
   if (percent !== undefined) return deployCanary(steps, config, percent);
   await deployWorker(steps, config);
   await attachHosts(steps);
-  if (Object.keys(secrets.made).length > 0)
-    say(`\nSecrets were made and are in ${relative(ROOT, secretsPath)}.\n${ESCROW}\n`);
+  if (secrets.isOnlyCopy) say(`\nThe only copy of the secrets is ${relative(ROOT, secretsPath)}.\n${ESCROW}\n`);
   await test(cloudflare, deployment, options);
 }
 

@@ -18,8 +18,10 @@ import type { SecretPlan } from "./plan.ts";
 export interface Secrets extends SecretPlan {
   /** To be uploaded. */
   readonly values: Readonly<Record<string, string>>;
-  /** What `keep` writes: made here, and not kept anywhere else. */
+  /** Made here: `keepSecrets` writes them. */
   readonly made: Readonly<Record<string, string>>;
+  /** Whether the file is the only place that has one of them. */
+  readonly isOnlyCopy: boolean;
 }
 
 const MAKERS: Readonly<Record<string, () => string>> = {
@@ -42,6 +44,7 @@ export function planSecrets({ database, worker }: Found, { env, path, mayMake }:
   const made: Record<string, string> = {};
   const changes: string[] = [];
   const refusals: string[] = [];
+  let isOnlyCopy = false;
   const shownPath = relative(ROOT, path);
   for (const name of [...Object.keys(MAKERS), ...OPTIONAL]) {
     const isThere = worker?.secrets.has(name) === true;
@@ -51,6 +54,7 @@ export function planSecrets({ database, worker }: Found, { env, path, mayMake }:
       changes.push(`${isThere ? "~" : "+"} secret ${name}, from the environment`);
     } else if (!isThere && kept[name] !== undefined) {
       values[name] = kept[name];
+      isOnlyCopy = true;
       changes.push(`+ secret ${name}, from ${shownPath}`);
     } else if (!isThere && name in MAKERS) {
       if (database?.hasRecords === true)
@@ -61,6 +65,7 @@ export function planSecrets({ database, worker }: Found, { env, path, mayMake }:
         );
       else {
         values[name] = made[name] = MAKERS[name]!();
+        isOnlyCopy = true;
         changes.push(`+ secret ${name}, made now and kept in ${shownPath}`);
       }
     }
@@ -70,7 +75,7 @@ export function planSecrets({ database, worker }: Found, { env, path, mayMake }:
     refusals.push(
       `SEAL_KEYS has no ${lost.join(", ")}, and records are sealed with it. Put the new key in front of the old ones.`,
     );
-  return { values, made, changes, refusals };
+  return { values, made, isOnlyCopy, changes, refusals };
 }
 
 function sealKeysThatAreMissing(keys: string | undefined, used: readonly string[]): string[] {
