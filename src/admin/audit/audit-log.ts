@@ -47,15 +47,15 @@ export interface AuditDeps {
  * A request may work for 30 s after its answer, so it can wait for a window.
  */
 export const NOTES = { unknownRows: 40, rowsEach: 20, knownRows: 200, kinds: 64, windowMs: 20_000 } as const;
-/** Our choice: 100,000 rows in all, and as many without a share. */
+/** Our choice: 100,000 rows in all. */
 const KEPT: Kept = {
   ageMs: 90 * 86_400_000,
-  rows: { operator: 10_000, done: 10_000, known: 40_000, unknown: 40_000, "": 100_000 },
+  rows: { operator: 10_000, done: 10_000, known: 40_000, unknown: 40_000 },
   uncopied: { known: 400_000, unknown: 400_000 },
 };
 interface Kept {
   readonly ageMs: number;
-  readonly rows: Readonly<Record<Share | "", number>>;
+  readonly rows: Readonly<Record<Share, number>>;
   /** The ceiling of rows that no copy has, for shares that anybody can fill. */
   readonly uncopied: Readonly<Record<"known" | "unknown", number>>;
 }

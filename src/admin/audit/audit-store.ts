@@ -3,9 +3,7 @@ import type { AuditRecord } from "../../platform/audit.ts";
 import { sanitizeForLog } from "../../platform/text.ts";
 import { CHANGED, namesOf, readChanges, stateStatements, type LoggedFields, type RowQuery } from "./change-store.ts";
 
-/**
- * Rows by the operator, rows by clients and users about what is theirs, refusals about known accounts, other refusals.
- */
+/** Rows by the operator, rows by clients and users, refusals about known accounts, other refusals. */
 export type Share = "operator" | "done" | "known" | "unknown";
 
 /** Characters of each text that a row keeps. */
