@@ -1,9 +1,9 @@
-/** When consuming by `/events` became deprecated in favour of `/pubsub`: 2025-01-01, in seconds. */
+/** Start of the deprecation of `/events` in favour of `/pubsub`: 2025-01-01, in seconds. */
 const DEPRECATED_SINCE_SEC = 1_735_689_600;
 
 /**
- * Says on every answer of `/events` that the service is deprecated (RFC 9745) and where the same operation lives on.
- * Not on 204: there a `Link` means that the topic may hold more events (specification, "Endpoints").
+ * Marks every response of `/events` as deprecated (RFC 9745) and links the same operation under `/pubsub`. No link on
+ * 204: there a `Link` means that the topic may hold more events.
  */
 export const decorateDeprecated =
   (pathPrefix: string) =>

@@ -33,25 +33,25 @@ export interface EventsDeps {
 
 export interface Events {
   readonly routes: readonly Route[];
-  /** Some topics of an owner, as rows `{kind, id}`, for whoever wants to remove or rename the owner. */
+  /** Some topics of an owner, as rows `{kind, id}`; checked before the owner is removed or renamed. */
   topicsOf(owner: string, limit: number): D1PreparedStatement;
   /**
-   * Publishes events of one tenant to one of `platformTopics`, all or none. A repeat under the same key within 24 h stores
-   * nothing, whatever events it brings. Throws when it is not known that they are stored.
+   * Publishes events of one tenant to one of `platformTopics`, all or none. A repeat under the same key within 24 h
+   * stores nothing, even with other events. Throws if it is not certain that they are stored.
    */
   publish(topic: TopicId, events: readonly NamedEvent[], key: string, nowMs: number): Promise<void>;
   /**
-   * Removes all push subscriptions of a client (its id), as a part of the transaction that removes the client; `record` is
-   * the row of that removal.
+   * Statements that remove all push subscriptions of a client (its id), for the transaction that removes the client.
+   * `record` is the audit row of that removal.
    */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
   /** Push subscriptions as the operator sees them. */
   readonly operated: OperatedSubscriptions;
-  /** Goes on with deletions that were begun. */
+  /** Continues deletions that were started. */
   sweep(nowMs: number): Promise<void>;
-  /** Wakes some push subscriptions, which heals what was lost between record and object. */
+  /** Wakes some push subscriptions, which repairs losses between record and object. */
   wakeSubscriptions(): Promise<void>;
-  /** Seals what is sealed under another key than the current one anew. */
+  /** Seals credentials that are sealed under an old key with the current one. */
   reseal(): Promise<void>;
 }
 
@@ -59,14 +59,14 @@ export interface Events {
  * Events: topics, publishing, reading and committing, push subscriptions. One table, mounted as `/pubsub` and,
  * deprecated, as `/events`.
  *
- *   Worker ── publish ──→ TopicLog (one of each shard): events, append-only, durable before the answer
- *   Worker ── read, commit ──→ TopicConsumer (one of each client on a topic): cursor and lock ── read ──→ TopicLog
- *   Worker ── create, list ──→ D1: which topics exist; kept 30 s in the isolate, so the lines above ask it nothing
- *   TopicLog ── wake ──→ PushSubscription (one of each subscription; its record is in D1) ── read ──→ TopicLog
+ *   Worker ── publish ──→ TopicLog (one per shard): events, append-only, durable before the response
+ *   Worker ── read, commit ──→ TopicConsumer (one per client on a topic): cursor and lock ── read ──→ TopicLog
+ *   Worker ── create, list ──→ D1: which topics exist; cached 30 s per isolate, so the lines above do not call it
+ *   TopicLog ── wake ──→ PushSubscription (one per subscription; its record is in D1) ── read ──→ TopicLog
  *
- * A topic: absent → active (created; its logs are open before it can be found) → deleting → absent. The lock's states
- * stand in consume/lock.ts, the log's in log/topic-log.do.ts, a subscription's in subscriptions/subscriptions.ts,
- * who may do what in access/access.ts.
+ * A topic: absent → active (created; its logs are open before it can be found) → deleting → absent. consume/lock.ts
+ * has the states of the lock, log/topic-log.do.ts those of a log, subscriptions/subscriptions.ts those of a
+ * subscription, and access/access.ts the access rules.
  */
 export function createEvents(deps: EventsDeps): Events {
   const { push, topicLogs: logs, topicConsumers: consumers, retention, platformTopics } = deps;

@@ -10,8 +10,8 @@ import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";
 /**
  * Access rules of topics. No rule depends on whether the topic exists, so responses do not reveal it.
  * - The owner, with the client's own token, may do everything. Creating, publishing and deleting also need the scope
- *   `pubsub_publish`, or a scope that names the topic in a tenant that may use the service with `pubsub_publish`. Listing
- *   subscribers needs no scope.
+ *   `pubsub_publish`, or a scope that names the topic in a tenant that may use the service with `pubsub_publish`.
+ *   Listing subscribers needs no scope.
  * - Another client, with its own token and a scope that names the topic, may peek, read, commit, seek and subscribe.
  * - A person, with a token of a tenant with such a scope at any client, may only peek, read and commit.
  * - Either of them, with a scope for the token's own tenant, may peek, read and commit and sees only its events.

@@ -73,8 +73,8 @@ export const unread = (shards: number): ConsumerState => ({
 });
 
 /**
- * Time for which the topic stays locked; 0 if it is not. A lock ends at the millisecond of its expiry. It also counts as
- * expired if the clock was set back to before it was taken, or it would last that much longer.
+ * Time for which the topic stays locked; 0 if it is not. A lock ends at the millisecond of its expiry. It also counts
+ * as expired if the clock was set back to before it was taken, or it would last that much longer.
  */
 export function lockedForMs({ lock }: ConsumerState, nowMs: number): number {
   if (lock === undefined) return 0;

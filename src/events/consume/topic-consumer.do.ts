@@ -39,10 +39,10 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
  * - No `await` lies between choosing a batch and writing the row, and the runtime responds only after the row is on
  *   disk. If the object is evicted before the write, nothing happened. If it is evicted after it, the lock holds; when
  *   it expires, the same events are read again, since the cursor did not move.
- * - A log that fails or is slow leaves no lock, since nothing was written. A read that finds nothing meanwhile is told to
- *   come again at once, a few times, and then later.
- * - A commit whose response was lost can be repeated; it gets `already_committed`. A read whose response was lost can be
- *   repeated if it had a key.
+ * - A log that fails or is slow leaves no lock, since nothing was written. A read that finds nothing meanwhile is told
+ *   to come again at once, a few times, and then later.
+ * - A commit whose response was lost can be repeated; it gets `already_committed`. A read whose response was lost can
+ *   be repeated if it had a key.
  */
 export class TopicConsumer extends DurableObject<ConsumerEnv> {
   readonly #row = new ConsumerRow(this.ctx.storage.sql);

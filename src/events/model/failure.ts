@@ -47,25 +47,29 @@ export function toProblem(failure: Failure, names: Names): Problem {
     case "scope_missing":
       return scopeRefusal(failure.scope, names);
     case "no_client":
-      return problem("insufficient_permissions", "The client of the access token is not registered any more.");
+      return problem("insufficient_permissions", "The client of the access token is no longer registered.");
     case "topic_exists":
-      return conflict("topic_exists", "eventType", "You have a topic of this event type.");
+      return conflict("topic_exists", "eventType", "You already have a topic with this event type.");
     case "topic_deleting":
       return conflict("topic_deletion_in_progress", "eventType", "The topic is being deleted.");
     case "topic_locked": {
       const headers = retryAfter(failure.retryAfterMs);
-      return problem("topic_locked", "You hold a batch of this topic that is not committed.", { headers });
+      return problem("topic_locked", "You hold an uncommitted batch of this topic.", { headers });
     }
     case "topic_not_locked": {
       const message = NOT_LOCKED[failure.why];
       return problem("topic_not_locked", message, { details: [{ type: failure.why, field: "token", message }] });
     }
     case "not_in_batch":
-      return refusedField("invalid_field", "commitThrough", "commitThrough must be the id of an event of the batch.");
+      return refusedField("invalid_field", "commitThrough", "commitThrough must be the id of an event in the batch.");
     case "no_subscription":
       return notFound("subscription");
     case "subscription_exists":
-      return conflict("subscription_exists", "name", "Your client has a subscription of this name on the topic.");
+      return conflict(
+        "subscription_exists",
+        "name",
+        "Your client already has a subscription with this name on the topic.",
+      );
     case "too_many_subscriptions": {
       const { ofClient, ofTopic } = failure;
       const message = `A topic has at most ${ofClient} subscriptions of a client and ${ofTopic} in all.`;
@@ -75,32 +79,35 @@ export function toProblem(failure: Failure, names: Names): Problem {
       return conflict(
         "subscription_disabled",
         "",
-        "The endpoint ended the subscription with 410; update it to enable it again.",
+        "The endpoint ended the subscription with status 410. Update the subscription to enable it again.",
       );
     case "subscription_unverified":
       return conflict(
         "subscription_unverified",
         "",
-        "The endpoint did not answer with the challenge yet, so nothing is sent to it; an update has it asked again at once.",
+        "The endpoint has not answered with the challenge, so nothing is sent to it. An update asks it again " +
+          "at once.",
       );
     case "password_missing":
       return refusedField(
         "missing_field",
         "pushConfig.basicAuth.password",
-        "The endpoint moves to another origin (scheme, host or port): send the password that it is to get. The stored one is sent nowhere else.",
+        "The new endpoint has another origin (scheme, host or port). Send its password: the stored password " +
+          "is not sent to another origin.",
       );
     case "credentials_unreadable":
       return conflict(
         "credentials_unreadable",
         "",
-        "What is stored of the subscription's password and signing secret cannot be opened. Either the operator brings the key back that it was sealed under, or you delete the subscription and create it again.",
+        "The stored password and signing secret cannot be opened. The operator must restore the key that " +
+          "sealed them, or you must delete and create the subscription again.",
       );
     case "no_delivery":
       return notFound("delivery");
     case "event_expired":
-      return conflict("event_expired", "eventId", "The event was removed; it cannot be delivered again.");
+      return conflict("event_expired", "eventId", "The event was removed and cannot be delivered again.");
     case "test_busy":
-      return problem("insufficient_resources", "A subscription is tested once at a time, and once a second.", {
+      return problem("insufficient_resources", "A subscription runs one test at a time and at most one per second.", {
         headers: retryAfter(failure.retryAfterMs),
       });
     case "unavailable":
@@ -129,21 +136,21 @@ export function toProblem(failure: Failure, names: Names): Problem {
       return conflict(
         "idempotency_key_used",
         "Idempotency-Key",
-        "This Idempotency-Key came before with another request.",
+        "This Idempotency-Key was already used with another request.",
       );
   }
 }
 
 /** 503: an object of the topic is restarting, overloaded or slow. */
 export const unreachable = (): Problem =>
-  problem("service_temporarily_unavailable", "The topic cannot be reached at the moment.", {
+  problem("service_temporarily_unavailable", "The topic is temporarily unavailable.", {
     headers: { "retry-after": "1" },
   });
 
 const NOT_LOCKED = {
-  already_committed: "The batch of this token is committed already.",
-  lock_expired: "The lock of this token expired or was released; what was not committed of its batch is read again.",
-  unknown_token: "No batch of this topic was handed to you under this token lately.",
+  already_committed: "The batch of this token is already committed.",
+  lock_expired: "The lock of this token expired or was released. Uncommitted events of its batch will be read again.",
+  unknown_token: "No recent batch of this topic was delivered to you under this token.",
 } as const satisfies Record<NotLocked, string>;
 
 const retryAfter = (waitMs: number) => ({ "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))) });

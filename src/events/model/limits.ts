@@ -38,8 +38,8 @@ export const LOG = {
   /** Share of a log's maximum for keys. Beyond it the oldest are removed early. */
   keysPart: 1 / 8,
   /**
-   * Time for which an expired key is kept: a repeat accepted by the home shard at the last moment reaches the other shards
-   * slightly later.
+   * Time for which an expired key is kept: a repeat accepted by the home shard at the last moment reaches the other
+   * shards slightly later.
    */
   keyGraceMs: 60_000,
   /** Work of one retention step, about 30 ms; the next step follows at once. */
@@ -89,7 +89,10 @@ export const READ = {
   aheadGrowth: 4,
   /** A shard that takes longer counts as failed. */
   logWaitMs: 5_000,
-  /** Number of times in a row that a read responds with `rel="more"` while a shard fails. Then it is 503, so clients stop. */
+  /**
+   * Number of times in a row that a read responds with `rel="more"` while a shard fails. Then it is 503, so clients
+   * stop.
+   */
   failedLooks: 4,
   /** Ended batches that are remembered, so that a repeated commit is told what happened. */
   outcomes: 16,
@@ -107,8 +110,8 @@ export const PEEK = {
 export const DELETE = {
   topicsASweep: 20,
   /**
-   * Time that the sweep waits for one topic; one invocation needs a few seconds for the part that it can clear. All topics together
-   * leave a third of a cron's 15 minutes to the sweep that follows.
+   * Time that the sweep waits for one topic; one invocation needs a few seconds for the part that it can clear. All
+   * topics together leave a third of a cron's 15 minutes to the sweep that follows.
    */
   topicWaitMs: 30_000,
   consumersAStep: 50,
@@ -165,7 +168,10 @@ export const DELIVERY = {
   retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
   /** Random extra share of each delay, so that deliveries that failed together do not retry together. */
   jitter: 0.2,
-  /** Number of times that an endpoint may set an event's next attempt by `Retry-After` without using up a step of its schedule. */
+  /**
+   * Number of times that an endpoint may set an event's next attempt by `Retry-After` without using up a step of its
+   * schedule.
+   */
   namedTimes: 10,
   minRetryAfterMs: 1_000,
   maxRetryAfterMs: 86_400_000,

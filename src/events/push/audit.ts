@@ -1,7 +1,7 @@
 import type { AuditRecord } from "../../platform/audit.ts";
 import type { PushRecord } from "./record.ts";
 
-/** Who changes a subscription; both empty where it is the platform itself. */
+/** The author of a change; both fields are empty for the platform itself. */
 export interface ChangedBy {
   /** A client's id. */
   readonly actor: string;
@@ -13,8 +13,8 @@ export const BY_PLATFORM: ChangedBy = { actor: "", requestId: "" };
 export type PushAction = "create" | "change" | "delete" | "disable" | "end" | "verify";
 
 /**
- * A row of the audit log about a subscription. Its subject begins with the topic, so that all of a topic is found by it.
- * Of an endpoint only the origin is named: paths and queries of webhooks often are secrets.
+ * An audit row about a subscription. The subject starts with the topic, so a search by topic finds all rows. Names
+ * only the endpoint's origin, since paths and queries of webhooks are often secret.
  */
 export const pushAudit = (
   { topic, client, name }: Pick<PushRecord, "topic" | "client" | "name">,
@@ -34,7 +34,7 @@ export const pushAudit = (
   ...(changed === undefined ? {} : { changed }),
 });
 
-/** By which right it was made, and where its events go. */
+/** Describes the right of a creation and the destination. */
 export const describeCreation = ({ endpoint, made, asOwner }: PushRecord): string =>
   [
     `endpoint at ${originOf(endpoint)}`,
@@ -42,7 +42,7 @@ export const describeCreation = ({ endpoint, made, asOwner }: PushRecord): strin
     `for the tenant ${made?.tenant ?? ""}`,
   ].join(", ");
 
-/** The names of what differs, as the interface calls them. */
+/** The changed fields, named as in the API. */
 export const changesOf = (before: PushRecord, after: PushRecord, passwordChanged: boolean): readonly string[] =>
   [
     before.endpoint === after.endpoint ? "" : "pushConfig.endpoint",
@@ -53,7 +53,7 @@ export const changesOf = (before: PushRecord, after: PushRecord, passwordChanged
     before.made === undefined ? "made" : "",
   ].filter((name) => name !== "");
 
-/** Where events go now; empty where they went there before. */
+/** The new destination; empty if the origin did not change. */
 export function describeMove(before: PushRecord, after: PushRecord): string {
   const [from, to] = [originOf(before.endpoint), originOf(after.endpoint)];
   return from === to ? "" : `endpoint from ${from} to ${to}`;

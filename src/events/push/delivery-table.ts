@@ -3,14 +3,14 @@ import type { AfterAttempt, Progress } from "./retry-schedule.ts";
 import type { Attempt, AttemptError, Delivery, DeliveryPage, DeliveryState } from "./types.ts";
 
 /**
- * The deliveries of one subscription, a row an event, in the order in which they were taken from the topic.
+ * The deliveries of one subscription, one row per event, in the order in which they were taken from the topic.
  *
  *   (the log) ── taken ──→ pending ── 2xx ──→ delivered ── 7 days, or 1,000 newer ones ──→ removed
  *                          pending ── last attempt failed ──→ dead ── 30 days, or 10,000 newer ones ──→ removed
  *                          delivered, dead, pending ── redeliver ──→ pending, with its whole schedule before it
  *
- * `at` is when a pending one is due, and when the others ended. `text` is the event itself, kept from the first failure
- * until it is delivered: before that the log has it, and afterwards nobody needs it.
+ * `at` is when a pending delivery is due, and when any other ended. `text` is the event, kept from the first failure
+ * until delivery: before that the log has it, and afterwards nobody needs it.
  */
 export class DeliveryTable {
   readonly #sql: SqlStorage;
@@ -20,7 +20,7 @@ export class DeliveryTable {
     this.#sql = sql;
   }
 
-  /** How many there are of a state; counted once, then kept up. */
+  /** Number of deliveries in a state. Counted once per instance, then maintained. */
   count(state: DeliveryState): number {
     if (this.#counts === undefined) {
       const counts = { pending: 0, delivered: 0, dead: 0 };
@@ -30,7 +30,7 @@ export class DeliveryTable {
     return this.#counts[state];
   }
 
-  /** Something failed in the middle: what is there is counted anew. */
+  /** Counts again after a failed write. */
   recount(): void {
     this.#counts = undefined;
   }
@@ -39,7 +39,7 @@ export class DeliveryTable {
     if (this.#sql.exec(DELIVERY_SQL.add, eventId, nowMs).toArray().length > 0) this.#counted("pending", 1);
   }
 
-  /** Pending ones, the first due one first, among them those that are not due yet. */
+  /** The next pending deliveries by due time, including those not due yet. */
   next(limit: number): PendingDelivery[] {
     return this.#sql
       .exec<DueRow>(DELIVERY_SQL.next, limit)
@@ -47,7 +47,7 @@ export class DeliveryTable {
       .map((row) => ({ eventId: row.event_id, dueAtMs: row.at }));
   }
 
-  /** Those that are due, the first due one first; with `anewFromMs` those too that were not tried since. */
+  /** Due deliveries by due time. With `anewFromMs`, also those not tried since then. */
   due(limit: number, nowMs: number, anewFromMs: number | undefined): string[] {
     if (anewFromMs === undefined)
       return this.next(limit)
@@ -59,7 +59,7 @@ export class DeliveryTable {
       .map((row) => row.event_id);
   }
 
-  /** Of those that are due the one with the fewest tries, the first due one of several. */
+  /** The due delivery with the fewest tries; of several, the one due first. */
   leastTried(nowMs: number): { readonly eventId: string; readonly tries: number } | undefined {
     let least: { readonly eventId: string; readonly tries: number } | undefined;
     for (const { event_id: eventId, tries } of this.#sql.exec<TriedRow>(DELIVERY_SQL.tried, nowMs)) {
@@ -75,7 +75,7 @@ export class DeliveryTable {
     return { ...toDelivery(row), step: row.step, tries: row.tries, text: row.text ?? undefined };
   }
 
-  /** What an attempt came to. `text` is kept unless it was delivered. */
+  /** Records an attempt. `text` is kept unless the event was delivered. */
   record(before: StoredDelivery, attempt: Attempt, after: AfterAttempt, text: string, nowMs: number): void {
     const attempts = [...before.attempts, attempt].slice(-DELIVERY.attemptsKept);
     this.#sql.exec(
@@ -92,12 +92,12 @@ export class DeliveryTable {
     this.#moved(before.state, after.state);
   }
 
-  /** Nothing was tried: the same again later. */
+  /** Moves the due time without counting an attempt. */
   postpone(eventId: string, dueAtMs: number): void {
     this.#sql.exec(DELIVERY_SQL.postpone, eventId, dueAtMs);
   }
 
-  /** Starts the schedule anew, before all others that are due: somebody waits for it. */
+  /** Restarts the schedule ahead of all other due deliveries, since somebody waits for it. */
   again({ eventId, state }: StoredDelivery, text: string | undefined, nowMs: number): void {
     const firstMs = this.next(1)[0]?.dueAtMs ?? nowMs;
     this.#sql.exec(DELIVERY_SQL.again, eventId, Math.min(nowMs, firstMs - 1), text ?? null);
@@ -109,7 +109,7 @@ export class DeliveryTable {
     this.#counted(state, -1);
   }
 
-  /** The latest first; `after` is the place of the last one of the page before. */
+  /** The latest first. `after` is the place of the previous page's last delivery. */
   page(state: DeliveryState | undefined, after: number | undefined, skip: number, limit: number): DeliveryPage {
     const range = [after ?? Number.MAX_SAFE_INTEGER, limit + 1, skip];
     const rows = (
@@ -121,11 +121,11 @@ export class DeliveryTable {
     return { items: items.map(toDelivery), next: rows.length > limit ? items.at(-1)?.place : undefined };
   }
 
-  /** Removes a step of what is over, as much as a run can add. True when there may be more of it. */
+  /** Removes a step of expired deliveries, as many as a run can add. True if there may be more. */
   clear(nowMs: number): boolean {
     let removed = 0;
     for (const [state, kept, keptMs] of KEPT) {
-      // Dead letters are what takes the room: the oldest ones give way.
+      // Dead letters take the most space, so remove the oldest.
       const surplus = state === "dead" && this.#isFull() ? DELIVERY.clearedAStep : this.count(state) - kept;
       removed += this.#removeOldest(state, Number.MAX_SAFE_INTEGER, Math.min(surplus, DELIVERY.clearedAStep));
       removed += this.#removeOldest(state, nowMs - keptMs, DELIVERY.clearedAStep);
@@ -133,7 +133,7 @@ export class DeliveryTable {
     return removed >= DELIVERY.clearedAStep;
   }
 
-  /** When something is to be cleared by its age; Infinity when nothing ever ended. */
+  /** When age next removes something; Infinity if nothing has ended. */
   clearAtMs(): number {
     const times = KEPT.map(([state, , keptMs]) => {
       const oldest = this.#sql.exec<{ at: number }>(DELIVERY_SQL.oldest, state).toArray()[0];
@@ -142,7 +142,7 @@ export class DeliveryTable {
     return Math.min(...times);
   }
 
-  /** How many more events may be taken from the logs. */
+  /** Number of further events that may be taken from the logs. */
   capacity(): number {
     return this.#isFull() ? 0 : Math.max(0, DELIVERY.maxPending - this.count("pending"));
   }
@@ -174,11 +174,11 @@ export interface PendingDelivery {
 }
 
 export interface StoredDelivery extends Delivery, Progress {
-  /** The event's JSON text, where it is kept here. */
+  /** The event's JSON text, if this row keeps it. */
   readonly text: string | undefined;
 }
 
-/** State, how many of it are kept, and for how long. */
+/** State, maximum number, and maximum age. */
 const KEPT = [
   ["delivered", DELIVERY.deliveredKept, DELIVERY.deliveredKeptMs],
   ["dead", DELIVERY.deadKept, DELIVERY.deadKeptMs],
@@ -186,7 +186,7 @@ const KEPT = [
 
 const COLUMNS = `place, event_id, state, at, step, tries, attempt_count, attempts`;
 
-/** A test has each of them explained: none walks over the table. */
+/** A test explains each statement: none scans the table. */
 export const DELIVERY_SQL = {
   counts: `SELECT state, count(*) AS deliveries FROM delivery GROUP BY state`,
   add: `INSERT INTO delivery (event_id, state, at, step, tries, attempt_count, attempts)
@@ -233,7 +233,7 @@ interface DeliveryRow extends DueRow {
   attempts: string;
 }
 
-/** Time, duration, status, error: 20 of them in one field. */
+/** Time, duration, status and error; up to 20 in one column. */
 type StoredAttempt = readonly [number, number, number | null, AttemptError | null];
 
 const toStored = ({ atMs, durationMs, status, error }: Attempt): StoredAttempt => [

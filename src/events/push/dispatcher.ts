@@ -17,28 +17,29 @@ export interface DispatcherParts extends PushParts {
 }
 
 /**
- * Sends what is due, at most six attempts at a time, taking events from the logs while there is room. One run at a time.
+ * Sends due deliveries, at most six at once, and takes events from the logs while there is capacity. Only one run at a
+ * time.
  *
- * Who else runs at an `await` here: `signal` (news from a log, a redelivery, a change), `stop` (the subscription goes), a
- * test in `withSlot`, and the other attempts. So after each of them everything is looked at anew, and between the last look
- * and what follows from it there is none.
+ * During an `await` other code may run: `signal` (new events, a redelivery, a change), `stop` (the subscription goes),
+ * a test in `withSlot`, and other attempts. So the dispatcher looks at everything anew after each `await`, and no
+ * `await` lies between the last look and the action.
  */
 export class PushDispatcher {
   readonly #on: DispatcherParts;
-  /** Events that are being sent. */
+  /** Events being sent. */
   readonly #inFlight = new Set<string>();
-  /** Tests that are under way, or wait for their place. */
+  /** Tests that are under way or wait for a slot. */
   #reserved = 0;
   #stopped = false;
-  /** The logs may hold what was not taken; they are being asked; not before this time. */
+  /** The logs may hold events that were not taken; they are being read; they are not read before this time. */
   #unread = true;
   #reading = false;
   #readAtMs = 0;
-  /** Until when the record keeps everything waiting; whether the endpoint is asked then. */
+  /** Time until which the record blocks all deliveries; whether the endpoint is then asked by a handshake. */
   #waitUntilMs = 0;
   #asks = false;
   #topicGone = false;
-  /** A write failed: the run ends with it. */
+  /** A write failed; the run ends with this error. */
   #fault: unknown;
   #changed = Promise.withResolvers<void>();
 
@@ -46,21 +47,21 @@ export class PushDispatcher {
     this.#on = on;
   }
 
-  /** There may be new events in the logs. */
+  /** Tells that the logs may have new events. */
   notify(): void {
     this.#unread = true;
     this.#readAtMs = 0;
     this.signal();
   }
 
-  /** Something changed: whoever waits looks again. */
+  /** Wakes the waiting run, since something changed. */
   signal(): void {
     const changed = this.#changed;
     this.#changed = Promise.withResolvers<void>();
     changed.resolve();
   }
 
-  /** Nothing is sent, and nothing written, from now on. */
+  /** Ends sending and writing for good. */
   stop(): void {
     this.#stopped = true;
     this.#on.ingest.close();
@@ -69,8 +70,9 @@ export class PushDispatcher {
   }
 
   /**
-   * Until there is nothing to do now. "goes on": the bounds of a run are met, and the next one takes over what is in
-   * flight, so that a slow attempt does not hold up the others. "gone": the subscription or its topic is.
+   * Runs until there is nothing to do now. "goes on": the bounds of a run are reached, and the next run takes over
+   * what is in flight, so that a slow attempt does not delay the others. "gone": the subscription or its topic is
+   * gone.
    */
   async run(): Promise<"gone" | "rests" | "goes on"> {
     const { eligibility, clock, state, handshake } = this.#on;
@@ -94,7 +96,7 @@ export class PushDispatcher {
         if (now.target.version !== state.health.version) state.health = changedTo(now.target.version, clock.nowMs());
         const places = this.#places();
         const due = this.#due(places);
-        // Of each the endpoint, and the log where its text is not in memory.
+        // Each attempt calls the endpoint, and the log if its text is not in memory.
         calls += 2 * due.length;
         for (const eventId of due) void this.#send(eventId);
         if (due.length < places && this.#mayRead()) {
@@ -107,7 +109,7 @@ export class PushDispatcher {
     }
   }
 
-  /** When there is something to do again; Infinity when nothing is left. Of a dispatcher that rests. */
+  /** When a resting dispatcher has work again; Infinity if nothing is left. */
   nextMs(): number {
     if (this.#asks) return this.#waitUntilMs;
     const { deliveries, state, clock } = this.#on;
@@ -120,7 +122,7 @@ export class PushDispatcher {
     return this.#inFlight.size === 0 && !this.#reading;
   }
 
-  /** Does something that takes one of the six places; the dispatcher leaves it the next one that is free. */
+  /** Runs something that takes one of the six slots; the dispatcher leaves it the next free one. */
   async withSlot<T>(work: () => Promise<T>): Promise<T> {
     this.#reserved += 1;
     try {
@@ -132,14 +134,14 @@ export class PushDispatcher {
     }
   }
 
-  /** What an answer, or none, tells about the endpoint as a whole. Of an older version it tells nothing. */
+  /** Updates the endpoint's health from a response, or its absence. Ignores responses to an older version. */
   learn(answer: EndpointResponse, version: number): void {
     const { state, clock } = this.#on;
     if (this.#stopped || version !== state.health.version) return;
     state.health = learned(state.health, answer, clock.nowMs());
   }
 
-  /** Until when nothing is sent because of how the endpoint is; undefined when it may be asked now. */
+  /** Time until which the endpoint's health pauses deliveries; undefined if it is not paused. */
   pausedUntilMs(): number | undefined {
     const { state, clock } = this.#on;
     const nowMs = clock.nowMs();
@@ -147,13 +149,13 @@ export class PushDispatcher {
     return untilMs > nowMs ? untilMs : undefined;
   }
 
-  /** Somebody has reason to believe that the endpoint answers again. */
+  /** Ends the pause: somebody has reason to believe that the endpoint responds again. */
   unpause(): void {
     const { state } = this.#on;
     if (!this.#stopped) state.health = probed(state.health);
   }
 
-  /** How many attempts may begin now. */
+  /** Number of attempts that may start now. */
   #places(): number {
     const { state } = this.#on;
     if (this.pausedUntilMs() !== undefined) return 0;
@@ -161,14 +163,14 @@ export class PushDispatcher {
     return Math.max(0, free);
   }
 
-  /** What is sent next. */
+  /** The events to send next. */
   #due(places: number): string[] {
     if (places === 0) return [];
     const { deliveries, state, clock } = this.#on;
     const { health } = state;
     if (isSilent(health)) {
       const probe = deliveries.leastTried(clock.nowMs());
-      // What the logs hold was never tried.
+      // Events still in the logs were never tried.
       const mayBeBetter = this.#reading || this.#mayRead();
       return probe === undefined || (probe.tries > 0 && mayBeBetter) ? [] : [probe.eventId];
     }
@@ -185,7 +187,7 @@ export class PushDispatcher {
     return this.#unread && !this.#reading && clock.nowMs() >= this.#readAtMs && deliveries.capacity() > 0;
   }
 
-  /** Takes from the logs. News that come meanwhile are looked for afterwards. */
+  /** Takes events from the logs. Events that arrive meanwhile are taken afterwards. */
   async #read(): Promise<void> {
     const { ingest, clock } = this.#on;
     this.#unread = false;
@@ -218,7 +220,7 @@ export class PushDispatcher {
     }
   }
 
-  /** The run ends, and a later one begins with what the tables hold. */
+  /** Ends the run. A later one starts from what the tables hold. */
   #fail(thrown: unknown): void {
     this.#unread = true;
     this.#fault ??= thrown;
@@ -249,7 +251,7 @@ export class PushDispatcher {
       return;
     }
     const now = await eligibility.now();
-    // From here to the call itself nobody else runs: what was decided is what is done.
+    // No other code runs from here to the call itself, so the decision still holds then.
     if (this.#stopped || now.kind !== "go" || this.pausedUntilMs() !== undefined) return;
     const row = deliveries.find(eventId);
     if (row?.state !== "pending") return;
@@ -260,7 +262,7 @@ export class PushDispatcher {
 
   #record({ eventId, text }: Message, answer: EndpointResponse, made: Attempt, version: number): void {
     const { ports, clock, state, deliveries, ingest, eligibility } = this.#on;
-    // As it is now: a redelivery may have started its schedule anew.
+    // Read the row again: a redelivery may have restarted its schedule.
     const before = deliveries.find(eventId);
     if (before === undefined) return;
     const nowMs = clock.nowMs();
@@ -286,7 +288,7 @@ export class PushDispatcher {
     ports.log.warn("event lost to retention before it was pushed", { push: state.id, eventId });
   }
 
-  /** An attempt ends, there is news, or it is time for something that waits. */
+  /** Waits for an attempt to end, a signal, or the time of the next work. */
   async #somethingHappens(): Promise<void> {
     const { clock, deliveries } = this.#on;
     const nowMs = clock.nowMs();
@@ -299,7 +301,7 @@ export class PushDispatcher {
   }
 }
 
-/** What the object of a push subscription consists of while it is open. */
+/** The parts of an open push subscription's object. */
 export interface PushParts {
   readonly state: PushState;
   readonly deliveries: DeliveryTable;

@@ -8,7 +8,7 @@ import type { PushRecord } from "./record.ts";
 import type { PushState } from "./state.ts";
 import type { PushPorts } from "./types.ts";
 
-/** Where events go, and with what. */
+/** Destination and credentials of deliveries. */
 export interface Target {
   readonly version: number;
   readonly endpoint: string;
@@ -18,11 +18,11 @@ export interface Target {
 }
 
 /**
- * Whether events may be sent now.
- * - `wait`: disabled, without the right by which it was made, without a key that opens the credentials, or not known. Nothing is
- *   sent and nothing is lost; to be looked at again at `untilMs`, or when it changes.
- * - `unverified`: the endpoint is to be asked first whether it wants them (handshake.ts).
- * - `gone`: there is no such subscription, or not any more.
+ * Tells whether events may be sent now.
+ * - `wait`: disabled, without its right, without a key that opens the credentials, or unknown. Nothing is sent and
+ *   nothing is lost. Check again at `untilMs` or after a change.
+ * - `unverified`: the endpoint must first confirm that it wants them (handshake.ts).
+ * - `gone`: the subscription does not exist, or no longer.
  */
 export type Eligibility =
   | { readonly kind: "go" | "unverified"; readonly target: Target }
@@ -30,15 +30,15 @@ export type Eligibility =
   | { readonly kind: "gone" };
 
 /**
- * What the record in D1 says, and whether the right is there by which it was made, asked again when that is 10 s old. While
- * D1 does not answer, what it said less than a minute ago counts.
+ * The record in D1 and whether its right still holds, cached for 10 s. While D1 does not answer, a result of the last
+ * minute counts.
  */
 export class PushEligibility {
   readonly #ports: PushPorts;
   readonly #clock: Clock;
   readonly #state: PushState;
   #known: Known | undefined;
-  /** What D1 said last, if it let events go. */
+  /** The last result that allowed sending. */
   #lastGo: Known | undefined;
   #loading: Promise<Eligibility | undefined> | undefined;
   #generation = 0;
@@ -49,7 +49,7 @@ export class PushEligibility {
     this.#state = state;
   }
 
-  /** What is given was true when this returns: a change that came while D1 was asked makes it ask again. */
+  /** Re-reads the record if it changed while the query was running. */
   async now(): Promise<Eligibility> {
     for (;;) {
       const nowMs = this.#clock.nowMs();
@@ -61,14 +61,14 @@ export class PushEligibility {
     }
   }
 
-  /** The record changed: what was read before, or is being read, counts no more. */
+  /** Drops the cached record, also one that is being read, since it changed. */
   forget(): void {
     this.#generation += 1;
     this.#known = undefined;
     this.#lastGo = undefined;
   }
 
-  /** The endpoint answered 410 to this version: nothing more is sent to it, and D1 is told. */
+  /** Stops deliveries to this version after a 410, and tells D1. */
   disable(version: number): void {
     const { health } = this.#state;
     if (version !== health.version) return;
@@ -76,13 +76,13 @@ export class PushEligibility {
     this.forget();
   }
 
-  /** Where a test goes, whatever the state and the rights; undefined when there is no such subscription. */
+  /** Destination of a test, in any state and without checking rights; undefined if there is no such subscription. */
   async target(): Promise<Target | undefined> {
     const record = await this.#ports.store.findById(this.#state.id);
     return record === undefined ? undefined : this.#open(record);
   }
 
-  /** Undefined when a change came meanwhile. */
+  /** Undefined if the record changed meanwhile. */
   async #load(): Promise<Eligibility | undefined> {
     const generation = this.#generation;
     const atMs = this.#clock.nowMs();
@@ -116,7 +116,7 @@ export class PushEligibility {
       freshUntilMs: fresh,
     });
     const record = await this.#unlessUnwanted(await store.findById(id), nowMs);
-    // While it was never seen, it may still be on its way.
+    // A record never seen may still be about to be inserted.
     if (record === undefined)
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs
         ? waitFor(DELIVERY.missingAgainMs, nowMs)
@@ -132,7 +132,7 @@ export class PushEligibility {
     }
   }
 
-  /** Tells D1 of a 410 to this version, unless it knows, and reads the record again. */
+  /** Disables this version in D1 after a 410, unless D1 knows, and reads the record again. */
   async #unlessUnwanted(record: PushRecord | undefined, nowMs: number): Promise<PushRecord | undefined> {
     const { version, unwanted } = this.#state.health;
     if (unwanted === undefined || record?.version !== version || record.state !== "active") return record;
@@ -149,7 +149,7 @@ export class PushEligibility {
   }
 }
 
-/** Fresh from `atMs` on: a clock that was set back makes it old. */
+/** Fresh from `atMs` on, so setting the clock back expires it. */
 interface Known {
   readonly eligibility: Eligibility;
   readonly atMs: number;

@@ -2,30 +2,30 @@ import { DELIVERY } from "../model/limits.ts";
 import { judge, wasReached, type EndpointResponse } from "./response.ts";
 
 /**
- * How the endpoint as a whole is, apart from any one delivery (contract 3.5): an endpoint that only times out is asked
- * ever more rarely, and a `Retry-After` holds for every event. A silent one is asked by what was tried least, so that events
- * that it never answers do not keep it silent for the others.
+ * Health of the endpoint as a whole, across deliveries. An endpoint that only times out is tried ever more rarely, and
+ * a `Retry-After` holds for every event. A silent endpoint is probed with the least tried event, so that an event it
+ * never answers does not keep it silent for the others.
  *
- *   well ── an attempt without any answer ──────────────────────→ well        one place in the window less
+ *   well ── an attempt without any answer ──────────────────────→ well        one slot less in the window
  *   well ── the sixth of them in a row ─────────────────────────→ silent      pause of 5 s
  *   silent ── pause over, one attempt alone: no answer ─────────→ silent      pause twice as long, up to 1 h
  *   silent ── any answer, however bad ─────────────────────────→ well
- *   any ── Retry-After ────────────────────────────────────────→ as it was, paused until then, up to 1 h
- *   any ── a redelivery is asked for, a test arrives ──────────→ as it was, not paused: somebody knows better
- *   any ── an event is answered 410 ───────────────────────────→ unwanted: nothing is sent, and D1 is told (eligibility.ts)
- *   any ── the subscription is changed ────────────────────────→ well, not paused: it may be another endpoint; what
- *          failed before is due at once, until an attempt fails
+ *   any ── Retry-After ────────────────────────────────────────→ unchanged, paused until then, up to 1 h
+ *   any ── a redelivery is asked for, a test arrives ──────────→ unchanged, not paused: somebody knows better
+ *   any ── an event is answered 410 ───────────────────────────→ unwanted: nothing is sent; D1 is told (eligibility.ts)
+ *   any ── the subscription is changed ────────────────────────→ well, not paused: it may be another endpoint; failed
+ *          deliveries are due at once, until an attempt fails
  */
 export interface Health {
-  /** Of the record: what was learned about one version says nothing about another. */
+  /** The record's version: health of one version says nothing about another. */
   readonly version: number;
-  /** Attempts in a row without any answer. */
+  /** Consecutive attempts without any response. */
   readonly silent: number;
   readonly silentUntilMs: number;
   readonly retryAfterUntilMs: number;
-  /** What was tried, and not since this time, is due, whatever its schedule says. */
+  /** Deliveries not tried since this time are due, regardless of their schedule. */
   readonly anewFromMs?: number;
-  /** The endpoint answered 410. Stored with the attempt, so that a crash before D1 is told does not forget it. */
+  /** The endpoint responded 410. Stored with the attempt, so that a crash does not lose it before D1 is told. */
   readonly unwanted?: true;
 }
 
@@ -33,14 +33,14 @@ export const wellOf = (version: number): Health => ({ version, silent: 0, silent
 
 export const changedTo = (version: number, nowMs: number): Health => ({ ...wellOf(version), anewFromMs: nowMs });
 
-/** From here on each delivery keeps to its schedule. */
+/** Returns deliveries to their schedule. */
 export function onSchedule(health: Health): Health {
   if (health.anewFromMs === undefined) return health;
   const { anewFromMs: _, ...rest } = health;
   return rest;
 }
 
-/** What an answer, or none, of the endpoint tells about it. A call that was refused here tells only that it failed. */
+/** Health after a response of the endpoint, or none. A call refused on our side only counts as a failure. */
 export function learned(before: Health, answer: EndpointResponse, nowMs: number): Health {
   const verdict = judge(answer, nowMs);
   const health = verdict.kind === "delivered" ? before : onSchedule(before);
@@ -52,7 +52,9 @@ export function learned(before: Health, answer: EndpointResponse, nowMs: number)
 export const answered = (health: Health): Health =>
   health.silent === 0 ? health : { ...health, silent: 0, silentUntilMs: 0 };
 
-/** When the sixth is counted no other attempt is in flight: the window has closed with the silence. */
+/**
+ * Counts an attempt without a response. At the sixth no other attempt is in flight, since the window shrank with each.
+ */
 export function unanswered(health: Health, nowMs: number): Health {
   const silent = health.silent + 1;
   const over = silent - DELIVERY.silentAttempts;
@@ -69,23 +71,26 @@ export const askedToWait = (health: Health, atMs: number, nowMs: number): Health
   ),
 });
 
-/** Somebody has reason to believe that it answers again: it is asked now, after a silence by one attempt alone. */
+/**
+ * Ends the pause, because somebody believes that the endpoint responds again. A silent one still gets a single
+ * attempt.
+ */
 export const probed = (health: Health): Health =>
   health.silentUntilMs === 0 && health.retryAfterUntilMs === 0
     ? health
     : { ...health, silentUntilMs: 0, retryAfterUntilMs: 0 };
 
-/** Until when nothing is sent; a time that is over, or 0, when it is not paused. */
+/** End of the pause; 0 or a past time if it is not paused. */
 export const pausedUntilMs = ({ silentUntilMs, retryAfterUntilMs }: Health, nowMs: number): number =>
   Math.max(
     credible(silentUntilMs, DELIVERY.maxSilentPauseMs, nowMs),
     credible(retryAfterUntilMs, DELIVERY.maxRetryAfterPauseMs, nowMs),
   );
 
-/** A pause that would last longer than any does was set before the clock was set back: it counts as none. */
+/** Ignores a pause longer than the maximum: the clock was set back since. */
 const credible = (untilMs: number, maxMs: number, nowMs: number): number => (untilMs > nowMs + maxMs ? 0 : untilMs);
 
 export const isSilent = ({ silent }: Health): boolean => silent >= DELIVERY.silentAttempts;
 
-/** How many attempts may be in flight when it is not paused: the fewer, the longer it was silent; one as the probe. */
+/** Number of parallel attempts without a pause: fewer the longer the endpoint was silent, and one as the probe. */
 export const windowOf = (health: Health): number => Math.max(1, DELIVERY.window - health.silent);

@@ -9,18 +9,18 @@ import type { Handshake, PushState } from "./state.ts";
 import type { HandshakeStatus, PushPorts } from "./types.ts";
 
 /**
- * Whether the endpoint of a subscription wants its events, for those that are made with `handshake: true`.
+ * The handshake: asks an endpoint whether it wants the events of a subscription made with `handshake: true`.
  *
  *   unverified ── ping, 2xx with the challenge in the body ─────────────→ active: what waited in the logs is delivered
- *   unverified ── ping, any other answer or none ──────────────────────→ unverified, pinged again after 5 s, 30 s, … 5 h
- *   unverified ── the last of seven pings failed, or any got a 410 ────→ failed: nothing is sent any more
+ *   unverified ── ping, any other answer or none ──────────────────────→ unverified, pinged again after 5 s, 30 s, … 5
+ *   h unverified ── the last of seven pings failed, or any got a 410 ────→ failed: nothing is sent any more
  *   active ── an update moves the endpoint ────────────────────────────→ unverified
  *   unverified, failed ── any update ──────────────────────────────────→ unverified, with all pings before it
  *
- * The state is the record's in D1; here is how far the pings of one version of it are, in the object's storage. Each ping
- * has a challenge of its own that nothing but its own answer proves, so one that is lost, or comes twice, does no harm. It is
- * counted before it is sent: a crash uses up one of them. What came of the last one is kept until D1 knows it. Events stay in
- * the logs meanwhile, behind the place where the subscription began.
+ * The state is in the D1 record. The object stores how far the pings of one version are. Each ping has its own
+ * challenge, so a lost or repeated ping does no harm. A ping is counted before it is sent: a crash uses one up. The
+ * outcome of the last ping is kept until D1 knows it. Events meanwhile stay in the logs, behind the subscription's
+ * start.
  */
 export class PushHandshake {
   readonly #ports: PushPorts;
@@ -34,18 +34,18 @@ export class PushHandshake {
     this.#state = state;
   }
 
-  /** Nothing is written any more. */
+  /** Ends all writes. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Until when the record, or the next ping, keeps the events waiting. */
+  /** Time until which the record or the next ping blocks deliveries. */
   waitUntilMs(now: Eligibility): number {
     if (now.kind === "wait") return now.untilMs;
     return now.kind === "unverified" ? this.#dueMs(now.target.version) : 0;
   }
 
-  /** When the endpoint of this version is to be asked. A time that is too far off is from before the clock was set back. */
+  /** When the endpoint of this version is to be asked. A time too far ahead was set before the clock was set back. */
   #dueMs(version: number): number {
     const { dueAtMs, outcome } = this.#of(version);
     return outcome !== undefined || dueAtMs > this.#clock.nowMs() + HANDSHAKE.maxWaitMs ? 0 : dueAtMs;
@@ -58,7 +58,7 @@ export class PushHandshake {
     return { attempts: tries, lastError, nextAttemptAtMs: outcome === undefined ? dueAtMs : undefined };
   }
 
-  /** Pings the endpoint, unless the outcome is known, and tells D1 of an outcome. Throws where D1 does not answer. */
+  /** Pings the endpoint unless the outcome is known, and writes an outcome to D1. Throws if D1 does not answer. */
   async ask(target: Target): Promise<void> {
     const { version } = target;
     if (this.#of(version).outcome === undefined) await this.#ping(target);
@@ -79,7 +79,7 @@ export class PushHandshake {
     const nowMs = this.#clock.nowMs();
     const { tries } = this.#of(version);
     const waitMs = HANDSHAKE.retryMs[tries];
-    // The last one again where what came of it was not stored.
+    // Repeat the last ping if its outcome was not stored.
     const counted = { version, tries: tries + 1, dueAtMs: nowMs + (waitMs ?? HANDSHAKE.lastAgainMs) };
     this.#state.handshake = counted;
     const challenge = randomId(ports.random);
@@ -106,14 +106,14 @@ export class PushHandshake {
     };
   }
 
-  /** Of another version than the stored one nothing was asked yet. */
+  /** Nothing was asked yet for a version other than the stored one. */
   #of(version: number): Handshake {
     const stored = this.#state.handshake;
     return stored?.version === version ? stored : { version, tries: 0, dueAtMs: 0 };
   }
 }
 
-/** The challenge alone, or a JSON object with it. */
+/** The body must be the challenge alone, or a JSON object with it. */
 export function proves(said: string, challenge: string): boolean {
   if (said.trim() === challenge) return true;
   try {

@@ -18,17 +18,17 @@ export interface IngestPorts {
   readonly log: Log;
 }
 
-/** `more`: a log holds more than was taken. `failed`: a log did not answer; of the others everything was taken. */
+/** `more`: a log has more events than were taken. `failed`: a log did not answer; the others were read completely. */
 export type Taken = { readonly more: boolean; readonly failed: boolean } | "gone";
 
 /**
- * How events come from the topic's logs to the deliveries. Rows and cursor are written together, so an event is taken
- * exactly once; the texts stay in memory and are read again where they were lost with it.
+ * Takes events from the topic's logs. Rows and cursor are written together, so each event is taken exactly once. The
+ * texts stay in memory and are read again if they were lost.
  */
 export class PushIngest {
   readonly #ports: IngestPorts;
   readonly #texts = new EventTexts(DELIVERY.textChars);
-  /** When the log of a shard did not answer: it is left out for a while, so that it does not hold up the others. */
+  /** When a shard's log failed to answer. It is left out for a while, so that it does not delay the others. */
   readonly #failedAtMs = new Map<number, number>();
   #closed = false;
 
@@ -36,12 +36,12 @@ export class PushIngest {
     this.#ports = ports;
   }
 
-  /** Whatever is on its way from a log is not stored any more. */
+  /** Ends all writes, also of a read in progress. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Takes what follows the cursor, as much as there is room for. */
+  /** Takes as many events behind the cursor as there is capacity for. */
   async take(): Promise<Taken> {
     const { logs, state, deliveries, clock, log } = this.#ports;
     const { topic, cursor } = state;
@@ -66,7 +66,7 @@ export class PushIngest {
         more ||= !answer.atEnd;
       }
     }
-    // The oldest first, so that no shard holds up another; the sort keeps the order within each.
+    // Oldest first, so that no shard delays another; the sort is stable within each.
     const events = cut(
       found.toSorted((a, b) => a.createdAtMs - b.createdAtMs),
       deliveries.capacity(),
@@ -93,7 +93,7 @@ export class PushIngest {
     return { more: more || events.length < found.length, failed };
   }
 
-  /** The text of an event that was taken and is not kept in its row. "lost": retention removed it meanwhile. */
+  /** Reads the text of a taken event that its row does not keep. "lost": retention removed it meanwhile. */
   async textOf(eventId: string): Promise<{ readonly text: string } | "lost" | "failed" | "gone"> {
     const kept = this.#texts.get(eventId);
     if (kept !== undefined) return { text: kept };
@@ -107,7 +107,7 @@ export class PushIngest {
     if (answer === undefined) return "failed";
     if (answer.kind === "gone") return "gone";
     const events = answer.segments.flatMap((segment) => unpackSegment(segment, before));
-    // Its neighbours are as a rule wanted next.
+    // The following events are usually needed next.
     for (const { text } of events.toReversed()) this.#texts.put(idOf(text), text);
     const found = events.find(({ text }) => idOf(text) === eventId);
     return found === undefined ? "lost" : { text: found.text };
@@ -118,7 +118,7 @@ export class PushIngest {
     return nowMs >= failedAtMs && nowMs < failedAtMs + DELIVERY.failedAgainMs;
   }
 
-  /** It is kept in its row from now on, or was delivered. */
+  /** Drops a text from memory: its row keeps it from now on, or it was delivered. */
   forgetText(eventId: string): void {
     this.#texts.delete(eventId);
   }
@@ -128,7 +128,7 @@ interface Found extends LogEvent {
   readonly shard: number;
 }
 
-/** As many of the first ones as there is room for, in rows and in memory; one at least when there is any. */
+/** As many of the first events as fit into rows and memory; at least one if there is any. */
 function cut(events: readonly Found[], capacity: number): readonly Found[] {
   let chars = 0;
   const end = events.findIndex((event, index) => {
@@ -138,7 +138,7 @@ function cut(events: readonly Found[], capacity: number): readonly Found[] {
   return end === -1 ? events : events.slice(0, end);
 }
 
-/** Texts of events that are about to be sent, bounded: the ones that came first give way, and are read again. */
+/** Texts of events about to be sent, bounded: the oldest ones are dropped and read again later. */
 export class EventTexts {
   readonly #texts = new Map<string, string>();
   readonly #maxChars: number;
@@ -152,7 +152,7 @@ export class EventTexts {
     return this.#texts.get(eventId);
   }
 
-  /** The event that came last is kept, however long it is. */
+  /** Always keeps the newest event, however long it is. */
   put(eventId: string, text: string): void {
     this.delete(eventId);
     this.#texts.set(eventId, text);

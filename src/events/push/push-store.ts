@@ -19,19 +19,19 @@ import {
   type PushRow,
 } from "./record.ts";
 
-/** What an update may change (specification, "Endpoints"), and who made it where nobody knew. */
+/** Fields that an update may change. `made` is set if it was unknown. */
 export type PushChange = Pick<
   PushRecord,
   "endpoint" | "username" | "credentials" | "sealKey" | "made" | "verification"
 >;
 
-/** How many there may be. */
+/** Maximum numbers of subscriptions. */
 export interface PushLimits {
   readonly ofClient: number;
   readonly ofTopic: number;
 }
 
-/** Which the operator looks for. */
+/** The operator's filter. */
 export interface PushFilter {
   readonly client?: string | undefined;
   /** `<owner>.<eventType>` */
@@ -39,12 +39,12 @@ export interface PushFilter {
   readonly maker?: "unknown" | undefined;
 }
 
-/** How a new record stands: `free` may be inserted, `inserted` is there, anything else is in its way. */
+/** Tells whether a new record may be inserted: `free` may be, `inserted` exists already, anything else prevents it. */
 export type Admission = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
 
 /**
- * How a record stands: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. A client that was
- * removed must leave none behind: one that is registered again under its id would own it, endpoint and all.
+ * Admission of a record: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. A removed
+ * client must leave none behind, or a new client of the same id would own it, with its endpoint.
  */
 const ADMISSION = `CASE
   WHEN EXISTS (SELECT 1 FROM push_subscription WHERE id = ?1) THEN 'inserted'
@@ -55,7 +55,7 @@ const ADMISSION = `CASE
     OR (SELECT count(*) FROM push_subscription WHERE incarnation = ?3) >= ?7 THEN 'too_many'
   ELSE 'free' END`;
 
-/** Where records are read, `?1` is the beginning of the scope of a topic (record.ts). */
+/** Wherever records are read, `?1` is the beginning of a topic's scope (record.ts). */
 export const PUSH_SQL = {
   find: `${SELECT} WHERE incarnation = ?2 AND client = ?3 AND name = ?4`,
   findById: `${SELECT} WHERE id = ?2`,
@@ -77,7 +77,7 @@ export const PUSH_SQL = {
   removeOfTopic: `DELETE FROM push_subscription WHERE incarnation = ?`,
   removeOfClient: `DELETE FROM push_subscription WHERE client = ?`,
   activeAfter: `${SELECT} WHERE id > ?2 AND (state = 'active' OR verification = 'pending') ORDER BY id LIMIT ?3`,
-  // In any order, or some that do not open would keep the others from it for ever.
+  // Random order, so that records that do not open do not block the others.
   sealedOtherwise: `${SELECT} WHERE rowid IN (
       SELECT rowid FROM push_subscription WHERE seal_key < ?2 OR seal_key > ?2 ORDER BY random() LIMIT ?3)`,
   nextSealKey: `SELECT min(seal_key) AS key FROM push_subscription WHERE seal_key > ?1`,
@@ -85,10 +85,10 @@ export const PUSH_SQL = {
   reseal: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4 WHERE id = ?1 AND credentials = ?2`,
 } as const;
 
-/** More than anybody rotates through at once. */
+/** More keys than anybody rotates through at once. */
 const MOST_SEAL_KEYS = 20;
 
-/** Conditions of the operator's list; ?2 to ?4 are the id that it goes on from and the range. */
+/** Conditions of the operator's list; ?2 to ?4 are the last id of the previous page and the range. */
 const FILTERS = {
   client: (at: number) => `client = ?${at}`,
   topic: (at: number) => `topic = ?${at}`,
@@ -260,7 +260,10 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
 
 const makingOf = (made: PushRecord["made"]) => [made?.tenant ?? null, made?.requestId ?? null, made?.scope ?? null];
 
-/** What a list goes on from: as many texts, empty at its beginning. Undefined where the cursor is another list's. */
+/**
+ * The position where a page starts: this many texts, empty for the first page. Undefined if the cursor belongs to
+ * another list.
+ */
 function textsOf({ cursor }: Paging, count: number): readonly string[] | undefined {
   const parts: readonly CursorPart[] = cursor ?? Array.from({ length: count }, () => "");
   const texts = parts.filter((part) => typeof part === "string");

@@ -27,36 +27,37 @@ import type {
 } from "./types.ts";
 
 /**
- * The delivery of one push subscription: how far it is on each shard, which events are on their way, what was tried.
+ * Delivery of one push subscription: its position in each shard, the events on their way, and the attempts.
  *
  *   absent ── open ──→ open, at rest ⇄ (wake, alarm) running ── destroy, or record or topic gone ──→ absent, for ever
  *
- * The record in D1 says what was asked for (eligibility.ts) and is read, never written here but for 410. The object's
- * name ends in the record's id, which is never used twice. Who does what:
- * - `open` by whoever makes the subscription, before the record is there. Without a record ten minutes later the object
- *   takes itself for gone.
- * - `wake` by the logs and the sweep, `changed` by an update, `redeliver` and `sendTest` by the client. Each leaves an
- *   alarm, or finds a run under way that looks again; only the alarm runs the dispatcher (dispatcher.ts).
- * - `destroy` by a deletion. All that is in flight finds the dispatcher stopped and writes nothing.
+ * The record in D1 says what to do (eligibility.ts); this object only reads it, and disables it after a 410. The
+ * object's name ends in the record's id, which is never used twice. Callers:
+ * - The creation of a subscription calls `open` before it inserts the record. Without a record ten minutes later, the
+ *   object considers itself gone.
+ * - Logs and the sweep call `wake`, an update calls `changed`, and the client calls `redeliver` and `sendTest`. Each of
+ *   them sets an alarm or signals the current run. Only the alarm runs the dispatcher (dispatcher.ts).
+ * - A deletion calls `destroy`. The dispatcher is stopped, so work in flight writes nothing.
  *
- * What survives what:
- * - Eviction, deployment, a crash: cursor, rows and pauses are in SQLite; what is due is found again by the alarm, which
- *   is armed before a run does anything and set anew when it ends, in one turn with the last look. An attempt whose
- *   outcome was not written is made again: at least once. Nothing counts as tried before it was.
- * - A lost answer: each method may be repeated. A wake that is lost is made up for by the next one and by the sweep.
- * - A log that fails, D1 that fails: nothing is lost, it is tried again some seconds later.
- * - The states of a delivery stand in delivery-table.ts, those of the endpoint in endpoint-health.ts, whether it wants the events
- *   in handshake.ts: the record says that it is not verified yet, and the dispatcher asks it in the place of sending events.
+ * Failures:
+ * - Eviction, deployment, crash: cursor, rows and pauses are in SQLite. The alarm finds due work again; it is set
+ *   before a run does anything, and again at its end in one turn with the last look. An attempt whose outcome was not
+ *   written is repeated: delivery is at least once. Nothing counts as tried before it was.
+ * - Lost response: every method may be repeated. The next wake or the sweep makes up for a lost wake.
+ * - Log or D1 fails: nothing is lost, and the object retries seconds later.
+ *
+ * delivery-table.ts has the states of a delivery, endpoint-health.ts those of the endpoint, and handshake.ts those of
+ * the handshake: while the record is unverified, the dispatcher pings the endpoint instead of sending events.
  */
 export class PushSubscriptionObject extends DurableObject<PushEnv> implements Subscriber {
   readonly ports: PushPorts;
   #life: Life | undefined;
-  /** When the run that is under way began; one that takes longer than an alarm may was cut off. */
+  /** Start of the current run. A run longer than an alarm may take was aborted. */
   #runningSinceMs: number | undefined;
-  /** When the alarm that this instance set is due; Infinity when it set none. */
+  /** When the alarm set by this instance is due; Infinity if it set none. */
   #alarmAtMs = Infinity;
   #destroyed = false;
-  /** Calls of `open` that are under way, and whether a log told of new events meanwhile. */
+  /** Calls of `open` in progress, and whether a log reported new events meanwhile. */
   #opening = 0;
   #wokenEarly = false;
   #testedAtMs = 0;
@@ -69,7 +70,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     if (state !== undefined) this.#life = this.#live(state);
   }
 
-  /** Registers at the topic's logs and starts at the newest event. To be called before the record is inserted. */
+  /** Registers at the topic's logs and starts at the newest event. Call it before inserting the record. */
   async open(opening: PushOpening): Promise<OpenOutcome> {
     if (this.#life !== undefined) return { kind: "open" };
     const { topic, id } = opening;
@@ -85,7 +86,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       if (end === undefined) throw unavailable("a log of the topic does not answer");
       cursor.push(end);
     }
-    // Another call of the same may have been first.
+    // A parallel call may have been first.
     if (this.#life !== undefined) return { kind: "open" };
     const nowMs = systemClock.nowMs();
     this.#life = this.#live(PushState.create(this.ctx.storage, opening, cursor, nowMs));
@@ -93,21 +94,21 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     return { kind: "open" };
   }
 
-  /** There are new events. Returns as soon as it is certain that they will be looked for. */
+  /** Tells that there are new events. Returns as soon as they are certain to be looked for. */
   wake(): WakeOutcome {
     if (this.#life === undefined) {
-      // A log knows of it already, another one not yet.
+      // One log knows the subscription already, another one does not yet.
       this.#wokenEarly = this.#opening > 0;
       return this.#wokenEarly ? "awake" : "gone";
     }
     this.#life.dispatcher.notify();
-    // One that is paused, disabled or without rights looks for them when that is over.
+    // A paused, disabled or halted subscription looks for them afterwards.
     const nextMs = this.#life.dispatcher.nextMs();
     this.#runAt(nextMs === Infinity ? 0 : nextMs);
     return "awake";
   }
 
-  /** The record changed, or went. */
+  /** Tells that the record changed or was deleted. */
   changed(): void {
     const life = this.#life;
     if (life === undefined) return;
@@ -117,7 +118,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     this.#runAt(0);
   }
 
-  /** Sends what is due. The runtime calls it once at a time, and again if it is cut off. */
+  /** Sends due deliveries. The runtime runs one alarm at a time and repeats an aborted one. */
   override async alarm(): Promise<void> {
     this.#alarmAtMs = Infinity;
     const life = this.#life;
@@ -136,7 +137,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       this.ports.log.error("push run failed", { push: life.state.id, error: describeError(thrown) });
       nextMs = () => systemClock.nowMs() + DELIVERY.failedAgainMs;
     }
-    // Another one that began since sees to what is next.
+    // A run that started meanwhile sets the next alarm.
     if (this.#runningSinceMs !== startMs) return;
     this.#runningSinceMs = undefined;
     if (this.#life === life) this.#rest(life, nextMs);
@@ -170,7 +171,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     return this.#life?.deliveries.page(state, after, skip, limit) ?? { items: [], next: undefined };
   }
 
-  /** Delivers an event once more, from the beginning of its schedule; a pending one at once. */
+  /** Delivers an event again from the start of its schedule; a pending one at once. */
   async redeliver(eventId: string): Promise<RedeliverOutcome> {
     const life = this.#life;
     let row = life?.deliveries.find(eventId);
@@ -191,15 +192,12 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     return "again";
   }
 
-  /**
-   * Sends an event that says that it is a test, whatever else is waiting. Not called `test`: runtimes keep that name for
-   * themselves.
-   */
+  /** Sends a test event, ahead of all deliveries. Not called `test`, which runtimes reserve. */
   async sendTest(tenant: string): Promise<TestOutcome> {
     const life = this.#life;
     if (life === undefined) return { kind: "gone" };
     const nowMs = systemClock.nowMs();
-    // Longer than it ever is after the clock was set back.
+    // A longer wait than the interval means that the clock was set back.
     const leftMs = this.#testedAtMs + DELIVERY.testEveryMs - nowMs;
     const retryAfterMs = leftMs > DELIVERY.testEveryMs ? 0 : Math.max(leftMs, 0);
     if (this.#testing || retryAfterMs > 0) return { kind: "busy", retryAfterMs: retryAfterMs || DELIVERY.testEveryMs };
@@ -224,7 +222,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     }
   }
 
-  /** Forgets everything: the topic is being deleted, or the subscription was. */
+  /** Forgets everything because the topic or the subscription is being deleted. */
   async destroy(): Promise<void> {
     const life = this.#life;
     this.#destroyed = true;
@@ -233,7 +231,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     await this.ctx.storage.deleteAll();
     if (life === undefined) return;
     const { topic, id } = life.state;
-    // A log that does not hear of it wakes this object once more, and is told.
+    // A log that misses this wakes the object once more and then learns it.
     await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log) =>
       log.removeSubscribers([pushObjectName(topic, id)]),
     );
@@ -250,21 +248,23 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     return { state, deliveries, ingest, eligibility, handshake, dispatcher };
   }
 
-  /** After a run: clears what is over, and wakes for what is next. In one turn, or news could come in between. */
+  /**
+   * Ends a run: removes expired deliveries and sets the next alarm. In one turn, so that no signal is lost in between.
+   */
   #rest({ state, deliveries }: Life, dispatcherNextMs: () => number): void {
     try {
       const nowMs = systemClock.nowMs();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
-      // One whose record went without its knowing finds out, also where nothing is published any more.
+      // Finds out after a while that its record is gone, even if nothing is published.
       const nextMs = Math.min(dispatcherNextMs(), clearMs, nowMs + DELIVERY.restMs);
       this.#wakeAt(Math.max(nextMs, nowMs));
     } catch (thrown) {
-      // The alarm that was armed before the run stands.
-      this.ports.log.error("push run did not end well", { push: state.id, error: describeError(thrown) });
+      // The alarm set before the run still stands.
+      this.ports.log.error("push run not finished", { push: state.id, error: describeError(thrown) });
     }
   }
 
-  /** At this time or at once, whatever is later; a run that is under way looks again by itself. */
+  /** Sets the alarm to this time or now, whichever is later. A current run looks again by itself. */
   #runAt(timeMs: number): void {
     const nowMs = systemClock.nowMs();
     const atMs = Math.max(timeMs, nowMs);
@@ -288,7 +288,7 @@ export interface PushEnv {
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
 }
 
-/** For the caller to try again: such an error is no bug (access/request.ts, `withRetryAfter`). */
+/** An error after which the caller retries (access/request.ts, `withRetryAfter`). */
 const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
 
 interface Life extends PushParts {

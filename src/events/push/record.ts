@@ -1,16 +1,19 @@
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 
-/** A push subscription as D1 keeps it: what was asked for. How far it is, its object knows (push-subscription.do.ts). */
+/**
+ * A push subscription as stored in D1: what the client asked for. The object knows its progress
+ * (push-subscription.do.ts).
+ */
 export interface PushRecord extends PushKey {
-  /** Random; names the object, and a subscription that is made again has another one. */
+  /** Random; names the object. A subscription that is created again gets another id. */
   readonly id: string;
   /** `<owner>.<eventType>` */
   readonly topic: string;
-  /** Whether it was made by the right of the topic's owner, who needs no scope. */
+  /** True if it was made by the topic's owner, who needs no scope. */
   readonly asOwner: boolean;
-  /** Undefined for one from before this was kept. */
+  /** Undefined if unknown. */
   readonly made: PushMaking | undefined;
-  /** Why nothing is delivered; undefined while the right by which it was made is there. Read, never written. */
+  /** Why nothing is delivered; undefined while its right exists. Computed, never stored. */
   readonly halt?: Halt | undefined;
   readonly endpoint: string;
   readonly username: string;
@@ -19,58 +22,58 @@ export interface PushRecord extends PushKey {
   /** The id of the key that `credentials` is sealed under. */
   readonly sealKey: string;
   readonly state: RecordState;
-  /** Whether the endpoint showed that it wants the events; undefined where it is not asked. */
+  /** State of the handshake; undefined if the endpoint is not asked. */
   readonly verification?: Verification | undefined;
-  /** Grows with every change by a client, and when it is disabled. */
+  /** Increases with every change by a client, and when it is disabled. */
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
 
-/** What a client knows a subscription by. */
+/** The client's key of a subscription. */
 export interface PushKey {
   readonly incarnation: string;
   readonly client: string;
   readonly name: string;
 }
 
-/** The token that it was made with, which was the client's own. */
+/** The token that created it, which was the client's own. */
 export interface PushMaking {
   readonly tenant: string;
   readonly requestId: string;
-  /** As the token carried it; undefined where the client owns the topic. */
+  /** The scope in the token; undefined if the client owns the topic. */
   readonly scope: string | undefined;
 }
 
 /**
- * A right that is gone.
- * - `client_disabled`, `tenant_disabled`: of the client, or the tenant that it was made for.
- * - `owner_changed`: made by the owner's right, and the client has not the owner's name any more.
- * - `scope_lost`: the client is registered for no scope that covers the topic any more.
+ * A right that no longer exists.
+ * - `client_disabled`, `tenant_disabled`: the client, or the tenant of the creating token, is disabled.
+ * - `owner_changed`: made by the owner's right, but the client no longer has the owner's name.
+ * - `scope_lost`: the client is no longer registered for a scope that covers the topic.
  */
 export const HALTS = ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"] as const;
 export type Halt = (typeof HALTS)[number];
 
 /**
- * `disabled`: the endpoint said 410. `unverified`: it is asked whether it wants the events. `failed`: it did not say so.
- * An update enables it again, or has it asked again.
+ * `disabled`: the endpoint responded 410. `unverified`: it is being asked whether it wants the events. `failed`: it
+ * did not confirm. An update enables the subscription or asks again.
  */
 export type RecordState = "active" | "unverified" | "failed" | "disabled";
 export type Verification = "pending" | "done" | "failed";
 
-/** Of one that is asked for now. */
+/** State of a subscription after an update. */
 export const stateBy = (verification: Verification | undefined): RecordState =>
   verification === "pending" ? "unverified" : verification === "failed" ? "failed" : "active";
 
-/** In the column of the state, by which code that knows nothing of handshakes goes. */
+/** The value of the state column, which ignores handshakes. */
 export const storedState = (state: RecordState): "active" | "disabled" => (state === "active" ? "active" : "disabled");
 
 export const COLUMNS = `id, topic, incarnation, client, name, as_owner, made_in_tenant, made_by_request, made_by_scope,
   endpoint, username, credentials, seal_key, state, verification, version, created_at, updated_at`;
 
 /**
- * What of the right is gone at this moment, but for the scope: what isolates remember of clients is older. An owner's name
- * has exactly one dot, so no other name and a dot begin the topic's.
+ * The missing right at this moment, except for the scope; isolates remember older client records. An owner's name has
+ * exactly one dot, so no other name followed by a dot is a prefix of the topic's.
  */
 const HALT = `CASE
   WHEN NOT EXISTS (SELECT 1 FROM client WHERE id = push_subscription.client AND disabled = 0) THEN 'client_disabled'
@@ -79,7 +82,7 @@ const HALT = `CASE
   WHEN as_owner = 1 AND NOT EXISTS (SELECT 1 FROM client WHERE id = push_subscription.client
       AND substr(push_subscription.topic, 1, length(client.name) + 1) = client.name || '.') THEN 'owner_changed'
   END AS halt`;
-/** Of the client's scopes those that may cover the topic's, of which `?1` is the beginning: `haltOf` looks closer. */
+/** The client's scopes that may cover the topic's, which starts with `?1`. `haltOf` checks them exactly. */
 const COVERING = `(SELECT json_group_array(listed.value) FROM client, json_each(client.scopes) AS listed
     WHERE client.id = push_subscription.client AND (listed.value = ?1 || topic OR (substr(listed.value, -1) = '*'
       AND substr(?1 || topic, 1, length(listed.value) - 1) = substr(listed.value, 1, length(listed.value) - 1)))

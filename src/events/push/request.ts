@@ -20,14 +20,13 @@ export interface Message {
   readonly eventId: string;
   /** The event's JSON text. */
   readonly text: string;
-  /** Which attempt of this event it is, from 1. */
+  /** Number of this attempt, from 1. */
   readonly number: number;
 }
 
 /**
- * Calls an endpoint once (contract 3.5). Up to the call itself this runs in the caller's turn. Never throws for what the
- * endpoint does; of its answer nothing but status and `Retry-After` is looked at, and the beginning of the body where
- * `maxBytes` is more than 0.
+ * Calls an endpoint once. Runs in the caller's turn up to the call itself. Never throws because of the endpoint. Reads
+ * only status and `Retry-After` of the response, and the start of the body if `maxBytes` is above 0.
  */
 export async function attempt(
   { names, clock, allowLoopback }: AttemptPorts,
@@ -67,7 +66,7 @@ async function call(
   maxBytes: number,
 ): Promise<Called> {
   const controller = new AbortController();
-  // Not `AbortSignal.timeout`: it would keep the object awake long after the answer.
+  // Not `AbortSignal.timeout`, which would keep the object awake long after the response.
   const timer = setTimeout(() => controller.abort(), DELIVERY.attemptMs);
   try {
     const { signal } = controller;
@@ -82,7 +81,7 @@ async function call(
   }
 }
 
-/** Unread the rest would hold its connection, of which there are six; how it ends tells nothing. */
+/** Cancels the rest of the body, which would hold one of six connections. Failures do not matter. */
 async function beginningOf(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<string> {
   if (body === null || maxBytes === 0) {
     body?.cancel().catch(() => {});
@@ -105,19 +104,22 @@ async function beginningOf(body: ReadableStream<Uint8Array> | null, maxBytes: nu
 }
 
 /**
- * The `webhook-signature` of Standard Webhooks: HMAC-SHA-256 over id, time and body. `secret` is `whsec_` and base64 of
- * the key. In one turn, so that nothing changes between choosing an endpoint and calling it.
+ * The `webhook-signature` of Standard Webhooks: HMAC-SHA-256 over id, time and body. `secret` is `whsec_` and base64
+ * of the key. Synchronous, so that nothing changes between choosing an endpoint and calling it.
  */
 export function signWebhook(secret: string, id: string, timestampSec: number, body: Uint8Array): string {
   const key = fromBase64(secret.slice(SECRET_PREFIX.length));
   if (!secret.startsWith(SECRET_PREFIX) || key === undefined || key.length === 0)
-    throw new Error("the signing secret is none");
+    throw new Error("the signing secret is not valid");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestampSec}.`).update(body).digest("base64")}`;
 }
 
 const SECRET_PREFIX = "whsec_";
 
-/** An event of the caller's tenant that was never published: its id is none of a topic's, and its metadata says what it is. */
+/**
+ * An event of the caller's tenant that was never published. Its id belongs to no topic, and its metadata marks it as a
+ * test.
+ */
 export function testEvent({ owner, eventType }: TopicId, tenant: string, random: Random, nowMs: number): Message {
   const id = `test-${toHex(random.bytes(8))}`;
   const event = {

@@ -2,15 +2,15 @@ import { parseHttpDate } from "../../platform/http-date.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { AttemptError } from "./types.ts";
 
-/** What became of one attempt. `retryAfter` is the header as it came. */
+/** Outcome of one attempt. `retryAfter` is the raw header. */
 export type EndpointResponse =
   | { readonly kind: "answered"; readonly status: number; readonly retryAfter: string | null }
   | { readonly kind: "timeout" | "unreachable" | "refused" };
 
 /**
- * What an answer means for the delivery (contract 3.5).
- * - `later`: the endpoint says when it wants to be asked again.
- * - `unwanted`: the endpoint says that it wants no more of the subscription's events.
+ * Meaning of a response for the delivery.
+ * - `later`: the endpoint names the time of the next attempt.
+ * - `unwanted`: the endpoint wants no more of the subscription's events.
  */
 export type Verdict =
   | { readonly kind: "delivered" }
@@ -28,13 +28,13 @@ export function judge(answer: EndpointResponse, nowMs: number): Verdict {
 }
 
 /**
- * Whether the endpoint itself answered. Where nothing can be reached, Cloudflare answers in its place, with a status that
- * nobody else uses: 520 to 527, and 530 for a name that leads nowhere.
+ * True if the endpoint itself responded. Otherwise Cloudflare responds with a status that nobody else uses: 520 to
+ * 527, and 530 for an unknown host name.
  */
 export const wasReached = (answer: EndpointResponse): boolean =>
   answer.kind === "answered" && !(answer.status >= 520 && answer.status <= 527) && answer.status !== 530;
 
-/** In one word for the log of deliveries; undefined when it did not fail. */
+/** The error in the log of deliveries; undefined if the attempt succeeded. */
 export function errorOf(answer: EndpointResponse): AttemptError | undefined {
   if (answer.kind !== "answered") return answer.kind;
   const { status } = answer;
@@ -43,7 +43,7 @@ export function errorOf(answer: EndpointResponse): AttemptError | undefined {
   return status >= 300 && status < 400 ? "redirect" : "status";
 }
 
-/** `Retry-After` (RFC 9110 10.2.3) in milliseconds from now, clamped; undefined when it says neither seconds nor a date. */
+/** `Retry-After` (RFC 9110 10.2.3) in milliseconds from now, clamped; undefined if it is neither seconds nor a date. */
 export function readRetryAfter(text: string | null, nowMs: number): number | undefined {
   const value = text?.trim() ?? "";
   const atMs = /^\d+$/.test(value) ? nowMs + Number(value) * 1000 : parseHttpDate(value, nowMs);

@@ -2,9 +2,9 @@ import type { Random } from "../../platform/random.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { Verdict } from "./response.ts";
 
-/** How far a delivery is in its schedule, since it was taken or delivered again. */
+/** Position of a delivery in its schedule since it was taken or redelivered. */
 export interface Progress {
-  /** Failures that the schedule answers for. */
+  /** Failures that used up a step of the schedule. */
   readonly step: number;
   /** Attempts of any outcome. */
   readonly tries: number;
@@ -15,13 +15,13 @@ export type AfterAttempt =
   | { readonly state: "pending"; readonly dueAtMs: number; readonly step: number };
 
 /**
- * Where an attempt leaves its delivery (contract 3.5). `before` does not count the attempt yet. `chance` in [0, 1)
- * decides about the jitter. `scheduledMs` is when it was due, of an attempt that an update of the subscription brought
- * forward: if it fails, the schedule goes on as it stood, or updates that repair nothing would use it up.
+ * State of a delivery after an attempt. `before` does not count the attempt yet. `chance` in [0, 1) sets the jitter.
+ * `scheduledMs` is the original due time if an update of the subscription triggered the attempt early: if it fails,
+ * the schedule continues unchanged, or updates that repair nothing would use it up.
  *
- * The first times that the endpoint names use up no step and hold exactly, nor does its wish for no more events: what is
- * due when the subscription is enabled again has its whole schedule still before it. Later ones use up a step like any
- * failure and may only make it longer: so an endpoint that always names a second takes no part of the schedule away.
+ * The first times that the endpoint names hold exactly and use up no step; neither does a 410, so that an enabled
+ * subscription has its whole schedule left. Later named times use up a step like any failure and can only extend the
+ * delay, so an endpoint that always names one second does not shorten the schedule.
  */
 export function afterAttempt(
   before: Progress,
@@ -42,5 +42,5 @@ export function afterAttempt(
   return { state: "pending", dueAtMs: Math.max(dueAtMs, namedMs), step: isStep ? step + 1 : step };
 }
 
-/** From 0 up to 1, without it. */
+/** At least 0, less than 1. */
 export const chance = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;

@@ -3,7 +3,7 @@ import type { TopicAddress } from "../model/topic.ts";
 import { wellOf, type Health } from "./endpoint-health.ts";
 import type { HandshakeError, PushOpening } from "./types.ts";
 
-/** What the object of a push subscription knows besides its deliveries: one row, and a copy of it in memory. */
+/** The state of a push subscription's object without its deliveries: one row, with a copy in memory. */
 export class PushState {
   readonly id: string;
   readonly topic: TopicAddress;
@@ -25,14 +25,14 @@ export class PushState {
     this.#handshake = row.handshake === null ? undefined : (JSON.parse(row.handshake) as Handshake);
   }
 
-  /** Undefined when nothing was stored here. */
+  /** Undefined if nothing is stored. */
   static load(storage: DurableObjectStorage): PushState | undefined {
     const { sql } = storage;
     if (!hasTable(sql, "subscription")) return undefined;
     return new PushState(storage, sql.exec<StateRow>(`SELECT ${COLUMNS} FROM subscription WHERE id = 1`).one());
   }
 
-  /** Makes the tables. `cursor` is, of each shard, the position behind which the subscription begins. */
+  /** Creates the tables. `cursor` has the position of each shard behind which the subscription starts. */
   static create(
     storage: DurableObjectStorage,
     { id, topic }: PushOpening,
@@ -65,7 +65,7 @@ export class PushState {
     return new PushState(storage, row);
   }
 
-  /** Of each shard, the position up to which events were taken. */
+  /** Position of each shard up to which events were taken. */
   get cursor(): readonly number[] {
     return this.#cursor;
   }
@@ -79,12 +79,12 @@ export class PushState {
     return this.#health;
   }
 
-  /** Undefined while no endpoint was asked. */
+  /** Undefined if no endpoint was asked yet. */
   get handshake(): Handshake | undefined {
     return this.#handshake;
   }
 
-  /** Moves the cursor together with what `write` does, or neither. */
+  /** Moves the cursor in one transaction with `write`. */
   moveCursor(cursor: readonly number[], lost: number, write: () => void): void {
     const eventsLost = this.#eventsLost + lost;
     this.#storage.transactionSync(() => {
@@ -95,7 +95,7 @@ export class PushState {
     this.#eventsLost = eventsLost;
   }
 
-  /** One event more is lost, together with what `write` does. */
+  /** Counts one lost event in one transaction with `write`. */
   lose(write: () => void): void {
     this.moveCursor(this.#cursor, 1, write);
   }
@@ -114,13 +114,13 @@ export class PushState {
 
 const COLUMNS = `push_id, topic, opened_at, cursor, events_lost, health, handshake`;
 
-/** How far the handshake with one version's endpoint is, as it is stored. */
+/** Progress of the handshake with one version's endpoint, as stored. */
 export interface Handshake {
   readonly version: number;
   readonly tries: number;
   readonly dueAtMs: number;
   readonly lastError?: HandshakeError | undefined;
-  /** What came of it, until D1 knows. */
+  /** The outcome, until D1 knows it. */
   readonly outcome?: "done" | "failed";
 }
 

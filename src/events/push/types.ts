@@ -6,7 +6,7 @@ import type { Sealer } from "../../platform/seal.ts";
 import type { TopicAddress } from "../model/topic.ts";
 import type { PushStore } from "./push-store.ts";
 
-/** What delivering takes besides the object itself; made in deps.ts. */
+/** Dependencies of deliveries; made in deps.ts. */
 export interface PushPorts {
   readonly names: Names;
   readonly log: Log;
@@ -14,52 +14,52 @@ export interface PushPorts {
   readonly sealer: Sealer;
   readonly store: PushStore;
   readonly clients: ClientAccess;
-  /** Endpoints on hosts of this machine, plain http included (contract 1.1). */
+  /** Allow endpoints on this machine, also by plain http. */
   readonly allowLoopback: boolean;
 }
 
-/** What a subscription's object is told when it is made: nothing of it changes afterwards. */
+/** Parameters of `open`; they never change. */
 export interface PushOpening {
   /** The id of the record in D1. */
   readonly id: string;
   readonly topic: TopicAddress;
 }
 
-/** `gone`: the topic is. */
+/** `gone`: the topic no longer exists. */
 export type OpenOutcome = { readonly kind: "open" } | { readonly kind: "gone" };
 
 /**
- * - `pending`: not tried yet, under way, or waiting for its next attempt.
- * - `delivered`: the endpoint answered 2xx in time.
- * - `dead`: every attempt failed; kept with its event, to be delivered again on request.
+ * - `pending`: not tried yet, being sent, or waiting for its next attempt.
+ * - `delivered`: the endpoint responded 2xx in time.
+ * - `dead`: every attempt failed. Kept with its event, so that it can be redelivered.
  */
 export const DELIVERY_STATES = ["pending", "delivered", "dead"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** One attempt. Nothing of what the endpoint said is kept but the status. */
+/** One attempt. Only the status of the response is kept. */
 export interface Attempt {
   readonly atMs: number;
   readonly durationMs: number;
-  /** Of the answer, which may be Cloudflare's in the endpoint's place; undefined when none came. */
+  /** Status of the response, which may be Cloudflare's instead of the endpoint's; undefined without a response. */
   readonly status: number | undefined;
-  /** Why it failed, in one of our own words; undefined when it did not. */
+  /** Kind of failure; undefined on success. */
   readonly error: AttemptError | undefined;
 }
 
 /**
- * `status`: an answer that is not 2xx. `timeout`: none in time. `unreachable`: no connection, or it broke.
- * `redirect`: 3xx, which is never followed. `refused`: the platform may not call this address (any more).
+ * `status`: not 2xx. `timeout`: no response in time. `unreachable`: no connection, or it broke. `redirect`: 3xx, which
+ * is never followed. `refused`: the platform may not call this address (any more).
  */
 export type AttemptError = "status" | "timeout" | "unreachable" | "redirect" | "refused";
 
-/** `no_challenge`: 2xx, without the challenge in the body. */
+/** `no_challenge`: 2xx without the challenge in the body. */
 export type HandshakeError = AttemptError | "no_challenge";
 
-/** How far it is to ask the endpoint whether it wants the events. */
+/** Progress of the handshake. */
 export interface HandshakeStatus {
   readonly attempts: number;
   readonly lastError: HandshakeError | undefined;
-  /** Undefined when it is asked no more. */
+  /** Undefined if the endpoint is not asked again. */
   readonly nextAttemptAtMs: number | undefined;
 }
 
@@ -69,32 +69,32 @@ export interface Delivery {
   readonly state: DeliveryState;
   /** When the next attempt is due; undefined unless pending. */
   readonly nextAttemptAtMs: number | undefined;
-  /** The latest ones, the first of them first. */
+  /** The latest attempts, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** How many there were in all. */
+  /** Number of all attempts. */
   readonly attemptCount: number;
 }
 
 /** Deliveries in the order in which they were taken from the topic, the latest first. */
 export interface DeliveryPage {
   readonly items: readonly Delivery[];
-  /** The cursor of the next page; undefined when this was the last. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: number | undefined;
 }
 
 export interface PushStatus {
-  /** Events of the topic that were not taken yet, and deliveries that are pending. */
+  /** Events of the topic that were not taken yet, plus pending deliveries. */
   readonly lag: number;
   readonly deadLetters: number;
   /** Events that retention removed before they were taken. */
   readonly eventsLost: number;
-  /** Until when nothing is sent: the endpoint asked for it, or did not answer for a while. */
+  /** Time until which nothing is sent, because the endpoint asked for it or did not respond for a while. */
   readonly pausedUntilMs: number | undefined;
-  /** Undefined while no endpoint was asked. */
+  /** Undefined if no endpoint was asked yet. */
   readonly handshake: HandshakeStatus | undefined;
 }
 
-/** `expired`: neither the delivery nor the topic has the event any more. */
+/** `expired`: neither the delivery nor the topic still has the event. */
 export type RedeliverOutcome = "again" | "unknown" | "expired";
 
 /** `busy`: another test is under way, or was a moment ago. `gone`: there is no such subscription. */

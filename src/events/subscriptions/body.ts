@@ -4,21 +4,22 @@ import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import type { PushRecord } from "../push/record.ts";
 
-/** What stands for a password in answers; sent back by an update it leaves the password as it is (contract 3.5),
- * as long as the endpoint stays at its origin. */
+/**
+ * Stands for a password in responses. An update that sends it back keeps the password if the endpoint keeps its
+ * origin.
+ */
 export const PASSWORD_PLACEHOLDER = "********";
 
-/** Specification, "Subscription". */
 export const subscriptionName = matching(
   new RegExp(`^[A-Za-z0-9_-]{${SUBSCRIPTION.minNameChars},${SUBSCRIPTION.maxNameChars}}$`),
 );
 
-/** The bodies of creation and of update. `allowLoopback`: endpoints on hosts of this machine (contract 1.1). */
+/** The bodies of creation and update. `allowLoopback` permits endpoints on this machine. */
 export function subscriptionBodies(allowLoopback: boolean) {
   const pushConfig = z.object({
     endpoint: z.string().check(z.maxLength(SUBSCRIPTION.maxEndpointChars, { abort: true }), ({ value, issues }) => {
       const address = parseOutboundUrl(value, allowLoopback);
-      // The address itself stays out of the answer and of whatever logs it.
+      // Keep the address itself out of responses and logs.
       if (!address.ok) issues.push({ code: "custom", message: address.error, input: undefined });
     }),
     handshake: z.optional(z.boolean()),

@@ -13,13 +13,12 @@ import type { Page, Paging } from "../../http/paging.ts";
 import type { PushFilter } from "../push/push-store.ts";
 
 /**
- * Changes endpoint, username and password of a subscription, and enables it; gives it as it is then.
+ * Changes endpoint, username and password of a subscription, enables it, and returns it.
  *
- * The write is conditional on the version that was read, so that a password that is left as it is is the one of the
- * moment, and tried again when another change came first. It is left only to the origin that has it already: whoever may
- * change the endpoint does not thereby learn the password. The object is told, and waited for a little: when the answer
- * is there, deliveries that begin go to the new endpoint. One that could not be told finds out by itself, an active one
- * within seconds, a disabled one within minutes.
+ * The write requires the version that was read, so a kept password is the current one; after a concurrent change it is
+ * retried. A password is kept only for the origin that has it already, so changing the endpoint does not reveal it.
+ * The object is told, and the response waits for it a little: deliveries that start after the response go to the new
+ * endpoint. An object that could not be told finds out within seconds if it is active, within minutes if disabled.
  */
 export async function updateSubscription(
   { push, pushSubscriptions }: SubscriptionPorts,
@@ -33,7 +32,7 @@ export async function updateSubscription(
   const { username } = basicAuth;
   let record: PushRecord | undefined = found;
   for (let attempt = 0; attempt < SUBSCRIPTION.updateAttempts; attempt++) {
-    // The signing secret is sealed with the password: a new password alone cannot replace both.
+    // The signing secret is sealed together with the password, so a new password needs the old seal to open.
     const before = await findCredentials(push.sealer, record);
     if (before === undefined) {
       push.log.error("push credentials do not open", { push: record.id });
@@ -65,7 +64,10 @@ export async function updateSubscription(
   return err({ kind: "unavailable" });
 }
 
-/** A new endpoint is asked, and one that did not say yes is asked again. Where the update does not say, it stays as it is. */
+/**
+ * A new endpoint is asked, and one that did not confirm is asked again. Without `handshake` the update keeps the
+ * setting.
+ */
 function verificationOf(
   before: PushRecord,
   { endpoint, handshake }: SubscriptionUpdate["pushConfig"],
@@ -75,8 +77,8 @@ function verificationOf(
 }
 
 /**
- * Deletes a subscription: its record goes, which is the promise, then what the object has. When the answer is there no
- * further delivery begins, unless the object could not be told: then it finds out by itself within seconds.
+ * Deletes a subscription: first its record, which settles it, then the object's storage. No delivery starts after the
+ * response, unless the object could not be told; then it finds out within seconds.
  */
 export async function deleteSubscription(
   { push, pushSubscriptions }: Pick<SubscriptionPorts, "push" | "pushSubscriptions">,
@@ -86,26 +88,26 @@ export async function deleteSubscription(
   waitUntil: WaitUntil,
 ): Promise<Result<void, Failure>> {
   const audit = pushAudit(record, "delete", by, nowMs);
-  // After a lost answer nobody knows who removed it: then it was this call.
+  // After a lost response a repeat cannot tell who removed it; it counts as this call.
   const wasThere = await retryOnce(async (isRepeat) => (await push.store.remove(record.id, audit)) || isRepeat);
   if (!wasThere) return err({ kind: "no_subscription" });
   await tell(() => pushOf(pushSubscriptions, topicOf(record), record.id).destroy(), waitUntil);
   return ok(undefined);
 }
 
-/** Waits for the object, but not long: what it is told, twice where the first call fails, goes on beside the answer. */
+/** Calls the object, with one retry, and waits for it at most a short time; the call continues after the response. */
 async function tell(call: () => Promise<void>, waitUntil: WaitUntil): Promise<void> {
   const work = retryOnce(call);
   waitUntil(work);
   await withTimeout(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
 }
 
-/** What the operator service does with push subscriptions of any client. */
+/** Operations of the operator service on push subscriptions of any client. */
 export interface OperatedSubscriptions {
   find(id: string): Promise<PushRecord | undefined>;
-  /** By id; undefined where the cursor is none of this list. */
+  /** By id; undefined if the cursor belongs to another list. */
   list(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
-  /** Gives whether it was there. */
+  /** True if it existed. */
   remove(id: string, by: ChangedBy, nowMs: number, waitUntil: WaitUntil): Promise<boolean>;
 }
 

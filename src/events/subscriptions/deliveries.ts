@@ -8,7 +8,7 @@ import { pushOf } from "../push/stub.ts";
 import type { Attempt, Delivery, DeliveryPage, DeliveryState, RedeliverOutcome, TestOutcome } from "../push/types.ts";
 import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
 
-/** A page of what became of each event, the latest first (contract 3.5). */
+/** A page of deliveries, the latest first. */
 export async function listDeliveries(
   ports: SubscriptionPorts,
   found: FoundSubscription,
@@ -28,13 +28,13 @@ export async function listDeliveries(
   );
 }
 
-/** Delivers an event again, as if it had never been tried. */
+/** Delivers an event again as if it had never been tried. */
 export async function redeliver(
   ports: SubscriptionPorts,
   found: FoundSubscription,
   eventId: string,
 ): Promise<Result<void, Failure>> {
-  // What is no event id was never delivered.
+  // A text that is not an event id was never delivered.
   if (positionOf(eventId) === undefined) return err({ kind: "no_delivery" });
   const { state } = found.record;
   if (state !== "active")
@@ -50,13 +50,13 @@ export async function redeliver(
   }
 }
 
-/** Sends an event of no topic to the endpoint, once, and tells what came of it. */
+/** Sends a test event to the endpoint once and returns the attempt. */
 export async function testSubscription(
   ports: SubscriptionPorts,
   found: FoundSubscription,
   tenant: string,
 ): Promise<Result<Attempt, Failure>> {
-  // An endpoint that did not say that it wants the events gets none of any kind.
+  // An endpoint that has not confirmed gets no events, not even tests.
   if (found.record.state === "unverified" || found.record.state === "failed")
     return err({ kind: "subscription_unverified" });
   const outcome: TestOutcome = await objectOf(ports, found).sendTest(tenant);
@@ -70,7 +70,7 @@ export async function testSubscription(
   }
 }
 
-/** Of one that is disabled or not verified nothing is tried again until it is updated. */
+/** A disabled or unverified subscription has no next attempt until it is updated. */
 export const deliveryView = (delivery: Delivery, { state }: PushRecord) => ({
   eventId: delivery.eventId,
   state: delivery.state,

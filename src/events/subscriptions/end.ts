@@ -16,7 +16,10 @@ export async function endSubscriptionsOf(
   await store.removeOfTopic(incarnation, rows);
 }
 
-/** The same for all of a client, as statements of the transaction that removes it; `record` is the row of that removal. */
+/**
+ * Statements that remove all subscriptions of a client, for the transaction that removes it. `record` is the audit row
+ * of that removal.
+ */
 export async function endSubscriptionsOfClient(
   store: PushStore,
   client: string,
@@ -26,7 +29,7 @@ export async function endSubscriptionsOfClient(
   return store.removeOfClientStatements(client, rows);
 }
 
-/** A row for each of the first ones, and one that says so where there are more. */
+/** A row for each of the first ones; the last row says if there are more. */
 async function rowsOf(
   store: PushStore,
   of: Parameters<PushStore["some"]>[0],

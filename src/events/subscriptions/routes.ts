@@ -25,7 +25,7 @@ const ONE = `${COLLECTION}/{name}`;
 
 const params = z.extend(topicParams, { name: subscriptionName });
 
-/** Push subscriptions of the calling client (specification; contract 3.5). */
+/** Routes for push subscriptions of the calling client. */
 export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Route[] => {
   const bodies = subscriptionBodies(ports.push.allowLoopback);
   return [

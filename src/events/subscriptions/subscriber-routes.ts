@@ -12,8 +12,8 @@ import { activeTopic, type SubscriptionPorts } from "./subscriptions.ts";
 const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscribers";
 
 /**
- * Who gets the events of a topic, for its owner: every client's push subscriptions. The owner sees where events go, but
- * neither the whole address nor the user, and may end one but not change it: it is another client's.
+ * Routes for a topic's owner: every client's push subscriptions. The owner sees the origin of an endpoint but neither
+ * the whole address nor the user. It may end a subscription but not change it, since it belongs to another client.
  */
 export const subscriberRoutes = (ports: RequestPorts & SubscriptionPorts): Route[] => [
   defineRoute({

@@ -20,15 +20,15 @@ import type { OpenOutcome, PushPorts, PushStatus } from "../push/types.ts";
 import type { NewSubscription } from "./body.ts";
 
 /**
- * Push subscriptions: what a client asked for, a record in D1. Delivering is the object's (push/push-subscription.do.ts).
+ * Push subscriptions: the client's wishes, as a record in D1. The object delivers (push/push-subscription.do.ts).
  *
- * A subscription: absent → active (its object opened before, the record decides) ⇄ disabled (the endpoint said 410; an
- * update enables it) → absent (the record goes first: that is the promise). With a handshake it is `unverified` before it is
- * active (push/handshake.ts). An object without a record takes itself for gone and removes itself, so whatever is lost between
- * the two heals.
+ * A subscription: absent → active (its object is opened first, then the record settles it) ⇄ disabled (the endpoint
+ * responded 410; an update enables it) → absent (the record goes first, which settles it). With a handshake it is
+ * `unverified` before it is active (push/handshake.ts). An object without a record removes itself, so whatever is lost
+ * between the two heals.
  *
- * Every operation reads the topic from D1, not from what the isolate remembers: on the objects of a topic one is told
- * when it is gone, by rows that are not there one is not.
+ * Every operation reads the topic from D1, not from the isolate's cache. Objects of a deleted topic answer "gone", but
+ * missing rows tell nothing.
  */
 export interface SubscriptionPorts {
   readonly directory: TopicDirectory;
@@ -36,12 +36,12 @@ export interface SubscriptionPorts {
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
 }
 
-/** What may go on beside the answer; a failure of it is logged. */
+/** Lets work continue after the response; a failure is logged. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
 export interface CreatedSubscription {
   readonly record: PushRecord;
-  /** Shown this once. */
+  /** Shown only in this response. */
   readonly signingSecret: string;
 }
 
@@ -55,7 +55,7 @@ export async function createSubscription(
   nowMs: number,
   waitUntil: WaitUntil,
 ): Promise<Result<CreatedSubscription, Failure>> {
-  // Twice: the topic may be deleted in between, and made again.
+  // Retry once: the topic may be deleted meanwhile and created again.
   for (let attempt = 0; attempt < 2; attempt++) {
     const topic = await ports.directory.current(id, nowMs);
     if (topic === undefined) break;
@@ -66,7 +66,7 @@ export async function createSubscription(
   return err({ kind: "no_topic" });
 }
 
-/** Undefined when the topic is not active any more. */
+/** Undefined if the topic is no longer active. */
 async function createOn(
   ports: SubscriptionPorts,
   topic: Topic,
@@ -98,7 +98,7 @@ async function createOn(
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
-  // Asked first, since what is refused should not have woken the logs of the topic.
+  // Check first, so that a refused creation does not wake the topic's logs.
   const standing = await store.admission(record, SUBSCRIPTION);
   if (standing !== "free") return refusal(standing);
   const created = pushAudit(record, "create", by, nowMs, describeCreation(record));
@@ -107,7 +107,7 @@ async function createOn(
   if (opened.kind === "gone") return undefined;
   const inserted = await retryOnce(() => store.insert(record, SUBSCRIPTION, created));
   if (inserted === "inserted") {
-    // A notice that is lost is made up for by the object's own first look.
+    // The object's own first look makes up for a lost wake.
     if (verification !== undefined) waitUntil(retryOnce(() => object.changed()));
     return ok({ record, signingSecret });
   }
@@ -115,7 +115,7 @@ async function createOn(
   return refusal(inserted);
 }
 
-/** By which right: a scope of the token where the client does not own the topic. */
+/** The right of a creation: a scope of the token, unless the client owns the topic. */
 export function makingBy(
   { push: { names } }: SubscriptionPorts,
   principal: Principal,
@@ -142,13 +142,13 @@ function refusal(standing: Exclude<Admission, "free">): Result<never, Failure> |
   }
 }
 
-/** A subscription and the topic that it is on. */
+/** A subscription with its topic. */
 export interface FoundSubscription {
   readonly topic: Topic;
   readonly record: PushRecord;
 }
 
-/** As its object is found by. */
+/** The address by which its object is found. */
 export const topicOf = ({ topic, incarnation }: PushRecord) => ({ ...topicNamed(topic), incarnation });
 
 /** The caller's own subscription of this name. The caller may consume the topic. */
@@ -187,12 +187,12 @@ export async function activeTopic(
   return topic?.state === "active" ? topic : undefined;
 }
 
-/** How far the delivery is; nothing is known of one whose object does not answer in time. */
+/** Progress of the delivery; unknown if the object does not answer in time. */
 export async function statusOf(
   { push, pushSubscriptions }: SubscriptionPorts,
   { topic, record }: FoundSubscription,
 ): Promise<object> {
-  // Of one that is verified, or never asked, there is nothing to tell.
+  // Nothing to report if it is verified or was never asked.
   const isAsked = record.state === "unverified" || record.state === "failed";
   try {
     const status: PushStatus = await withTimeout(

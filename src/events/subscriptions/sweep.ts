@@ -8,13 +8,13 @@ import { pushOf } from "../push/stub.ts";
 import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
 
 /**
- * Wakes some active subscriptions, others at each run: an object whose alarm was lost goes on. One whose record went
- * without its knowing is not met here; it looks for its record once a day at least.
+ * Wakes some active subscriptions, different ones at each run, so that an object whose alarm was lost continues. An
+ * object that lost its record is not met here; it checks for its record at least once a day.
  */
 export async function wakeSubscriptions({ push, pushSubscriptions }: SubscriptionPorts): Promise<void> {
   const from = randomId(push.random);
   const records = [...(await push.store.activeAfter(from, SUBSCRIPTION.wokenASweep))];
-  // Once around: what lies close to the beginning would seldom be met otherwise.
+  // Wrap around, or records close to the beginning would seldom be met.
   const missing = SUBSCRIPTION.wokenASweep - records.length;
   if (missing > 0) records.push(...(await push.store.activeAfter("", missing)).filter(({ id }) => id <= from));
   await forEach(records, push.log, "push subscription not woken", (record) =>
@@ -23,8 +23,8 @@ export async function wakeSubscriptions({ push, pushSubscriptions }: Subscriptio
 }
 
 /**
- * Seals credentials that are under another key than the one that seals now anew. When it finds none any more, the other
- * key may go. One that does not open is left, and does not keep the others from it.
+ * Seals credentials under an old key with the current one. Once it finds none, the old key may be removed. Credentials
+ * that do not open are skipped and do not block others.
  */
 export async function resealSubscriptions({ push }: SubscriptionPorts): Promise<void> {
   const { sealer, store, log } = push;
@@ -37,7 +37,7 @@ export async function resealSubscriptions({ push }: SubscriptionPorts): Promise<
   log.info("push credentials sealed anew", { count: records.length - failed, failed });
 }
 
-/** Does the same for all at once. Each that fails stands in the log, as `failure`; gives how many they were. */
+/** Runs the same work for all in parallel. Logs each failure as `failure` and returns their number. */
 async function forEach(
   records: readonly PushRecord[],
   log: Log,

@@ -25,9 +25,9 @@ export interface DeletePorts {
 }
 
 /**
- * Deleting a topic: active → deleting (this write is the promise; from now on the sweep finishes what is left) → absent.
+ * Starts the deletion of a topic: active → deleting → absent. This write settles it; the sweep completes the rest.
  *
- * Gives the topic, for `clearTopic`. Asked again while it is being deleted it gives it again. The caller owns the topic.
+ * Returns the topic for `clearTopic`, also if it is being deleted already. The caller owns the topic.
  */
 export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Result<Topic, Failure>> {
   const topic = await ports.store.markDeleting(id);
@@ -36,10 +36,9 @@ export async function deleteTopic(ports: DeletePorts, id: TopicId): Promise<Resu
 }
 
 /**
- * Removes what a topic that is being deleted consists of, in an order in which nothing is forgotten: the logs close, so
- * nobody reads, publishes, becomes a consumer or subscribes any more; the records of its subscriptions go; then consumers
- * and subscriptions, whose names the logs keep; then the logs; then the row. Each step may be repeated, and by several at
- * once.
+ * Removes a topic that is being deleted, in an order that loses track of nothing. First the logs close, so nobody
+ * reads, publishes, registers or subscribes any more; then the records of its subscriptions go; then consumers and
+ * subscriptions, whose names the logs keep; then the logs; then the row. Each step may be repeated, also in parallel.
  */
 export async function clearTopic(
   ports: DeletePorts,
@@ -61,7 +60,7 @@ export async function clearTopic(
   }
 }
 
-/** How many calls may still be made here before no new work is begun. */
+/** Calls left before no new work is started. */
 interface Calls {
   left: number;
 }
@@ -69,7 +68,7 @@ const newCalls = (): Calls => ({ left: DELETE.calls });
 
 type TopicLogStub = DurableObjectStub<TopicLog>;
 
-/** Removes some of the consumers; gives whether there were any. The first log keeps all of their names. */
+/** Removes some of the consumers. True if there were any. The first log has all names. */
 async function clearConsumers(
   ports: DeletePorts,
   topic: Topic,
@@ -84,8 +83,8 @@ async function clearConsumers(
 }
 
 /**
- * Removes some of the push subscriptions; gives whether there were any. Each log keeps their names: one that was never
- * finished may be known to some of the logs alone.
+ * Removes some of the push subscriptions. True if there were any. Each log is asked, since an unfinished creation may
+ * have registered at only some of them.
  */
 async function clearSubscribers(ports: DeletePorts, logs: readonly TopicLogStub[], calls: Calls): Promise<boolean> {
   for (const log of logs) {
@@ -105,8 +104,8 @@ async function someAtOnce(names: readonly string[], remove: (name: string) => Pr
 }
 
 /**
- * Goes on with topics whose deletion was begun and not finished, one after the other, as many as one invocation can. One
- * that fails, or takes too long, stands in the log and does not keep the others waiting.
+ * Continues unfinished deletions, one topic after the other, as many as one invocation can. A topic that fails or
+ * takes too long is logged and does not block the others.
  */
 export async function sweepTopics(ports: DeletePorts & { readonly log: Log }, nowMs: number): Promise<void> {
   const calls = newCalls();
@@ -115,7 +114,7 @@ export async function sweepTopics(ports: DeletePorts & { readonly log: Log }, no
     try {
       await withTimeout(DELETE.topicWaitMs, clearTopic(ports, topic, nowMs, BY_PLATFORM, calls));
     } catch (thrown) {
-      ports.log.error("topic not cleared away", { topic: nameOf(topic), error: describeError(thrown) });
+      ports.log.error("topic not cleared", { topic: nameOf(topic), error: describeError(thrown) });
     }
   }
 }

@@ -7,15 +7,15 @@ import { storeEvents, type StoringPorts } from "../publish/publish.ts";
 import { makeTopic, type MakingPorts } from "./topics.ts";
 
 /**
- * Topics of the platform itself: other services publish to them, and whoever has a scope for them consumes them. No client
- * has the name of their owner, so nobody creates or deletes them: each is made when somebody first looks for it, and so
- * is there before its first event.
+ * Topics of the platform itself: other services publish to them, and clients with a scope consume them. No client has
+ * the owner's name, so no client creates or deletes them. Each is created at the first lookup, so it exists before its
+ * first event.
  */
 export interface PlatformTopic extends TopicId {
   readonly description: string;
 }
 
-/** The topic of a name as it is stored; one of the platform's own is made where it is missing. */
+/** The stored topic of a name. Creates a platform topic that is missing. */
 export async function findOrCreate(
   ports: MakingPorts,
   own: readonly PlatformTopic[],
@@ -29,7 +29,7 @@ export async function findOrCreate(
   return (await makeTopic(ports, { ...missing, shards: TOPIC.defaultShards }, nowMs)).topic;
 }
 
-/** Makes those that are missing among the names of the ranges, before a list of them. */
+/** Creates the missing platform topics within the ranges, before a list of them. */
 export async function createMissing(
   directory: TopicDirectory,
   own: readonly PlatformTopic[],
@@ -41,8 +41,8 @@ export async function createMissing(
 }
 
 /**
- * Publishes to a topic of the platform's own. The events fall on one shard and are stored all or none; a repeat under
- * the key within 24 h stores nothing, also when it brings other events.
+ * Publishes to a platform topic. The events fall on one shard and are stored all or none. A repeat under the key
+ * within 24 h stores nothing, even with other events.
  */
 export async function publishToPlatformTopic(
   ports: StoringPorts,

@@ -14,7 +14,7 @@ interface Ports extends RequestPorts, TopicPorts, DeletePorts, PublishPorts {
   readonly platformTopics: readonly PlatformTopic[];
 }
 
-/** Publish/subscribe operations: topics, and publishing to them (contract 3.2). */
+/** Routes for topics and publishing. */
 export const topicRoutes = (ports: Ports): Route[] => [
   defineRoute({
     method: "POST",

@@ -17,7 +17,7 @@ import type { Failure } from "../model/failure.ts";
 import { TOPIC } from "../model/limits.ts";
 import { shardsOf, type Topic, type TopicId } from "../model/topic.ts";
 
-/** What making a topic takes. */
+/** Dependencies of creating a topic. */
 export interface MakingPorts {
   readonly store: TopicStore;
   readonly logs: DurableObjectNamespace<TopicLog>;
@@ -30,10 +30,9 @@ export interface TopicPorts extends MakingPorts {
   readonly consumers: DurableObjectNamespace<TopicConsumer>;
 }
 
-/** Contract 3.2. */
 export const newTopicBody = z.object({
   eventType: matching(PATTERNS.eventType),
-  // A database text is UTF-8 and cannot hold half of a surrogate pair.
+  // D1 stores UTF-8, which cannot hold a lone surrogate.
   description: z.optional(
     z.string().check(
       z.maxLength(TOPIC.maxDescriptionChars),
@@ -66,11 +65,11 @@ export async function createTopic(
 export type NewTopic = Pick<Topic, "owner" | "eventType" | "description" | "shards">;
 
 /**
- * Makes a topic that is not there; gives the one that is there afterwards, and whether it is the one made here.
+ * Creates a topic unless it exists. Returns the topic that exists afterwards, and whether this call created it.
  *
- * The logs are opened before the row is written, so a topic that can be found has its logs. Of several creations at once
- * the row decides: the incarnation in it says who made the topic, also to one that lost the answer to its own write, and
- * the others remove their logs again. A crash in between leaves logs of one row each that no topic names.
+ * The logs are opened before the row is written, so a topic that can be found has its logs. Among parallel creations
+ * the row decides: its incarnation tells who created the topic, even after a lost response, and the others remove
+ * their logs. A crash in between leaves empty logs that no topic names.
  */
 export async function makeTopic(
   ports: MakingPorts,
@@ -86,7 +85,7 @@ export async function makeTopic(
 }
 
 export interface TopicStatus {
-  /** Null for who is shown one tenant's events: nobody counts those. */
+  /** Null for a reader of one tenant's events, which are not counted. */
   readonly storedEvents: number | null;
   readonly oldestEventAt: number | null;
   readonly newestEventAt: number | null;
@@ -94,7 +93,7 @@ export interface TopicStatus {
   readonly lag: number | null;
 }
 
-/** The topic as it is stored, and as the caller stands on it. */
+/** The stored topic, and the caller's progress on it. */
 export async function getTopic(
   ports: TopicPorts,
   id: TopicId,
@@ -114,7 +113,7 @@ export async function getTopic(
     return stats.length === topic.shards ? ([topic, statusOf(stats, position)] as const) : undefined;
   });
   if (found !== undefined) return ok(found);
-  // The logs of a topic that is being deleted are gone already; its row says so until the end.
+  // The logs of a topic that is being deleted are gone; its row stays until the end.
   const left = await ports.directory.find(id, nowMs);
   return left?.state === "deleting" ? ok([left, NOTHING_STORED]) : err({ kind: "no_topic" });
 }
@@ -133,7 +132,7 @@ function statusOf(logs: readonly LogStats[], position: readonly number[] | undef
   };
 }
 
-/** Of a topic that is being deleted. */
+/** Status of a topic that is being deleted. */
 const NOTHING_STORED: TopicStatus = { storedEvents: 0, oldestEventAt: null, newestEventAt: null, lag: 0 };
 
 const NOT_TOLD: TopicStatus = { storedEvents: null, oldestEventAt: null, newestEventAt: null, lag: null };

@@ -313,7 +313,7 @@ describe("the signature", () => {
   });
 
   it.each(["", "whsec_", "whsec_*", "AAAA"])("there is none with %j as secret", (secret) => {
-    expect(() => signWebhook(secret, "id", 1, utf8("x"))).toThrow("the signing secret is none");
+    expect(() => signWebhook(secret, "id", 1, utf8("x"))).toThrow("the signing secret is not valid");
   });
 });
 

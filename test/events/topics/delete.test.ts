@@ -286,7 +286,7 @@ describe("a topic that is being deleted", () => {
     await own.sweep();
     expect(await isThere()).toBe(false);
     expect(said.mock.calls.map(([line]) => JSON.parse(String(line)) as object)).toEqual([
-      expect.objectContaining({ event: "topic not cleared away", topic: nameOf(topics[0]!) }),
+      expect.objectContaining({ event: "topic not cleared", topic: nameOf(topics[0]!) }),
     ]);
     await app.sweep();
   });
