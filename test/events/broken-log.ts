@@ -6,7 +6,7 @@ import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
 import { READ } from "../../src/events/model/limits.ts";
 
 export type Log = DurableObjectStub<TopicLog>;
-export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "look";
+export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "peek";
 
 /** What happens to a call of a log instead of `real`. */
 export type Fault = (real: () => Promise<unknown>) => Promise<unknown>;

@@ -28,7 +28,7 @@ export async function readerOf({ clientId, user, tenant }: Principal, reach: Rea
 }
 
 /** The tenant filter of a reader; undefined if it is shown all events. */
-export const shownTo = (
+export const tenantFilter = (
   { onlyTenant: tenant }: Pick<Reader, "onlyTenant">,
   topic: TopicAddress,
 ): OwnTenant | undefined => (tenant === undefined ? undefined : { tenant, secret: topic.incarnation });

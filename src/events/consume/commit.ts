@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { shownTo, type Reader } from "../access/reader.ts";
+import { tenantFilter, type Reader } from "../access/reader.ts";
 import { askLog } from "../log/client.ts";
 import { positionOf } from "../log/event-id.ts";
-import { masked } from "../log/hidden-ids.ts";
+import { maskId } from "../log/hidden-ids.ts";
 import type { Failure } from "../model/failure.ts";
 import type { Topic, TopicId } from "../model/topic.ts";
 import { ttlMs, type ConsumePorts } from "./read.ts";
@@ -51,8 +51,8 @@ export async function release(
   // A text that is not an event id is in no batch.
   if (positionOf(commitThrough) === undefined) return err({ kind: "not_in_batch" });
   return onLock(ports, id, reader, nowMs, async (consumer, topic) => {
-    const own = shownTo(reader, topic);
-    const eventId = own === undefined ? commitThrough : masked(commitThrough, own)!;
+    const own = tenantFilter(reader, topic);
+    const eventId = own === undefined ? commitThrough : maskId(commitThrough, own)!;
     const through = positionOf(eventId);
     if (through === undefined) return { kind: "not_in_batch" };
     // A lock knows positions only; the log tells whether this event has this position.

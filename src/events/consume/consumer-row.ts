@@ -16,7 +16,7 @@ export const newRecord = (shards: number): ConsumerRecord => ({
 });
 
 /** Adds the start positions of shards that were read for the first time. Returns the same record if there are none. */
-export const begunAt = (cursor: readonly number[], record: ConsumerRecord): ConsumerRecord =>
+export const withStartPositions = (cursor: readonly number[], record: ConsumerRecord): ConsumerRecord =>
   record.state.cursor.every((after, shard) => after === cursor[shard])
     ? record
     : { ...record, state: { ...record.state, cursor } };

@@ -63,10 +63,10 @@ export interface Outcome {
 }
 
 /** Cursor of a shard that was never read: in front of the oldest event of that moment. */
-export const NOT_BEGUN = -1;
+export const UNREAD = -1;
 
 export const unread = (shards: number): ConsumerState => ({
-  cursor: Array.from({ length: shards }, () => NOT_BEGUN),
+  cursor: Array.from({ length: shards }, () => UNREAD),
   epoch: 0,
   lock: undefined,
   outcomes: [],
@@ -158,7 +158,7 @@ export function release(
   const lock = heldLock(state, token, nowMs, through === undefined ? "lock_expired" : "already_committed");
   if (typeof lock === "string") return { kind: "not_locked", why: lock };
   if (through === undefined) return { kind: "done", state: end(state, lock, "lock_expired", maxOutcomes) };
-  const batch = cutBehind(state.cursor, lock.batch, through);
+  const batch = batchThrough(state.cursor, lock.batch, through);
   if (batch === undefined) return { kind: "not_in_batch" };
   const cursor = cursorAfter(state.cursor, batch);
   const isWhole = cursorAfter(state.cursor, lock.batch).every((seq, shard) => seq === cursor[shard]);
@@ -189,7 +189,7 @@ function heldLock(
 }
 
 /** The batch up to and including one of its events; undefined if the event is not in it. */
-function cutBehind(cursor: readonly number[], batch: Batch, at: Position): Batch | undefined {
+function batchThrough(cursor: readonly number[], batch: Batch, at: Position): Batch | undefined {
   let seen = cursor[at.shard] ?? Infinity;
   for (const [index, [shard, lastSeq]] of batch.entries()) {
     if (shard !== at.shard) continue;

@@ -2,14 +2,14 @@ import * as z from "zod/mini";
 import { invalid, type Problem } from "../../http/errors.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { shownTo, type Reader } from "../access/reader.ts";
+import { tenantFilter, type Reader } from "../access/reader.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import { logOf } from "../log/client.ts";
 import { positionOf, type Position, newEventIds } from "../log/event-id.ts";
-import { masked, type OwnTenant } from "../log/hidden-ids.ts";
+import { maskId, type OwnTenant } from "../log/hidden-ids.ts";
 import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
-import type { LookFrom, LookOutcome, ReadOutcome } from "../log/types.ts";
+import type { PeekFrom, PeekOutcome, ReadOutcome } from "../log/types.ts";
 import type { Failure } from "../model/failure.ts";
 import { PEEK, READ } from "../model/limits.ts";
 import { shardsOf, type Topic, type TopicId, shardFor } from "../model/topic.ts";
@@ -48,11 +48,11 @@ export async function peek(
   const after = query.after === undefined ? undefined : markOf(query.after);
   if (query.after !== undefined && after === undefined) return err(NO_EVENT);
   const view = await ports.directory.onActive(id, nowMs, async (topic) => {
-    const own = shownTo(reader, topic);
+    const own = tenantFilter(reader, topic);
     if (own !== undefined) return peekAtOwn(ports.logs, topic, own, query.after, limit);
     const afterMs = after === undefined ? 0 : await timeOf(ports.logs, topic, after);
     if (typeof afterMs !== "number") return afterMs === "gone" ? undefined : afterMs;
-    const from = (shard: number): LookFrom => {
+    const from = (shard: number): PeekFrom => {
       if (after === undefined) return { afterSeq: 0 };
       if (shard === after.shard) return { afterSeq: after.seq };
       return { fromMs: shard < after.shard ? afterMs + 1 : afterMs };
@@ -93,7 +93,7 @@ async function timeOf(
 async function gather(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
-  from: (shard: number) => LookFrom,
+  from: (shard: number) => PeekFrom,
   limit: number,
   nowMs: number,
 ): Promise<View | undefined> {
@@ -106,7 +106,7 @@ async function gather(
   for (let isFirst = true; asked.length > 0; isFirst = false) {
     const maxChars = Math.ceil(READ.maxAnswerChars / asked.length);
     const answers = await Promise.all(
-      asked.map(async (ask): Promise<LookOutcome> => logOf(logs, topic, ask.shard).look(ask.from, limit, maxChars)),
+      asked.map(async (ask): Promise<PeekOutcome> => logOf(logs, topic, ask.shard).peek(ask.from, limit, maxChars)),
     );
     const found: Placed[] = [];
     for (const [index, answer] of answers.entries()) {
@@ -153,7 +153,7 @@ async function peekAtOwn(
   limit: number,
 ): Promise<View | "unknown" | undefined> {
   const shard = shardFor(own.tenant, topic.shards);
-  const from = after === undefined ? { shard, seq: 0 } : positionOf(masked(after, own) ?? "");
+  const from = after === undefined ? { shard, seq: 0 } : positionOf(maskId(after, own) ?? "");
   if (from?.shard !== shard) return "unknown";
   const answer: ReadOutcome = await logOf(logs, topic, shard).readTenant(own, {
     afterSeq: from.seq,
@@ -165,7 +165,7 @@ async function peekAtOwn(
   if (answer.atEnd && from.seq > answer.endSeq) return "unknown";
   const found = answer.segments.flatMap((segment) => unpackSegment(segment, from.seq));
   const shown = fitting(found, limit);
-  const behind = (): string => masked(newEventIds(1, shard, answer.endSeq, systemRandom)[0]!, own)!;
+  const behind = (): string => maskId(newEventIds(1, shard, answer.endSeq, systemRandom)[0]!, own)!;
   const isCut = shown.length < found.length;
   return {
     events: shown.map(({ text }) => text).join(","),

@@ -1,6 +1,6 @@
 import type { Position } from "../log/event-id.ts";
 import { unpackSegment, type LogEvent, type Segment } from "../log/segments.ts";
-import { NOT_BEGUN, type Run } from "./lock.ts";
+import { UNREAD, type Run } from "./lock.ts";
 
 /**
  * Events that a consumer holds in memory: for each shard, a run that starts right behind a position.
@@ -45,7 +45,7 @@ export class PrefetchBuffer {
   /** Appends a shard's answer, which covered it up to `endSeq`. */
   append(shard: number, segments: readonly Segment[], endSeq: number): void {
     const lane = this.#lanes[shard]!;
-    if (lane.after === NOT_BEGUN) lane.after = lane.end = segments[0] === undefined ? endSeq : segments[0].firstSeq - 1;
+    if (lane.after === UNREAD) lane.after = lane.end = segments[0] === undefined ? endSeq : segments[0].firstSeq - 1;
     for (const segment of segments)
       for (const event of unpackSegment(segment, lane.end)) {
         lane.events.push(event);
@@ -55,7 +55,7 @@ export class PrefetchBuffer {
   }
 
   /** Moves the start behind everything read, since a reader of one tenant's events is not shown what lay before. */
-  passOver(): void {
+  skipToEnd(): void {
     for (const lane of this.#lanes) if (lane.events.length === 0) lane.after = lane.end;
   }
 

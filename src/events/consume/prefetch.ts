@@ -14,7 +14,7 @@ import { PrefetchBuffer, type AnswerLimits } from "./prefetch-buffer.ts";
 export class Prefetch {
   readonly buffer = new PrefetchBuffer();
   /** Grows while reading continues, so that a client that reads little does not pay for events nobody reads. */
-  #aheadChars: number = READ.firstAheadChars;
+  #prefetchChars: number = READ.firstPrefetchChars;
   /** Reads that had arrived when the last fetch started. */
   #arrivals = 0;
   /** Every shard that answered was read to its end. */
@@ -34,21 +34,21 @@ export class Prefetch {
 
   /** True after so many failed fetches that a client following `rel="more"` should stop. */
   get keepsFailing(): boolean {
-    return this.#failures > READ.failedLooks;
+    return this.#failures > READ.failedFetches;
   }
 
   /**
    * True if another fetch would tell this read nothing new: since it arrived, each shard was read to its end or
    * failed.
    */
-  toldAll(arrival: number): boolean {
+  isCompleteFor(arrival: number): boolean {
     return this.#complete && arrival <= this.#arrivals;
   }
 
   /** Drops what does not start at the cursor. True if all did already. */
   align(cursor: readonly number[]): boolean {
     const kept = this.buffer.align(cursor);
-    if (!kept) this.#aheadChars = READ.firstAheadChars;
+    if (!kept) this.#prefetchChars = READ.firstPrefetchChars;
     return kept;
   }
 
@@ -67,7 +67,7 @@ export class Prefetch {
   ): Promise<"filled" | "gone"> {
     const shards = own === undefined ? shardsOf(topic) : [shardFor(own.tenant, topic.shards)];
     const share = (chars: number): number => Math.ceil(chars / shards.length);
-    const first = { events: limits.maxEvents, aheadChars: share(this.#aheadChars), chars: share(limits.maxChars) };
+    const first = { events: limits.maxEvents, aheadChars: share(this.#prefetchChars), chars: share(limits.maxChars) };
     let seen = await this.#ask(logs, topic, shards, first, own);
     let failed = seen.failed;
     for (
@@ -81,7 +81,7 @@ export class Prefetch {
     }
     // Store nothing about a topic that is gone: every waiting read must find out itself.
     if (seen.gone) return "gone";
-    this.#aheadChars = Math.min(this.#aheadChars * READ.aheadGrowth, READ.aheadChars);
+    this.#prefetchChars = Math.min(this.#prefetchChars * READ.prefetchGrowth, READ.prefetchChars);
     this.#arrivals = arrivals;
     this.#isCut = seen.isCut;
     this.#complete = seen.unread.length === 0;
@@ -91,7 +91,7 @@ export class Prefetch {
 
   /** Drops surplus events. Shards with dropped events no longer count as read to their end. */
   shrink(): void {
-    if (this.buffer.shrink(READ.aheadChars)) this.#complete = false;
+    if (this.buffer.shrink(READ.prefetchChars)) this.#complete = false;
   }
 
   /** Fetches from these shards: at least `events` each unless the shard ends, and otherwise as `TopicLog.read`. */

@@ -2,14 +2,14 @@ import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { systemRandom } from "../../platform/random.ts";
-import { shownTo } from "../access/reader.ts";
+import { tenantFilter } from "../access/reader.ts";
 import { askLog, askLogs } from "../log/client.ts";
 import type { Position } from "../log/event-id.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Place } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
 import { shardsOf, type TopicAddress } from "../model/topic.ts";
-import { begunAt, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-row.ts";
+import { withStartPositions, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-row.ts";
 import { countBatch, deliveryCount } from "./delivery-counts.ts";
 import {
   cursorAfter,
@@ -58,11 +58,11 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   /** Reads that ever arrived: tells whether a fetch started after a read arrived. */
   #arrivals = 0;
   /** Reads that had arrived when a failed registration started: none of them tries again. */
-  #unregisteredArrivals = 0;
+  #failedArrivals = 0;
   /** Consecutive failed registrations. */
-  #unregistered = 0;
+  #registerFailures = 0;
   /** The batch being read again. Parallel repeats share it, since each could take several megabytes. */
-  #again: { readonly token: string; readonly left: Promise<Replay> } | undefined;
+  #replaying: { readonly token: string; readonly left: Promise<Replay> } | undefined;
 
   async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
     const arrival = ++this.#arrivals;
@@ -74,7 +74,13 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       if (left.kind !== "left") return left;
       // Other calls ran meanwhile: respond only if the lock still holds.
       if (this.#holds(token))
-        return { kind: "batch", events: left.events, token, attempt: keyed.attempt, lost: lostTo(request, left.lost) };
+        return {
+          kind: "batch",
+          events: left.events,
+          token,
+          attempt: keyed.attempt,
+          lost: visibleLoss(request, left.lost),
+        };
     }
   }
 
@@ -132,40 +138,44 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     const { topic, numEvents } = request;
     const { buffer } = this.#prefetch;
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: READ.maxAnswerChars };
-    for (let looks = 0; ; looks++) {
+    for (let fetches = 0; ; fetches++) {
       // Decide anew after each fetch, since other calls ran meanwhile.
       const stored = this.#record ?? newRecord(topic.shards);
-      const inTheWay = inTheWayOf(request, stored.state, systemClock.nowMs());
+      const inTheWay = obstacleTo(request, stored.state, systemClock.nowMs());
       if (inTheWay !== undefined) return inTheWay;
-      if (!this.#registered && arrival <= this.#unregisteredArrivals) return this.#cannotSay();
-      const kept = this.#prefetch.align(stored.state.cursor);
-      if (buffer.count < numEvents && !(kept && (looks > 0 || this.#prefetch.toldAll(arrival)))) {
+      if (!this.#registered && arrival <= this.#failedArrivals) return this.#unregisteredOutcome();
+      const isAligned = this.#prefetch.align(stored.state.cursor);
+      if (buffer.count < numEvents && !(isAligned && (fetches > 0 || this.#prefetch.isCompleteFor(arrival)))) {
         const filled = await this.#prefetch.fill(
           this.env.TOPIC_LOG,
           topic,
           limits,
           this.#arrivals,
-          shownTo(request, request.topic),
+          tenantFilter(request, request.topic),
         );
         if (filled === "gone") return { kind: "gone" };
         continue;
       }
       // The next read continues behind the events that this reader is not shown.
-      if (this.#prefetch.isCut && buffer.count === 0) buffer.passOver();
-      const record = begunAt(buffer.cursor, stored);
+      if (this.#prefetch.isCut && buffer.count === 0) buffer.skipToEnd();
+      const record = withStartPositions(buffer.cursor, stored);
       // Store the start position even if the read was empty, so the next read can report lost events.
-      const hasNews = buffer.count > 0 || (record !== stored && !this.#prefetch.failed);
-      if (hasNews && !this.#registered) {
+      const mustStore = buffer.count > 0 || (record !== stored && !this.#prefetch.failed);
+      if (mustStore && !this.#registered) {
         const registered = await this.#register(topic, request.consumer);
         if (registered === "gone") return { kind: "gone" };
-        if (registered === "failed") return this.#cannotSay();
+        if (registered === "failed") return this.#unregisteredOutcome();
         continue;
       }
       const taken = buffer.take(limits);
-      if (taken !== undefined) return this.#handOut(request, record, taken);
+      if (taken !== undefined) return this.#deliver(request, record, taken);
       if (this.#prefetch.keepsFailing) return { kind: "failed" };
-      if (hasNews) this.#save(record);
-      return { kind: "empty", more: this.#prefetch.failed || this.#prefetch.isCut, lost: lostTo(request, buffer.lost) };
+      if (mustStore) this.#save(record);
+      return {
+        kind: "empty",
+        more: this.#prefetch.failed || this.#prefetch.isCut,
+        lost: visibleLoss(request, buffer.lost),
+      };
     }
   }
 
@@ -173,7 +183,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
    * Stores the lock and builds the response. The prefetch buffer starts behind the batch now; if the write fails, it
    * is aligned again.
    */
-  #handOut(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
+  #deliver(request: ReadRequest, record: ConsumerRecord, taken: Taken): ConsumerReadOutcome {
     const { batch, first, lost } = taken;
     const { autoCommit, ttlMs, numEvents, key } = request;
     const attempt = deliveryCount(record.handouts[first.shard]!, first.seq) + 1;
@@ -183,12 +193,12 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     const state = acquire(record.state, given, systemClock.nowMs(), READ.outcomes);
     const upTo = cursorAfter(record.state.cursor, batch);
     const handouts = record.handouts.map((known, shard) =>
-      upTo[shard]! > record.state.cursor[shard]! ? countBatch(known, upTo[shard]!, READ.handoutSteps) : known,
+      upTo[shard]! > record.state.cursor[shard]! ? countBatch(known, upTo[shard]!, READ.deliveryCountSteps) : known,
     );
     this.#save({ state, handouts });
     this.#prefetch.shrink();
     const events = taken.texts.join(",");
-    return { kind: "batch", events, token: state.lock?.token, attempt, lost: lostTo(request, lost) };
+    return { kind: "batch", events, token: state.lock?.token, attempt, lost: visibleLoss(request, lost) };
   }
 
   async #register(topic: TopicAddress, consumer: string): Promise<"registered" | "gone" | "failed"> {
@@ -198,30 +208,34 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       log.addConsumer(consumer),
     );
     if (answer === undefined) {
-      this.#unregisteredArrivals = arrivals;
-      this.#unregistered += 1;
+      this.#failedArrivals = arrivals;
+      this.#registerFailures += 1;
       return "failed";
     }
-    this.#unregistered = 0;
+    this.#registerFailures = 0;
     if (answer === "gone") return "gone";
     this.#registered = true;
     return "registered";
   }
 
   /** Response while the topic cannot register the consumer: there may be events, but it does not get them. */
-  #cannotSay(): ConsumerReadOutcome {
-    return this.#unregistered > READ.failedLooks ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
+  #unregisteredOutcome(): ConsumerReadOutcome {
+    return this.#registerFailures > READ.failedFetches ? { kind: "failed" } : { kind: "empty", more: true, lost: 0 };
   }
 
   #replay(request: ReadRequest, { cursor, lock }: Repeat): Promise<Replay> {
     const { token } = lock;
-    if (this.#again?.token === token) return this.#again.left;
-    const left = replay(this.env.TOPIC_LOG, request.topic, cursor, lock.batch, shownTo(request, request.topic)).finally(
-      () => {
-        if (this.#again?.token === token) this.#again = undefined;
-      },
-    );
-    this.#again = { token, left };
+    if (this.#replaying?.token === token) return this.#replaying.left;
+    const left = replay(
+      this.env.TOPIC_LOG,
+      request.topic,
+      cursor,
+      lock.batch,
+      tenantFilter(request, request.topic),
+    ).finally(() => {
+      if (this.#replaying?.token === token) this.#replaying = undefined;
+    });
+    this.#replaying = { token, left };
     return left;
   }
 
@@ -244,10 +258,10 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 }
 
 /** Hides the count of lost events from a reader of one tenant's events, since nobody knows whose they were. */
-const lostTo = ({ onlyTenant }: ReadRequest, lost: number): number => (onlyTenant === undefined ? lost : 0);
+const visibleLoss = ({ onlyTenant }: ReadRequest, lost: number): number => (onlyTenant === undefined ? lost : 0);
 
 /** The response if the read cannot take a batch; undefined if it can. */
-function inTheWayOf(
+function obstacleTo(
   request: ReadRequest,
   state: ConsumerState,
   nowMs: number,

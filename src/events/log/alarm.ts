@@ -34,7 +34,7 @@ export class LogAlarm {
   }
 
   /** Makes sure that the alarm runs by this time. */
-  by(dueMs: number): void {
+  runBy(dueMs: number): void {
     const nowMs = this.#ports.clock.nowMs();
     const isLost = nowMs > this.#atMs + LOG.alarmLostMs;
     if (this.#isRunning(nowMs) || (Math.max(dueMs, nowMs) >= this.#atMs && !isLost)) return;

@@ -12,7 +12,7 @@ export interface OwnTenant {
 }
 
 /** Masks an id, or unmasks a masked one. Undefined if it is not an event id. */
-export function masked(id: string, { tenant, secret }: OwnTenant): string | undefined {
+export function maskId(id: string, { tenant, secret }: OwnTenant): string | undefined {
   const [, random = "", place = ""] = ID.exec(id) ?? [];
   if (random === "") return undefined;
   const mask = createHmac("sha256", secret).update(`${tenant}/${random}`).digest().readUIntBE(0, MASK_BYTES);

@@ -50,7 +50,7 @@ export class LogRetention {
   /** True if more is stored than the rule allows. */
   isOver(): boolean {
     if (this.#over || this.#unseenChars >= Math.min(LOG.unseenChars, this.#rule.maxBytes * LOG.unseenPart))
-      this.#look();
+      this.#readSize();
     return this.#over;
   }
 
@@ -66,7 +66,7 @@ export class LogRetention {
     if (gone > 0) this.#segments.removeThrough(oldest[gone - 1]!);
     const removable = oldest.filter((place) => place.lastSeq < endSeq).length;
     // Remove more per step when the surplus is larger; a step removes at most twice the surplus.
-    for (let more = 1; this.#look() && gone < removable; more *= 2) {
+    for (let more = 1; this.#readSize() && gone < removable; more *= 2) {
       gone = Math.min(gone + more, removable);
       this.#segments.removeThrough(oldest[gone - 1]!);
     }
@@ -92,7 +92,7 @@ export class LogRetention {
   }
 
   /** Size of the pages in use. Pages freed by a removal do not count. */
-  #look(): boolean {
+  #readSize(): boolean {
     this.#unseenChars = 0;
     this.#over = this.#sql.databaseSize > this.#rule.maxBytes;
     return this.#over;

@@ -1,5 +1,5 @@
 import { LOG } from "../model/limits.ts";
-import { masked, type OwnTenant } from "./hidden-ids.ts";
+import { maskId, type OwnTenant } from "./hidden-ids.ts";
 import { idOf, unpackSegment, withId, type Segment } from "./segments.ts";
 import type { ReadOutcome } from "./types.ts";
 
@@ -32,7 +32,7 @@ export function readTenant(
   let endSeq = afterSeq;
   for (const segment of stored) {
     const isEnough = chars >= maxChars || (chars >= aheadChars && events >= minEvents) || endSeq >= throughSeq;
-    const passedAll = seenChars >= LOG.passedChars;
+    const passedAll = seenChars >= LOG.skippedChars;
     if (isEnough || passedAll) return { kind: "segments", segments, endSeq, atEnd: false, isCut: !isEnough };
     const found = ofTenant(segment, afterSeq, own);
     if (found !== undefined) {
@@ -56,7 +56,7 @@ function ofTenant(
   if (found.length === 0) return undefined;
   return {
     ...segment,
-    events: found.map(({ text }) => withId(text, masked(idOf(text), own)!)).join("\n"),
+    events: found.map(({ text }) => withId(text, maskId(idOf(text), own)!)).join("\n"),
     payloadBytes: found.map(({ payloadBytes }) => payloadBytes).join(","),
     seqs: found.map(({ seq }) => seq),
   };

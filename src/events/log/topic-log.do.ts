@@ -17,8 +17,8 @@ import { readTenant, type TenantRead } from "./tenant-segments.ts";
 import type {
   Gone,
   LogStats,
-  LookFrom,
-  LookOutcome,
+  PeekFrom,
+  PeekOutcome,
   Once,
   Place,
   PublishOutcome,
@@ -88,7 +88,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (isOtherRule) this.#retention.change(retention);
     if (this.#retention.isOver()) this.ctx.storage.transactionSync(() => this.#retention.trim(nowMs, tail.seq));
     if (this.#retention.isFull()) {
-      this.#alarm.by(0);
+      this.#alarm.runBy(0);
       return { kind: "full" };
     }
     const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
@@ -110,7 +110,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
     const isDue = isOtherRule || this.#retention.isOver();
     const trimDueMs = Math.min(createdAtMs + retention.ageMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
-    this.#alarm.by(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
+    this.#alarm.runBy(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 
@@ -146,7 +146,7 @@ export class TopicLog extends DurableObject<LogEnv> {
   }
 
   /** Reads from a position or a time on, for a reader without a cursor. */
-  look(from: LookFrom, minEvents: number, maxChars: number): LookOutcome {
+  peek(from: PeekFrom, minEvents: number, maxChars: number): PeekOutcome {
     const afterSeq = "afterSeq" in from ? from.afterSeq : this.positionBefore(from.fromMs);
     if (afterSeq === "gone") return GONE;
     const read = this.read(afterSeq, minEvents, 0, maxChars);

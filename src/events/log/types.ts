@@ -48,9 +48,9 @@ export type ReadOutcome =
   | Gone;
 
 /** Start of a read without a cursor: behind a position, or at the first event at or after a time. */
-export type LookFrom = { readonly afterSeq: number } | { readonly fromMs: number };
+export type PeekFrom = { readonly afterSeq: number } | { readonly fromMs: number };
 
-export type LookOutcome = (Extract<ReadOutcome, { kind: "segments" }> & { readonly afterSeq: number }) | Gone;
+export type PeekOutcome = (Extract<ReadOutcome, { kind: "segments" }> & { readonly afterSeq: number }) | Gone;
 
 export interface LogStats {
   readonly kind: "stats";

@@ -32,7 +32,7 @@ export const LOG = {
   /** A hundred small events are one row, and reading one of them reads no more than this. */
   segmentChars: 64 * 1024,
   /** Characters that one call reads through for a reader of one tenant's events; takes about 100 ms. */
-  passedChars: 16 * 1024 * 1024,
+  skippedChars: 16 * 1024 * 1024,
   /** Expired idempotency keys that a publish removes, twice as many as it can add. */
   keysClearedAPublish: 2,
   /** Share of a log's maximum for keys. Beyond it the oldest are removed early. */
@@ -83,21 +83,21 @@ export const READ = {
   /** A payload of escapes grows sixfold as JSON, and an object's response may have 32 MiB. */
   maxAnswerChars: 8 * 1024 * 1024,
   /** Characters that a consumer keeps in memory between two reads; many share the 128 MB of an isolate. */
-  aheadChars: 1024 * 1024,
+  prefetchChars: 1024 * 1024,
   /** Prefetch at a new place: one segment. Each fetch that continues from there takes more. */
-  firstAheadChars: LOG.segmentChars,
-  aheadGrowth: 4,
+  firstPrefetchChars: LOG.segmentChars,
+  prefetchGrowth: 4,
   /** A shard that takes longer counts as failed. */
   logWaitMs: 5_000,
   /**
    * Number of times in a row that a read responds with `rel="more"` while a shard fails. Then it is 503, so clients
    * stop.
    */
-  failedLooks: 4,
+  failedFetches: 4,
   /** Ended batches that are remembered, so that a repeated commit is told what happened. */
   outcomes: 16,
   /** Precision of the delivery counts of one shard. */
-  handoutSteps: 16,
+  deliveryCountSteps: 16,
 } as const;
 
 /** The same numbers as paging. */

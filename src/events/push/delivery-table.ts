@@ -98,7 +98,7 @@ export class DeliveryTable {
   }
 
   /** Restarts the schedule ahead of all other due deliveries, since somebody waits for it. */
-  again({ eventId, state }: StoredDelivery, text: string | undefined, nowMs: number): void {
+  restart({ eventId, state }: StoredDelivery, text: string | undefined, nowMs: number): void {
     const firstMs = this.next(1)[0]?.dueAtMs ?? nowMs;
     this.#sql.exec(DELIVERY_SQL.again, eventId, Math.min(nowMs, firstMs - 1), text ?? null);
     this.#moved(state, "pending");

@@ -1,6 +1,14 @@
 import type { Clock } from "../../platform/clock.ts";
 import { DELIVERY } from "../model/limits.ts";
-import { changedTo, isSilent, learned, onSchedule, pausedUntilMs, probed, windowOf } from "./endpoint-health.ts";
+import {
+  healthAfterChange,
+  isSilent,
+  healthAfter,
+  onSchedule,
+  pausedUntilMs,
+  withoutPause,
+  windowSize,
+} from "./endpoint-health.ts";
 import { attempt, type Message } from "./request.ts";
 import { judge, type EndpointResponse } from "./response.ts";
 import { afterAttempt, chance } from "./retry-schedule.ts";
@@ -25,7 +33,7 @@ export interface DispatcherParts extends PushParts {
  * `await` lies between the last look and the action.
  */
 export class PushDispatcher {
-  readonly #on: DispatcherParts;
+  readonly #parts: DispatcherParts;
   /** Events being sent. */
   readonly #inFlight = new Set<string>();
   /** Tests that are under way or wait for a slot. */
@@ -37,14 +45,14 @@ export class PushDispatcher {
   #readAtMs = 0;
   /** Time until which the record blocks all deliveries; whether the endpoint is then asked by a handshake. */
   #waitUntilMs = 0;
-  #asks = false;
+  #inHandshake = false;
   #topicGone = false;
   /** A write failed; the run ends with this error. */
   #fault: unknown;
   #changed = Promise.withResolvers<void>();
 
   constructor(on: DispatcherParts) {
-    this.#on = on;
+    this.#parts = on;
   }
 
   /** Tells that the logs may have new events. */
@@ -64,18 +72,18 @@ export class PushDispatcher {
   /** Ends sending and writing for good. */
   stop(): void {
     this.#stopped = true;
-    this.#on.ingest.close();
-    this.#on.handshake.stop();
+    this.#parts.ingest.close();
+    this.#parts.handshake.stop();
     this.signal();
   }
 
   /**
    * Runs until there is nothing to do now. "goes on": the bounds of a run are reached, and the next run takes over
-   * what is in flight, so that a slow attempt does not delay the others. "gone": the subscription or its topic is
+   * attempts in flight, so that a slow attempt does not delay the others. "gone": the subscription or its topic is
    * gone.
    */
   async run(): Promise<"gone" | "rests" | "goes on"> {
-    const { eligibility, clock, state, handshake } = this.#on;
+    const { eligibility, clock, state, handshake } = this.#parts;
     const endMs = clock.nowMs() + DELIVERY.runMs;
     let calls = 0;
     for (;;) {
@@ -83,7 +91,7 @@ export class PushDispatcher {
       if (this.#stopped) return "rests";
       if (this.#fault !== undefined) throw this.#takeFault();
       if (now.kind === "gone" || this.#topicGone) return "gone";
-      this.#asks = now.kind === "unverified";
+      this.#inHandshake = now.kind === "unverified";
       this.#waitUntilMs = handshake.waitUntilMs(now);
       if (calls >= DELIVERY.callsARun || clock.nowMs() >= endMs) return "goes on";
       if (now.kind === "unverified" && this.#isIdle() && this.#waitUntilMs <= clock.nowMs()) {
@@ -93,26 +101,27 @@ export class PushDispatcher {
         continue;
       }
       if (now.kind === "go") {
-        if (now.target.version !== state.health.version) state.health = changedTo(now.target.version, clock.nowMs());
-        const places = this.#places();
-        const due = this.#due(places);
+        if (now.target.version !== state.health.version)
+          state.health = healthAfterChange(now.target.version, clock.nowMs());
+        const slots = this.#freeSlots();
+        const due = this.#due(slots);
         // Each attempt calls the endpoint, and the log if its text is not in memory.
         calls += 2 * due.length;
         for (const eventId of due) void this.#send(eventId);
-        if (due.length < places && this.#mayRead()) {
+        if (due.length < slots && this.#canRead()) {
           calls += state.topic.shards;
           void this.#read();
         }
       }
       if (this.#isIdle()) return "rests";
-      await this.#somethingHappens();
+      await this.#nextChange();
     }
   }
 
   /** When a resting dispatcher has work again; Infinity if nothing is left. */
   nextMs(): number {
-    if (this.#asks) return this.#waitUntilMs;
-    const { deliveries, state, clock } = this.#on;
+    if (this.#inHandshake) return this.#waitUntilMs;
+    const { deliveries, state, clock } = this.#parts;
     const dueMs = deliveries.next(1)[0]?.dueAtMs ?? Infinity;
     const readMs = this.#unread && deliveries.capacity() > 0 ? this.#readAtMs : Infinity;
     return Math.max(Math.min(dueMs, readMs), pausedUntilMs(state.health, clock.nowMs()), this.#waitUntilMs);
@@ -136,14 +145,14 @@ export class PushDispatcher {
 
   /** Updates the endpoint's health from a response, or its absence. Ignores responses to an older version. */
   learn(answer: EndpointResponse, version: number): void {
-    const { state, clock } = this.#on;
+    const { state, clock } = this.#parts;
     if (this.#stopped || version !== state.health.version) return;
-    state.health = learned(state.health, answer, clock.nowMs());
+    state.health = healthAfter(state.health, answer, clock.nowMs());
   }
 
   /** Time until which the endpoint's health pauses deliveries; undefined if it is not paused. */
   pausedUntilMs(): number | undefined {
-    const { state, clock } = this.#on;
+    const { state, clock } = this.#parts;
     const nowMs = clock.nowMs();
     const untilMs = pausedUntilMs(state.health, nowMs);
     return untilMs > nowMs ? untilMs : undefined;
@@ -151,45 +160,45 @@ export class PushDispatcher {
 
   /** Ends the pause: somebody has reason to believe that the endpoint responds again. */
   unpause(): void {
-    const { state } = this.#on;
-    if (!this.#stopped) state.health = probed(state.health);
+    const { state } = this.#parts;
+    if (!this.#stopped) state.health = withoutPause(state.health);
   }
 
   /** Number of attempts that may start now. */
-  #places(): number {
-    const { state } = this.#on;
+  #freeSlots(): number {
+    const { state } = this.#parts;
     if (this.pausedUntilMs() !== undefined) return 0;
-    const free = Math.min(windowOf(state.health), DELIVERY.window - this.#reserved) - this.#inFlight.size;
+    const free = Math.min(windowSize(state.health), DELIVERY.window - this.#reserved) - this.#inFlight.size;
     return Math.max(0, free);
   }
 
   /** The events to send next. */
-  #due(places: number): string[] {
-    if (places === 0) return [];
-    const { deliveries, state, clock } = this.#on;
+  #due(slots: number): string[] {
+    if (slots === 0) return [];
+    const { deliveries, state, clock } = this.#parts;
     const { health } = state;
     if (isSilent(health)) {
       const probe = deliveries.leastTried(clock.nowMs());
       // Events still in the logs were never tried.
-      const mayBeBetter = this.#reading || this.#mayRead();
+      const mayBeBetter = this.#reading || this.#canRead();
       return probe === undefined || (probe.tries > 0 && mayBeBetter) ? [] : [probe.eventId];
     }
     const due = deliveries
-      .due(places + this.#inFlight.size, clock.nowMs(), health.anewFromMs)
+      .due(slots + this.#inFlight.size, clock.nowMs(), health.anewFromMs)
       .filter((eventId) => !this.#inFlight.has(eventId))
-      .slice(0, places);
-    if (due.length < places) state.health = onSchedule(health);
+      .slice(0, slots);
+    if (due.length < slots) state.health = onSchedule(health);
     return due;
   }
 
-  #mayRead(): boolean {
-    const { clock, deliveries } = this.#on;
+  #canRead(): boolean {
+    const { clock, deliveries } = this.#parts;
     return this.#unread && !this.#reading && clock.nowMs() >= this.#readAtMs && deliveries.capacity() > 0;
   }
 
   /** Takes events from the logs. Events that arrive meanwhile are taken afterwards. */
   async #read(): Promise<void> {
-    const { ingest, clock } = this.#on;
+    const { ingest, clock } = this.#parts;
     this.#unread = false;
     this.#reading = true;
     try {
@@ -224,7 +233,7 @@ export class PushDispatcher {
   #fail(thrown: unknown): void {
     this.#unread = true;
     this.#fault ??= thrown;
-    this.#on.deliveries.recount();
+    this.#parts.deliveries.recount();
   }
 
   #takeFault(): unknown {
@@ -234,7 +243,7 @@ export class PushDispatcher {
   }
 
   async #deliver(eventId: string): Promise<void> {
-    const { ports, clock, deliveries, ingest, eligibility } = this.#on;
+    const { ports, clock, deliveries, ingest, eligibility } = this.#parts;
     const kept = deliveries.find(eventId)?.text;
     const text = kept === undefined ? await ingest.textOf(eventId) : { text: kept };
     if (this.#stopped) return;
@@ -261,7 +270,7 @@ export class PushDispatcher {
   }
 
   #record({ eventId, text }: Message, answer: EndpointResponse, made: Attempt, version: number): void {
-    const { ports, clock, state, deliveries, ingest, eligibility } = this.#on;
+    const { ports, clock, state, deliveries, ingest, eligibility } = this.#parts;
     // Read the row again: a redelivery may have restarted its schedule.
     const before = deliveries.find(eventId);
     if (before === undefined) return;
@@ -281,7 +290,7 @@ export class PushDispatcher {
   }
 
   #lose(eventId: string): void {
-    const { ports, state, deliveries } = this.#on;
+    const { ports, state, deliveries } = this.#parts;
     const row = deliveries.find(eventId);
     if (row === undefined) return;
     state.lose(() => deliveries.remove(row));
@@ -289,8 +298,8 @@ export class PushDispatcher {
   }
 
   /** Waits for an attempt to end, a signal, or the time of the next work. */
-  async #somethingHappens(): Promise<void> {
-    const { clock, deliveries } = this.#on;
+  async #nextChange(): Promise<void> {
+    const { clock, deliveries } = this.#parts;
     const nowMs = clock.nowMs();
     const next = deliveries.next(this.#inFlight.size + 1).find(({ eventId }) => !this.#inFlight.has(eventId));
     const times = [next?.dueAtMs ?? Infinity, this.#readAtMs, this.pausedUntilMs() ?? 0];

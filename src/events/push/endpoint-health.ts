@@ -29,9 +29,12 @@ export interface Health {
   readonly unwanted?: true;
 }
 
-export const wellOf = (version: number): Health => ({ version, silent: 0, silentUntilMs: 0, retryAfterUntilMs: 0 });
+export const healthy = (version: number): Health => ({ version, silent: 0, silentUntilMs: 0, retryAfterUntilMs: 0 });
 
-export const changedTo = (version: number, nowMs: number): Health => ({ ...wellOf(version), anewFromMs: nowMs });
+export const healthAfterChange = (version: number, nowMs: number): Health => ({
+  ...healthy(version),
+  anewFromMs: nowMs,
+});
 
 /** Returns deliveries to their schedule. */
 export function onSchedule(health: Health): Health {
@@ -41,7 +44,7 @@ export function onSchedule(health: Health): Health {
 }
 
 /** Health after a response of the endpoint, or none. A call refused on our side only counts as a failure. */
-export function learned(before: Health, answer: EndpointResponse, nowMs: number): Health {
+export function healthAfter(before: Health, answer: EndpointResponse, nowMs: number): Health {
   const verdict = judge(answer, nowMs);
   const health = verdict.kind === "delivered" ? before : onSchedule(before);
   if (answer.kind === "refused") return health;
@@ -66,7 +69,7 @@ export function unanswered(health: Health, nowMs: number): Health {
 export const askedToWait = (health: Health, atMs: number, nowMs: number): Health => ({
   ...health,
   retryAfterUntilMs: Math.max(
-    credible(health.retryAfterUntilMs, DELIVERY.maxRetryAfterPauseMs, nowMs),
+    ignoreTooLate(health.retryAfterUntilMs, DELIVERY.maxRetryAfterPauseMs, nowMs),
     Math.min(atMs, nowMs + DELIVERY.maxRetryAfterPauseMs),
   ),
 });
@@ -75,7 +78,7 @@ export const askedToWait = (health: Health, atMs: number, nowMs: number): Health
  * Ends the pause, because somebody believes that the endpoint responds again. A silent one still gets a single
  * attempt.
  */
-export const probed = (health: Health): Health =>
+export const withoutPause = (health: Health): Health =>
   health.silentUntilMs === 0 && health.retryAfterUntilMs === 0
     ? health
     : { ...health, silentUntilMs: 0, retryAfterUntilMs: 0 };
@@ -83,14 +86,15 @@ export const probed = (health: Health): Health =>
 /** End of the pause; 0 or a past time if it is not paused. */
 export const pausedUntilMs = ({ silentUntilMs, retryAfterUntilMs }: Health, nowMs: number): number =>
   Math.max(
-    credible(silentUntilMs, DELIVERY.maxSilentPauseMs, nowMs),
-    credible(retryAfterUntilMs, DELIVERY.maxRetryAfterPauseMs, nowMs),
+    ignoreTooLate(silentUntilMs, DELIVERY.maxSilentPauseMs, nowMs),
+    ignoreTooLate(retryAfterUntilMs, DELIVERY.maxRetryAfterPauseMs, nowMs),
   );
 
 /** Ignores a pause longer than the maximum: the clock was set back since. */
-const credible = (untilMs: number, maxMs: number, nowMs: number): number => (untilMs > nowMs + maxMs ? 0 : untilMs);
+const ignoreTooLate = (untilMs: number, maxMs: number, nowMs: number): number =>
+  untilMs > nowMs + maxMs ? 0 : untilMs;
 
 export const isSilent = ({ silent }: Health): boolean => silent >= DELIVERY.silentAttempts;
 
 /** Number of parallel attempts without a pause: fewer the longer the endpoint was silent, and one as the probe. */
-export const windowOf = (health: Health): number => Math.max(1, DELIVERY.window - health.silent);
+export const windowSize = (health: Health): number => Math.max(1, DELIVERY.window - health.silent);

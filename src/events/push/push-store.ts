@@ -116,10 +116,10 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
   };
   /** Writes each row only if the one before it was written, so the first only if there was a change. */
   const rowsIfChanged = (audits: readonly AuditRecord[]) => audits.map((row) => audit.statement("if changed", row));
-  const placeOf = ({ id, topic, incarnation, client, name }: PushRecord, { ofClient, ofTopic }: PushLimits) =>
+  const keyAndLimits = ({ id, topic, incarnation, client, name }: PushRecord, { ofClient, ofTopic }: PushLimits) =>
     [id, topic, incarnation, client, name, ofClient, ofTopic] as const;
   const admission = (record: PushRecord, limits: PushLimits) =>
-    db.prepare(PUSH_SQL.admission).bind(...placeOf(record, limits));
+    db.prepare(PUSH_SQL.admission).bind(...keyAndLimits(record, limits));
   return {
     find: ({ incarnation, client, name }: PushKey): Promise<PushRecord | undefined> =>
       one(PUSH_SQL.find, incarnation, client, name),
@@ -170,9 +170,9 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
       const insert = db
         .prepare(PUSH_SQL.insert)
         .bind(
-          ...placeOf(record, limits),
+          ...keyAndLimits(record, limits),
           Number(record.asOwner),
-          ...makingOf(record.made),
+          ...makingColumns(record.made),
           record.endpoint,
           record.username,
           record.credentials,
@@ -202,7 +202,7 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
           credentials,
           sealKey,
           nowMs,
-          ...makingOf(made),
+          ...makingColumns(made),
           state,
           verification ?? null,
         );
@@ -258,7 +258,11 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
   };
 }
 
-const makingOf = (made: PushRecord["made"]) => [made?.tenant ?? null, made?.requestId ?? null, made?.scope ?? null];
+const makingColumns = (made: PushRecord["made"]) => [
+  made?.tenant ?? null,
+  made?.requestId ?? null,
+  made?.scope ?? null,
+];
 
 /**
  * The position where a page starts: this many texts, empty for the first page. Undefined if the cursor belongs to

@@ -51,7 +51,7 @@ import type {
  */
 export class PushSubscriptionObject extends DurableObject<PushEnv> implements Subscriber {
   readonly ports: PushPorts;
-  #life: Life | undefined;
+  #open: OpenParts | undefined;
   /** Start of the current run. A run longer than an alarm may take was aborted. */
   #runningSinceMs: number | undefined;
   /** When the alarm set by this instance is due; Infinity if it set none. */
@@ -67,12 +67,12 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     super(context, env);
     this.ports = ports;
     const state = PushState.load(this.ctx.storage);
-    if (state !== undefined) this.#life = this.#live(state);
+    if (state !== undefined) this.#open = this.#assemble(state);
   }
 
   /** Registers at the topic's logs and starts at the newest event. Call it before inserting the record. */
   async open(opening: PushOpening): Promise<OpenOutcome> {
-    if (this.#life !== undefined) return { kind: "open" };
+    if (this.#open !== undefined) return { kind: "open" };
     const { topic, id } = opening;
     const name = pushObjectName(topic, id);
     this.#opening += 1;
@@ -87,72 +87,72 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       cursor.push(end);
     }
     // A parallel call may have been first.
-    if (this.#life !== undefined) return { kind: "open" };
+    if (this.#open !== undefined) return { kind: "open" };
     const nowMs = systemClock.nowMs();
-    this.#life = this.#live(PushState.create(this.ctx.storage, opening, cursor, nowMs));
-    this.#wakeAt(this.#wokenEarly ? nowMs : nowMs + DELIVERY.openingMs);
+    this.#open = this.#assemble(PushState.create(this.ctx.storage, opening, cursor, nowMs));
+    this.#setAlarm(this.#wokenEarly ? nowMs : nowMs + DELIVERY.openingMs);
     return { kind: "open" };
   }
 
   /** Tells that there are new events. Returns as soon as they are certain to be looked for. */
   wake(): WakeOutcome {
-    if (this.#life === undefined) {
+    if (this.#open === undefined) {
       // One log knows the subscription already, another one does not yet.
       this.#wokenEarly = this.#opening > 0;
       return this.#wokenEarly ? "awake" : "gone";
     }
-    this.#life.dispatcher.notify();
+    this.#open.dispatcher.notify();
     // A paused, disabled or halted subscription looks for them afterwards.
-    const nextMs = this.#life.dispatcher.nextMs();
-    this.#runAt(nextMs === Infinity ? 0 : nextMs);
+    const nextMs = this.#open.dispatcher.nextMs();
+    this.#runBy(nextMs === Infinity ? 0 : nextMs);
     return "awake";
   }
 
   /** Tells that the record changed or was deleted. */
   changed(): void {
-    const life = this.#life;
-    if (life === undefined) return;
-    life.eligibility.forget();
-    life.dispatcher.unpause();
-    life.dispatcher.notify();
-    this.#runAt(0);
+    const open = this.#open;
+    if (open === undefined) return;
+    open.eligibility.forget();
+    open.dispatcher.unpause();
+    open.dispatcher.notify();
+    this.#runBy(0);
   }
 
   /** Sends due deliveries. The runtime runs one alarm at a time and repeats an aborted one. */
   override async alarm(): Promise<void> {
     this.#alarmAtMs = Infinity;
-    const life = this.#life;
-    if (life === undefined) return;
-    life.dispatcher.notify();
+    const open = this.#open;
+    if (open === undefined) return;
+    open.dispatcher.notify();
     const startMs = systemClock.nowMs();
-    this.#wakeAt(startMs + DELIVERY.safetyMs);
+    this.#setAlarm(startMs + DELIVERY.safetyMs);
     if (this.#isRunning(startMs)) return;
     this.#runningSinceMs = startMs;
     let nextMs: (() => number) | undefined;
     try {
-      const outcome = await life.dispatcher.run();
+      const outcome = await open.dispatcher.run();
       if (outcome === "gone") await this.destroy();
-      nextMs = () => (outcome === "rests" ? life.dispatcher.nextMs() : 0);
+      nextMs = () => (outcome === "rests" ? open.dispatcher.nextMs() : 0);
     } catch (thrown) {
-      this.ports.log.error("push run failed", { push: life.state.id, error: describeError(thrown) });
+      this.ports.log.error("push run failed", { push: open.state.id, error: describeError(thrown) });
       nextMs = () => systemClock.nowMs() + DELIVERY.failedAgainMs;
     }
     // A run that started meanwhile sets the next alarm.
     if (this.#runningSinceMs !== startMs) return;
     this.#runningSinceMs = undefined;
-    if (this.#life === life) this.#rest(life, nextMs);
+    if (this.#open === open) this.#endRun(open, nextMs);
   }
 
   async status(): Promise<PushStatus> {
-    const life = this.#life;
-    if (life === undefined) return NOTHING;
-    const { state, deliveries } = life;
+    const open = this.#open;
+    if (open === undefined) return NOTHING;
+    const { state, deliveries } = open;
     const stats = await Promise.all(
       shardsOf(state.topic).map(async (shard): Promise<LogStats | { kind: "gone" }> =>
         logOf(this.env.TOPIC_LOG, state.topic, shard).stats(),
       ),
     );
-    if (this.#life !== life) return NOTHING;
+    if (this.#open !== open) return NOTHING;
     const untaken = stats.reduce(
       (sum, log, shard) =>
         log.kind === "gone" ? sum : sum + Math.max(0, log.lastSeq - Math.max(state.cursor[shard]!, log.firstSeq - 1)),
@@ -162,40 +162,40 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       lag: untaken + deliveries.count("pending"),
       deadLetters: deliveries.count("dead"),
       eventsLost: state.eventsLost,
-      pausedUntilMs: life.dispatcher.pausedUntilMs(),
-      handshake: life.handshake.status(),
+      pausedUntilMs: open.dispatcher.pausedUntilMs(),
+      handshake: open.handshake.status(),
     };
   }
 
   deliveries(state: DeliveryState | undefined, after: number | undefined, skip: number, limit: number): DeliveryPage {
-    return this.#life?.deliveries.page(state, after, skip, limit) ?? { items: [], next: undefined };
+    return this.#open?.deliveries.page(state, after, skip, limit) ?? { items: [], next: undefined };
   }
 
   /** Delivers an event again from the start of its schedule; a pending one at once. */
   async redeliver(eventId: string): Promise<RedeliverOutcome> {
-    const life = this.#life;
-    let row = life?.deliveries.find(eventId);
-    if (life === undefined || row === undefined) return "unknown";
+    const open = this.#open;
+    let row = open?.deliveries.find(eventId);
+    if (open === undefined || row === undefined) return "unknown";
     let text: string | undefined;
     if (row.state === "delivered") {
-      const found = await life.ingest.textOf(eventId);
+      const found = await open.ingest.textOf(eventId);
       if (found === "failed") throw unavailable("a log of the topic does not answer");
-      row = life === this.#life ? life.deliveries.find(eventId) : undefined;
+      row = open === this.#open ? open.deliveries.find(eventId) : undefined;
       if (row === undefined) return "unknown";
       if (typeof found === "string") return "expired";
       text = found.text;
     }
-    life.deliveries.again(row, text, systemClock.nowMs());
-    life.dispatcher.unpause();
-    life.dispatcher.signal();
-    this.#runAt(0);
+    open.deliveries.restart(row, text, systemClock.nowMs());
+    open.dispatcher.unpause();
+    open.dispatcher.signal();
+    this.#runBy(0);
     return "again";
   }
 
   /** Sends a test event, ahead of all deliveries. Not called `test`, which runtimes reserve. */
   async sendTest(tenant: string): Promise<TestOutcome> {
-    const life = this.#life;
-    if (life === undefined) return { kind: "gone" };
+    const open = this.#open;
+    if (open === undefined) return { kind: "gone" };
     const nowMs = systemClock.nowMs();
     // A longer wait than the interval means that the clock was set back.
     const leftMs = this.#testedAtMs + DELIVERY.testEveryMs - nowMs;
@@ -204,40 +204,40 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     this.#testing = true;
     this.#testedAtMs = nowMs;
     try {
-      return await life.dispatcher.withSlot(async () => {
-        const target = await life.eligibility.target().catch((thrown: unknown) => {
-          this.ports.log.error("push test not made", { push: life.state.id, error: describeError(thrown) });
+      return await open.dispatcher.withSlot(async () => {
+        const target = await open.eligibility.target().catch((thrown: unknown) => {
+          this.ports.log.error("push test not made", { push: open.state.id, error: describeError(thrown) });
           throw unavailable("the subscription cannot be read");
         });
-        if (target === undefined || life !== this.#life) return { kind: "gone" };
-        const message = testEvent(life.state.topic, tenant, this.ports.random, systemClock.nowMs());
+        if (target === undefined || open !== this.#open) return { kind: "gone" };
+        const message = testEvent(open.state.topic, tenant, this.ports.random, systemClock.nowMs());
         const { answer, attempt: made } = await attempt({ ...this.ports, clock: systemClock }, target, message);
-        if (wasReached(answer)) life.dispatcher.learn(answer, target.version);
-        if (made.error === undefined) life.dispatcher.unpause();
+        if (wasReached(answer)) open.dispatcher.learn(answer, target.version);
+        if (made.error === undefined) open.dispatcher.unpause();
         return { kind: "tried", attempt: made };
       });
     } finally {
       this.#testing = false;
-      if (life === this.#life) this.#runAt(0);
+      if (open === this.#open) this.#runBy(0);
     }
   }
 
   /** Forgets everything because the topic or the subscription is being deleted. */
   async destroy(): Promise<void> {
-    const life = this.#life;
+    const open = this.#open;
     this.#destroyed = true;
-    this.#life = undefined;
-    life?.dispatcher.stop();
+    this.#open = undefined;
+    open?.dispatcher.stop();
     await this.ctx.storage.deleteAll();
-    if (life === undefined) return;
-    const { topic, id } = life.state;
+    if (open === undefined) return;
+    const { topic, id } = open.state;
     // A log that misses this wakes the object once more and then learns it.
     await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log) =>
       log.removeSubscribers([pushObjectName(topic, id)]),
     );
   }
 
-  #live(state: PushState): Life {
+  #assemble(state: PushState): OpenParts {
     const { ports, env, ctx } = this;
     const clock = systemClock;
     const deliveries = new DeliveryTable(ctx.storage.sql);
@@ -251,13 +251,13 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   /**
    * Ends a run: removes expired deliveries and sets the next alarm. In one turn, so that no signal is lost in between.
    */
-  #rest({ state, deliveries }: Life, dispatcherNextMs: () => number): void {
+  #endRun({ state, deliveries }: OpenParts, dispatcherNextMs: () => number): void {
     try {
       const nowMs = systemClock.nowMs();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
       // Finds out after a while that its record is gone, even if nothing is published.
       const nextMs = Math.min(dispatcherNextMs(), clearMs, nowMs + DELIVERY.restMs);
-      this.#wakeAt(Math.max(nextMs, nowMs));
+      this.#setAlarm(Math.max(nextMs, nowMs));
     } catch (thrown) {
       // The alarm set before the run still stands.
       this.ports.log.error("push run not finished", { push: state.id, error: describeError(thrown) });
@@ -265,18 +265,18 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   }
 
   /** Sets the alarm to this time or now, whichever is later. A current run looks again by itself. */
-  #runAt(timeMs: number): void {
+  #runBy(timeMs: number): void {
     const nowMs = systemClock.nowMs();
     const atMs = Math.max(timeMs, nowMs);
     const isLost = nowMs > this.#alarmAtMs + DELIVERY.alarmLostMs;
-    if (!this.#isRunning(nowMs) && (atMs < this.#alarmAtMs || isLost)) this.#wakeAt(atMs);
+    if (!this.#isRunning(nowMs) && (atMs < this.#alarmAtMs || isLost)) this.#setAlarm(atMs);
   }
 
   #isRunning(nowMs: number): boolean {
     return this.#runningSinceMs !== undefined && nowMs < this.#runningSinceMs + DELIVERY.maxRunMs;
   }
 
-  #wakeAt(timeMs: number): void {
+  #setAlarm(timeMs: number): void {
     this.#alarmAtMs = timeMs;
     this.ctx.waitUntil(this.ctx.storage.setAlarm(timeMs));
   }
@@ -291,6 +291,6 @@ export interface PushEnv {
 /** An error after which the caller retries (access/request.ts, `withRetryAfter`). */
 const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
 
-interface Life extends PushParts {
+interface OpenParts extends PushParts {
   readonly dispatcher: PushDispatcher;
 }

@@ -1,6 +1,6 @@
 import { hasTable } from "../../platform/has-table.ts";
 import type { TopicAddress } from "../model/topic.ts";
-import { wellOf, type Health } from "./endpoint-health.ts";
+import { healthy, type Health } from "./endpoint-health.ts";
 import type { HandshakeError, PushOpening } from "./types.ts";
 
 /** The state of a push subscription's object without its deliveries: one row, with a copy in memory. */
@@ -45,7 +45,7 @@ export class PushState {
       opened_at: nowMs,
       cursor: JSON.stringify(cursor),
       events_lost: 0,
-      health: JSON.stringify(wellOf(0)),
+      health: JSON.stringify(healthy(0)),
       handshake: null,
     };
     storage.transactionSync(() => {

@@ -24,8 +24,8 @@ import type { NewSubscription } from "./body.ts";
  *
  * A subscription: absent → active (its object is opened first, then the record settles it) ⇄ disabled (the endpoint
  * responded 410; an update enables it) → absent (the record goes first, which settles it). With a handshake it is
- * `unverified` before it is active (push/handshake.ts). An object without a record removes itself, so whatever is lost
- * between the two heals.
+ * `unverified` before it is active (push/handshake.ts). An object without a record removes itself, so losses
+ * between the two heal.
  *
  * Every operation reads the topic from D1, not from the isolate's cache. Objects of a deleted topic answer "gone", but
  * missing rows tell nothing.

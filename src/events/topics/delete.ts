@@ -77,7 +77,7 @@ async function clearConsumers(
 ): Promise<boolean> {
   const names: readonly string[] = await register.consumers(DELETE.consumersAStep);
   calls.left -= names.length + 2;
-  await someAtOnce(names, (name) => consumerOf(ports.consumers, topic, name).destroy());
+  await inGroups(names, (name) => consumerOf(ports.consumers, topic, name).destroy());
   if (names.length > 0) await register.forgetConsumers(names);
   return names.length > 0;
 }
@@ -91,14 +91,14 @@ async function clearSubscribers(ports: DeletePorts, logs: readonly TopicLogStub[
     const names: readonly string[] = await log.subscribers(DELETE.subscribersAStep);
     calls.left -= names.length + 2;
     if (names.length === 0) continue;
-    await someAtOnce(names, (name) => ports.pushSubscriptions.getByName(name).destroy());
+    await inGroups(names, (name) => ports.pushSubscriptions.getByName(name).destroy());
     await log.removeSubscribers(names);
     return true;
   }
   return false;
 }
 
-async function someAtOnce(names: readonly string[], remove: (name: string) => Promise<void>): Promise<void> {
+async function inGroups(names: readonly string[], remove: (name: string) => Promise<void>): Promise<void> {
   for (let at = 0; at < names.length; at += DELETE.atOnce)
     await Promise.all(names.slice(at, at + DELETE.atOnce).map(remove));
 }

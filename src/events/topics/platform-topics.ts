@@ -4,7 +4,7 @@ import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 import type { NamedEvent } from "../publish/event-input.ts";
 import { storeEvents, type StoringPorts } from "../publish/publish.ts";
-import { makeTopic, type MakingPorts } from "./topics.ts";
+import { makeTopic, type CreatePorts } from "./topics.ts";
 
 /**
  * Topics of the platform itself: other services publish to them, and clients with a scope consume them. No client has
@@ -17,7 +17,7 @@ export interface PlatformTopic extends TopicId {
 
 /** The stored topic of a name. Creates a platform topic that is missing. */
 export async function findOrCreate(
-  ports: MakingPorts,
+  ports: CreatePorts,
   own: readonly PlatformTopic[],
   id: TopicId,
   nowMs: number,

@@ -18,14 +18,14 @@ import { TOPIC } from "../model/limits.ts";
 import { shardsOf, type Topic, type TopicId } from "../model/topic.ts";
 
 /** Dependencies of creating a topic. */
-export interface MakingPorts {
+export interface CreatePorts {
   readonly store: TopicStore;
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly random: Random;
   readonly retention: Retention;
 }
 
-export interface TopicPorts extends MakingPorts {
+export interface TopicPorts extends CreatePorts {
   readonly directory: TopicDirectory;
   readonly consumers: DurableObjectNamespace<TopicConsumer>;
 }
@@ -72,7 +72,7 @@ export type NewTopic = Pick<Topic, "owner" | "eventType" | "description" | "shar
  * their logs. A crash in between leaves empty logs that no topic names.
  */
 export async function makeTopic(
-  ports: MakingPorts,
+  ports: CreatePorts,
   wanted: NewTopic,
   nowMs: number,
 ): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {

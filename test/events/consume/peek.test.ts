@@ -141,7 +141,7 @@ describe("GET …/events", () => {
     pass();
     let asked = 0;
     const logs = logsWith((call) => {
-      if (call !== "look" || ++asked !== 3) return undefined;
+      if (call !== "peek" || ++asked !== 3) return undefined;
       return async (real) => {
         for (const [payload, tenant] of [
           ["late", tenant1],

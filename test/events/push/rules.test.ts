@@ -7,10 +7,10 @@ import {
   answered,
   askedToWait,
   pausedUntilMs,
-  probed,
+  withoutPause,
   unanswered,
-  wellOf,
-  windowOf,
+  healthy,
+  windowSize,
   type Health,
 } from "../../../src/events/push/endpoint-health.ts";
 import { EventTexts } from "../../../src/events/push/ingest.ts";
@@ -215,18 +215,18 @@ describe("the schedule", () => {
 describe("the endpoint as a whole", () => {
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
   it("is asked ever more rarely, by one attempt alone, from the sixth silence on", () => {
-    let health = wellOf(1);
+    let health = healthy(1);
     let nowMs = NOW;
     const pauses: number[] = [];
     for (let attempt = 1; attempt <= 20; attempt++) {
       health = unanswered(health, nowMs);
-      expect(windowOf(health)).toBe(Math.max(1, 6 - attempt));
+      expect(windowSize(health)).toBe(Math.max(1, 6 - attempt));
       const pauseMs = Math.max(0, pausedUntilMs(health, nowMs) - nowMs);
       pauses.push(pauseMs / 1000);
       nowMs += pauseMs;
     }
     expect(pauses).toEqual([0, 0, 0, 0, 0, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600, 3600, 3600, 3600]);
-    expect(answered(health)).toEqual(wellOf(1));
+    expect(answered(health)).toEqual(healthy(1));
   });
 
   type Step = {
@@ -251,7 +251,7 @@ describe("the endpoint as a whole", () => {
   it("any answer ends a silence, never a Retry-After; nothing pauses longer than an hour, though the clock is set back", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        let health: Health = wellOf(3);
+        let health: Health = healthy(3);
         let nowMs = NOW;
         let silences = 0;
         for (const next of steps) {
@@ -269,7 +269,7 @@ describe("the endpoint as a whole", () => {
               );
               break;
             case "probe":
-              health = probed(health);
+              health = withoutPause(health);
               expect(pausedUntilMs(health, nowMs)).toBe(0);
               break;
             case "retry after":
@@ -283,7 +283,7 @@ describe("the endpoint as a whole", () => {
               nowMs += next.ms;
           }
           expect(health.silent).toBe(silences);
-          expect(windowOf(health)).toBe(Math.max(1, 6 - silences));
+          expect(windowSize(health)).toBe(Math.max(1, 6 - silences));
           expect(pausedUntilMs(health, nowMs) - nowMs).toBeLessThanOrEqual(HOUR_MS);
         }
       }),
