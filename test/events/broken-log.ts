@@ -8,7 +8,7 @@ import { READ } from "../../src/events/model/limits.ts";
 export type Log = DurableObjectStub<TopicLog>;
 export type LogCall = "read" | "addConsumer" | "positionBefore" | "timeOf" | "peek";
 
-/** What happens to a call of a log instead of `real`. */
+/** Fault of a log's call, in place of `real`. */
 export type Fault = (real: () => Promise<unknown>) => Promise<unknown>;
 
 /**

@@ -247,7 +247,7 @@ export async function objectsOf(topic: TestTopic, client: Principal = topic.owne
   };
 }
 
-/** An error answer: its body, checked for the shape that all have (contract 1.2). */
+/** An error response with its body, checked for the common shape. */
 export async function expectProblem(response: Response, status: number, type: string): Promise<ProblemView> {
   const text = await response.text();
   expect(`${response.status} ${text.slice(0, 300)}`).toMatch(new RegExp(`^${status} `));

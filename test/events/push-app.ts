@@ -35,7 +35,7 @@ export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms)
 type Limits = {
   -readonly [Name in keyof typeof DELIVERY]: (typeof DELIVERY)[Name] extends number ? number : readonly number[];
 };
-/** Other limits until the function that this gives is called: waits that a test cannot wait for, crowds it cannot make. */
+/** Sets other limits until the returned function is called, for waits too long and crowds too large for a test. */
 export function limits(changes: Partial<Limits>): () => void {
   const before = { ...DELIVERY };
   Object.assign(DELIVERY, changes);
@@ -53,9 +53,9 @@ export interface TestPush {
   readonly endpoint: string;
   readonly secret: string;
   readonly logs: Awaited<ReturnType<typeof objectsOf>>["logs"];
-  /** What the endpoint says from now on. */
+  /** The endpoint's responses from now on. */
   answer(...answers: OutsideAnswer[]): Promise<void>;
-  /** What came to it since this was last asked. */
+  /** Requests to the endpoint since the last call. */
   received(): Promise<OutsideRequest[]>;
   /** Rings the alarm now, whenever it is due; false when there is none. */
   run(): Promise<boolean>;
@@ -191,7 +191,7 @@ async function someOwner(): Promise<Principal> {
   return someClient({ clientId: owner, clientName: owner });
 }
 
-/** What tells that the endpoint got an event: its id, in the order of arrival. */
+/** Ids of the events that the endpoint got, in the order of arrival. */
 export const idsOf = (requests: readonly OutsideRequest[]): string[] =>
   requests.map(({ headers }) => headers["webhook-id"]!);
 

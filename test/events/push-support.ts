@@ -9,7 +9,7 @@ import { createSealer } from "../../src/platform/seal.ts";
 import { makeClient, makeTenant } from "../support/platform.ts";
 import { auditedBy, eventsApp, someClient, type EventsApp, type EventsCall, type TestTopic } from "./events-app.ts";
 
-/** What the tests of push subscriptions share: clients that are registered, objects that are played, D1 that fails. */
+/** Shared by the tests of push subscriptions: registered clients, fake objects, and D1 failures. */
 
 let tenant: Promise<string> | undefined;
 
@@ -159,7 +159,7 @@ function pushStoreOn() {
   };
 }
 
-/** The records of a topic, whoever's. */
+/** All records of a topic. */
 export async function recordsOf(topic: Topic): Promise<PushRecord[]> {
   const { results } = await env.DB.prepare(`SELECT id FROM push_subscription WHERE incarnation = ? ORDER BY id`)
     .bind(topic.incarnation)

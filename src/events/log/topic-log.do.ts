@@ -1,12 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
+import { createLog, describeError } from "../../platform/log.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { LOG } from "../model/limits.ts";
-import { LogAlarm } from "./alarm.ts";
 import { newEventIds } from "./event-id.ts";
 import type { OwnTenant } from "./hidden-ids.ts";
 import { clearedAtMs, expiryOf, IdempotencyKeys } from "./idempotency.ts";
-import { Notifier } from "./notifier.ts";
+import { notifySubscribers } from "./notifier.ts";
 import { LogRetention } from "./retention.ts";
 import { createLogTables, logExists, readLog } from "./schema.ts";
 import { SegmentTable } from "./segment-table.ts";
@@ -36,8 +36,10 @@ import type {
  * No method has an `await` between its first read and its last write, so calls do not interleave. The runtime stores
  * the writes of one turn together, the alarm included, and sends the response only after they are on disk.
  *
- * The alarm (alarm.ts) removes expired events and idempotency keys (retention.ts) and wakes push subscriptions
- * (notifier.ts).
+ * The alarm has one stored time, at which the next work is due: it removes expired events (retention.ts) and keys, and
+ * wakes push subscriptions (notifier.ts). A method that stores something sets it in the same turn, so the runtime stores
+ * both or neither. The runtime repeats an interrupted alarm, and a finished one checks everything once more in the turn
+ * in which it sets the next.
  */
 export class TopicLog extends DurableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
@@ -45,23 +47,11 @@ export class TopicLog extends DurableObject<LogEnv> {
   readonly #retention = new LogRetention(this.#sql, this.#segments);
   readonly #keys = new IdempotencyKeys(this.#sql);
   readonly #subscribers = new SubscriberTable(this.#sql);
-  readonly #notifier = new Notifier({
-    subscribers: this.#subscribers,
-    clock: systemClock,
-    endSeq: () => this.#tail?.seq,
-    wake: async (name) => this.env.PUSH_SUBSCRIPTION.getByName(name).wake(),
-  });
   #tail: Tail | undefined = this.#load();
-  readonly #alarm = new LogAlarm({
-    context: this.ctx,
-    isOpen: () => this.#tail !== undefined,
-    clock: systemClock,
-    trim: () => this.#trim(),
-    trimDueMs: () => this.#trimDueMs(),
-    wake: (between) => this.#notifier.run(between),
-    wakeDueMs: () =>
-      this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq, systemClock.nowMs()),
-  });
+  /** When the alarm set by this instance is due. One set by an earlier instance is set again, which costs one row. */
+  #alarmAtMs = Infinity;
+  /** Start of the alarm that is running. */
+  #alarmStartedMs: number | undefined;
 
   /** Opens the log. An open log stays as it is. */
   init(shard: number, retention: Retention): void {
@@ -88,7 +78,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (isOtherRule) this.#retention.change(retention);
     if (this.#retention.isOver()) this.ctx.storage.transactionSync(() => this.#retention.trim(nowMs, tail.seq));
     if (this.#retention.isFull()) {
-      this.#alarm.runBy(0);
+      this.#runBy(0);
       return { kind: "full" };
     }
     const key = once === undefined ? undefined : { ...once, expiresAtMs: expiryOf(once, nowMs) };
@@ -110,12 +100,29 @@ export class TopicLog extends DurableObject<LogEnv> {
     const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
     const isDue = isOtherRule || this.#retention.isOver();
     const trimDueMs = Math.min(createdAtMs + retention.ageMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
-    this.#alarm.runBy(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
+    this.#runBy(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
   }
 
-  override alarm(): Promise<void> {
-    return this.#alarm.run();
+  /** Does the due work, a step at a time. Never throws, since the runtime gives up after several failures. */
+  override async alarm(): Promise<void> {
+    this.#alarmAtMs = Infinity;
+    const startedMs = systemClock.nowMs();
+    if (this.#isAlarmRunning(startedMs)) return;
+    this.#alarmStartedMs = startedMs;
+    let isTrimmed = true;
+    const trim = () => void (isTrimmed &&= attempt(() => this.#trim()));
+    trim();
+    try {
+      const wake = async (name: string) => this.env.PUSH_SUBSCRIPTION.getByName(name).wake();
+      await notifySubscribers({ subscribers: this.#subscribers, endSeq: () => this.#tail?.seq, wake }, trim);
+    } finally {
+      this.#alarmStartedMs = undefined;
+    }
+    if (this.#tail === undefined) return;
+    let trimDueMs = systemClock.nowMs() + LOG.trimRetryMs;
+    if (isTrimmed) attempt(() => (trimDueMs = this.#trimDueMs()));
+    this.#setAlarm(Math.min(trimDueMs, this.#wakeDueMs()));
   }
 
   /**
@@ -227,13 +234,13 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (this.#tail === undefined) return;
     this.#sql.exec(`UPDATE log SET closed = 1`);
     this.#end();
-    await this.#alarm.cancel();
+    await this.#cancelAlarm();
   }
 
   /** Removes everything, the alarm too. Later calls get "gone". */
   async destroy(): Promise<void> {
     this.#end();
-    await Promise.all([this.#alarm.cancel(), this.ctx.storage.deleteAll()]);
+    await Promise.all([this.#cancelAlarm(), this.ctx.storage.deleteAll()]);
   }
 
   /** After this, only a deletion writes. */
@@ -275,6 +282,35 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (this.#tail === undefined) return Infinity;
     return Math.min(this.#retention.dueMs(this.#tail.seq), this.#keys.dueMs(this.#retention.maxBytes));
   }
+
+  #wakeDueMs(): number {
+    return this.#tail === undefined ? Infinity : this.#subscribers.dueMs(this.#tail.seq, systemClock.nowMs());
+  }
+
+  /** Makes sure that the alarm runs by this time. A running alarm looks at everything again before it ends. */
+  #runBy(dueMs: number): void {
+    const nowMs = systemClock.nowMs();
+    const isLost = nowMs > this.#alarmAtMs + LOG.alarmLostMs;
+    if (this.#isAlarmRunning(nowMs) || (Math.max(dueMs, nowMs) >= this.#alarmAtMs && !isLost)) return;
+    // An alarm set by an earlier instance may be due sooner, so consider all work.
+    this.#setAlarm(Math.min(this.#trimDueMs(), this.#wakeDueMs()));
+  }
+
+  /** A run that started longer ago than the runtime allows was aborted without reaching its `finally`. */
+  #isAlarmRunning(nowMs: number): boolean {
+    return this.#alarmStartedMs !== undefined && Math.abs(nowMs - this.#alarmStartedMs) <= LOG.alarmRunMs;
+  }
+
+  #setAlarm(dueMs: number): void {
+    if (dueMs === Infinity) return;
+    this.#alarmAtMs = Math.max(dueMs, systemClock.nowMs());
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(this.#alarmAtMs));
+  }
+
+  async #cancelAlarm(): Promise<void> {
+    this.#alarmAtMs = Infinity;
+    await this.ctx.storage.deleteAlarm();
+  }
 }
 
 export interface LogEnv {
@@ -289,3 +325,13 @@ interface Tail {
 }
 
 const GONE = { kind: "gone" } as const;
+
+function attempt(run: () => void): boolean {
+  try {
+    run();
+    return true;
+  } catch (thrown) {
+    createLog("warn").warn("log not trimmed", { error: describeError(thrown) });
+    return false;
+  }
+}

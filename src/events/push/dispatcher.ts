@@ -82,7 +82,7 @@ export class PushDispatcher {
    * attempts in flight, so that a slow attempt does not delay the others. "gone": the subscription or its topic is
    * gone.
    */
-  async run(): Promise<"gone" | "rests" | "goes on"> {
+  async run(): Promise<RunOutcome> {
     const { eligibility, clock, state, handshake } = this.#parts;
     const endMs = clock.nowMs() + DELIVERY.runMs;
     let calls = 0;
@@ -309,6 +309,8 @@ export class PushDispatcher {
     clearTimeout(timer);
   }
 }
+
+export type RunOutcome = "gone" | "rests" | "goes on";
 
 /** The parts of an open push subscription's object. */
 export interface PushParts {

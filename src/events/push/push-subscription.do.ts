@@ -8,7 +8,7 @@ import type { LogStats } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { pushObjectName, shardsOf } from "../model/topic.ts";
 import { DeliveryTable } from "./delivery-table.ts";
-import { PushDispatcher, type PushParts } from "./dispatcher.ts";
+import { PushDispatcher, type PushParts, type RunOutcome } from "./dispatcher.ts";
 import { PushEligibility } from "./eligibility.ts";
 import { PushHandshake } from "./handshake.ts";
 import { PushIngest } from "./ingest.ts";
@@ -128,19 +128,18 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     this.#setAlarm(startMs + DELIVERY.safetyMs);
     if (this.#isRunning(startMs)) return;
     this.#runningSinceMs = startMs;
-    let nextMs: (() => number) | undefined;
+    let outcome: RunOutcome | "failed";
     try {
-      const outcome = await open.dispatcher.run();
+      outcome = await open.dispatcher.run();
       if (outcome === "gone") await this.destroy();
-      nextMs = () => (outcome === "rests" ? open.dispatcher.nextMs() : 0);
     } catch (thrown) {
       this.ports.log.error("push run failed", { push: open.state.id, error: describeError(thrown) });
-      nextMs = () => systemClock.nowMs() + DELIVERY.failedAgainMs;
+      outcome = "failed";
     }
     // A run that started meanwhile sets the next alarm.
     if (this.#runningSinceMs !== startMs) return;
     this.#runningSinceMs = undefined;
-    if (this.#open === open) this.#endRun(open, nextMs);
+    if (this.#open === open) this.#endRun(open, outcome);
   }
 
   async status(): Promise<PushStatus> {
@@ -251,12 +250,14 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   /**
    * Ends a run: removes expired deliveries and sets the next alarm. In one turn, so that no signal is lost in between.
    */
-  #endRun({ state, deliveries }: OpenParts, dispatcherNextMs: () => number): void {
+  #endRun({ state, deliveries, dispatcher }: OpenParts, outcome: RunOutcome | "failed"): void {
     try {
       const nowMs = systemClock.nowMs();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
       // Finds out after a while that its record is gone, even if nothing is published.
-      const nextMs = Math.min(dispatcherNextMs(), clearMs, nowMs + DELIVERY.restMs);
+      const idleMs = outcome === "rests" ? dispatcher.nextMs() : nowMs;
+      const workMs = outcome === "failed" ? nowMs + DELIVERY.failedAgainMs : idleMs;
+      const nextMs = Math.min(workMs, clearMs, nowMs + DELIVERY.restMs);
       this.#setAlarm(Math.max(nextMs, nowMs));
     } catch (thrown) {
       // The alarm set before the run still stands.

@@ -10,7 +10,7 @@ import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { eventsApp, makeTopic, someClient } from "../events-app.ts";
 import { BELOW_A_TOPIC, subscription } from "../topic-operations.ts";
 
-/** Who may do what, with real clients, tokens and registrations (contract 3.3). */
+/** Access rules with real clients, tokens and registrations. */
 async function makeOwner(scopes: readonly string[] = ["plat.pubsub_publish"]) {
   const client = await makeClient({ scopes });
   const token = await tokenFor(client);
@@ -195,7 +195,7 @@ async function attemptAll(path: string, token: string): Promise<Record<string, n
 const NEEDS_A_SCOPE = ["POST /publish", "DELETE "];
 const READING = ["GET ", "GET /events", "POST /read", "POST /commit", "POST /extend", "POST /release"];
 
-/** What each operation answers whose status is not 404. */
+/** Status of each operation whose status is not 404. */
 const but404 = (statuses: Record<string, number>): Record<string, number> =>
   Object.fromEntries(Object.entries(statuses).filter(([, status]) => status !== 404));
 
@@ -280,7 +280,7 @@ describe("a person's token at the topic's owner", () => {
       await tokenBy(passwordForm(eve, asked), { authorization: basic(app) }),
     ]) {
       const statuses = await attemptAll(path, token);
-      // The client lists `plat.pubsub.topic=*`, so what reads says what is missing.
+      // The client lists `plat.pubsub.topic=*`, so operations that read name the missing scope.
       expect(but404(statuses)).toEqual(Object.fromEntries(READING.map((operation) => [operation, 403])));
       const made = await call("/pubsub/v1/topics", { token, json: { eventType: "of-eve" } });
       expect(await expectJson(made, 403)).toMatchObject({ type: "insufficient_permissions" });

@@ -4,7 +4,7 @@ import type { Principal } from "../../../src/http/auth.ts";
 import { eventsApp, someClient, type TestTopic } from "../events-app.ts";
 import { BELOW_A_TOPIC } from "../topic-operations.ts";
 
-/** What the adversary learnt in some other way, and tries to use. */
+/** Secrets that the adversary learned in some other way, and tries to use. */
 export interface Stolen {
   readonly token: string | undefined;
   readonly eventId: string | undefined;
@@ -62,7 +62,7 @@ export interface Adversary {
 /** Goes on over all schedules, so that every token meets every operation at many moments. */
 let next = 0;
 
-/** No body, no events, or a topic of which nothing is counted. */
+/** No body, no events, or a topic without counts. */
 const SHOWS_NOTHING = [
   /^$/,
   /^\{"events":\[\],"next":null\}$/,
@@ -89,7 +89,7 @@ function tokensOf(owner: Principal): { readonly as: Principal; readonly isLimite
   );
 }
 
-/** The body with what was stolen in its place. */
+/** The body with the stolen value in its place. */
 function using(json: object | undefined, { token, eventId }: Stolen): object | undefined {
   if (json === undefined || !("token" in json)) return json;
   const isRelease = Object.keys(json).length === 1 && eventId !== undefined && next % 3 === 0;

@@ -28,13 +28,13 @@ export interface Stored {
 }
 
 export interface Reader {
-  /** Ids of what is committed, or was passed by since it was lost. */
+  /** Ids of committed events, and of events skipped because they were lost. */
   readonly done: Set<string>;
   held: Held | undefined;
-  /** How often each event was handed out, and how many batches that were. */
+  /** Deliveries of each event, and their batches. */
   readonly handed: Map<string, number>;
   batches: number;
-  /** How locks ended, the latest last. */
+  /** Ends of locks, the latest last. */
   readonly ends: Map<string, string>;
   /** Every token that it ever got, of topics that are gone too. */
   tokens: readonly string[];
@@ -48,7 +48,7 @@ export interface Held {
   readonly token: string;
   untilMs: number;
   readonly batch: readonly Stored[];
-  /** The batch and what was lost in between. */
+  /** The batch, and the events lost in between. */
   readonly passed: readonly Stored[];
   readonly asked: Read;
   readonly attempt: number;
@@ -62,7 +62,7 @@ export interface Read {
   readonly key: string | undefined;
 }
 
-/** What a client sends; `by`: which reader. */
+/** A client's request; `by` is the reader. */
 export type Call = { readonly by: number } & (
   | Read
   | {
@@ -89,7 +89,7 @@ export const reduced = (payload: string): string => {
 };
 export const LARGE = "large ";
 
-/** What came back, whichever way it came. */
+/** The response, from either driver. */
 export type Answer =
   | {
       readonly is: "batch";
@@ -104,7 +104,7 @@ export type Answer =
   /** The problem's detail or type; a lock's with the seconds that it lasts. */
   | { readonly is: "refused"; readonly why: string };
 
-/** How many ends of locks, and ends of batches, an object remembers. */
+/** Number of ended locks, and ended batches, that an object remembers. */
 const REMEMBERED = 16;
 
 const newReader = (tokens: readonly string[]): Reader => ({
@@ -155,8 +155,8 @@ function answer(world: World, call: Call, seen: Answer): void {
 }
 
 /**
- * Checks the answers to calls that were under way at once: there is an order of the calls in which each of them may be
- * given. An answer may leave open what came first, so these are all the worlds that there may be before and after.
+ * Checks the answers to parallel calls: some order of the calls must allow each of them. Answers may leave the order
+ * open, so this works on all worlds that are possible before and after.
  */
 export function answerAll(worlds: readonly World[], calls: readonly Call[], seen: readonly Answer[]): World[] {
   const after = new Map<string, World>();
@@ -262,7 +262,7 @@ function read(world: World, reader: Reader, call: Call & Read, seen: Answer): vo
   reader.held = { token: token!, untilMs: world.nowMs + call.ttlMs, batch: events, passed, asked: call, attempt };
 }
 
-/** What of the undone events lies before the last ones of a batch. Checks their order, and that what is missing was lost. */
+/** The undone events before the last ones of a batch. Checks their order, and that missing ones were lost. */
 function passedBy(undone: readonly Stored[], batch: readonly Stored[]): Stored[] {
   return [...new Set(batch.map((event) => event.shard))].flatMap((shard) => {
     const got = batch.filter((event) => event.shard === shard);

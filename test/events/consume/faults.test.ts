@@ -26,9 +26,9 @@ import {
 } from "../events-app.ts";
 
 /**
- * What goes wrong around a consumer, one fault at a time: the object ends between two steps, a log answers late, never,
- * wrongly or that it is gone, an answer is lost on its way to the client. Afterwards the client does what a client does:
- * it says the same again. Nothing may be lost, and nothing that was committed may come again.
+ * Faults around a consumer, one at a time: the object ends between two steps; a log answers late, wrongly, never, or
+ * that it is gone; a response is lost. Afterwards the client repeats its request, as real clients do. Nothing may be
+ * lost, and no committed event may come again.
  */
 const app = eventsApp();
 const ALL = ["p1", "p2", "p3", "p4"];
@@ -58,7 +58,7 @@ async function fourEvents(): Promise<TestTopic> {
   return topic;
 }
 
-/** Reads and commits until there is nothing; gives what came. */
+/** Reads and commits until there is nothing more; returns the events. */
 async function rest(topic: TestTopic): Promise<string[]> {
   const got: string[] = [];
   for (let reads = 0; reads < 10; reads++) {
@@ -83,7 +83,7 @@ interface Scene {
   readonly method: "read" | "commit" | "extend" | "release" | "seek";
   before?(topic: TestTopic): Promise<ReadAnswer | void>;
   run(topic: TestTopic, held: ReadAnswer | void): Promise<Response>;
-  /** Says it again, and checks what was promised. Leaves the topic unlocked; gives what is left to read. */
+  /** Repeats the call and checks its promise. Leaves the topic unlocked; returns the events left to read. */
   again(topic: TestTopic, held: ReadAnswer | void): Promise<readonly string[]>;
 }
 
@@ -228,8 +228,8 @@ const SCENES: readonly Scene[] = [
 ];
 
 /**
- * The consumer's object ends at a step: before a statement or a call of a log, or behind it. Then its memory is lost,
- * and whatever is not on disk. Gives how many steps it had taken in the end.
+ * Ends the consumer's object at a step, before or after a statement or a call of a log, so that memory and unwritten
+ * data are lost. Returns the number of steps it had taken at the end.
  */
 async function abortAtStep(topic: TestTopic, last: number): Promise<() => number> {
   const { consumer } = await objectsOf(topic);
@@ -311,7 +311,7 @@ describe("an answer is lost on its way to the client", () => {
   });
 });
 
-/** What a log may do to those who ask it, and what stands of it in theirs. */
+/** Faults of a log, and the log lines they cause. */
 const FAULTS: readonly (readonly [string, Fault, said: string])[] = [
   ["fails", failing, "the log is out of reach"],
   ["does not answer within 5 s", hanging, "no answer within 5000 ms"],
@@ -319,7 +319,7 @@ const FAULTS: readonly (readonly [string, Fault, said: string])[] = [
   ["answers after 5 s", late, "no answer within 5000 ms"],
 ];
 
-/** Which calls of logs an operation makes, and what its client is told when the one of a shard goes wrong. */
+/** The calls of logs that an operation makes, and the client's response when the call to one shard fails. */
 const ASKED: readonly (readonly [Scene["name"], LogCall, shard: number, told: "more" | "503" | "events"])[] = [
   ["a first read", "read", 0, "events"],
   ["a first read", "read", 1, "events"],

@@ -20,7 +20,7 @@ const notLocked = async (response: Response) => faults(await expectProblem(respo
 describe.each(["extend", "release"])("POST …/%s", (operation) => {
   const more = { ttlMs: 5000 };
 
-  it("200 has no body", async () => {
+  it("200 without a body", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a"));
     const { token } = await topic.read();
@@ -30,7 +30,7 @@ describe.each(["extend", "release"])("POST …/%s", (operation) => {
     expect(response.headers.get("content-type")).toBeNull();
   });
 
-  it("400 for a token that is none", async () => {
+  it("400 for a malformed token", async () => {
     const topic = await makeTopic(app);
     for (const [body, expected] of [
       [more, "missing_field token"],

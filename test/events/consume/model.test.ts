@@ -25,10 +25,10 @@ const numberOf = (payload: string) => Number(payload.split(" ")[1]);
 const tenantOf = (payload: string) => payload.split(" ")[0]!;
 
 /**
- * Random schedules of publish, read, commit, extend, release, seek, with keys repeated, alone and at once, of time that
- * passes, objects that lose their memory, logs that cannot be reached, retention, topics deleted and created again, by
- * isolates that are behind: whatever comes back is what the model (consumer-model.ts) allows. A failure prints the seed
- * and the schedule (model-runs.ts runs it again).
+ * Random schedules of publish, read, commit, extend, release and seek, with repeated keys, alone and in parallel, with
+ * passing time, evicted objects, unreachable logs, retention, and topics deleted and created again, by isolates with
+ * stale caches. Every answer must be one that the model (consumer-model.ts) allows. A failure prints the seed and the
+ * schedule (model-runs.ts runs it again).
  */
 describe("random schedules", () => {
   // Ahead of the real time, so that no alarm comes by itself.

@@ -14,7 +14,7 @@ import {
   type WireEvent,
 } from "../events-app.ts";
 
-/** Readers whose scope names the events of their token's own tenant alone (decision 382). */
+/** Readers whose scope names only the events of their token's own tenant. */
 const app = eventsApp();
 afterEach(() => void vi.useRealTimers());
 const SCOPES = ["plat.pubsub.own_tenant_topic=*"];
@@ -42,7 +42,7 @@ async function view(
 }
 
 describe.each([1, 4])("a reader of its own tenant's events, %i shards", (shards) => {
-  it("reads them in order, each once, whoever published in between", async () => {
+  it("reads them in order, each once, with others' events in between", async () => {
     const topic = await topicOf(shards);
     const as = readerOf();
     const expected: string[] = [];
@@ -67,7 +67,7 @@ describe.each([1, 4])("a reader of its own tenant's events, %i shards", (shards)
     expect(got).toEqual(expected);
   });
 
-  it("looks at them page by page, and at nothing else", async () => {
+  it("peeks at them page by page, and at nothing else", async () => {
     const topic = await topicOf(shards);
     const as = readerOf();
     await topic.put([...FOREIGN, event("mine", "1"), ...FOREIGN, event("mine", "2"), event("mine", "3"), ...FOREIGN]);
@@ -84,7 +84,7 @@ describe.each([1, 4])("a reader of its own tenant's events, %i shards", (shards)
 });
 
 describe("a reader of its own tenant's events", () => {
-  it("has a cursor and a lock in each tenant, besides that of reading everything", async () => {
+  it("has its own cursor and lock in each tenant, apart from those of reading everything", async () => {
     const topic = await topicOf();
     await topic.put([event("theirs", "t"), event("mine", "m")]);
     const mine = readerOf();
@@ -155,7 +155,7 @@ describe("a reader of its own tenant's events", () => {
     expect((await topic.read()).response.headers.get("plat-events-lost")).toBe(String(2 * FOREIGN.length + 1));
   });
 
-  it("is told no counts and no times of the topic", async () => {
+  it("learns no counts and no times of the topic", async () => {
     const topic = await topicOf();
     await topic.put([...FOREIGN, event("mine", "1")]);
     for (const as of [readerOf(), readerOf("mine", { user: "ada@example.org" })]) {

@@ -254,7 +254,7 @@ describe("POST …/read", () => {
       expect(attempts).toEqual(["1", "2", "3", "3", "1"]);
     });
 
-    it("keeps no count of what is committed", async () => {
+    it("drops counts of committed events", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(6));
       const { consumer } = await objectsOf(topic);
@@ -304,7 +304,7 @@ describe("POST …/read", () => {
         expect(lost(await topic.read())).toBeNull();
       });
 
-      it("a gap in the middle counts for the batch that spans it", async () => {
+      it("counts a gap in the middle for the batch that spans it", async () => {
         const topic = await makeTopic(app);
         for (let at = 1; at <= 5; at++) await topic.put(texts(1, at));
         await topic.commit((await topic.read()).token);
@@ -338,7 +338,7 @@ describe("POST …/read", () => {
         expect([none.status, lost(none)]).toEqual([204, null]);
       });
 
-      it("nothing was lost to a client that reads for the first time", async () => {
+      it("counts no loss for a client that reads for the first time", async () => {
         const topic = await makeTopic(app, { shards: 2 });
         const tenants = [inShard(0, 2, "tenant"), inShard(1, 2, "tenant")];
         for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -353,7 +353,7 @@ describe("POST …/read", () => {
         expect([none.status, lost(none)]).toEqual([204, null]);
       });
 
-      it("a client that found nothing yet is told what it missed since", async () => {
+      it("tells a client that found nothing what it missed since", async () => {
         const topic = await makeTopic(app);
         expect((await topic.read()).status).toBe(204);
         await topic.put(texts(2));

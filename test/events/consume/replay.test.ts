@@ -49,7 +49,7 @@ describe("POST …/read with Idempotency-Key", () => {
   describe("200", () => {
     // shows: events/event/id
     // shows: events/read-and-commit/idempotency-key-of-a-read
-    it("a repeat gets the same events, token and headers, also after eviction; the lock does not last longer", async () => {
+    it("returns the same events, token and headers to a repeat, also after eviction, without extending the lock", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
       await topic.put(texts(5));
@@ -68,7 +68,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(payloads(await topic.read({ numEvents: 20 }))).toEqual(names(7, 4));
     });
 
-    it("to all of many parallel repeats the same", async () => {
+    it("returns the same to many parallel repeats", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       await topic.put(texts(30));
       let asked = 0;
@@ -83,7 +83,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(payloads(await topic.read({ numEvents: 1 }))).toEqual(["p8"]);
     });
 
-    it("in the same order over several shards", async () => {
+    it("keeps the order over several shards", async () => {
       const topic = await makeTopic(app, { shards: 4 });
       const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
       for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -94,7 +94,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(seen(await topic.read({ numEvents: 20 }, once("k")))).toEqual(seen(first));
     });
 
-    it("a batch of large events, out of the middle of a segment", async () => {
+    it("returns a batch of large events from the middle of a segment", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(3));
       for (let at = 0; at < 24; at++) await topic.put({ payload: `${at}`.padEnd(250 * 1024, "\u0000") });
@@ -104,7 +104,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(payloads(await topic.read({ numEvents: 100 }, once("k")))).toEqual(payloads(first));
     });
 
-    it("what says the same in other words is the same request", async () => {
+    it("treats the same request in other words as the same", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const first = await topic.read(undefined, once("k"));
@@ -139,14 +139,14 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(new Set([first, second, third, fourth, fifth].map(({ token }) => token)).size).toBe(5);
     });
 
-    it("autoCommit takes no lock, so the same key gets the next events", async () => {
+    it("takes no lock with autoCommit, so the same key gets the next events", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const read = async () => payloads(await topic.read({ autoCommit: true }, once("k")));
       expect([await read(), await read(), await read()]).toEqual([["p1"], ["p2"], []]);
     });
 
-    it("a key is the client's own", async () => {
+    it("keeps a key to its client", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const as = someClient({ scopes: ["plat.pubsub.topic=*"] });
@@ -156,7 +156,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(theirs.token).not.toBe(mine.token);
     });
 
-    it("what is left of the batch, when retention took some of it meanwhile, and how much that was", async () => {
+    it("returns the rest of the batch, and the number lost, after retention took a part", async () => {
       const topic = await makeTopic(app);
       for (const event of texts(5)) await topic.put(event);
       const first = await topic.read({ numEvents: 4 }, once("k"));
@@ -169,7 +169,7 @@ describe("POST …/read with Idempotency-Key", () => {
     });
 
     // shows: events/read-and-commit/idempotency-key-of-a-read
-    it("the same token and no event, when retention took all of the batch; the next ones after the commit", async () => {
+    it("returns the same token and no events after retention took all; the next ones follow the commit", async () => {
       const topic = await makeTopic(app);
       for (const event of texts(4)) await topic.put(event);
       const first = await topic.read({ numEvents: 3 }, once("k"));

@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 describe("the lock's rules", () => {
   // shows: events/lock-on-a-topic/unlocked-read-200-autocommit-false-or-omitted
-  it("agree with a model in which a batch is a stretch of numbers that is held or not", () => {
+  it("agree with a model in which a batch is a range of numbers that is held or not", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
         let state: ConsumerState = seek(unread(1), [0], MAX_OUTCOMES);
@@ -166,7 +166,7 @@ describe("the lock's rules", () => {
     );
   });
 
-  it("release a batch of several shards in the order in which it was handed out", () => {
+  it("release a batch of several shards in delivery order", () => {
     const batch = [
       [1, 3],
       [0, 2],
@@ -194,7 +194,7 @@ describe("the lock's rules", () => {
   });
 
   // shows: events/lock-on-a-topic/locked-ttlms-over
-  it("end a lock at the very millisecond of its expiry", () => {
+  it("end a lock at the millisecond of its expiry", () => {
     const state = acquire(
       unread(1),
       { batch: [[0, 1]], ttlMs: 1000, autoCommit: false, nonce: "n" },
@@ -227,8 +227,8 @@ describe("the lock's rules", () => {
   });
 });
 
-describe("how often an event was handed out", () => {
-  it("agrees with counting each event, up to the number of steps that are kept", () => {
+describe("delivery counts", () => {
+  it("agree with counting each event, up to the number of steps", () => {
     const read = fc.record({ length: fc.integer({ min: 1, max: 6 }), committed: fc.nat(6) });
     fc.assert(
       fc.property(fc.array(read, { maxLength: 40 }), (reads) => {
@@ -247,7 +247,7 @@ describe("how often an event was handed out", () => {
     );
   });
 
-  it("keeps a bounded number of steps and never counts too few", () => {
+  it("keep a bounded number of steps and never count too few", () => {
     let deliveries: DeliveryCounts = [];
     for (let end = 1; end <= 50; end++) deliveries = countBatch(deliveries, end, 4);
     expect(deliveries.length).toBe(4);
@@ -256,8 +256,8 @@ describe("how often an event was handed out", () => {
   });
 });
 
-describe("the read-ahead", () => {
-  /** What a look at a log gave that ends behind its last segment. */
+describe("the prefetch buffer", () => {
+  /** A log's answer that ends behind its last segment. */
   const append = (ahead: PrefetchBuffer, shard: number, segments: Segment[]) =>
     ahead.append(shard, segments, segments.at(-1)!.lastSeq);
   const limits = { maxEvents: 100, maxPayloadBytes: 1000, maxChars: 1000 };
@@ -269,7 +269,7 @@ describe("the read-ahead", () => {
     payloadBytes: texts.map(() => payloadBytes).join(","),
   });
 
-  it("merges shards by time and keeps each one's order", () => {
+  it("merges shards by time and keeps the order of each", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([0, 0]);
     append(ahead, 0, [segment(1, ["a1", "a2"], 10), segment(3, ["a3"], 30)]);
@@ -287,7 +287,7 @@ describe("the read-ahead", () => {
     });
   });
 
-  it("begins in the middle of a segment", () => {
+  it("starts in the middle of a segment", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([2]);
     append(ahead, 0, [segment(1, ["1", "2", "3", "4"])]);
@@ -297,7 +297,7 @@ describe("the read-ahead", () => {
   });
 
   // shows: events/read-and-commit/5-mib
-  it("gives one event that is over the limits alone, and stops before the next", () => {
+  it("returns one event over the limits alone, and stops before the next", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([0]);
     append(ahead, 0, [segment(1, ["1", "2"], 0, 5000)]);
@@ -306,7 +306,7 @@ describe("the read-ahead", () => {
     expect(ahead.take(limits)).toMatchObject({ texts: ["2"] });
   });
 
-  it("counts what retention removed", () => {
+  it("counts events removed by retention", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([2]);
     append(ahead, 0, [segment(6, ["6", "7"])]);
@@ -329,7 +329,7 @@ describe("the read-ahead", () => {
     expect(ahead.endOf(0)).toBe(0);
   });
 
-  it("counts what retention removed behind the last event, when there is none", () => {
+  it("counts events removed behind the last one when none is left", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([2, 4]);
     ahead.append(0, [], 7);
@@ -339,7 +339,7 @@ describe("the read-ahead", () => {
     expect(ahead.take(limits)).toMatchObject({ texts: ["8"], lost: 5 });
   });
 
-  it("forgets a shard whose cursor is elsewhere", () => {
+  it("drops a shard whose cursor is elsewhere", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([0, 0]);
     append(ahead, 0, [segment(1, ["a"])]);
@@ -348,7 +348,7 @@ describe("the read-ahead", () => {
     expect(ahead.take(limits)).toMatchObject({ texts: ["a"], batch: [[0, 1]] });
   });
 
-  it("lets go of the far end when it holds too much, and asks for it again", () => {
+  it("drops the farthest events when it holds too much, and fetches them again", () => {
     const ahead = new PrefetchBuffer();
     ahead.align([0]);
     append(ahead, 0, [segment(1, ["111", "222", "333"])]);

@@ -3,20 +3,20 @@ import { expect, vi } from "vitest";
 import { shardFor } from "../../../src/events/model/topic.ts";
 import { answerAll, forget, LARGE, newWorld, type Answer, type Call, type World } from "./consumer-model.ts";
 
-/** What the schedules are run against: a topic, and how it is reached. */
+/** The system under test: a topic, and the way to reach it. */
 export interface Driver {
   readonly readers: number;
-  /** How long events are kept; undefined: longer than a schedule lasts. */
+  /** Retention of events; undefined if it is longer than a schedule. */
   readonly retentionMs: number | undefined;
   /** One of two isolates, which may be behind about what exists. */
   call(call: Call, isolate: number): Promise<Answer>;
   /** An object loses its memory: a reader's, or a shard's log. */
   evict(what: { readonly reader: number } | { readonly shard: number }): Promise<void>;
-  /** How long the next answers of logs to readers are held back, in turns of the event loop. */
+  /** Delay of the next answers of logs to readers, in turns of the event loop. */
   delay(turns: readonly number[]): void;
   /** From now on readers cannot reach these shards. Gives those that it can do that to. */
   fail(shards: readonly number[]): readonly number[];
-  /** A shard removes what is too old. */
+  /** A shard removes expired events. */
   trim(shard: number): Promise<void>;
   delete(isolate: number): Promise<void>;
   /** False: it is there. */
@@ -35,7 +35,7 @@ type Intent = { readonly by: number; readonly isolate: number } & (
       readonly key: string | undefined;
       readonly isLarge: boolean;
     }
-  /** The same once more: the latest publish, or the latest read, whatever its reader. */
+  /** Repeats the latest publish, or any reader's latest read. */
   | { readonly do: "repeat"; readonly what: "publish" | "read" }
   | {
       readonly do: "read";
@@ -126,9 +126,9 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
 
 export const schedule = fc.array(step, { minLength: 4, maxLength: 26, size: "max" });
 
-/** Runs a schedule, step by step, on the objects and on the model; in the end everybody gets everything that is left. */
+/** Runs a schedule step by step on the objects and the model; at the end every reader gets all remaining events. */
 export async function runSchedule(driver: Driver, shards: number, steps: readonly Step[]): Promise<void> {
-  // Several where answers left open what came first.
+  // Several worlds are possible if the answers do not tell the order.
   let worlds = [newWorld(shards, driver.readers, Date.now())];
   const asked: { publish?: Call; read?: Call } = {};
   const pass = (ms: number) => {
@@ -170,7 +170,7 @@ export async function runSchedule(driver: Driver, shards: number, steps: readonl
         break;
       }
       case "fail":
-        // Whoever is behind about a topic that is gone learns it from the logs.
+        // An isolate that is behind learns from the logs that a topic is gone.
         mend(exists ? next.shards.filter((shard) => shard < shards) : []);
         break;
       case "trim": {

@@ -58,7 +58,7 @@ async function stored(log: Log): Promise<Map<number, string>> {
   return ids;
 }
 
-describe("a publish that is cut off", () => {
+describe("a publish that is interrupted", () => {
   /** At its maximum, so a publish removes something; with a key, a subscription, and no alarm that comes by itself. */
   const RULE = keeping({ maxBytes: 120_000 });
   async function fullLog(address: ReturnType<typeof addressed>): Promise<Log> {
@@ -73,7 +73,7 @@ describe("a publish that is cut off", () => {
   }
 
   // shows: events/publish-subscribe-operations/one-shard
-  it("stores nothing; repeated with its key it stores all, once, and the alarm with it", async () => {
+  it("stores nothing; a repeat with its key stores all once, with the alarm", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
     const part = [event(20_000), event(50_000), event(20_000)];
     let aborted = 0;
@@ -142,7 +142,7 @@ describe("a publish that is cut off", () => {
  * These alarms are the runtime's own, and so is that a run that was cut off comes again. The subscription's object was
  * never opened, so a new instance is told "gone" when it wakes it.
  */
-describe("an alarm that is cut off", () => {
+describe("an alarm that is interrupted", () => {
   interface Scenario {
     readonly rule: Retention;
     /** Inside the object, in one turn. */

@@ -8,7 +8,7 @@ import { LOG } from "../../../src/events/model/limits.ts";
 import { unique } from "../../support/platform.ts";
 import { KEPT } from "../events-app.ts";
 
-/** What idempotency keys take of a log, and which of them it gives up when that is too much. */
+/** Size of idempotency keys in a log, and which keys are removed when they take too much. */
 type Log = DurableObjectStub<TopicLog>;
 afterEach(() => void vi.useRealTimers());
 
@@ -75,7 +75,7 @@ it("many small publishes with keys of their own: the oldest keys go, the events 
   expect(await log.publish([event], once(keys[0]!), keeping(MAX_BYTES))).not.toMatchObject({ ids: ids[0] });
 });
 
-it("one of many events moves several small ones away, never itself; its ids come back as they were", async () => {
+it("removes several small keys for one of many events, never that key; its ids come back unchanged", async () => {
   const log = await openLog();
   await fill(
     log,
@@ -93,7 +93,7 @@ it("one of many events moves several small ones away, never itself; its ids come
   expect(await log.publish(many, once("many"), keeping(MAX_BYTES))).toMatchObject({ ids });
 });
 
-it("of a lowered maximum the alarm removes what is too much, a step at a time", async () => {
+it("removes surplus keys by the alarm, a step at a time, after the maximum was lowered", async () => {
   const log = await openLog(KEPT.maxBytes);
   await fill(
     log,

@@ -49,7 +49,7 @@ const play = (log: Log, wake: (name: string, instance: TopicLog) => Promise<Wake
     const played = { getByName: (name: string) => ({ wake: () => wake(name, instance) }) };
     (instance as unknown as { env: unknown }).env = { ...env, PUSH_SUBSCRIPTION: played };
   });
-/** Who was woken, in order. */
+/** The subscriptions woken, in order. */
 async function playAwake(log: Log): Promise<string[]> {
   const woken: string[] = [];
   await play(log, async (name) => {
@@ -61,7 +61,7 @@ async function playAwake(log: Log): Promise<string[]> {
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("a publish", () => {
-  it("wakes each subscription once, and remembers up to where", async () => {
+  it("wakes each subscription once and stores the position it was told about", async () => {
     const log = await openLog();
     const woken = await playAwake(log);
     await publish(log, 2);
@@ -87,7 +87,7 @@ describe("a publish", () => {
     expect(woken).toHaveLength(4);
   });
 
-  it("does nothing more where nobody subscribed, and nothing again where everybody knows", async () => {
+  it("does nothing without subscriptions, and nothing again once all know", async () => {
     frozenTime();
     const log = await openLog();
     const woken = await playAwake(log);
@@ -103,7 +103,7 @@ describe("a publish", () => {
     expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
   });
 
-  it("writes the alarm at most once while it is pending, and rows for nobody", async () => {
+  it("writes the alarm at most once while it is pending, and no other rows", async () => {
     const pass = frozenTime();
     const log = await openLog();
     await playAwake(log);
@@ -132,7 +132,7 @@ describe("a publish", () => {
     expect(written).toEqual(["UPDATE subscriber SET", "alarm"]);
   });
 
-  it("that comes while the alarm runs is told too, and nobody is told of what came after the call", async () => {
+  it("is told by a running alarm too; no subscription is told about events after the call", async () => {
     const log = await openLog();
     await log.addSubscriber("a");
     const seen: unknown[] = [];
@@ -152,7 +152,7 @@ describe("a publish", () => {
     expect(most).toBe(1);
   });
 
-  it("of a busy log wakes a subscription some times a second, without an alarm for each", async () => {
+  it("wakes a subscription of a busy log a few times a second, without an alarm for each", async () => {
     const log = await openLog();
     const woken = await playAwake(log);
     await log.addSubscriber("a");
@@ -175,7 +175,7 @@ describe("a publish", () => {
     expect(woken.length).toBeLessThanOrEqual((Date.now() - fromMs) / WAKE.roundMs + 2);
   });
 
-  it("is told though the object was evicted before its alarm came", async () => {
+  it("is told even if the object was evicted before its alarm", async () => {
     frozenTime();
     const log = await openLog();
     await log.addSubscriber("a");
@@ -203,7 +203,7 @@ describe("a publish", () => {
 });
 
 describe("subscriptions that are slow or broken", () => {
-  it("one that is slow holds up nobody, and is not called again meanwhile", async () => {
+  it("does not delay others for a slow one, and does not call it again meanwhile", async () => {
     const log = await openLog();
     const calls: string[] = [];
     const slow = new Set(["slow"]);
@@ -229,7 +229,7 @@ describe("subscriptions that are slow or broken", () => {
     }
     expect(calls.filter((name) => name === "slow")).toHaveLength(1);
     slow.clear();
-    // Of what came after it was called it is told by another call.
+    // A second call tells it about events published after the first.
     await vi.waitFor(async () =>
       expect(await subscribers(log)).toEqual([
         ["quick", 4],
@@ -239,7 +239,7 @@ describe("subscriptions that are slow or broken", () => {
     expect(calls.filter((name) => name === "slow")).toHaveLength(2);
   });
 
-  it("one that does not answer in time is tried again later; what it says too late counts for nothing", async () => {
+  it("retries one that does not answer in time; its late answer is ignored", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     Object.assign(WAKE, { waitMs: 50 });
     const log = await openLog();
@@ -270,7 +270,7 @@ describe("subscriptions that are slow or broken", () => {
     expect(calls).toEqual(["late", "quick", "quick"]);
   });
 
-  it("one that fails is tried ever more rarely, up to once a minute, until it answers", async () => {
+  it("retries a failing one ever more rarely, up to once a minute, until it answers", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const pass = frozenTime();
     const log = await openLog();
@@ -298,7 +298,7 @@ describe("subscriptions that are slow or broken", () => {
     expect((await alarmOf(log))! - Date.now()).toBe(5_000);
   });
 
-  it("a failure costs nothing but time: a namespace that throws, a write that fails", async () => {
+  it("loses only time when the namespace throws or a write fails", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const pass = frozenTime();
     const log = await openLog();
@@ -324,7 +324,7 @@ describe("subscriptions that are slow or broken", () => {
     expect(await subscribers(log)).toEqual([["a", 1]]);
   });
 
-  it("a log that cannot trim wakes all the same", async () => {
+  it("wakes even if the log cannot trim", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     frozenTime();
     const log = await openLog();
@@ -339,7 +339,7 @@ describe("subscriptions that are slow or broken", () => {
     expect(await alarmOf(log)).toBe(Date.now() + LOG.trimRetryMs);
   });
 
-  it("many are woken some at a time, in several alarms; of those that fail only a few are asked at once", async () => {
+  it("wakes many in groups over several alarms, and only a few failing ones at once", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const pass = frozenTime();
     const log = await openLog();
@@ -381,7 +381,7 @@ describe("subscriptions that are slow or broken", () => {
 describe("a busy log", () => {
   const one = [{ text: `"payload":"p"}`, payloadBytes: 1 }];
 
-  it("wakes all of many, as often as each other, the failing ones too, though it is published to all the time", async () => {
+  it("wakes all of many equally often, failing ones too, under constant publishing", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const pass = frozenTime();
     const log = await openLog();
@@ -410,7 +410,7 @@ describe("a busy log", () => {
     expect(Math.max(...times) - Math.min(...times)).toBeLessThan(3);
   });
 
-  it("removes what is over while it wakes", async () => {
+  it("removes expired events while it wakes", async () => {
     const pass = frozenTime();
     const log = await openLog();
     await runInDurableObject(log, (instance: TopicLog) => {
@@ -430,7 +430,7 @@ describe("a busy log", () => {
     expect(wakes).toBe(12);
   });
 
-  it("that fails to trim tries that once in a run, not between all that it wakes", async () => {
+  it("retries a failed trim once per run, not after each group", async () => {
     const warned = vi.spyOn(console, "warn").mockReturnValue();
     const pass = frozenTime();
     const log = await openLog();
@@ -452,7 +452,7 @@ describe("a busy log", () => {
     expect(await alarmOf(log)).toBe(Date.now() + LOG.trimRetryMs);
   });
 
-  it("a run that the runtime gave up does not keep it from running for ever", async () => {
+  it("recovers from a run that the runtime aborted", async () => {
     const pass = frozenTime();
     const log = await openLog();
     await log.addSubscriber("a");
@@ -472,7 +472,7 @@ describe("a busy log", () => {
     expect(await subscribers(log)).toEqual([["a", 2]]);
   });
 
-  it("does not wait longer than it ever would when the clock was set back", async () => {
+  it("never waits longer than the maximum when the clock was set back", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const pass = frozenTime();
     const log = await openLog();
@@ -494,7 +494,7 @@ describe("a busy log", () => {
 });
 
 describe("the end", () => {
-  it("a subscription that is gone is forgotten", async () => {
+  it("forgets a subscription that is gone", async () => {
     frozenTime();
     const log = await openLog();
     const calls: string[] = [];
@@ -544,7 +544,7 @@ describe("the end", () => {
     expect(calls).toBe(2);
   });
 
-  it("nothing is left of a log that could not trim and was destroyed meanwhile", async () => {
+  it("leaves nothing of a log that could not trim and was destroyed meanwhile", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const log = await openLog();
     let isDestroyed = false;
@@ -563,7 +563,7 @@ describe("the end", () => {
     expect(await alarmOf(log)).toBeNull();
   });
 
-  it("a closed log has no alarm, also after eviction, and still knows whom to remove", async () => {
+  it("removes the alarm of a closed log, also after eviction, and still lists its names", async () => {
     frozenTime();
     const log = await openLog();
     await log.addSubscriber("a");
@@ -578,7 +578,7 @@ describe("the end", () => {
     expect(await log.subscribers(10)).toEqual([]);
   });
 
-  it("a destroyed log leaves no alarm, whatever was due", async () => {
+  it("leaves no alarm of a destroyed log", async () => {
     const log = await openLog();
     await publish(log);
     expect(await alarmOf(log)).not.toBeNull();
@@ -588,7 +588,7 @@ describe("the end", () => {
 });
 
 describe("with real subscriptions", () => {
-  it("wakes them by their objects' names on every shard; one whose object was never opened is forgotten", async () => {
+  it("wakes them by their objects' names on every shard, and forgets one that was never opened", async () => {
     const topic = await makeTopic(app, { shards: 2 });
     const { record, logs } = await objectsOf(topic);
     const [id, strange] = [unique("push"), unique("push")];
@@ -603,7 +603,7 @@ describe("with real subscriptions", () => {
     for (const log of logs) expect(await log.subscribers(10)).toEqual([]);
   });
 
-  it("one that is being opened is not forgotten by the log that knows it first, and looks for what it was told of", async () => {
+  it("keeps one that is being opened, which then looks for the events it was told about", async () => {
     const topic = await makeTopic(app, { shards: 2 });
     const { record, logs } = await objectsOf(topic);
     const id = unique("push");

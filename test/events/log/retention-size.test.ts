@@ -49,7 +49,7 @@ const fill = (log: Log, count: number, chars: number, maxBytes: number) =>
 const status = async (app: ReturnType<typeof sized>, topic: TestTopic): Promise<any> =>
   (await app.call(topic.path, { as: topic.owner })).json();
 
-/** What the log holds, read from the front: positions without a gap, up to its end. */
+/** The stored events, read from the front: positions without a gap up to the end. */
 async function stored(log: Log): Promise<{ firstSeq: number; lastSeq: number }> {
   const stats = await log.stats();
   if (stats.kind === "gone") throw new Error("gone");
@@ -238,7 +238,7 @@ describe("retention by size", () => {
     expect(await alarmOf(log)).toBe(Date.now() + KEPT.ageMs);
   });
 
-  it("removes no more than so many bytes at a time, but always something", async () => {
+  it("removes a bounded number of bytes at a time, but always something", async () => {
     const { bytesTrimmedAStep } = LOG;
     Object.assign(LOG, { bytesTrimmedAStep: 100_000 });
     try {
@@ -258,7 +258,7 @@ describe("retention by size", () => {
     }
   });
 
-  it("the maximum of the last publish holds after eviction, and by alarm", async () => {
+  it("applies the maximum of the last publish after eviction and in the alarm", async () => {
     frozenTime();
     const log = await openLog(KEPT.maxBytes);
     await fill(log, 20, 20_000, KEPT.maxBytes);
@@ -273,7 +273,7 @@ describe("retention by size", () => {
     expect(await sizeOf(log)).toBeLessThanOrEqual(100_000);
   });
 
-  it("whatever comes, the end of what was published is stored, within the maximum once the alarm has been", async () => {
+  it("keeps the newest events, within the maximum after the alarm", async () => {
     frozenTime();
     const publishes = fc.array(fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 6 }), {
       maxLength: 25,

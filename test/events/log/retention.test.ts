@@ -22,7 +22,7 @@ const alarmOf = (log: DurableObjectStub<TopicLog>) =>
 describe("retention by age", () => {
   // shows: events/read-and-commit/7-days
   // shows: events/read-and-commit/plat-events-lost
-  it("removes what is seven days old, read or not, and wakes for the next", async () => {
+  it("removes events after seven days, read or not, and wakes for the next", async () => {
     const pass = frozenTime();
     const start = Date.now();
     const topic = await makeTopic(app);
@@ -65,7 +65,7 @@ describe("retention by age", () => {
     expect(await alarmOf(log)).toBe(Date.now() + 7 * DAY_MS);
   });
 
-  it("goes in bounded steps, each after the other", async () => {
+  it("removes in bounded steps, one after the other", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     const log = (await objectsOf(topic)).logs[0]!;
@@ -77,7 +77,7 @@ describe("retention by age", () => {
     expect(left).toEqual([600, 100, 0]);
   });
 
-  it("clears idempotency keys that are over", async () => {
+  it("removes expired idempotency keys", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     const log = (await objectsOf(topic)).logs[0]!;
@@ -92,7 +92,7 @@ describe("retention by age", () => {
     expect((await status(topic)).storedEvents).toBe(1);
   });
 
-  it("wakes for an idempotency key that is over before the oldest event is", async () => {
+  it("wakes for an idempotency key that expires before the oldest event", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     const log = (await objectsOf(topic)).logs[0]!;
@@ -108,7 +108,7 @@ describe("retention by age", () => {
     expect(await alarmOf(log)).toBe(dueMs);
   });
 
-  it("takes up a shorter time with the next event", async () => {
+  it("applies a shorter time with the next event", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     const { logs } = await objectsOf(topic);
@@ -121,7 +121,7 @@ describe("retention by age", () => {
     expect(await alarmOf(logs[0]!)).toBe(Date.now() + 1000);
   });
 
-  it("a step that fails removes nothing and is tried again", async () => {
+  it("removes nothing in a failed step, and retries it", async () => {
     const pass = frozenTime();
     vi.spyOn(console, "warn").mockReturnValue();
     const topic = await makeTopic(app);

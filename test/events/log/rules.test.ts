@@ -42,13 +42,13 @@ describe("segments", () => {
 
 describe("event ids", () => {
   // shows: events/event/id
-  it("differ between positions, shards and rounds", () => {
+  it("differ between positions, shards and calls", () => {
     const rounds = [0, 1, 0, 1].flatMap((shard) => newEventIds(500, shard, 1, systemRandom));
     expect(new Set(rounds).size).toBe(2000);
     for (const id of rounds) expect(id).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/);
   });
 
-  it("of one call come back from one text", () => {
+  it("of one call unpack from one text", () => {
     for (const count of [0, 1, 2, 37, 1000])
       for (const [shard, seq] of [
         [0, 1],
@@ -61,14 +61,14 @@ describe("event ids", () => {
       }
   });
 
-  it("lead back to shard and position; what is no id leads nowhere", () => {
+  it("lead back to shard and position; other texts are rejected", () => {
     for (const [shard, seq] of [
       [0, 1],
       [15, 1],
       [3, 1_000_000_007],
     ] as const)
       expect(positionOf(newEventIds(1, shard, seq, systemRandom)[0]!)).toEqual({ shard, seq });
-    // One that was handed out long ago: what it says never changes.
+    // An id from long ago: its meaning never changes.
     expect(positionOf("0123456789abcdef-2t")).toEqual({ shard: 5, seq: 6 });
     const odd = [
       "",

@@ -4,7 +4,7 @@ import { eventsApp, makeTopic, type WireEvent } from "../events-app.ts";
 
 const app = eventsApp();
 
-/** What JSON, SQLite, UTF-8, JavaScript or our own line breaks between events might trip over. */
+/** Characters that JSON, SQLite, UTF-8, JavaScript or our own line breaks between events might break. */
 const ODD = [
   "\u0000",
   "\u001f",
@@ -59,7 +59,7 @@ const metadata = fc.array(fc.tuple(fc.oneof(oddKey, text), text), { maxLength: 6
 const event = fc.record({ payload: text, metadata: fc.option(metadata, { nil: undefined }) });
 type Given = typeof event extends fc.Arbitrary<infer E> ? E : never;
 
-/** As JSON text, whatever its keys: an object of JavaScript could not hold `__proto__` by an assignment. */
+/** As JSON text with any keys: assignment cannot set `__proto__` on a JavaScript object. */
 function jsonOf({ payload, metadata: given }: Given): string {
   const entries = [...(given ?? [])].map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
   return `{"payload":${JSON.stringify(payload)}${given === undefined ? "" : `,"metadata":{${entries.join(",")}}`}}`;

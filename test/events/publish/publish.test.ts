@@ -112,7 +112,7 @@ describe("POST …/publish", () => {
           const read = await topic.read({ numEvents: 100, autoCommit: true });
           expect(read.events.map((one) => one.id)).toEqual(ids);
           for (const [at, one] of read.events.entries()) {
-            // As booleans: what is not well-formed cannot be printed.
+            // Compare as booleans, since ill-formed text cannot be printed.
             expect(one.payload === given[at]!.payload).toBe(true);
             expect(JSON.stringify(one.metadata) === JSON.stringify(given[at]!.metadata)).toBe(true);
           }

@@ -24,7 +24,7 @@ describe("a delivery", () => {
   // shows: events/subscription/pushconfig.basicauth.username
   // shows: events/events/by-push
   // shows: events/push-subscriptions/delivery
-  it("is one POST with the event, who sends it, and a signature that others' libraries accept", async () => {
+  it("is one POST with the event, its source, and a signature that other libraries accept", async () => {
     const password = "pass:wörd \u0000 😀";
     const push = await makePush({ username: "us.er_1", password });
     const [id] = await push.topic.put({ payload: "x", metadata: { a: "1" } });
@@ -49,7 +49,7 @@ describe("a delivery", () => {
     expect(() => verified(push, { ...request!, body: request!.body.replace("x", "y") })).toThrow();
   });
 
-  it("brings every payload as it was published, byte for byte", async () => {
+  it("sends every payload as published, byte for byte", async () => {
     const push = await makePush({ shards: 4 });
     const odd = [
       "",
@@ -71,7 +71,7 @@ describe("a delivery", () => {
     const requests = await push.received();
     const payloads = requests.map((request) => verified(push, request).payload as string);
     expect(payloads.toSorted()).toEqual(odd.toSorted());
-    // The text itself, not only what it parses to, is what a reader gets.
+    // A reader gets the same text, not only the same parsed value.
     const read = await push.topic.read({ numEvents: 100 });
     const texts = await read.response.text();
     for (const { body } of requests) expect(texts).toContain(body);
@@ -234,7 +234,7 @@ describe("an answer of", () => {
 
 describe("a delivery that always fails", () => {
   // shows: events/push-subscriptions/schedule
-  it("is tried nine times within its schedule, each wait a fifth longer at most, and is dead then", async () => {
+  it("is tried nine times on its schedule, each wait at most a fifth longer, and is dead then", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
     const { id } = await firstAttempt(push);
@@ -251,7 +251,7 @@ describe("a delivery that always fails", () => {
     expect(await push.status()).toEqual({ lag: 0, deadLetters: 1, eventsLost: 0 });
   });
 
-  it("does not wait in step with others that failed with it", async () => {
+  it("does not retry in step with others that failed with it", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
     const ids = await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));
@@ -263,7 +263,7 @@ describe("a delivery that always fails", () => {
 
 describe("the window", () => {
   // shows: events/push-subscriptions/six-in-flight
-  it("is six, never more, and is filled again as one is answered", async () => {
+  it("holds six, never more, and fills up as each one ends", async () => {
     const push = await makePush({ shards: 2 });
     await push.answer({ held: true });
     for (const shard of [0, 1])
@@ -328,7 +328,7 @@ describe("the window", () => {
     expect((await push.received()).length).toBe(61);
   });
 
-  it("is bounded by all calls of a run, those of the logs among them", async () => {
+  it("is bounded by all calls of a run, including those to the logs", async () => {
     const push = await makePush({ shards: 4 });
     const [id] = await push.put(["x"]);
     restore = limits({ callsARun: 4 });
@@ -341,7 +341,7 @@ describe("the window", () => {
     await until(async () => (await push.delivery(id!)).state === "delivered");
   });
 
-  it("holds retries that become due while a slow one is under way", async () => {
+  it("sends retries that become due while a slow one is in flight", async () => {
     restore = limits({ retryMs: [20, 30] });
     const { push, slow, running } = await withSlowOne({ status: 500 }, { status: 500 }, {});
     const [failing] = await push.put(["fails twice"]);
@@ -357,7 +357,7 @@ describe("the window", () => {
 
 describe("an endpoint that only times out", () => {
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
-  it("is asked ever more rarely as a whole, one at a time, and no event loses attempts by it", async () => {
+  it("is tried ever more rarely as a whole, one at a time, and no event loses attempts by it", async () => {
     restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
@@ -377,7 +377,7 @@ describe("an endpoint that only times out", () => {
     const counts = (await push.deliveries()).map(({ attemptCount }) => attemptCount);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(attempts.length);
     expect(counts.filter((count) => count === 0).length).toBeGreaterThan(10);
-    // It answers again, with whatever: the rest follows at once.
+    // It answers again, with any status: the rest follows at once.
     restore();
     await push.answer({ status: 500 }, {});
     await push.drive(3_600_000);
@@ -385,7 +385,7 @@ describe("an endpoint that only times out", () => {
     expect((await push.deliveries("delivered")).length).toBe(30);
   });
 
-  it("is silent too where Cloudflare answers in its place", async () => {
+  it("is silent too when Cloudflare answers in its place", async () => {
     const push = await makePush();
     await push.answer({ status: 522 });
     await push.put(Array.from({ length: 30 }, (_, at) => `${at}`));
@@ -396,7 +396,7 @@ describe("an endpoint that only times out", () => {
     expect(await push.alarmInMs()).toBe(4900);
   });
 
-  it("is asked at once when it was changed", async () => {
+  it("is tried at once after a change", async () => {
     restore = limits({ attemptMs: 15 });
     const push = await makePush();
     const other = await makePush();

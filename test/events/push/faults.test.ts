@@ -10,7 +10,7 @@ import { idsOf, makePush, pass, pushApp, pushStore, stopTheClock, verified } fro
 
 /**
  * The object of a push subscription is aborted before each thing that it asks of its storage: in a run of its alarm, in
- * `open` and in `destroy`. Whatever was done until then, every published event is delivered, and what ended is gone.
+ * `open` and in `destroy`. Afterwards every published event is delivered, and a destroyed object leaves nothing.
  */
 type Push = DurableObjectStub<PushSubscriptionObject>;
 const MINUTE_MS = 60_000;
@@ -113,7 +113,7 @@ it("in destroy, before each step: the logs forget it and nothing is sent any mor
     await push.publish(["after"], 1);
     pass(MINUTE_MS);
     for (const log of push.logs) await runDurableObjectAlarm(log);
-    // A young object without a record gives whoever makes it ten minutes.
+    // A new object waits ten minutes for its record.
     await push.drive(12 * MINUTE_MS);
     expect(await push.received(), `step ${n}`).toEqual([]);
     for (const log of push.logs) expect(await log.subscribers(10), `step ${n}`).toEqual([]);

@@ -10,7 +10,7 @@ import { bodyWith } from "../push-support.ts";
 /** Endpoints that are asked whether they want the events, before they get one (push/handshake.ts). */
 const statusOf = async (push: TestPush) => (await push.status()).handshake;
 const isPing = ({ body }: { body: string }) => JSON.parse(body).type === "endpoint_verification";
-describe("an endpoint that is asked first", () => {
+describe("an endpoint that must confirm first", () => {
   beforeEach(stopTheClock);
   afterEach(() => void vi.useRealTimers());
 
@@ -56,14 +56,14 @@ describe("an endpoint that is asked first", () => {
     expect(await push.alarmInMs()).toBe(5_000);
     await push.put(["b"]);
     expect(await push.alarmInMs()).toBe(5_000);
-    // What is known of it outlasts the instance.
+    // The stored state survives the instance.
     await push.evict();
     await push.answer({ challenge: "json" }, {});
     await push.drive(5_000);
     expect((await push.received()).map(isPing)).toEqual([true, false, false]);
   });
 
-  it("that never proves itself fails after seven pings; an update has it asked anew, and nothing was lost", async () => {
+  it("fails after seven pings without proof; an update asks again, and nothing was lost", async () => {
     const push = await makePush({ handshake: true });
     const ids = await push.put(["a"]);
     const startMs = Date.now();
@@ -85,7 +85,7 @@ describe("an endpoint that is asked first", () => {
     expect(idsOf((await push.received()).slice(1))).toEqual(ids);
   });
 
-  it("that answers 410 fails at once; a Retry-After puts the next ping off", async () => {
+  it("fails at once after a 410; a Retry-After delays the next ping", async () => {
     const gone = await makePush({ handshake: true });
     await gone.answer({ status: 410 });
     await gone.put(["a"]);
@@ -128,7 +128,7 @@ describe("an endpoint that is asked first", () => {
 });
 
 describe("a subscription with a handshake", () => {
-  it("delivers after the endpoint said yes, and asks a new one before it goes there", async () => {
+  it("delivers after the endpoint confirmed, and asks a new endpoint first", async () => {
     const [first, second] = [0, 1].map(() => `https://${unique("hand")}.example/hook`) as [string, string];
     await answerAt(first, { body: "no" });
     await answerAt(second, { challenge: "json" });

@@ -24,7 +24,7 @@ afterEach(() => {
 
 type Behaviour = { readonly status: number; readonly retryAfterSec?: number } | "hangs" | "refuses";
 
-/** What is known of one event, as the rules of contract 3.5 have it. */
+/** Known state of one event. */
 interface Known {
   state: "pending" | "delivered" | "dead";
   step: number;
@@ -57,7 +57,7 @@ class World {
   delivered = 0;
   /** Attempts in a row without any answer; NaN: not known since a crash. */
   silent = 0;
-  /** Grows when the object crashes: what was under way concerns nobody any more. */
+  /** Increases when the object crashes: nobody waits for earlier work any more. */
   life = 0;
 
   async call(to: string, init: RequestInit): Promise<Response> {
@@ -77,7 +77,7 @@ class World {
     } finally {
       if (life === this.life) {
         this.inFlight -= 1;
-        // What a test is not answered tells nothing.
+        // A test without a response tells nothing about the endpoint.
         if (event === undefined && typeof behaviour !== "string") this.silent = 0;
         if (event !== undefined) this.#learn(event, behaviour, version, begunMs);
       }
@@ -115,7 +115,7 @@ class World {
     if (to !== this.endpoint) wrong(`sent to ${to}`);
     if (event.state !== "pending") wrong(`sent though ${event.state}`);
     if (Date.now() < event.notBeforeMs) wrong(`sent ${event.notBeforeMs - Date.now()} ms too early`);
-    // A silent endpoint is asked by what was tried least.
+    // A silent endpoint is probed with the least tried event.
     if (this.silent >= 6)
       for (const other of this.events.values())
         if (other.state === "pending" && other.scheduledMs <= Date.now() && other.tries < event.tries)
@@ -147,7 +147,7 @@ class World {
       return;
     }
     const later = status === 429 && typeof behaviour !== "string" ? behaviour.retryAfterSec : undefined;
-    // What one version's endpoint says is nothing to another version.
+    // A response to one version tells nothing about another.
     if (status === 410 && version === this.version) {
       this.closed = true;
       event.closedBy = event.count;
@@ -245,7 +245,7 @@ interface Snapshot {
   readonly closed: boolean;
 }
 
-/** What a crash left: an outcome that was on its way to the disk may be there or not, and nothing else may differ. */
+/** State after a crash: an outcome on its way to the disk may be missing, and nothing else may differ. */
 async function resync(push: TestPush, world: World, before: Snapshot): Promise<void> {
   world.closed = before.closed;
   const rows = await runInDurableObject(push.stub, (_: PushSubscriptionObject, state) =>
@@ -374,7 +374,7 @@ async function tell(
           await scheduler.wait(1);
           await crash(done, before);
         } else if (next.what.do === "change" || next.what.do === "disable") {
-          // What was begun is aside: it ends first, or the model could not tell.
+          // Let started work end first, or the model could not decide.
           await disturb(next.what);
           world.holding = false;
         } else if (next.what.do === "test") {

@@ -5,7 +5,7 @@ import { DeliveryTable } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, type TestPush } from "../push-app.ts";
 
-/** What comes while something else is under way at the object of a push subscription. */
+/** Calls to a push subscription's object while other work is in progress. */
 let restore = () => {};
 beforeEach(stopTheClock);
 afterEach(() => {
@@ -44,7 +44,7 @@ describe("the endpoint is replaced while attempts are under way", () => {
 });
 
 describe("an update of a paused subscription", () => {
-  it("shows at once that it is not paused any more", async () => {
+  it("ends the pause in the status at once", async () => {
     const push = await makePush();
     await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
     await push.put(["x"]);
@@ -80,7 +80,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
     expect(await push.status()).toMatchObject({ lag: 0, deadLetters: 0 });
     return { push, id: id!, gate };
   }
-  /** What is counted is what is there. */
+  /** The counters agree with the rows. */
   async function expectCounted(push: TestPush, pending: number) {
     const rows = await sqlOf(push, (sql) =>
       sql.exec<{ count: number }>(`SELECT count(*) AS count FROM delivery WHERE state = 'pending'`).one(),
@@ -111,7 +111,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
     expect(await push.stub.wake()).toBe("gone");
   });
 
-  it("twice at once: it is pending once and sent once more", async () => {
+  it("makes it pending once and sends it once when called twice at once", async () => {
     const { push, id, gate } = await withSlowLog();
     const both = [push.stub.redeliver(id), push.stub.redeliver(id)];
     await until(async () => gate.asked === 2);
@@ -125,7 +125,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
 });
 
 describe("redelivering one while many are due and the endpoint is silent", () => {
-  it("it is the probe", async () => {
+  it("probes with it", async () => {
     restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
@@ -316,8 +316,8 @@ describe("a clock that is set back by a day", () => {
   });
 });
 
-describe("a run that was cut off without a word", () => {
-  it("keeps the object from the next one for fifteen minutes at most", async () => {
+describe("a run that was aborted silently", () => {
+  it("blocks the next run for at most fifteen minutes", async () => {
     const push = await makePush();
     await push.answer({ held: true });
     await push.put(Array.from({ length: 6 }, (_, at) => `${at}`));

@@ -80,7 +80,7 @@ const failing = () => {
 
 describe("open", () => {
   // shows: events/push-subscriptions/begins
-  it("registers at every shard's log and starts at the newest event; again changes nothing", async () => {
+  it("registers at every shard's log and starts at the newest event; a repeat changes nothing", async () => {
     const before = await makePush({ shards: 4 });
     for (let shard = 0; shard < 4; shard++) await before.put(["old"], shard);
     const push = await makePush({ topic: before.topic });
@@ -94,7 +94,7 @@ describe("open", () => {
     expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
   });
 
-  it("in parallel, and beside a destroy: it is open once, or not at all", async () => {
+  it("opens at most once when open() and destroy() race", async () => {
     const { record } = await makePush({ shards: 2 });
     const open = (id: string) => {
       const stub = env.PUSH_SUBSCRIPTION.getByName(pushObjectName(record, id));
@@ -111,7 +111,7 @@ describe("open", () => {
     expect(tables).toEqual([]);
   });
 
-  it("of a topic that is gone: gone, and nothing is stored", async () => {
+  it("answers gone for a topic that is gone, and stores nothing", async () => {
     const { record, logs } = await makePush({ shards: 2 });
     await logs[1]!.close();
     const id = unique("push");
@@ -120,7 +120,7 @@ describe("open", () => {
     expect(await stub.wake()).toBe("gone");
   });
 
-  it("with a log that does not answer: fails so that it may be tried again", async () => {
+  it("fails retryably when a log does not answer", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const { record, logs } = await makePush({ shards: 2 });
     const mend = await breaking(logs[1]!, "addSubscriber", failing);
@@ -136,7 +136,7 @@ describe("open", () => {
 });
 
 describe("a record that is not there yet", () => {
-  it("is waited for: events are kept until it comes", async () => {
+  it("waits for it and keeps events until it comes", async () => {
     const push = await makePush({ withRecord: false });
     const [id] = await push.put(["x"]);
     await push.drive(60_000);
@@ -155,14 +155,14 @@ describe("a record that is not there yet", () => {
     expect(id).toBeDefined();
   });
 
-  it("does not come within ten minutes: the object takes itself for gone, by itself", async () => {
+  it("removes itself when the record does not come within ten minutes", async () => {
     const push = await makePush({ withRecord: false, shards: 3 });
     expect(await push.alarmInMs()).toBe(600_000);
     await push.drive(600_000);
     await expectGone(push);
   });
 
-  it("does not come either when events do", async () => {
+  it("removes itself also when events come", async () => {
     const push = await makePush({ withRecord: false });
     await push.put(["x"]);
     await push.drive(605_000);
@@ -171,7 +171,7 @@ describe("a record that is not there yet", () => {
 });
 
 describe("the end", () => {
-  it("destroy: nothing is left, at the logs either; again does no harm", async () => {
+  it("leaves nothing after destroy, at the logs either; a repeat does no harm", async () => {
     const push = await makePush({ shards: 3 });
     await push.answer({ status: 500 });
     await push.put(["x", "y"]);
@@ -182,7 +182,7 @@ describe("the end", () => {
     await expectGone(push);
   });
 
-  it("destroy while attempts are in flight: they end, and no row comes back", async () => {
+  it("writes no row back when destroyed while attempts are in flight", async () => {
     const push = await makePush();
     await push.answer({ held: true });
     await push.put(Array.from({ length: 10 }, (_, at) => `${at}`));
@@ -195,7 +195,7 @@ describe("the end", () => {
     expect((await push.received()).length).toBe(6);
   });
 
-  it("destroy while a log is asked: what it brings is not stored", async () => {
+  it("stores nothing from a log when destroyed while reading it", async () => {
     const push = await makePush();
     await push.put(["x"]);
     let asked = false;
@@ -220,7 +220,7 @@ describe("the end", () => {
     expect(await push.received()).toEqual([]);
   });
 
-  it("the record went and nobody told the object: it finds out when it is woken", async () => {
+  it("finds out at a wake that its record is gone", async () => {
     const push = await makePush({ shards: 2 });
     const record = (await push.stored())!;
     await push.put(["x"]);
@@ -233,7 +233,7 @@ describe("the end", () => {
     expect((await push.received()).length).toBe(1);
   });
 
-  it("the topic went: it removes itself", async () => {
+  it("removes itself after its topic", async () => {
     const push = await makePush({ shards: 2 });
     await push.put(["x"]);
     for (const log of push.logs) await log.close();
@@ -242,7 +242,7 @@ describe("the end", () => {
     expect(await push.stub.wake()).toBe("gone");
   });
 
-  it("the topic went while an event waits whose text is in the log alone", async () => {
+  it("removes itself when the topic goes while a text is only in the log", async () => {
     restore = limits({ textChars: 1 });
     const push = await makePush();
     await push.answer({ held: true });
@@ -259,7 +259,7 @@ describe("the end", () => {
 });
 
 describe("while the text of an event is being read", () => {
-  /** Two events that were taken, of two shards, and whose texts were lost with the memory; reading the second is slow. */
+  /** Two taken events of two shards, whose texts were lost with the memory; reading the second is slow. */
   async function withSlowText() {
     const push = await makePush({ shards: 2 });
     await push.answer({ held: true });
@@ -285,7 +285,7 @@ describe("while the text of an event is being read", () => {
     return { push, ids, gate };
   }
 
-  it("the subscription goes: it is not sent", async () => {
+  it("sends nothing after the subscription is gone", async () => {
     const { push, gate } = await withSlowText();
     await push.answer({});
     const running = push.run();
@@ -297,7 +297,7 @@ describe("while the text of an event is being read", () => {
     expect((await push.received()).length).toBeLessThanOrEqual(1);
   });
 
-  it("the subscription goes while the record is being read once more: it is not sent", async () => {
+  it("sends nothing when the subscription goes while its record is read again", async () => {
     const { push, gate } = await withSlowText();
     await push.answer({});
     const running = push.run();
@@ -325,7 +325,7 @@ describe("while the text of an event is being read", () => {
     expect(await push.received()).toEqual([]);
   });
 
-  it("the endpoint asks for a pause: it is sent after that", async () => {
+  it("sends it after a pause that the endpoint asked for", async () => {
     const { push, ids, gate } = await withSlowText();
     await push.answer({ status: 429, headers: { "retry-after": "60" } }, {});
     const running = push.run();
@@ -349,7 +349,7 @@ describe("the record changes in the middle of a run", () => {
     return { push, running };
   }
 
-  it("attempts that begin afterwards go to the new endpoint with the new password", async () => {
+  it("sends later attempts to the new endpoint with the new password", async () => {
     const { push, running } = await inTheMiddle();
     const other = await makePush();
     await push.change({ endpoint: other.endpoint, username: "other", password: "new" });
@@ -362,7 +362,7 @@ describe("the record changes in the middle of a run", () => {
     for (const { headers } of requests) expect(headers["authorization"]).toBe(`Basic ${btoa("other:new")}`);
   });
 
-  it("disabled: nothing begins any more; enabled: it goes on", async () => {
+  it("starts nothing while disabled, and continues when enabled", async () => {
     const { push, running } = await inTheMiddle();
     await push.disable();
     await push.stub.changed();
@@ -378,7 +378,7 @@ describe("the record changes in the middle of a run", () => {
     expect((await push.received()).length).toBe(4);
   });
 
-  it("a Retry-After of the endpoint that was replaced does not hold up the new one", async () => {
+  it("ignores a Retry-After of the replaced endpoint", async () => {
     const push = await makePush();
     const other = await makePush();
     await push.answer({ held: true, status: 429, headers: { "retry-after": "600" } });

@@ -34,7 +34,7 @@ const answer = (status: number, retryAfter: string | null = null): EndpointRespo
   retryAfter,
 });
 
-describe("what an answer means", () => {
+describe("the meaning of a response", () => {
   const verdictOf = (given: EndpointResponse): string => {
     const verdict = judge(given, NOW);
     return verdict.kind === "later" ? `later ${verdict.atMs - NOW}` : verdict.kind;
@@ -68,7 +68,7 @@ describe("what an answer means", () => {
     expect(errorOf(given)).toBe(error);
   });
 
-  it("delivers for 2xx alone, whatever else comes", () => {
+  it("delivers for 2xx alone", () => {
     fc.assert(
       fc.property(fc.integer({ min: 200, max: 599 }), fc.option(fc.string()), (status, retryAfter) => {
         const delivered = judge(answer(status, retryAfter), NOW).kind === "delivered";
@@ -150,7 +150,7 @@ describe("the schedule", () => {
     expect(waits).toEqual([5, 30, 300, 1800, 7200, 18_000, 36_000, 36_000]);
   });
 
-  it("is never shorter than it says, and a fifth longer at most", () => {
+  it("is never shorter than stated, and at most a fifth longer", () => {
     fc.assert(
       fc.property(fc.nat(7), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (step, chance) => {
         const after = afterAttempt({ step, tries: step }, { kind: "failed" }, NOW, chance);
@@ -191,7 +191,7 @@ describe("the schedule", () => {
     );
   });
 
-  it("is whole, however short the times that an endpoint names", () => {
+  it("keeps its full length when an endpoint names short times", () => {
     let nowMs = 0;
     for (let step = 0, tries = 0; ; tries++) {
       const after = afterAttempt({ step, tries }, { kind: "later", atMs: nowMs + 1000 }, nowMs, 0);
@@ -203,7 +203,7 @@ describe("the schedule", () => {
     expect(nowMs).toBeGreaterThan(27 * HOUR_MS);
   });
 
-  it("a delivery ends it at any point", () => {
+  it("ends with a delivery at any point", () => {
     fc.assert(
       fc.property(fc.nat(8), fc.nat(99), (step, tries) => {
         expect(afterAttempt({ step, tries }, { kind: "delivered" }, NOW, 0)).toEqual({ state: "delivered" });
@@ -214,7 +214,7 @@ describe("the schedule", () => {
 
 describe("the endpoint as a whole", () => {
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
-  it("is asked ever more rarely, by one attempt alone, from the sixth silence on", () => {
+  it("is tried ever more rarely, by one attempt alone, from the sixth silence on", () => {
     let health = healthy(1);
     let nowMs = NOW;
     const pauses: number[] = [];
@@ -292,7 +292,7 @@ describe("the endpoint as a whole", () => {
 });
 
 describe("the signature", () => {
-  it("is what the Standard Webhooks library expects, for any key and body", () => {
+  it("matches the Standard Webhooks library, for any key and body", () => {
     const key = fc.uint8Array({ minLength: 24, maxLength: 24 });
     fc.assert(
       fc.property(key, fc.string({ unit: "binary" }), (bytes, payload) => {
@@ -318,7 +318,7 @@ describe("the signature", () => {
 });
 
 describe("texts in memory", () => {
-  it("are bounded, and the one that came last is there", () => {
+  it("are bounded, and the newest is kept", () => {
     const put = fc.record({ id: fc.nat(9), chars: fc.nat(60) });
     fc.assert(
       fc.property(fc.array(put), fc.array(fc.nat(9)), (puts, deletes) => {
@@ -335,7 +335,7 @@ describe("texts in memory", () => {
     );
   });
 
-  it("know their event by its beginning", () => {
+  it("identify their event by its beginning", () => {
     expect(idOf('{"id":"0123456789abcdef-g","createdAt":1,"payload":"\\"id\\":"}')).toBe("0123456789abcdef-g");
   });
 });

@@ -83,7 +83,7 @@ describe("DELETE …/subscriptions/{name}", () => {
   });
 
   describe("races", () => {
-    it("of many one deletes, the others find nothing", async () => {
+    it("deletes once among many; the others find nothing", async () => {
       const { remove, object } = await setUp();
       const before = objects.asked("destroy").length;
       const answers = await Promise.all(Array.from({ length: 8 }, () => remove()));

@@ -13,7 +13,7 @@ import {
   subscriptionsOf,
 } from "../push-support.ts";
 
-/** What the object would have: deliveries by their place, the latest first. */
+/** The fake object's deliveries by place, the latest first. */
 const DELIVERIES = [
   { eventId: "0000000000000003-1c", state: "pending", nextAttemptAtMs: undefined, attemptCount: 0, attempts: [] },
   {

@@ -8,7 +8,7 @@ import { answerAt, requestsTo } from "../../support/outside.ts";
 import { eventsApp, expectProblem, makeTopic, objectsOf, type TestTopic } from "../events-app.ts";
 import { bodyWith, playedApp, playedObjects, recordsOf, registeredClient, subscriptionsOf } from "../push-support.ts";
 
-/** Where events may be pushed to: said when it is asked for, and looked at again at each delivery (contract 3.5). */
+/** Allowed endpoints: checked in the request and again at each delivery. */
 const SPELLINGS: readonly Refusal[] = [
   ...REFUSED,
   ...LOOPBACK.map((address) => ({

@@ -329,7 +329,7 @@ describe("rotation of the seal keys", () => {
     const sealedBy = async () =>
       Object.fromEntries((await recordsOf(there.topic)).map(({ name, sealKey }) => [name, sealKey]));
     expect(await sealedBy()).toEqual({ orders: "t1", other: "t1" });
-    // What is written from now on is under the new key, a password that is left as it is too.
+    // New writes are under the new key, also with a kept password.
     const { access_token } = await (await own.token(there.client)).json<any>();
     const updated = await own.fetch(`${there.path}/subscriptions/orders`, {
       method: "PUT",

@@ -16,7 +16,7 @@ import {
 } from "../../support/platform.ts";
 import { bodyWith } from "../push-support.ts";
 
-/** Who gets a topic's events pushed, as its owner and the operator see it, and what the audit log says of it. */
+/** A topic's subscribers as its owner and the operator see them, and their audit rows. */
 const { events, push } = createDeps(env);
 
 const operator = async (path: string, method = "GET") =>
@@ -73,7 +73,7 @@ const setClient = ({ clientId, tenant }: TestClient, changes: object) =>
   });
 
 describe("GET …/subscribers", () => {
-  it("shows the owner every client's, without what is theirs, page by page", async () => {
+  it("shows the owner every client's, without their secrets, page by page", async () => {
     const { owner, client, subscribe, asOwner, subscribers, address } = await setUp();
     await subscribe(owner, "mine");
     await subscribe(client, "also");
@@ -128,7 +128,7 @@ describe("DELETE …/subscribers/{id}", () => {
 });
 
 describe("/admin/v1/push-subscriptions", () => {
-  it("are found by client and topic, shown with who made them, and removed", async () => {
+  it("are found by client and topic, shown with their maker, and removed", async () => {
     const { client, topic, address, requestId, asClient, told } = await setUp();
     const [found, ...others] = await operated(`client=${client.clientId}&topic=${topic}`);
     expect(others).toEqual([]);
@@ -214,7 +214,7 @@ describe("a subscription ends with the right by which it was made", () => {
     expect(await requestsTo(address)).toEqual([]);
   });
 
-  it("a registered scope covers it as every scope is covered", async () => {
+  it("treats a registered scope like every scope", async () => {
     const { client, topic } = await setUp();
     const [{ id }] = await operated(`topic=${topic}`);
     const scope = `plat.pubsub.topic=${topic}`;
@@ -237,7 +237,7 @@ describe("a subscription ends with the right by which it was made", () => {
 const FIRST_PAGE = { pageNumber: 1, pageSize: 10, skip: 0, cursor: undefined, filters: [] };
 
 describe("the audit log", () => {
-  it("tells of each change who made it and which fields, without a secret; of none where nothing differs", async () => {
+  it("has a row with author and fields for each change, without secrets, and none if nothing differs", async () => {
     const { client, topic, address, asOwner, asClient, told } = await setUp();
     const { clientId } = client;
     const origin = new URL(address).origin;
@@ -287,7 +287,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  it("tells that they ended with their topic, and with their client", async () => {
+  it("says that they ended with their topic or their client", async () => {
     const { owner, client, subscribe, asOwner, told } = await setUp();
     const other = await makeClient({ tenant: await makeTenant() });
     await subscribe(other);

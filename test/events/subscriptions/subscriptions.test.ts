@@ -495,7 +495,7 @@ describe("POST …/subscriptions", () => {
       // Nobody knows what became of the record, so its object stays until it does.
       expect(played.asked("destroy")).toEqual([]);
       expect((await recordsOf(record)).length).toBe(fails === "after" ? 1 : 0);
-      // Whoever lost the signing secret starts anew.
+      // A client that lost the signing secret creates the subscription again.
       expect((await remove()).status).toBe(fails === "after" ? 204 : 404);
       expect((await create()).status).toBe(201);
     });

@@ -96,7 +96,7 @@ describe("waking", () => {
       });
   });
 
-  it("does nothing without any", async () => {
+  it("does nothing if there are none", async () => {
     expect(await wakeFrom("00")).toEqual({ names: [], lines: [] });
   });
 });
@@ -129,7 +129,7 @@ describe("sealing anew", () => {
     }
   });
 
-  it("leaves credentials that are changed meanwhile", async () => {
+  it("keeps credentials that are changed meanwhile", async () => {
     const { record, create, put } = await someTopic();
     await create();
     const slow = {
@@ -179,7 +179,7 @@ describe("sealing anew", () => {
     expect(await sound()).toBe("t2");
   });
 
-  it("asks D1 one thing when there is nothing to do", async () => {
+  it("calls D1 once when there is nothing to do", async () => {
     const reseal = vi.fn();
     const ports = portsOf(playedObjects(), { store: { ...store, reseal } });
     await resealSubscriptions(ports);

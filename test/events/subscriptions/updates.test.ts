@@ -173,7 +173,7 @@ describe("PUT …/subscriptions/{name}", () => {
   });
 
   describe("races", () => {
-    it("of many updates each is done, one after the other", async () => {
+    it("applies each of many updates, one after the other", async () => {
       const { put, stored, opened } = await setUp();
       const answers = await Promise.all(
         Array.from({ length: 6 }, (_, at) =>

@@ -14,8 +14,8 @@ function ownTopic() {
 
 const event = (payload: string, tenant = "tenant1") => ({ tenant, payload, metadata: { schema: "booked_v1" } });
 
-describe("a topic of the platform's own", () => {
-  it("is made by whoever looks for it first, once, also by many at once in several isolates", async () => {
+describe("a platform topic", () => {
+  it("is created at the first lookup, once, also by many in parallel in several isolates", async () => {
     const { topic, consumer, path } = ownTopic();
     const apps = [0, 1, 2].map(() => eventsApp(env, [topic]));
     const calls = [path, "/pubsub/v1/topics", `${path}/events`].flatMap((address) =>
@@ -28,7 +28,7 @@ describe("a topic of the platform's own", () => {
     expect(await logs[0]!.stats()).toMatchObject({ kind: "stats", lastSeq: 0 });
   });
 
-  it("is not made by who may not see it, nor for a name that is none of them", async () => {
+  it("is not created for a caller that may not see it, nor under another name", async () => {
     const { topic, consumer, path } = ownTopic();
     const app = eventsApp(env, [topic]);
     await expectProblem(await app.call(path, { as: someClient() }), 404, "element_resource_non_existing");
@@ -39,7 +39,7 @@ describe("a topic of the platform's own", () => {
     ).toBe(null);
   });
 
-  it("503 while its log cannot be opened; then it is made", async () => {
+  it("responds 503 while its log cannot be opened, and is created then", async () => {
     const { topic, consumer, path } = ownTopic();
     const restarting = Object.assign(new Error("restarting"), { retryable: true });
     const away = { getByName: () => ({ init: () => Promise.reject(restarting) }) };
@@ -66,7 +66,7 @@ describe("a topic of the platform's own", () => {
     });
   });
 
-  it("publishing to a topic that is not there is no silent loss", async () => {
+  it("throws when publishing to a topic that does not exist", async () => {
     const unknown = { owner: "plat.bookkeeping", eventType: unique("never") };
     const attempt = async () => eventsApp(env, []).publish(unknown, [event("x")], "k", Date.now());
     await expect(attempt()).rejects.toThrow("no_topic");
