@@ -126,7 +126,7 @@ describe("POST …/release", () => {
     expect((await topic.post("release", body)).status).toBe(200);
     expect(await notLocked(await topic.post("release", body))).toEqual(["already_committed token"]);
     const { message } = await expectProblem(await topic.commit(token), 409, "topic_not_locked");
-    expect(message).toContain("what was not committed of its batch is read again");
+    expect(message).toContain("Uncommitted events of its batch will be read again");
     // To who thinks that all of it could still be committed, or held, the rest is free.
     expect(await notLocked(await topic.commit(token))).toEqual(["lock_expired token"]);
     expect(await notLocked(await topic.post("extend", { token, ttlMs: 5000 }))).toEqual(["lock_expired token"]);

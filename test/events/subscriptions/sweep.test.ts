@@ -222,7 +222,7 @@ describe("credentials", () => {
     for (const password of ["********", "new"]) {
       const problem = await expectProblem(await put(bodyWith({}, { password })), 409, "conflict_resource");
       expect(faults(problem)).toEqual(["credentials_unreadable"]);
-      expect(problem.message).toContain("create it again");
+      expect(problem.message).toContain("create the subscription again");
     }
     expect(await recordsOf(record)).toEqual(before);
     expect(errors.mock.calls.join()).toContain(one!.id);
