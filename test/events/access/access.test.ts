@@ -33,7 +33,7 @@ describe("a topic's owner", () => {
 
   // shows: events/what-the-service-does/consuming-needs-none
   // shows: events/scopes-of-topics/owner
-  it("consumes with a token that carries no scope of pubsub", async () => {
+  it("consumes with a token without any pubsub scope", async () => {
     const { client, path } = await makeOwner(["plat.pubsub_publish", "plat.media_view"]);
     const token = await tokenFor(client, "plat.media_view");
     expect((await call(`${path}/read`, { token, method: "POST" })).status).toBe(200);
@@ -42,7 +42,7 @@ describe("a topic's owner", () => {
 
   // shows: events/topic/topicownerclient
   // shows: operator/resources/clients-name
-  it("is the client's name, whatever its id", async () => {
+  it("is identified by the client's name, not its id", async () => {
     const tenant = await makeTenant();
     const name = `${tenant}.${unique("name")}`;
     const token = await tokenFor(await makeClient({ tenant, name, scopes: ["plat.pubsub_publish"] }));
@@ -291,8 +291,8 @@ describe("a person's token at the topic's owner", () => {
   });
 });
 
-describe("a token whose client did not prove itself, without a user", () => {
-  it("has no right at all, whatever its scopes", async () => {
+describe("a token without a user whose client was not authenticated", () => {
+  it("has no rights with any scopes", async () => {
     const app = eventsApp();
     const owner = someClient({ scopes: ["plat.pubsub_publish", "plat.pubsub.topic=*"] });
     const topic = await makeTopic(app, { owner });
@@ -319,7 +319,7 @@ describe("a person with a role that names the topic", () => {
     return { app, ownerToken, path, readerToken };
   };
 
-  it("looks, reads and commits; never seeks, publishes, deletes or subscribes", async () => {
+  it("peeks, reads and commits; never seeks, publishes, deletes or subscribes", async () => {
     const { app, path, readerToken } = await makeReaders();
     const token = await readerToken();
     const read = await expectJson(await call(`${path}/read`, { token, method: "POST" }), 200);
@@ -360,7 +360,7 @@ describe("a person with a role that names the topic", () => {
       expect((await call(`${path}/commit`, { token, json: { token: locks[index] } })).status).toBe(200);
   });
 
-  it("leaves a consumer that goes with the topic", async () => {
+  it("leaves a consumer that is deleted with the topic", async () => {
     const { app, path, ownerToken, readerToken } = await makeReaders();
     await call(`${path}/read`, { token: await readerToken(), json: { autoCommit: true } });
     const record = (await createTopicStore(env.DB).find({ owner: app.clientId, eventType: "orders" }))!;

@@ -127,7 +127,7 @@ describe("POST …/release", () => {
     expect(await notLocked(await topic.post("release", body))).toEqual(["already_committed token"]);
     const { message } = await expectProblem(await topic.commit(token), 409, "topic_not_locked");
     expect(message).toContain("Uncommitted events of its batch will be read again");
-    // To who thinks that all of it could still be committed, or held, the rest is free.
+    // A call that wants to commit or hold the whole batch gets lock_expired: the rest is free.
     expect(await notLocked(await topic.commit(token))).toEqual(["lock_expired token"]);
     expect(await notLocked(await topic.post("extend", { token, ttlMs: 5000 }))).toEqual(["lock_expired token"]);
     const rest = await topic.read({ numEvents: 4 });

@@ -68,7 +68,7 @@ describe("GET …/events", () => {
       expect(await lookAtAll(topic, limit)).toEqual(all.map((event) => event.payload));
   });
 
-  it("200: large events, a few at a time, none passed over", async () => {
+  it("200: returns large events a few at a time and skips none", async () => {
     const topic = await makeTopic(app, { shards: 3 });
     for (const tenant of ["tenant2", "tenant3"]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
     const filler = "x".repeat(200 * 1024);
@@ -131,7 +131,7 @@ describe("GET …/events", () => {
     expect(seen).toEqual(published);
   });
 
-  it("200: what is published between two questions to the logs is passed over on no shard", async () => {
+  it("200: skips no event that is published between two calls of the logs", async () => {
     const topic = await makeTopic(app, { shards: 2 });
     const [tenant0, tenant1] = [0, 1].map((shard) => inShard(shard, 2, "tenant"));
     for (const tenant of [tenant0, tenant1]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -161,7 +161,7 @@ describe("GET …/events", () => {
     expect(rest.events.map((event) => event.payload)).toEqual(["late", "later"]);
   });
 
-  it("200: nothing behind the newest event, and goes on from there when there is more", async () => {
+  it("200: returns nothing behind the newest event, and continues from there when there is more", async () => {
     const topic = await makeTopic(app);
     expect(await peek(topic)).toEqual({ events: [], next: null });
     const [id] = await topic.put([{ payload: "a" }]);

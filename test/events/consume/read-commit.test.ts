@@ -63,7 +63,7 @@ describe("POST …/read", () => {
 
     // shows: events/read-request-body/all-optional
     // shows: platform/errors-of-every-service/empty-body-labelled-json
-    it("an empty body labelled JSON is no body", async () => {
+    it("treats an empty body labelled JSON as no body", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
       const response = await app.call(`${topic.path}/read`, {
@@ -77,7 +77,7 @@ describe("POST …/read", () => {
     // shows: events/read-request-body/numevents
     // shows: events/read-response-body/events
     // shows: events/limits/events-of-a-read
-    it("at most numEvents, and all of them while there are", async () => {
+    it("returns at most numEvents, and all of them if there are enough", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(5));
       const first = await topic.read({ numEvents: 2 });
@@ -89,7 +89,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/read-and-commit/numevents-over-1000
-    it("numEvents over 1000, however far, is served as 1000", async () => {
+    it("reduces numEvents above 1000 to 1000", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(700));
       await topic.put(texts(700, 701));
@@ -99,7 +99,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/read-and-commit/5-mib
-    it("at most 5 MiB of payload, counted exactly", async () => {
+    it("returns at most 5 MiB of payload, counted exactly", async () => {
       const topic = await makeTopic(app);
       const payload = "x".repeat(256 * 1024);
       for (let at = 0; at < 3; at++) await topic.put(Array.from({ length: 7 }, () => ({ payload })));
@@ -185,7 +185,7 @@ describe("POST …/read", () => {
       );
     });
 
-    it("payloads that grow sixfold as JSON still come, some at a time", async () => {
+    it("returns payloads that grow sixfold as JSON, some at a time", async () => {
       const topic = await makeTopic(app);
       const payload = "\u0000".repeat(256 * 1024);
       for (let at = 0; at < 7; at++) await topic.put([{ payload }]);
@@ -218,7 +218,7 @@ describe("POST …/read", () => {
 
     // shows: events/lock-on-a-topic/per-calling-client
     // shows: events/read-and-commit/new-consumer
-    it("each client has a lock and a cursor of its own", async () => {
+    it("gives each client its own lock and cursor", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const other = someClient({ scopes: ["plat.pubsub.topic=*"] });
@@ -287,7 +287,7 @@ describe("POST …/read", () => {
       };
 
       // shows: events/read-and-commit/plat-events-lost
-      it("what is left, and how many events were removed before they were read; again until a commit passes them", async () => {
+      it("returns the remaining events and the number lost, until a commit passes them", async () => {
         const topic = await makeTopic(app);
         await topic.put(texts(3));
         await topic.put(texts(2, 4));
@@ -320,7 +320,7 @@ describe("POST …/read", () => {
         expect([payloads(first), lost(first), payloads(second), lost(second)]).toEqual([["p2"], null, ["p5"], "2"]);
       });
 
-      it("204 says it too when everything was removed, and no event was published since", async () => {
+      it("tells the loss with 204 too, when all was removed and nothing published since", async () => {
         const topic = await makeTopic(app);
         await topic.put(texts(3));
         await topic.commit((await topic.read()).token);
@@ -382,7 +382,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/read-and-commit/204
-    it("to all of many parallel reads of an empty topic", async () => {
+    it("responds to all of many parallel reads of an empty topic", async () => {
       const topic = await makeTopic(app);
       const answers = await Promise.all(Array.from({ length: 20 }, () => topic.read()));
       expect(statuses(answers)).toEqual(Array(20).fill(204));
@@ -390,7 +390,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/read-and-commit/204
-    it("to a read that began before an event was published, never to one that began after it", async () => {
+    it("responds to a read that started before a publish, never to one that started after it", async () => {
       const topic = await makeTopic(app);
       for (let at = 0; at < 20; at++) {
         const early = Array.from({ length: 5 }, () => topic.read({ autoCommit: true, numEvents: 10 }));
@@ -487,7 +487,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/read-and-commit/204
-    it("never while another shard has events", async () => {
+    it("does not occur while another shard has events", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       await topic.put(texts(1));
       const { logs } = await objectsOf(topic);
@@ -535,7 +535,7 @@ describe("POST …/read", () => {
       expect((await topic.read({ ttlMs: 1000 })).status).toBe(200);
     });
 
-    it("a number too large for any", async () => {
+    it("rejects a number that is too large", async () => {
       const topic = await makeTopic(app);
       const init = { as: topic.owner, body: '{"numEvents":1e999}', headers: { "content-type": "application/json" } };
       const body = await expectProblem(await app.call(`${topic.path}/read`, init), 400, "validation_violation");
@@ -544,7 +544,7 @@ describe("POST …/read", () => {
 
     // shows: events/read-request-body/ttlms
     // shows: events/limits/ttlms
-    it("takes both ends of ttlMs", async () => {
+    it("accepts the minimum and maximum of ttlMs", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
       const first = await topic.read({ ttlMs: 1000 });
@@ -576,7 +576,7 @@ describe("POST …/read", () => {
 
     // shows: events/scopes-of-topics/owner
     // shows: events/scopes-of-topics/plat.pubsub.topic
-    it("the owner needs no scope; a token with a matching scope does as well", async () => {
+    it("accepts the owner without a scope, and a token with a matching scope", async () => {
       const topic = await makeTopic(app);
       const name = nameOfTopic(topic);
       for (const scopes of [
@@ -692,7 +692,7 @@ describe("POST …/read", () => {
       expect(answers.map((answer) => answer.events.length)).toEqual(Array(12).fill(5));
     });
 
-    it("parallel reads with autoCommit find what another one saw and did not take", async () => {
+    it("lets parallel reads with autoCommit use what another one fetched and did not take", async () => {
       const topic = await makeTopic(app);
       const payload = "x".repeat(256 * 1024);
       for (let at = 0; at < 4; at++) await topic.put(Array.from({ length: 12 }, () => ({ payload })));
@@ -810,9 +810,9 @@ describe("POST …/commit", () => {
   });
 });
 
-describe("what survives", () => {
+describe("failures", () => {
   // shows: events/read-and-commit/lock-token-cursor
-  it("eviction between read and commit: lock, token and cursor", async () => {
+  it("keeps lock, token and cursor when evicted between read and commit", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
     const { consumer } = await objectsOf(topic);
@@ -825,7 +825,7 @@ describe("what survives", () => {
     expect(payloads(await topic.read({ numEvents: 10 }))).toEqual(["p3"]);
   });
 
-  it("eviction and expiry: the same events again, none skipped", async () => {
+  it("returns the same events again after eviction and expiry", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     await topic.put(texts(10));
@@ -838,7 +838,7 @@ describe("what survives", () => {
   });
 
   // shows: events/read-and-commit/lock-token-cursor
-  it("an abort of every object between any two steps", async () => {
+  it("survives an abort of every object between any two steps", async () => {
     const topic = await makeTopic(app, { shards: 2 });
     app.actsFor.add(`${topic.owner.clientId} tenant2`);
     await topic.put([...texts(3), { payload: "p4", tenant: "tenant2" }]);
@@ -902,7 +902,7 @@ describe("/events", () => {
   // shows: events/versioning/deprecated
   // shows: platform/addresses/event-consumption-service
   // shows: events/the-same-operations-twice/events
-  it("serves the same topics and locks, and says that it is deprecated and what comes after it", async () => {
+  it("serves the same topics and locks, with deprecation header and successor link", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(2));
     const read = await app.call(`${deprecated(topic.path)}/read`, { as: topic.owner, method: "POST" });
@@ -923,7 +923,7 @@ describe("/events", () => {
     expect(headers.get("link")).toBe(`<${ORIGIN}/events/v1/pubsub/v1/topics>; rel="successor-version"`);
   });
 
-  it("keeps the links of a page beside it", async () => {
+  it("keeps the links of a page", async () => {
     const topic = await makeTopic(app);
     const list = await app.call("/events/v1/topics?pageSize=5", { as: topic.owner });
     const link = list.headers.get("link")!;

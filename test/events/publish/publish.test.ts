@@ -56,7 +56,7 @@ describe("POST …/publish", () => {
     // shows: events/event/id
     // shows: events/event/metadata
     // shows: events/publish-subscribe-operations/post-publish
-    it("an array: ids in its order, no two alike", async () => {
+    it("returns unique ids in the order of an array", async () => {
       const topic = await makeTopic(app);
       const given = Array.from({ length: 1000 }, (_, at) => ({ payload: `p${at}` }));
       const ids = await topic.put(given);
@@ -68,7 +68,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: events/event/tenant
-    it("ids in the order of the request when its events fall on several shards", async () => {
+    it("returns ids in the order of the request when its events fall on several shards", async () => {
       const topic = await makeTopic(app, { shards: 16 });
       const tenants = Array.from({ length: 8 }, (_, at) => `tenant${at}`);
       for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -82,7 +82,7 @@ describe("POST …/publish", () => {
 
     // shows: events/event/payload
     // shows: events/event/metadata
-    it("any payload and metadata come back as they were", async () => {
+    it("returns any payload and metadata unchanged", async () => {
       const topic = await makeTopic(app);
       const anyText = fc.oneof(
         fc.string({ unit: "binary", maxLength: 60 }),
@@ -149,7 +149,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: events/event/createdat
-    it("times never run backwards within a shard, even when the clock does", async () => {
+    it("never decreases times within a shard, even when the clock is set back", async () => {
       const topic = await makeTopic(app);
       const start = Date.now();
       vi.useFakeTimers({ toFake: ["Date"], now: start + 5000 });
@@ -177,7 +177,7 @@ describe("POST …/publish", () => {
     const once = (key: string) => ({ headers: { "idempotency-key": key, "content-type": "application/json" } });
 
     // shows: events/publish-subscribe-operations/idempotency-key
-    it("a repeat gets the same ids and stores nothing", async () => {
+    it("returns the same ids to a repeat and stores nothing", async () => {
       const topic = await makeTopic(app);
       const first = await topic.put([{ payload: "a" }, { payload: "b" }], once("k1"));
       const { logs } = await objectsOf(topic);
@@ -187,7 +187,7 @@ describe("POST …/publish", () => {
       expect((await topic.read({ numEvents: 100 })).events.length).toBe(4);
     });
 
-    it("many at once store one batch", async () => {
+    it("stores one batch for many in parallel", async () => {
       const topic = await makeTopic(app);
       const answers = await Promise.all(Array.from({ length: 10 }, () => topic.put({ payload: "a" }, once("same"))));
       expect(new Set(answers.flat()).size).toBe(1);
@@ -211,7 +211,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: events/publish-subscribe-operations/idempotency-key
-    it("a key is free again after 24 hours", async () => {
+    it("frees a key after 24 hours", async () => {
       const topic = await makeTopic(app);
       const start = Date.now();
       vi.useFakeTimers({ toFake: ["Date"], now: start });
@@ -222,7 +222,7 @@ describe("POST …/publish", () => {
       expect(await topic.put({ payload: "b" }, once("k"))).not.toEqual([first]);
     });
 
-    it("a key is free on all shards together, though one stored its part later", async () => {
+    it("frees a key on all shards together, though one stored its part later", async () => {
       let down = false;
       const logs = {
         getByName: (name: string) =>
@@ -279,7 +279,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: platform/errors-of-every-service/details-invalid_header
-    it("400 for a key that is none", async () => {
+    it("400 for a malformed key", async () => {
       const topic = await makeTopic(app);
       for (const key of ["", "a b", "x".repeat(256)]) {
         const headers = { "idempotency-key": key, "content-type": "application/json" };

@@ -80,7 +80,7 @@ async function expectHidden(path: string, method: "GET" | "POST") {
 
 describe("GET …/subscriptions/{name}/deliveries", () => {
   // shows: events/push-subscriptions/get-deliveries
-  it("200: what became of each event, the latest first, null where there is nothing", async () => {
+  it("200: lists deliveries, the latest first, with null for absent values", async () => {
     const { deliveries, objects, record, collection } = await setUp();
     const response = await deliveries();
     expect(response.status).toBe(200);
@@ -191,7 +191,7 @@ describe("POST …/deliveries/{eventId}/redeliver", () => {
     },
   );
 
-  it("409 when the event is kept nowhere any more", async () => {
+  it("409 when the event is no longer stored anywhere", async () => {
     const { post } = await setUp({ redeliver: () => "expired" });
     const problem = await expectProblem(await post(`deliveries/${EVENT}/redeliver`), 409, "conflict_resource");
     expect(faults(problem)).toEqual(["event_expired eventId"]);

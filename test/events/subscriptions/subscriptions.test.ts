@@ -334,7 +334,7 @@ describe("POST …/subscriptions", () => {
 
   describe("409", () => {
     // shows: events/errors/409-create-subscription-exists
-    it("when the client has one of this name, and it stays as it is", async () => {
+    it("when the client has one of this name, which stays unchanged", async () => {
       const { create, record, get } = await setUp();
       await create();
       const before = await (await get()).json();
@@ -377,7 +377,7 @@ describe("POST …/subscriptions", () => {
   });
 
   describe("races", () => {
-    it("of many creations of one name one wins; the objects of the others go", async () => {
+    it("lets one of many creations of a name win and removes the others' objects", async () => {
       const played = playedObjects({ open: () => scheduler.wait(20).then(() => ({ kind: "open" })) });
       const racing = playedApp(played);
       const { create, record, list } = await setUp(racing);
@@ -390,7 +390,7 @@ describe("POST …/subscriptions", () => {
       expect(await (await list()).json()).toHaveLength(1);
     });
 
-    it("of creations beyond the limit none passes it", async () => {
+    it("lets no creation pass the limit", async () => {
       const played = playedObjects({ open: () => scheduler.wait(20).then(() => ({ kind: "open" })) });
       const { topic, record, create } = await setUp(playedApp(played));
       await fill(record, topic.owner.clientId, 97);
@@ -715,7 +715,7 @@ describe("GET …/subscriptions/{name}", () => {
     }
   });
 
-  it("asks D1 two things and one object", async () => {
+  it("calls D1 twice and one object", async () => {
     const counted = counting(env);
     const own = eventsApp({ ...counted.env, PUSH_SUBSCRIPTION: objects.binding });
     const { create, get } = await setUp(own);
@@ -729,7 +729,7 @@ describe("GET …/subscriptions/{name}", () => {
 });
 
 describe("the store", () => {
-  it("finds a subscription by keys and indexes alone", async () => {
+  it("finds subscriptions by keys and indexes only", async () => {
     for (const sql of Object.values(PUSH_SQL)) {
       const count = Math.max(...(sql.match(/\?\d*/g) ?? []).map((name, index) => Number(name.slice(1)) || index + 1));
       const plan = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
@@ -742,7 +742,7 @@ describe("the store", () => {
     }
   });
 
-  it("disables one that is as it was, and none that was changed meanwhile", async () => {
+  it("disables an unchanged one, and none that was changed meanwhile", async () => {
     const { create, record } = await setUp();
     await create();
     const [before] = await recordsOf(record);

@@ -189,7 +189,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await opened()).password).toBe(`p${at}`);
     });
 
-    it("a password that is left as it is goes to no origin that came in between", async () => {
+    it("sends a kept password to no origin that came in between", async () => {
       let between = async (): Promise<unknown> => undefined;
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
       const { topic, put, opened } = await setUp(slow);
@@ -204,7 +204,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await opened()).password).toBe("between");
     });
 
-    it("a password that is left as it is is the one that came in between", async () => {
+    it("keeps the password that came in between", async () => {
       let between = async (): Promise<unknown> => undefined;
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
       const { topic, put, opened, stored, made } = await setUp(slow);
@@ -215,7 +215,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect(await stored()).toMatchObject({ endpoint: "https://shop.example/later", version: 3 });
     });
 
-    it("one that its endpoint disables in between is enabled", async () => {
+    it("enables one that its endpoint disables in between", async () => {
       let id = "";
       const run = () => store.disable(id, 1, Date.now());
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run }) });

@@ -140,7 +140,7 @@ describe("a topic that is being deleted", () => {
 
   // shows: events/publish-subscribe-operations/delete-topics-owner-eventtype
   // shows: events/publish-subscribe-operations/a-topic-that-is-deleting
-  it("says so to its owner, is not there to publish and read, and cannot be created", async () => {
+  it("tells its owner, does not exist for publishing and reading, and cannot be created", async () => {
     const { topic, token } = await halfDeleted();
     const fresh = eventsApp();
     const view = await fresh.call(topic.path, { as: topic.owner });
@@ -180,7 +180,7 @@ describe("a topic that is being deleted", () => {
     expect(await logs[0]!.addConsumer("late")).toBe("gone");
   });
 
-  it("is finished by the sweep, which may be repeated", async () => {
+  it("is completed by the sweep, which may be repeated", async () => {
     const { topic, record, logs, consumer } = await halfDeleted();
     await Promise.all([app.sweep(), app.sweep()]);
     await app.sweep();
@@ -189,7 +189,7 @@ describe("a topic that is being deleted", () => {
     expect((await create(topic)).status).toBe(201);
   });
 
-  it("a read on its way leaves nothing behind it", async () => {
+  it("leaves nothing of a read in progress", async () => {
     const topic = await makeTopic(app);
     await topic.put([{ payload: "a" }, { payload: "b" }]);
     const { consumer } = await objectsOf(topic);
@@ -200,7 +200,7 @@ describe("a topic that is being deleted", () => {
     expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
   });
 
-  it("is finished by the sweep also beside one that fails; the sweep waits for all", async () => {
+  it("is completed by the sweep though another one fails; the sweep waits for all", async () => {
     await app.sweep();
     const [bad, good] = [await makeTopic(app), await makeTopic(app)];
     for (const topic of [bad, good]) {
@@ -251,7 +251,7 @@ describe("a topic that is being deleted", () => {
     return { topics, own, isThere: async () => (await store.find(last)) !== undefined };
   };
 
-  it("is finished by the sweep also behind many that always fail; each of them is told of", async () => {
+  it("is completed by the sweep behind many that always fail; each failure is logged", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     const { topics, own, isThere } = await begun(DELETE.topicsASweep + 10, () => Promise.reject(new Error("broken")));
     for (let run = 0; run < 50 && (await isThere()); run++) await own.sweep();
@@ -269,7 +269,7 @@ describe("a topic that is being deleted", () => {
     expect(DELETE.topicsASweep * DELETE.topicWaitMs).toBeLessThanOrEqual((15 * 60_000 * 2) / 3);
   });
 
-  it("is finished by the sweep also behind one that does not answer, which is told of", async () => {
+  it("is completed by the sweep behind one that does not answer, which is logged", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     let hangs = false;
     const { topics, own, isThere } = await begun(2, () => {

@@ -52,7 +52,7 @@ describe("POST /topics", () => {
     });
 
     // shows: events/topic/eventtype
-    it("takes the same event type from two owners", async () => {
+    it("accepts the same event type from two owners", async () => {
       expect((await create(someClient(), { eventType: "same" })).status).toBe(201);
       expect((await create(someClient(), { eventType: "same" })).status).toBe(201);
     });
@@ -79,19 +79,19 @@ describe("POST /topics", () => {
       );
     });
 
-    it("no JSON, and no body", async () => {
+    it("rejects invalid JSON and an empty body", async () => {
       const as = someClient();
       const broken = { as, body: "{", headers: { "content-type": "application/json" } };
       await expectProblem(await app.call("/pubsub/v1/topics", broken), 400, "bad_payload_syntax");
       await expectProblem(await app.call("/pubsub/v1/topics", { as, method: "POST" }), 400, "bad_payload_syntax");
     });
 
-    it("a description that is no text", async () => {
+    it("rejects a description that is not a string", async () => {
       const body = await create(someClient(), { eventType: "x", description: "half of a pair: \ud83d" });
       expect(faults(await expectProblem(body, 400, "validation_violation"))).toEqual(["invalid_field description"]);
     });
 
-    it("takes a description of any other characters", async () => {
+    it("accepts a description of any other characters", async () => {
       const owner = someClient();
       const description = "nul \u0000, quotes \" ', 😀";
       expect((await create(owner, { eventType: "odd", description })).status).toBe(201);
@@ -236,7 +236,7 @@ describe("GET /topics", () => {
 
   // shows: platform/errors-of-every-service/details-out_of_range_parameter
   // shows: platform/paging/else
-  it("400 for a page that cannot be", async () => {
+  it("400 for an invalid page", async () => {
     expect(faults(await expectProblem(await list(someClient(), "?pageSize=0"), 400, "validation_violation"))).toEqual([
       "out_of_range_parameter pageSize",
     ]);
@@ -280,7 +280,7 @@ describe("GET /topics/{owner}/{eventType}", () => {
     expect(await status(other)).toMatchObject({ storedEvents: 3, lag: 3 });
   });
 
-  it("leaves nothing behind of a caller that only looked", async () => {
+  it("stores nothing for a caller that only looked", async () => {
     const topic = await makeTopic(app);
     await app.call(topic.path, { as: topic.owner });
     const { consumer } = await objectsOf(topic);
@@ -292,7 +292,7 @@ describe("GET /topics/{owner}/{eventType}", () => {
 
   // shows: events/endpoints/path-parameters
   // shows: platform/errors-of-every-service/details-invalid_uri_parameter
-  it("400 for a name that cannot be", async () => {
+  it("400 for an invalid name", async () => {
     const response = await app.call("/pubsub/v1/topics/nodot/x", { as: someClient() });
     expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual([
       "invalid_uri_parameter topicOwnerClient",
@@ -311,7 +311,7 @@ describe("GET /topics/{owner}/{eventType}", () => {
   });
 });
 
-describe("records that an isolate remembers", () => {
+describe("records cached by an isolate", () => {
   it("never hide a topic that was created elsewhere after it was missed here", async () => {
     const [here, elsewhere] = [eventsApp(), eventsApp()];
     const owner = someClient();
