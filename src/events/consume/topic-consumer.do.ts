@@ -145,7 +145,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
       if (inTheWay !== undefined) return inTheWay;
       if (!this.#registered && arrival <= this.#failedArrivals) return this.#unregisteredOutcome();
       const isAligned = this.#prefetch.align(stored.state.cursor);
-      if (buffer.count < numEvents && !(isAligned && (fetches > 0 || this.#prefetch.isCompleteFor(arrival)))) {
+      const isComplete = isAligned && (fetches > 0 || this.#prefetch.isCompleteFor(arrival));
+      if (buffer.count < numEvents && !isComplete) {
         const filled = await this.#prefetch.fill(
           this.env.TOPIC_LOG,
           topic,

@@ -16,8 +16,10 @@ export class SubscriberTable {
   }
 
   load(): void {
-    for (const { name, woken_seq } of this.#sql.exec<SubscriberRow>(`SELECT name, woken_seq FROM subscriber`))
-      this.#known.set(name, { wokenSeq: woken_seq, failures: 0, retryAtMs: 0 });
+    const rows = this.#sql.exec<{ name: string; wokenSeq: number }>(
+      `SELECT name, woken_seq AS wokenSeq FROM subscriber`,
+    );
+    for (const { name, wokenSeq } of rows) this.#known.set(name, { wokenSeq, failures: 0, retryAtMs: 0 });
   }
 
   /** Forgets all subscribers in memory: a log that is closed or gone wakes nobody. */
@@ -104,9 +106,4 @@ interface SubscriberState {
   /** Failures since its last answer, and the time of the next try. */
   readonly failures: number;
   readonly retryAtMs: number;
-}
-
-interface SubscriberRow extends Record<string, SqlStorageValue> {
-  name: string;
-  woken_seq: number;
 }

@@ -41,10 +41,7 @@ export class DeliveryTable {
 
   /** The next pending deliveries by due time, including those not due yet. */
   next(limit: number): PendingDelivery[] {
-    return this.#sql
-      .exec<DueRow>(DELIVERY_SQL.next, limit)
-      .toArray()
-      .map((row) => ({ eventId: row.event_id, dueAtMs: row.at }));
+    return this.#sql.exec<{ eventId: string; dueAtMs: number }>(DELIVERY_SQL.next, limit).toArray();
   }
 
   /** Due deliveries by due time. With `anewFromMs`, also those not tried since then. */
@@ -54,16 +51,16 @@ export class DeliveryTable {
         .filter(({ dueAtMs }) => dueAtMs <= nowMs)
         .map(({ eventId }) => eventId);
     return this.#sql
-      .exec<DueRow>(DELIVERY_SQL.dueAnew, limit, nowMs, anewFromMs)
+      .exec<{ eventId: string }>(DELIVERY_SQL.dueAnew, limit, nowMs, anewFromMs)
       .toArray()
-      .map((row) => row.event_id);
+      .map(({ eventId }) => eventId);
   }
 
   /** The due delivery with the fewest tries; of several, the one due first. */
   leastTried(nowMs: number): { readonly eventId: string; readonly tries: number } | undefined {
     let least: { readonly eventId: string; readonly tries: number } | undefined;
-    for (const { event_id: eventId, tries } of this.#sql.exec<TriedRow>(DELIVERY_SQL.tried, nowMs)) {
-      if (least === undefined || tries < least.tries) least = { eventId, tries };
+    for (const row of this.#sql.exec<{ eventId: string; tries: number }>(DELIVERY_SQL.tried, nowMs)) {
+      if (least === undefined || row.tries < least.tries) least = row;
       if (least.tries === 0) break;
     }
     return least;
@@ -184,17 +181,17 @@ const KEPT = [
   ["dead", DELIVERY.deadKept, DELIVERY.deadKeptMs],
 ] as const;
 
-const COLUMNS = `place, event_id, state, at, step, tries, attempt_count, attempts`;
+const COLUMNS = `place, event_id AS eventId, state, at, step, tries, attempt_count AS attemptCount, attempts`;
 
 /** A test explains each statement: none scans the table. */
 export const DELIVERY_SQL = {
   counts: `SELECT state, count(*) AS deliveries FROM delivery GROUP BY state`,
   add: `INSERT INTO delivery (event_id, state, at, step, tries, attempt_count, attempts)
     VALUES (?1, 'pending', ?2, 0, 0, 0, '[]') ON CONFLICT (event_id) DO NOTHING RETURNING place`,
-  next: `SELECT event_id, at FROM delivery WHERE state = 'pending' ORDER BY at, place LIMIT ?1`,
-  dueAnew: `SELECT event_id, at FROM delivery
+  next: `SELECT event_id AS eventId, at AS dueAtMs FROM delivery WHERE state = 'pending' ORDER BY at, place LIMIT ?1`,
+  dueAnew: `SELECT event_id AS eventId FROM delivery
     WHERE state = 'pending' AND (at <= ?2 OR json_extract(attempts, '$[#-1][0]') <= ?3) ORDER BY at, place LIMIT ?1`,
-  tried: `SELECT event_id, tries FROM delivery WHERE state = 'pending' AND at <= ?1 ORDER BY at, place`,
+  tried: `SELECT event_id AS eventId, tries FROM delivery WHERE state = 'pending' AND at <= ?1 ORDER BY at, place`,
   find: `SELECT ${COLUMNS}, text FROM delivery WHERE event_id = ?1`,
   record: `UPDATE delivery SET state = ?2, at = ?3, step = ?4, tries = ?5, attempt_count = ?6, attempts = ?7, text = ?8
     WHERE event_id = ?1`,
@@ -214,22 +211,14 @@ interface CountRow extends Record<string, SqlStorageValue> {
   deliveries: number;
 }
 
-interface DueRow extends Record<string, SqlStorageValue> {
-  event_id: string;
-  at: number;
-}
-
-interface TriedRow extends Record<string, SqlStorageValue> {
-  event_id: string;
-  tries: number;
-}
-
-interface DeliveryRow extends DueRow {
+interface DeliveryRow extends Record<string, SqlStorageValue> {
   place: number;
+  eventId: string;
+  at: number;
   state: DeliveryState;
   step: number;
   tries: number;
-  attempt_count: number;
+  attemptCount: number;
   attempts: string;
 }
 
@@ -244,7 +233,7 @@ const toStored = ({ atMs, durationMs, status, error }: Attempt): StoredAttempt =
 ];
 
 const toDelivery = (row: DeliveryRow): Delivery => ({
-  eventId: row.event_id,
+  eventId: row.eventId,
   state: row.state,
   nextAttemptAtMs: row.state === "pending" ? row.at : undefined,
   attempts: (JSON.parse(row.attempts) as StoredAttempt[]).map(([atMs, durationMs, status, error]) => ({
@@ -253,5 +242,5 @@ const toDelivery = (row: DeliveryRow): Delivery => ({
     status: status ?? undefined,
     error: error ?? undefined,
   })),
-  attemptCount: row.attempt_count,
+  attemptCount: row.attemptCount,
 });

@@ -18,7 +18,7 @@ const sqlOf = <T>(push: TestPush, ask: (sql: SqlStorage) => T): Promise<T> =>
   runInDurableObject(push.stub, (_: PushSubscriptionObject, { storage }) => ask(storage.sql));
 
 describe("the endpoint is replaced while attempts are under way", () => {
-  it("that they were never answered is nothing to the new one: it gets six at once", async () => {
+  it("sends six at once to the new endpoint though the old one never answered", async () => {
     restore = limits({ attemptMs: 400 });
     const push = await makePush();
     const other = await makePush();
@@ -88,7 +88,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
     expect([rows.count, (await push.status()).lag]).toEqual([pending, pending]);
   }
 
-  it("its row is cleared: unknown, and nothing is counted", async () => {
+  it("answers unknown and counts nothing when its row is removed", async () => {
     const { push, id, gate } = await withSlowLog();
     const again = push.stub.redeliver(id);
     await until(async () => gate.asked === 1);
@@ -100,7 +100,7 @@ describe("redelivering one that was delivered, while its log is slow", () => {
     await expectCounted(push, 0);
   });
 
-  it("the subscription is destroyed: unknown, and no row comes back", async () => {
+  it("answers unknown and writes no row back when the subscription is destroyed", async () => {
     const { push, id, gate } = await withSlowLog();
     const again = push.stub.redeliver(id);
     await until(async () => gate.asked === 1);
@@ -153,7 +153,7 @@ describe("events that the endpoint never answers", () => {
   const UNTIL_DUE_MS = 6_100;
 
   // shows: events/push-subscriptions/an-endpoint-that-only-times-out
-  it("hold up nothing that is published later: it is the probe, and its answer ends the pause at once", async () => {
+  it("do not delay a later event: it is the probe, and its answer ends the pause at once", async () => {
     const push = await makePush();
     await poisoned(push);
     pass(UNTIL_DUE_MS);
@@ -164,7 +164,7 @@ describe("events that the endpoint never answers", () => {
     expect(await push.status()).toMatchObject({ lag: 0, pausedUntilMs: undefined });
   });
 
-  it("nor what was taken and not tried yet, also when the logs do not answer", async () => {
+  it("do not delay taken events that were not tried yet, also when the logs do not answer", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     restore = limits({ attemptMs: 15 });
     const push = await makePush();
@@ -181,7 +181,7 @@ describe("events that the endpoint never answers", () => {
     expect(ids.slice(6)).toContain(idsOf(await push.received())[0]);
   });
 
-  it("are asked in turns while nothing else is there: what was tried least", async () => {
+  it("are probed in turn, the least tried first, while there is nothing else", async () => {
     const push = await makePush();
     const poison = await poisoned(push);
     const probes: string[] = [];
@@ -209,7 +209,7 @@ describe("a subscription is changed while deliveries wait for their next attempt
     await push.stub.changed();
   };
 
-  it("they are made at once, all of them, also those that have hours to wait", async () => {
+  it("makes all of them at once, also those that had hours to wait", async () => {
     const { push, ids } = await failed(20);
     await push.answer({});
     await repair(push);
@@ -218,7 +218,7 @@ describe("a subscription is changed while deliveries wait for their next attempt
     expect(await push.status()).toMatchObject({ lag: 0, deadLetters: 0 });
   });
 
-  it("until one fails: the others keep to their schedule", async () => {
+  it("returns the others to their schedule when one fails", async () => {
     const { push } = await failed(20);
     await repair(push);
     await push.run();
@@ -230,7 +230,7 @@ describe("a subscription is changed while deliveries wait for their next attempt
     expect(await push.received()).toEqual([]);
   });
 
-  it("updates that repair nothing take nothing of a schedule away", async () => {
+  it("uses up no step of a schedule by updates that repair nothing", async () => {
     const { push, ids } = await failed(1);
     const { nextAttemptAtMs } = await push.delivery(ids[0]!);
     for (let updates = 0; updates < 10; updates++) {
@@ -244,7 +244,7 @@ describe("a subscription is changed while deliveries wait for their next attempt
     expect(await push.delivery(ids[0]!)).toMatchObject({ state: "delivered" });
   });
 
-  it("and what is published later keeps to its schedule, too, when it fails", async () => {
+  it("keeps later events to their schedule, too, when they fail", async () => {
     const { push } = await failed(1);
     await push.answer({});
     await repair(push);
@@ -286,7 +286,7 @@ describe("a row that cannot be written while events are taken", () => {
 });
 
 describe("a test that is under way", () => {
-  it("when the subscription is destroyed while it is paused: it ends, and writes nothing", async () => {
+  it("ends and writes nothing when the subscription is destroyed while it is paused", async () => {
     const push = await makePush();
     await push.answer({ status: 429, headers: { "retry-after": "600" } });
     await push.put(["x"]);
@@ -302,7 +302,7 @@ describe("a test that is under way", () => {
 });
 
 describe("a clock that is set back by a day", () => {
-  it("neither a pause nor a test that was made counts until it is there again", async () => {
+  it("ignores a pause and a recent test until the old time is reached again", async () => {
     const push = await makePush();
     await push.answer({ status: 429, headers: { "retry-after": "600" } }, {});
     await push.put(["x"]);

@@ -106,7 +106,7 @@ describe("DELETE …/subscriptions/{name}", () => {
       expect(played.asked("destroy")).toEqual(played.asked("open"));
     });
 
-    it("one that was deleted and made again after it was found stays", async () => {
+    it("keeps one that was deleted and created again after it was found", async () => {
       let between = async (): Promise<unknown> => undefined;
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.remove, { run: () => between() }) });
       const { topic, remove, record, object } = await setUp(slow);
@@ -156,7 +156,7 @@ describe("a topic that is deleted", () => {
   const removeTopic = (on: typeof app, { topic }: { topic: { path: string; owner: any } }) =>
     on.call(topic.path, { as: topic.owner, method: "DELETE" });
 
-  it("takes its subscriptions along: records, objects, and what its logs know of them", async () => {
+  it("removes its subscriptions: records, objects, and their entries in the logs", async () => {
     const there = await setUp(app, { shards: 2 });
     const { record, logs, object } = there;
     for (const log of logs) await log.addSubscriber(object);
@@ -207,7 +207,7 @@ describe("a topic that is deleted", () => {
     expect(await createTopicStore(env.DB).find(there.record)).toBeUndefined();
   });
 
-  it("is not gone before its subscriptions are: an object that fails is tried again", async () => {
+  it("stays until its subscriptions are gone: an object that fails is retried", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     let fails = true;
     const played = playedObjects({ destroy: () => (fails ? Promise.reject(new Error("out of reach")) : undefined) });
@@ -265,7 +265,7 @@ describe("a client that is removed", () => {
   const count = async (clientId: string) =>
     env.DB.prepare(`SELECT count(*) AS n FROM push_subscription WHERE client = ?`).bind(clientId).first("n");
 
-  it("takes its subscriptions along; one of its id made again has none of them", async () => {
+  it("removes its subscriptions; a new client of the same id has none of them", async () => {
     const owner = await makeClient({ scopes: ["plat.pubsub_publish"] });
     const token = await tokenFor(owner);
     await call("/pubsub/v1/topics", { token, json: { eventType: "order" } });

@@ -93,7 +93,7 @@ const basicOf = (user: string, password: string) =>
 describe("a push subscription", () => {
   // shows: events/what-the-service-does/push
   // shows: events/push-subscriptions/begins
-  it("delivers what is published from now on, tells of it, delivers it again, and is tested", async () => {
+  it("delivers events published from now on, lists them, delivers again, and is tested", async () => {
     const address = await endpoint();
     const there = await setUp({ shards: 2 });
     await there.publish("before");
@@ -127,7 +127,7 @@ describe("a push subscription", () => {
     expect((await there.one("/test", { method: "POST" })).status).toBe(429);
   });
 
-  it("goes to the new endpoint with the new password once the update is answered", async () => {
+  it("sends to the new endpoint with the new password after the update's response", async () => {
     const [old, next] = [await endpoint(), await endpoint()];
     const there = await setUp();
     await there.create(old);
@@ -142,7 +142,7 @@ describe("a push subscription", () => {
     await quiet(old);
   });
 
-  it("disabled by 410 keeps what it could not deliver for the update that enables it", async () => {
+  it("keeps undelivered events while disabled by 410, until an update enables it", async () => {
     const [gone, next] = [await endpoint(410), await endpoint()];
     const there = await setUp();
     await there.create(gone);
@@ -156,7 +156,7 @@ describe("a push subscription", () => {
     expect(JSON.parse((await nextRequest(next)).body)).toMatchObject({ id });
   });
 
-  it("that is deleted delivers nothing more; made again it has nothing of the old one", async () => {
+  it("delivers nothing after its deletion; one created again has nothing of the old one", async () => {
     const [old, next] = [await endpoint(503), await endpoint()];
     const there = await setUp({ shards: 3 });
     await there.create(old);
@@ -175,7 +175,7 @@ describe("a push subscription", () => {
     await quiet(next);
   });
 
-  it("whose creation lost leaves nothing at the logs, and one that won is woken by them", async () => {
+  it("leaves nothing at the logs if its creation lost; the winner is woken by them", async () => {
     const there = await setUp({ shards: 2 });
     const address = await endpoint();
     const answers = await Promise.all(Array.from({ length: 8 }, () => there.create(address)));
@@ -188,7 +188,7 @@ describe("a push subscription", () => {
     expect(name).toContain(record!.id);
   });
 
-  it("of a client that was removed takes itself for gone when it is woken", async () => {
+  it("removes itself at a wake after its client was removed", async () => {
     const there = await setUp();
     const other = await makeClient({ tenant: there.client.tenant });
     const address = await endpoint();
@@ -209,7 +209,7 @@ describe("a push subscription", () => {
     await quiet(address);
   });
 
-  it("heals by itself when the answer of its deletion was lost before its object was told", async () => {
+  it("removes its object even if its deletion was interrupted before the object was told", async () => {
     const there = await setUp();
     const address = await endpoint();
     await there.create(address);
@@ -220,7 +220,7 @@ describe("a push subscription", () => {
 });
 
 describe("a topic that is deleted", () => {
-  it("takes the objects of its subscriptions along, also those that are being made", async () => {
+  it("removes the objects of its subscriptions, also those being created", async () => {
     const opened = new Set<string>();
     const recorded = {
       getByName(name: string) {
@@ -258,7 +258,7 @@ describe("a topic that is deleted", () => {
 describe("password and signing secret", () => {
   // shows: events/subscription/pushconfig.basicauth.password
   // shows: events/push-subscriptions/password
-  it("are in no answer but that of the creation, in no log line, and in no row as they are", async () => {
+  it("appear in no response but the creation's, in no log line, and unsealed in no row", async () => {
     const lines: string[] = [];
     for (const level of ["log", "info", "warn", "error", "debug"] as const)
       vi.spyOn(console, level).mockImplementation(
