@@ -1,5 +1,5 @@
--- The platform's database. Times: `_at` and `_ms` in milliseconds, `_sec` in seconds, since 1970. Lists that are only read
--- whole are JSON. docs/storage.md says who writes and reads each table.
+-- The platform's database. Times: `_at` and `_ms` in milliseconds, `_sec` in seconds, since 1970. Lists that are only
+-- read whole are JSON. docs/storage.md says who writes and reads each table.
 --
 -- Migrations only add: while a release goes out, the version before it runs on the new schema.
 
@@ -25,8 +25,8 @@ CREATE TABLE tenant (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tenant_by_organization ON tenant (organization);
 
--- `email`: the normalised address (trimmed, NFKC, lower case). `subject`: the random name of the user in tokens where the
--- deployment wants no address; made when it is first needed, so nobody who gets the address later has it.
+-- `email`: the normalised address (trimmed, NFKC, lower case). `subject`: the random name of the user in tokens where
+-- the deployment wants no address; made when it is first needed, so nobody who gets the address later has it.
 -- `signed_out_at`: sign-ins of this moment or before no longer count.
 CREATE TABLE user (
   email TEXT PRIMARY KEY,
@@ -78,8 +78,8 @@ CREATE TABLE organization_member_role (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX organization_member_role_by_role ON organization_member_role (role);
 
--- `forward_authorization`: the service gets the whole token of a caller of another tenant. `trusted`: its pages may run
--- beside those of all other services.
+-- `forward_authorization`: the service gets the whole token of a caller of another tenant. `trusted`: its pages may
+-- run beside those of all other services.
 CREATE TABLE service (
   name TEXT PRIMARY KEY,
   source_url TEXT NOT NULL,
@@ -151,7 +151,7 @@ CREATE INDEX subscription_by_package ON subscription (package);
 -- Tokens and sign-ins. Nothing here opens anything by itself: codes, refresh tokens and session cookies are stored as
 -- SHA-256 in hex, and what must be read back is sealed (AES-256-GCM).
 
--- The private key is bound to its kid. The index finds what is sealed under an old key.
+-- The private key is bound to its kid. The index finds records under an old key.
 CREATE TABLE signing_key (
   kid TEXT PRIMARY KEY,
   alg TEXT NOT NULL,
@@ -164,12 +164,12 @@ CREATE TABLE signing_key (
 CREATE INDEX signing_key_by_seal_key
   ON signing_key (substr(sealed_private_jwk, 1, instr(sealed_private_jwk, '.') - 1));
 
--- A row revokes a token (`key`: its id), a grant or a session for good (`until_ms`: the largest number), or everything that
--- a client, tenant or user got by records read at `until_ms` or before. That time and the time in a token both come from
--- this database, so no clock of an isolate matters. `seq` only grows: a copy asks for what is new. A row goes when every
--- token that it can concern has expired.
--- `client`: whose token was revoked by itself. Isolates hold all revocations, so each client has a limited number of them;
--- beyond it one row revokes everything that the client got until then.
+-- A row revokes a token (`key`: its id), a grant or a session for good (`until_ms`: the largest number), or
+-- everything that a client, tenant or user got by records read at `until_ms` or before. That time and the time in a
+-- token both come from this database, so no clock of an isolate matters. `seq` only grows: a copy asks for what is
+-- new. A row goes when every token that it can concern has expired.
+-- `client`: whose token was revoked by itself. Isolates hold all revocations, so each client has a limited number of
+-- them; beyond it one row revokes everything that the client got until then.
 CREATE TABLE revocation (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL CHECK (kind IN ('token', 'grant', 'client', 'user', 'tenant', 'session')),
@@ -183,7 +183,8 @@ CREATE INDEX revocation_by_expiry ON revocation (expires_sec);
 CREATE INDEX revocation_by_client ON revocation (client) WHERE client IS NOT NULL;
 
 -- A signed-in browser. `sid`: the session id of its tokens unless a request names one. `proven_at`: when the identity
--- provider asked the user (its `auth_time`); empty: it did not say, or the user was asked here, at `authenticated_at`.
+-- provider asked the user (its `auth_time`); empty: it did not say, or the user was asked here, at
+-- `authenticated_at`.
 CREATE TABLE session (
   id_hash TEXT PRIMARY KEY,
   email TEXT NOT NULL REFERENCES user (email) ON DELETE CASCADE,
@@ -197,8 +198,9 @@ CREATE INDEX session_by_email ON session (email);
 CREATE INDEX session_by_expiry ON session (expires_at);
 CREATE INDEX session_by_sid ON session (sid);
 
--- A code lives 60 s and is redeemed once. The row stays until the tokens that came of it have expired, so that a second
--- redemption is detected. `redemption` names who redeemed it: a write whose answer was lost may be tried again.
+-- A code lives 60 s and is redeemed once. The row stays until the tokens that came of it have expired, so that a
+-- second redemption is detected. `redemption` names who redeemed it: a write whose answer was lost may be tried
+-- again.
 -- `authorization`: what the user agreed to, as JSON (src/oauth/model/authorization.ts).
 CREATE TABLE authorization_code (
   code_hash TEXT PRIMARY KEY,
@@ -234,8 +236,8 @@ CREATE INDEX refresh_grant_by_client ON refresh_grant (client);
 CREATE INDEX refresh_grant_by_tenant ON refresh_grant (authorization ->> 'tenant');
 CREATE INDEX refresh_grant_by_session ON refresh_grant (authorization ->> 'sessionId');
 
--- The tokens of a grant: the valid one, and the used ones, so that a stolen one is detected. The successor is sealed under a
--- key derived from the used token, so the row alone yields nothing.
+-- The tokens of a grant: the valid one, and the used ones, so that a stolen one is detected. The successor is sealed
+-- under a key derived from the used token, so the row alone yields nothing.
 CREATE TABLE refresh_token (
   token_hash TEXT PRIMARY KEY,
   grant_id TEXT NOT NULL REFERENCES refresh_grant (id) ON DELETE CASCADE,
@@ -247,8 +249,9 @@ CREATE TABLE refresh_token (
 CREATE INDEX refresh_token_by_grant ON refresh_token (grant_id);
 CREATE INDEX refresh_token_by_use ON refresh_token (used_at) WHERE used_at IS NOT NULL;
 
--- What a person allowed a client of a tenant that they are no member of: for an organization, or outside of any (`org` is
--- empty then). `tenant`: the client's at that time. `scopes`: JSON, with `openid` if it was among them.
+-- The scopes that a person allowed a client of a tenant that they are no member of: for an organization, or outside
+-- of any (`org` is empty then). `tenant`: the client's at that time. `scopes`: JSON, with `openid` if it was among
+-- them.
 CREATE TABLE consent (
   email TEXT NOT NULL REFERENCES user (email) ON DELETE CASCADE,
   client TEXT NOT NULL REFERENCES client (id) ON DELETE CASCADE,
@@ -261,9 +264,9 @@ CREATE TABLE consent (
 CREATE INDEX consent_by_client ON consent (client);
 
 -- OpenID Connect providers that users may sign in with besides the platform's own directory. A session from before
--- `trusted_since` belongs to an earlier provider of that id, or to an earlier issuer. `tenants` and `domains` (JSON): the
--- tenants that a sign-in reaches, the domains of addresses that it vouches for; empty: all. `linking`: who says that an
--- account there is a user here.
+-- `trusted_since` belongs to an earlier provider of that id, or to an earlier issuer. `tenants` and `domains` (JSON):
+-- the tenants that a sign-in reaches, the domains of addresses that it vouches for; empty: all. `linking`: who says
+-- that an account there is a user here.
 CREATE TABLE identity_provider (
   id TEXT PRIMARY KEY,
   issuer TEXT NOT NULL,
@@ -279,8 +282,8 @@ CREATE TABLE identity_provider (
 CREATE INDEX identity_provider_by_seal_key
   ON identity_provider (substr(sealed_client_secret, 1, instr(sealed_client_secret, '.') - 1));
 
--- A sign-in that is under way at a provider, for ten minutes. `state_hash` is bound to the browser's cookie. `sealed`: the
--- authorization request, and what the provider's answer must fit.
+-- A sign-in that is under way at a provider, for ten minutes. `state_hash` is bound to the browser's cookie.
+-- `sealed`: the authorization request, and what the provider's answer must fit.
 CREATE TABLE federation (
   state_hash TEXT PRIMARY KEY,
   browser_hash TEXT NOT NULL,
@@ -291,8 +294,8 @@ CREATE TABLE federation (
 CREATE INDEX federation_by_expiry ON federation (expires_at);
 CREATE INDEX federation_by_provider ON federation (provider);
 
--- An account at a provider (`subject`: the `sub` of its ID tokens) that signs in as a user. A user has at most one at each
--- provider, and an account belongs to one user. A session from before `linked_at` belongs to another account.
+-- An account at a provider (`subject`: the `sub` of its ID tokens) that signs in as a user. A user has at most one at
+-- each provider, and an account belongs to one user. A session from before `linked_at` belongs to another account.
 CREATE TABLE user_identity (
   email TEXT NOT NULL REFERENCES user (email) ON DELETE CASCADE,
   provider TEXT NOT NULL REFERENCES identity_provider (id) ON DELETE CASCADE,
@@ -303,8 +306,8 @@ CREATE TABLE user_identity (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX user_identity_by_subject ON user_identity (provider, subject);
 
--- Events that a transaction decided and that are yet to be published, in order. A snapshot is never longer than what an
--- event may carry: one that cannot be published would hold back its tenant's later ones for ever.
+-- Events that a transaction decided and that are yet to be published, in order. A snapshot is never longer than what
+-- an event may carry: one that cannot be published would hold back its tenant's later ones for ever.
 CREATE TABLE outbox (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -314,7 +317,7 @@ CREATE TABLE outbox (
   created_at INTEGER NOT NULL
 ) STRICT;
 
--- Who does a job that runs once at a time, and until when.
+-- The holder of a job that runs once at a time, and until when.
 CREATE TABLE lease (
   name TEXT PRIMARY KEY,
   holder TEXT NOT NULL,
@@ -346,13 +349,15 @@ CREATE INDEX audit_by_outcome ON audit (outcome, at);
 CREATE INDEX audit_by_subject ON audit (subject);
 CREATE INDEX audit_by_share ON audit (share, at);
 
--- The fields of a record before and after a change, within the change's transaction alone. Outside of one it is empty.
+-- The fields of a record before and after a change, within the change's transaction alone. Outside of one it is
+-- empty.
 CREATE TABLE audit_state (
   moment TEXT PRIMARY KEY CHECK (moment IN ('before', 'after')),
   fields TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Copies of the log in the bucket, each with the hash of its last line. `written_at`: empty until the object is there.
+-- Copies of the log in the bucket, each with the hash of its last line. `written_at`: empty until the object is
+-- there.
 CREATE TABLE audit_copy (
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -368,7 +373,7 @@ CREATE TABLE audit_copy (
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Events. Logs, locks and cursors live in Durable Objects.
 
--- Which topics exist, and under which incarnation their objects are found. `name` is what scopes and lists use; an owner
+-- The topics, and the incarnation under which their objects are found. `name` is what scopes and lists use; an owner
 -- has exactly one dot, so it is unique.
 CREATE TABLE topic (
   name TEXT PRIMARY KEY,
@@ -383,11 +388,12 @@ CREATE TABLE topic (
 -- The sweep finishes deletions that broke off.
 CREATE INDEX topic_deleting ON topic (state, created_at) WHERE state = 'deleting';
 
--- What a push subscription asks for. Its Durable Object, whose name ends in `id`, keeps its cursor and its retries. `id` is
--- random, so a subscription that is made again under the same name has an object of its own.
+-- The settings of a push subscription. Its Durable Object, whose name ends in `id`, keeps its cursor and its retries.
+-- `id` is random, so a subscription that is made again under the same name has an object of its own.
 -- `incarnation`: which topic of that name. `as_owner`: the client owns the topic, so it needs no scope.
--- `credentials`: password and signing secret, sealed and bound to `id`; `seal_key`: the id of the key. `version` grows with
--- every change. `made_…`: the tenant of the maker's token, the request, and the scope that gave the right; empty: unknown.
+-- `credentials`: password and signing secret, sealed and bound to `id`; `seal_key`: the id of the key. `version`
+-- grows with every change. `made_…`: the tenant of the maker's token, the request, and the scope that gave the right;
+-- empty: unknown.
 -- `verification`: whether the endpoint has to prove that it wants the events; empty: it need not. Until it is `done`,
 -- `state` is `disabled`.
 CREATE TABLE push_subscription (
@@ -413,7 +419,7 @@ CREATE TABLE push_subscription (
 ) STRICT;
 CREATE INDEX push_subscription_by_client ON push_subscription (client, id);
 CREATE INDEX push_subscription_by_topic ON push_subscription (topic, id);
--- The job that seals anew looks for what is sealed under another key than the current one.
+-- The job that reseals finds records under other keys than the current one.
 CREATE INDEX push_subscription_by_seal_key ON push_subscription (seal_key);
 CREATE INDEX push_subscription_of_unknown ON push_subscription (id) WHERE made_by_request IS NULL;
 
@@ -438,16 +444,15 @@ CREATE INDEX owner_by_tenant ON owner (tenant) WHERE erasure_id IS NULL;
 CREATE INDEX owner_retired ON owner (erasure_id) WHERE erasure_id IS NOT NULL;
 
 -- `etag` and `size_bytes`: of the object that the commit found in R2; they never change. `commit_digest` identifies a
--- repeated commit. `blob_key`: the master's key; NULL: `blob/{id}`. `pinned_etag`: the upload that a commit is about to
--- copy from `incoming/`. `removed_at`, `erasure_id`: when and by which deletion the file was removed. `purged_at`: when
--- its bytes were deleted. `late_keys`: objects found after that, as JSON.
--- `owner_id` has no foreign key: a retired owner is deleted before its last removed files, and the check would read all
--- files.
+-- repeated commit. `blob_key`: the master's key; NULL: `blob/{id}`. `pinned_etag`: the upload that a commit is about
+-- to copy from `incoming/`. `removed_at`, `erasure_id`: when and by which deletion the file was removed. `purged_at`:
+-- when its bytes were deleted. `late_keys`: objects found after that, as JSON. `owner_id` has no foreign key: a
+-- retired owner is deleted before its last removed files, and the check would read all files.
 -- `reserved_for`: the tenant whose token created a pending file; `reserved_bytes`: its uploads' part of the quota.
 -- `attributes`: the file's part of the metadata index, as JSON: `rows` of the table `attribute`, and which of them
 -- lead.
--- `unindexed_pairs`: digests of the pairs beyond the index, separated by spaces.
--- Long texts come last: reading the other columns does not read them.
+-- `unindexed_pairs`: digests of the pairs beyond the index, separated by spaces. Long texts come last: reading the
+-- other columns does not read them.
 CREATE TABLE file (
   id TEXT PRIMARY KEY,
   owner_id INTEGER NOT NULL,
@@ -510,8 +515,8 @@ CREATE TRIGGER file_that_waits_goes AFTER DELETE ON file WHEN old.state = 'pendi
     WHERE tenant = old.reserved_for AND owner_id = old.owner_id;
 END;
 
--- `nonce` names one rendition of a variant: here, in the queue's message and in the object's key. At most one rendition
--- of a (file, type, size) is alive; a removed one stays until its bytes are deleted.
+-- `nonce` names one rendition of a variant: here, in the queue's message and in the object's key. At most one
+-- rendition of a (file, type, size) is alive; a removed one stays until its bytes are deleted.
 CREATE TABLE variant (
   file_id TEXT NOT NULL REFERENCES file (id),
   nonce TEXT NOT NULL,
@@ -559,9 +564,9 @@ CREATE TABLE requester (
   client TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- A deletion (of a file, by query, of all) and its report. It counts its files three times: requested (`files`), bytes
--- deleted (`deleted_files`), proven gone by a listing (`verified_files`). `due_at` is also when the report expires.
--- `requester_id` has no foreign key: a report outlives its requester, and nobody can read it then.
+-- A deletion (of a file, by query, of all) and its report. It counts its files three times: requested (`files`),
+-- bytes deleted (`deleted_files`), proven gone by a listing (`verified_files`). `due_at` is also when the report
+-- expires. `requester_id` has no foreign key: a report outlives its requester, and nobody can read it then.
 CREATE TABLE erasure (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -605,9 +610,9 @@ WHEN EXISTS (SELECT 1 FROM owner WHERE owner.tenant = old.id AND owner.erasure_i
 END;
 
 -- Pending files (whose owner has no tenant) and reports of deletions belong to a client by name, too. A rename moves
--- both in one write, and nobody inherits them with the old name. A file whose owner was deleted belongs to nobody: its
--- link takes no bytes, and the sweep removes it within a day. Rows that already stand under a new client's name come
--- from tokens of an earlier client, which stay valid for seconds; they are deleted.
+-- both in one write, and nobody inherits them with the old name. A file whose owner was deleted belongs to nobody:
+-- its link takes no bytes, and the sweep removes it within a day. Rows that already stand under a new client's name
+-- come from tokens of an earlier client, which stay valid for seconds; they are deleted.
 CREATE TRIGGER client_takes_name AFTER INSERT ON client BEGIN
   DELETE FROM owner WHERE client = new.name AND tenant = '' AND erasure_id IS NULL;
   DELETE FROM requester WHERE client = new.name;
@@ -661,8 +666,8 @@ CREATE TABLE consistency_run (
 CREATE INDEX consistency_run_due ON consistency_run (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX consistency_run_by_time ON consistency_run (started_at, id);
 
--- The first findings of a run, in order. `key`: the object in R2. An object without a row has only that. `outcome`: the
--- result of the repair; NULL before it, and for findings that cannot be repaired.
+-- The first findings of a run, in order. `key`: the object in R2. An object without a row has only that. `outcome`:
+-- the result of the repair; NULL before it, and for findings that cannot be repaired.
 CREATE TABLE consistency_finding (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   run_id TEXT NOT NULL REFERENCES consistency_run (id) ON DELETE CASCADE,

@@ -1,6 +1,6 @@
 /**
- * docs/coverage.md says which tests show which row of the specifications. It is made from two things: the outline of the
- * rows (test/specification.txt) and the tags above the tests, `// shows: <service>/<section>/<row>`.
+ * docs/coverage.md lists the rows of the specifications with the tests that show them. It is made from the outline of
+ * the rows (test/specification.txt) and the tags above the tests, `// shows: <service>/<section>/<row>`.
  */
 export interface Row {
   /** As the tags name it: `oauth/post-token/no-scope`. */

@@ -42,7 +42,7 @@ interface Row {
   readonly operation: string;
   readonly subject: string;
   readonly value: number;
-  /** Of the slowest and of the fastest round, in parts of the median. */
+  /** Slowest and fastest round as parts of the median. */
   readonly range: readonly [number, number];
 }
 

@@ -121,7 +121,7 @@ export async function deployments({ account }: Cloudflare, { worker }: Deploymen
   return found?.deployments ?? [];
 }
 
-/** Attaches what the file names and detaches what it does not. The plan refused every host that is another's. */
+/** Attaches the hosts of the file and detaches all others. The plan has refused hosts that belong to somebody else. */
 export async function attachHosts({ cloudflare, deployment, found, say }: Steps): Promise<void> {
   for (const { host, zoneId, service, domainId } of found.hosts) {
     if (deployment.hosts.includes(host)) {
@@ -160,7 +160,7 @@ async function setBucketRules({ cloudflare: { account }, deployment, say }: Step
     allowed: {
       origins: ["*"],
       methods: ["GET", "HEAD", "PUT"],
-      // Of the digests R2 checks the first alone; a browser that sends another is not to be refused for that.
+      // R2 checks only the first digest. A browser that sends another one must not be refused.
       headers: ["content-type", "content-disposition", "content-md5", "content-digest", "repr-digest"],
     },
     exposeHeaders: ["ETag"],

@@ -28,7 +28,7 @@ export interface Deployment {
   readonly vars: Readonly<Record<string, string>>;
   /** First of the ids that the rate limits use; they are shared by all Workers of the account. */
   readonly rateLimitIds: number;
-  /** Where secrets that are made here are written. Not committed. */
+  /** File for the secrets that a deployment makes. Not committed. */
   readonly secretsPath: string;
 }
 

@@ -2,7 +2,7 @@ import { CloudflareError, type Cloudflare } from "./cloudflare.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Found } from "./found.ts";
 
-/** What goes, in the order in which it goes: first what the outside sees, last what holds the data. */
+/** Everything that a destruction deletes, in order: first what the outside sees, last what holds the data. */
 export function destruction({ worker, database, bucket, queues, hosts }: Deployment, found: Found): string[] {
   return [
     ...found.hosts

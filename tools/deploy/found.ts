@@ -1,7 +1,7 @@
 import type { Cloudflare } from "./cloudflare.ts";
 import type { Deployment } from "./deployment.ts";
 
-/** What the account has of a deployment, before anything is changed. */
+/** The state of a deployment in the account before anything is changed. */
 export interface Found {
   readonly database: FoundDatabase | undefined;
   readonly bucket: FoundBucket | undefined;
@@ -18,7 +18,7 @@ export interface FoundDatabase {
   readonly applied: readonly string[] | undefined;
   /** Tables that are not SQLite's, D1's or the list of migrations. */
   readonly tables: number;
-  /** Whether anything is stored that SEAL_KEYS protect or that a client's secret opens. */
+  /** True if a record is sealed with one of SEAL_KEYS. */
   readonly hasRecords: boolean;
   /** Ids of the keys that something stored is sealed with. */
   readonly sealKeyIds: readonly string[];

@@ -128,7 +128,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
   await test(cloudflare, deployment, options);
 }
 
-/** Where a value is checked that Cloudflare has and nobody can read. */
+/** Stand-ins for secrets that the Worker has: they cannot be read back, and the settings are checked as a whole. */
 const PLACEHOLDER_SECRETS = {
   OPERATOR_CLIENT_SECRET: "a-secret-that-the-worker-has-already",
   SEAL_KEYS: `k0:${Buffer.alloc(32).toString("base64")}`,
@@ -185,7 +185,7 @@ async function destroyAll(name: string, options: Options): Promise<void> {
   say(`Deleted. deploy/${name}.toml is still here.`);
 }
 
-/** At a terminal the person is asked. Elsewhere --yes has to say it (and --host, where a deletion is asked for twice). */
+/** Asks the person at a terminal. Elsewhere --yes has to say it; a deletion needs --host too. */
 async function confirm(options: Options, question: string, expected: string): Promise<void> {
   if (options.yes === true) return;
   if (!isTerminal)
@@ -232,7 +232,7 @@ async function test(cloudflare: Cloudflare, deployment: Deployment, options: Opt
     process.env["OPERATOR_CLIENT_SECRET"] || readDevVars(secretsPathOf(deployment, options))["OPERATOR_CLIENT_SECRET"];
   const { hosts } = await inspect(cloudflare, deployment);
   const faults = report(await smokeTest({ ask, deployment, operatorSecret: secret }));
-  // The zone is not ours alone: what it does is told, and fails nothing that works.
+  // The zone has other users, so its settings are reported and fail nothing.
   report(await checkZones(cloudflare, hosts));
   if (faults > 0) throw new UserError(`\n${deployment.publicUrl} is deployed, and ${faults} of the checks failed.`);
   if (options.tour === true) await takeTour(deployment, options.at ?? deployment.publicUrl, secret);

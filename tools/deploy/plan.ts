@@ -2,8 +2,8 @@ import type { Deployment } from "./deployment.ts";
 import type { Found } from "./found.ts";
 
 /**
- * The difference between a deployment's file and what the account has, as sentences: what is made, what is changed,
- * what nobody may do by accident, and what cannot be done at all. Pure: the same file and account give the same plan.
+ * The difference between a deployment's file and the account, as sentences: new resources, changes, changes that lose
+ * data, and changes that are impossible. Pure: the same file and account give the same plan.
  */
 export interface Plan {
   readonly changes: readonly string[];
@@ -21,7 +21,7 @@ export interface Danger {
 export const DANGER_FLAGS = ["lose-events", "rename-platform", "move-host", "take-over"] as const;
 export type DangerFlag = (typeof DANGER_FLAGS)[number];
 
-/** What the secrets will be, as decided by secrets.ts. */
+/** The part of the plan that secrets.ts decides. */
 export interface SecretPlan {
   readonly changes: readonly string[];
   readonly refusals: readonly string[];

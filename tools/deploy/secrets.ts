@@ -7,12 +7,12 @@ import type { Found } from "./found.ts";
 import type { SecretPlan } from "./plan.ts";
 
 /**
- * Which secrets a deployment uploads.
+ * The secrets that a deployment uploads.
  *
- * Cloudflare gives a secret back to nobody. So what is made here is written to a file before it is uploaded, and it is
- * made only for an empty database: keys that do not open what is stored would be worse than no deployment.
+ * Cloudflare shows a secret to nobody. So a made secret is written to a file before it is uploaded. Secrets are made
+ * only for an empty database: new keys would not open stored records, which is worse than no deployment.
  *
- * A value comes from the environment, else from that file. A value that is given is always uploaded, so a leaked
+ * A value comes from the environment, else from that file. A value from the environment is always uploaded, so a leaked
  * secret is replaced by giving another one.
  */
 export interface Secrets extends SecretPlan {
@@ -20,7 +20,7 @@ export interface Secrets extends SecretPlan {
   readonly values: Readonly<Record<string, string>>;
   /** Made here: `keepSecrets` writes them. */
   readonly made: Readonly<Record<string, string>>;
-  /** Whether the file is the only place that has one of them. */
+  /** True if the file has the only copy of one of them. */
   readonly isOnlyCopy: boolean;
 }
 
@@ -32,9 +32,9 @@ const OPTIONAL = ["OPERATOR_CLIENT_SECRET_PREVIOUS", "R2_ACCESS_KEY_ID", "R2_SEC
 
 export interface SecretSources {
   readonly env: NodeJS.ProcessEnv;
-  /** Where made secrets are kept. */
+  /** File for made secrets. */
   readonly path: string;
-  /** Whether somebody sees where they are: at a terminal, or by having named the file. */
+  /** True if somebody will know the file: a person at a terminal, or a caller who named it. */
   readonly mayMake: boolean;
 }
 

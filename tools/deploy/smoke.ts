@@ -4,13 +4,12 @@ import type { FoundHost } from "./found.ts";
 import type { Ask } from "./reach.ts";
 
 /**
- * What must be true of a platform that was just deployed, in seconds and without leaving anything behind: it runs, it
- * names itself as the file says, its database answers, its operator gets a token, and nothing of the zone stands
- * between it and programs.
+ * Checks a deployed platform in seconds and leaves nothing behind: it runs, it names itself as the file says, its
+ * database answers, its operator gets a token, and nothing in the zone refuses programs.
  */
 export interface Check {
   readonly name: string;
-  /** Undefined: it holds. Else what is wrong and what to do. */
+  /** The fault and its remedy; undefined: the check passed. */
   readonly fault: string | undefined;
   /** Nobody could look: a token without the right. */
   readonly unknown?: boolean;
@@ -23,7 +22,7 @@ interface SmokeTarget {
   readonly operatorSecret: string | undefined;
 }
 
-/** What programs send that are no browsers. */
+/** Headers of a program that is no browser. */
 const PROGRAM = { "user-agent": "Python-urllib/3.13" };
 
 export async function smokeTest({ ask, deployment, operatorSecret }: SmokeTarget): Promise<Check[]> {

@@ -37,9 +37,9 @@ import type {
  * the writes of one turn together, the alarm included, and sends the response only after they are on disk.
  *
  * The alarm has one stored time, at which the next work is due: it removes expired events (retention.ts) and keys, and
- * wakes push subscriptions (notifier.ts). A method that stores something sets it in the same turn, so the runtime stores
- * both or neither. The runtime repeats an interrupted alarm, and a finished one checks everything once more in the turn
- * in which it sets the next.
+ * wakes push subscriptions (notifier.ts). A method that stores something sets it in the same turn, so the runtime
+ * stores both or neither. The runtime repeats an interrupted alarm, and a finished one checks everything once more in
+ * the turn in which it sets the next.
  */
 export class TopicLog extends DurableObject<LogEnv> {
   readonly #sql = this.ctx.storage.sql;
