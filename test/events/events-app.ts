@@ -24,8 +24,8 @@ import { unique } from "../support/platform.ts";
 import { noteRequest } from "../support/secrets.ts";
 
 /**
- * The events service alone, on the real database and the real Durable Objects, behind the real HTTP layer. Only the ports
- * to the OAuth service are played: a token is its principal as JSON, and what a client is registered for is a set.
+ * The events service alone, on the real database and Durable Objects, behind the real HTTP layer. Only the ports to
+ * the OAuth service are played: a token is its principal as JSON, and a client's registered scopes are a set.
  */
 export interface EventsApp {
   call(path: string, init?: EventsCall): Promise<Response>;

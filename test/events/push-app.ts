@@ -18,8 +18,8 @@ import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, t
 import { store } from "./push-support.ts";
 
 /**
- * Push subscriptions below HTTP: the real objects, logs, D1 and fetch, an endpoint that the test plays, and a clock that
- * stands still until the test moves it. The clock is a day ahead, so that no alarm rings by itself.
+ * Push subscriptions below HTTP: the real objects, logs, D1 and fetch, an endpoint that the test plays, and a clock
+ * that stands still until the test moves it. The clock is a day ahead, so that no alarm rings by itself.
  */
 export const DAY_MS = 86_400_000;
 const sealer = createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom);

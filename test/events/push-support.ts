@@ -95,7 +95,7 @@ export function playedApp(objects: ReturnType<typeof playedObjects> = playedObje
 type Env = typeof env;
 
 /**
- * The database, where the next statements of a kind fail: before they run, or after they did, as when the answer is lost.
+ * A database whose next statements of a kind fail: before they run, or after they ran, as when the answer is lost.
  * `run` is told of each of them and may do something first.
  */
 export function faultyDatabase(

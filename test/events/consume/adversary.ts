@@ -11,9 +11,9 @@ export interface Stolen {
 }
 
 /**
- * A second tenant beside a topic: tries every operation with every token that it can get, and with what it stole. It is
- * answered as if the topic were not there; whom a scope shows the own tenant's events sees that there are none. That
- * nothing of the topic changes, the model of its real readers says.
+ * A second tenant beside a topic: it tries every operation with every token that it can get or steal. Each answer is as
+ * if the topic did not exist; with the scope for its own tenant's events it finds none. The model of the real readers
+ * proves that nothing of the topic changes.
  */
 export async function adversaryOf({ owner, path }: TestTopic): Promise<Adversary> {
   const app = eventsApp();

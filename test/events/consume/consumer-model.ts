@@ -3,8 +3,8 @@ import { positionOf } from "../../../src/events/log/event-id.ts";
 import { shardFor } from "../../../src/events/model/topic.ts";
 
 /**
- * The model of a topic and its readers: a list of events, and for each reader which of them are done, what it holds and
- * until when. It knows nothing of cursors, epochs, segments or memory. `answer` says whether an answer to a call may be
+ * The model of a topic and its readers: a list of events, and for each reader the events that are done, the batch that
+ * it holds and the end of its lock. It knows nothing of cursors, epochs, segments or memory. `answer` says whether an answer to a call may be
  * given in this world, and how the world is afterwards.
  */
 export interface World {

@@ -406,13 +406,13 @@ describe.each(FAULTS)("a log that %s", (_, fault, said) => {
   );
 });
 
-describe("a log that says that it is gone, of a topic that is being deleted", () => {
+describe("a log that says that it is gone while its topic is being deleted", () => {
   const gone: Fault = () => Promise.resolve("gone");
   const goneRead: Fault = () => Promise.resolve({ kind: "gone" });
   it.each([
     ...ASKED.map(([name, call, shard]) => [name, call, shard] as const),
     ["a release with commitThrough", "timeOf", 0] as const,
-  ])("404 in %s: %s of shard %i", async (name, call, shard) => {
+  ])("answers 404 in %s: %s of shard %i", async (name, call, shard) => {
     const scene = SCENES.find((one) => one.name === name)!;
     const topic = await fourEvents();
     const held = await scene.before?.(topic);

@@ -9,8 +9,8 @@ import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import type { Driver } from "./schedules.ts";
 
 /**
- * Everything as clients see it: HTTP, D1, two isolates, two readers, of which the first owns the topic; and an adversary
- * that tries something after each step.
+ * Everything as clients see it: HTTP, D1, two isolates and two readers, the first of which owns the topic. An adversary
+ * tries something after each step.
  */
 export async function overHttp(shards: number, run: (driver: Driver) => Promise<void>): Promise<void> {
   const isolates = [eventsApp(), eventsApp()];

@@ -20,7 +20,7 @@ const notLocked = async (response: Response) => faults(await expectProblem(respo
 describe.each(["extend", "release"])("POST …/%s", (operation) => {
   const more = { ttlMs: 5000 };
 
-  it("200 without a body", async () => {
+  it("answers 200 without a body", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a"));
     const { token } = await topic.read();
@@ -30,7 +30,7 @@ describe.each(["extend", "release"])("POST …/%s", (operation) => {
     expect(response.headers.get("content-type")).toBeNull();
   });
 
-  it("400 for a malformed token", async () => {
+  it("answers 400 for a malformed token", async () => {
     const topic = await makeTopic(app);
     for (const [body, expected] of [
       [more, "missing_field token"],
@@ -42,7 +42,7 @@ describe.each(["extend", "release"])("POST …/%s", (operation) => {
       ]);
   });
 
-  it("404 for somebody without access, and for a topic that is not there", async () => {
+  it("answers 404 without access and for a topic that does not exist", async () => {
     const topic = await makeTopic(app);
     const body = { token: "t", ...more };
     const stranger = await topic.post(operation, body, { as: someClient() });
@@ -51,7 +51,7 @@ describe.each(["extend", "release"])("POST …/%s", (operation) => {
     await expectProblem(missing, 404, "element_resource_non_existing");
   });
 
-  it("409 for a token that is committed, expired, or unknown; nothing changes", async () => {
+  it("answers 409 for a token that is committed, expired, or unknown; nothing changes", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));
@@ -72,7 +72,7 @@ describe.each(["extend", "release"])("POST …/%s", (operation) => {
 
 describe("POST …/extend", () => {
   // shows: events/read-and-commit/post-extend
-  it("200: the lock lasts ttlMs from now, also over eviction; a shorter time shortens it", async () => {
+  it("sets the lock to last ttlMs from now, also over eviction; a shorter time shortens it", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     await topic.put(texts("a"));
@@ -89,7 +89,7 @@ describe("POST …/extend", () => {
     expect(await notLocked(await topic.commit(token))).toEqual(["lock_expired token"]);
   });
 
-  it("400 for a time outside the limits, and without one", async () => {
+  it("answers 400 for a time outside the limits, and without one", async () => {
     const topic = await makeTopic(app);
     for (const [ttlMs, expected] of [
       [999, "invalid_field ttlMs"],
@@ -104,7 +104,7 @@ describe("POST …/extend", () => {
 
 describe("POST …/release", () => {
   // shows: events/read-and-commit/post-release
-  it("200: all of the batch is free again", async () => {
+  it("frees the whole batch", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));
     const { token } = await topic.read({ numEvents: 2 });
@@ -116,7 +116,7 @@ describe("POST …/release", () => {
   });
 
   // shows: events/read-and-commit/post-release
-  it("200: the events up to commitThrough are committed, the rest is free; a repeat is told so", async () => {
+  it("commits the events up to commitThrough and frees the rest; a repeat is told so", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b", "poison", "d"));
     const { token, events } = await topic.read({ numEvents: 4 });
@@ -135,7 +135,7 @@ describe("POST …/release", () => {
     expect(rest.response.headers.get("plat-delivery-attempt")).toBe("2");
   });
 
-  it("200 on several shards: what was handed out up to that event, whatever its shard", async () => {
+  it("commits on several shards the events handed out up to that event, whatever its shard", async () => {
     const topic = await makeTopic(app, { shards: 4 });
     const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
     for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -147,7 +147,7 @@ describe("POST …/release", () => {
     expect(all.toSorted()).toEqual(Array.from({ length: 12 }, (_, at) => `p${at}`).toSorted());
   });
 
-  it("400 for an event that is not in the batch; the lock stays", async () => {
+  it("answers 400 for an event that is not in the batch; the lock stays", async () => {
     const topic = await makeTopic(app);
     const ids = await topic.put(texts("a", "b", "c", "d"));
     await topic.commit((await topic.read()).token);
@@ -164,7 +164,7 @@ describe("POST …/release", () => {
 
 describe("POST …/seek", () => {
   // shows: events/read-and-commit/post-seek
-  it("200: to the newest, the oldest, and to a time", async () => {
+  it("moves to the newest, the oldest, and to a time", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app, { shards: 3 });
     for (const tenant of ["tenant2", "tenant3"]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -193,7 +193,7 @@ describe("POST …/seek", () => {
     expect(payloads(await topic.read())).toEqual(["new"]);
   });
 
-  it("200 for a client that never read, and what it skipped counts as no delivery", async () => {
+  it("works for a client that never read, and counts no delivery for the skipped events", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a"));
     expect((await topic.post("seek", { to: "newest" })).status).toBe(200);
@@ -204,7 +204,7 @@ describe("POST …/seek", () => {
     expect((await topic.read()).response.headers.get("plat-delivery-attempt")).toBe("1");
   });
 
-  it("200: the count of deliveries begins anew", async () => {
+  it("restarts the count of deliveries", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a"));
     await topic.post("release", { token: (await topic.read()).token });
@@ -212,7 +212,7 @@ describe("POST …/seek", () => {
     expect((await topic.read()).response.headers.get("plat-delivery-attempt")).toBe("1");
   });
 
-  it("200 to the oldest after retention: nothing counts as lost", async () => {
+  it("counts nothing as lost when it moves to the oldest after retention", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));
     await topic.put(texts("c"));
@@ -227,7 +227,7 @@ describe("POST …/seek", () => {
     expect(read.response.headers.get("plat-events-lost")).toBeNull();
   });
 
-  it("200 when the lock has expired; its token commits nothing any more", async () => {
+  it("works when the lock has expired; its token commits nothing any more", async () => {
     const pass = frozenTime();
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));
@@ -245,13 +245,13 @@ describe("POST …/seek", () => {
     [{ to: 1.5 }, "invalid_field to"],
     [{ to: null }, "invalid_field to"],
     [{ to: 1e300 }, "invalid_field to"],
-  ])("400 for %j", async (body, expected) => {
+  ])("answers 400 for %j", async (body, expected) => {
     const topic = await makeTopic(app);
     const refused = await expectProblem(await topic.post("seek", body), 400, "validation_violation");
     expect(faults(refused)).toEqual([expected]);
   });
 
-  it("400 says what it takes", async () => {
+  it("says in a 400 which fields it takes", async () => {
     const topic = await makeTopic(app);
     for (const to of ["latest", null, {}, true]) {
       const { message } = await expectProblem(await topic.post("seek", { to }), 400, "validation_violation");
@@ -259,7 +259,7 @@ describe("POST …/seek", () => {
     }
   });
 
-  it("404 for somebody without access, and for a topic that is not there", async () => {
+  it("answers 404 without access and for a topic that does not exist", async () => {
     const topic = await makeTopic(app);
     const stranger = await topic.post("seek", { to: "oldest" }, { as: someClient() });
     await expectProblem(stranger, 404, "element_resource_non_existing");
@@ -268,7 +268,7 @@ describe("POST …/seek", () => {
   });
 
   // shows: events/read-and-commit/post-seek
-  it("409 while the topic is locked; the batch stays as it is", async () => {
+  it("answers 409 while the topic is locked; the batch stays as it is", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts("a", "b"));
     const { token } = await topic.read({ ttlMs: 10_000 });
@@ -279,7 +279,7 @@ describe("POST …/seek", () => {
     expect(payloads(await topic.read())).toEqual(["b"]);
   });
 
-  it("503 when a log does not answer; the cursor stays", async () => {
+  it("answers 503 when a log does not answer; the cursor stays", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const topic = await makeTopic(app);
     await topic.put(texts("a"));

@@ -68,7 +68,7 @@ describe("random schedules", () => {
 
 describe("thousands of events", () => {
   // shows: events/read-and-commit/order
-  it.each([1, 4])("on %i shard(s) come in the order of each tenant, none lost, none twice", async (shards) => {
+  it.each([1, 4])("come on %i shard(s) in the order of each tenant, none lost, none twice", async (shards) => {
     const topic = await makeModelTopic(shards);
     let seed = 7;
     const upTo = (max: number) => 1 + ((seed = (seed * 48_271) % 2_147_483_647) % max);

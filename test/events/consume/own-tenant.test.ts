@@ -116,7 +116,7 @@ describe("a reader of its own tenant's events", () => {
     expect(payloads(await topic.read({ numEvents: 3 }, { as }))).toEqual(["3"]);
   });
 
-  it("is told no position: not by ids, and not of another's event by the id that others know", async () => {
+  it("learns no position: neither from ids, nor from another's event by the id that others know", async () => {
     const topic = await topicOf();
     const as = readerOf();
     const ids = await topic.put([event("mine", "1"), ...FOREIGN, event("mine", "2")]);
@@ -133,7 +133,7 @@ describe("a reader of its own tenant's events", () => {
       await expectProblem(await topic.post("release", { token, commitThrough }, { as }), 400, "validation_violation");
   });
 
-  it("is not told that retention took events: whose they were nobody knows", async () => {
+  it("is not told that retention took events, since nobody knows whose they were", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const topic = await topicOf();
     const as = readerOf();
@@ -166,7 +166,7 @@ describe("a reader of its own tenant's events", () => {
     expect(await (await app.call(topic.path, { as: topic.owner })).json()).toMatchObject({ storedEvents: 21 });
   });
 
-  it("neither seeks nor subscribes: that takes the scope of all events, which the refusal names", async () => {
+  it("neither seeks nor subscribes: both take the scope of all events, which the refusal names", async () => {
     const topic = await topicOf();
     const as = readerOf();
     const pushConfig = { endpoint: "https://hooks.example.com/x", basicAuth: { username: "u", password: "p" } };
@@ -179,7 +179,7 @@ describe("a reader of its own tenant's events", () => {
     await expectProblem(await topic.publish({ payload: "x" }, { as }), 403, "insufficient_permissions");
   });
 
-  it("needs the scope in the token: 403, naming it, for who is registered for it, else 404", async () => {
+  it("gets 403 with the scope's name if it is registered for it and its token lacks it, else 404", async () => {
     const topic = await topicOf();
     const [, , , , owner, type] = topic.path.split("/");
     const as = readerOf("mine", { scopes: [] });
@@ -199,7 +199,7 @@ describe("a reader of its own tenant's events", () => {
     expect(listed).toMatchObject([{ topicOwnerClient: owner, eventType: type }]);
   });
 
-  it("passes over so much of others in one call; then it is asked to come again, which ends", async () => {
+  it("passes over a bounded number of others' events in one call, then is asked to come again, which ends", async () => {
     const topic = await topicOf();
     const as = readerOf();
     const payload = "x".repeat(256 * 1024);

@@ -41,7 +41,7 @@ async function lookAtAll(topic: TestTopic, limit: number): Promise<string[]> {
 
 describe("GET …/events", () => {
   // shows: events/publish-subscribe-operations/get-events
-  it("200: the oldest sixteen, as a read gives them, and moves nothing", async () => {
+  it("returns the oldest sixteen as a read gives them, and moves nothing", async () => {
     const topic = await makeTopic(app);
     await topic.put(Array.from({ length: 20 }, (_, at) => ({ payload: `p${at}`, metadata: { at: `${at}` } })));
     const held = await topic.read({ numEvents: 3 });
@@ -54,7 +54,7 @@ describe("GET …/events", () => {
   });
 
   // shows: events/publish-subscribe-operations/get-events
-  it.each([1, 4])("200: page by page every event once, in order, on %i shard(s)", async (shards) => {
+  it.each([1, 4])("returns every event once, page by page and in order, on %i shard(s)", async (shards) => {
     const topic = await makeTopic(app, { shards });
     const tenants = ["tenant1", "tenant2", "tenant3", "tenant5"];
     for (const tenant of tenants) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -68,7 +68,7 @@ describe("GET …/events", () => {
       expect(await lookAtAll(topic, limit)).toEqual(all.map((event) => event.payload));
   });
 
-  it("200: returns large events a few at a time and skips none", async () => {
+  it("returns large events a few at a time and skips none", async () => {
     const topic = await makeTopic(app, { shards: 3 });
     for (const tenant of ["tenant2", "tenant3"]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
     const filler = "x".repeat(200 * 1024);
@@ -131,7 +131,7 @@ describe("GET …/events", () => {
     expect(seen).toEqual(published);
   });
 
-  it("200: skips no event that is published between two calls of the logs", async () => {
+  it("skips no event that is published between two calls of the logs", async () => {
     const topic = await makeTopic(app, { shards: 2 });
     const [tenant0, tenant1] = [0, 1].map((shard) => inShard(shard, 2, "tenant"));
     for (const tenant of [tenant0, tenant1]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -161,7 +161,7 @@ describe("GET …/events", () => {
     expect(rest.events.map((event) => event.payload)).toEqual(["late", "later"]);
   });
 
-  it("200: returns nothing behind the newest event, and continues from there when there is more", async () => {
+  it("returns nothing behind the newest event, and continues from there when there is more", async () => {
     const topic = await makeTopic(app);
     expect(await peek(topic)).toEqual({ events: [], next: null });
     const [id] = await topic.put([{ payload: "a" }]);
@@ -170,7 +170,7 @@ describe("GET …/events", () => {
     expect((await peek(topic, `?after=${id}`)).events.map((event) => event.payload)).toEqual(["b"]);
   });
 
-  it("200: after an event that retention removed, everything that is still stored", async () => {
+  it("returns everything that is still stored after an event that retention removed", async () => {
     const start = Date.now();
     vi.useFakeTimers({ toFake: ["Date"], now: start });
     const topic = await makeTopic(app, { shards: 2 });
@@ -189,7 +189,7 @@ describe("GET …/events", () => {
     expect(rest.events.map((event) => event.payload)).toEqual(["b", "c"]);
   });
 
-  it.each([1, 3])("400 after what is no event of the topic, on %i shard(s)", async (shards) => {
+  it.each([1, 3])("answers 400 when `after` names no event of the topic, on %i shard(s)", async (shards) => {
     const topic = await makeTopic(app, { shards });
     const other = await makeTopic(app, { shards });
     const [own, next] = await topic.put([{ payload: "a" }, { payload: "b" }]);
@@ -225,7 +225,7 @@ describe("GET …/events", () => {
     ]);
   });
 
-  it("404 for somebody without access, and for a topic that is not there", async () => {
+  it("answers 404 without access and for a topic that does not exist", async () => {
     const topic = await makeTopic(app);
     await expectProblem(
       await app.call(`${topic.path}/events`, { as: someClient() }),

@@ -44,7 +44,7 @@ describe("POST …/read", () => {
     // shows: events/lock-on-a-topic/locked-ttlms-over
     // shows: events/endpoints/post-read
     // shows: events/read-and-commit/defaults
-    it("without a body: one event, locked for a minute, first delivery", async () => {
+    it("returns one event, locked for a minute, as its first delivery, to a request without a body", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
       await topic.put(texts(3));
@@ -150,7 +150,7 @@ describe("POST …/read", () => {
       });
     });
 
-    it("on sixteen shards of one is asked a second time, and of none when the first look fills the answer", async () => {
+    it("asks the one shard that has more a second time, and none when the first look fills the answer", async () => {
       const topic = await makeTopic(app, { shards: 16 });
       await topic.put(Array.from({ length: 900 }, () => ({ payload: "x".repeat(1024) })));
       const asked: number[] = [];
@@ -166,7 +166,7 @@ describe("POST …/read", () => {
     it.each([
       ["fails", failing],
       ["hangs", hanging],
-    ])("what it has, when the shard that has more %s the second time", async (_, fault) => {
+    ])("returns what it has when the shard that has more %s the second time", async (_, fault) => {
       vi.spyOn(console, "warn").mockReturnValue();
       noWaiting();
       const topic = await makeTopic(app, { shards: 16 });
@@ -203,7 +203,7 @@ describe("POST …/read", () => {
     // shows: events/read-request-body/autocommit
     // shows: events/read-response-body/token
     // shows: events/lock-on-a-topic/unlocked-read-200-autocommit-true
-    it("autoCommit: no token, no lock, and every event exactly once", async () => {
+    it("returns every event exactly once with autoCommit, without token or lock", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(10));
       const seen: string[] = [];
@@ -370,7 +370,7 @@ describe("POST …/read", () => {
     // shows: events/lock-on-a-topic/unlocked-read-204
     // shows: events/endpoints/post-read
     // shows: platform/errors-of-every-service/no-body-no-content-type
-    it("of an empty topic: no body, no type, no Link, no lock", async () => {
+    it("has no body, no type, no Link and no lock for an empty topic", async () => {
       const topic = await makeTopic(app, { shards: 3 });
       const { status, response } = await topic.read();
       expect(status).toBe(204);
@@ -404,7 +404,7 @@ describe("POST …/read", () => {
     // shows: events/lock-on-a-topic/unlocked-read-204
     // shows: events/endpoints/post-read
     // shows: events/read-and-commit/204-with-rel-more
-    it("with a Link when a shard fails: no lock, and the events come when it is back", async () => {
+    it("has a Link when a shard fails; no lock is taken, and the events come when it is back", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       vi.spyOn(console, "warn").mockReturnValue();
@@ -419,7 +419,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/lock-on-a-topic/unlocked-read-204
-    it("with a Link when a shard is slow, to all who wait for it at once", async () => {
+    it("has a Link when a shard is slow, for all who wait for it at once", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
       const mend = await breakLog(topic, 0, () => new Promise(() => {}));
@@ -449,7 +449,7 @@ describe("POST …/read", () => {
       expect((await topic.read()).status).toBe(200);
     });
 
-    it("with a Link when the shard that keeps the readers is slow, to all first reads at once", async () => {
+    it("has a Link when the shard that keeps the readers is slow, for all first reads at once", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       const tenant = inShard(1, 2, "tenant");
       app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
@@ -504,7 +504,7 @@ describe("POST …/read", () => {
     });
   });
 
-  describe("400", () => {
+  describe("answers 400", () => {
     // shows: events/read-request-body/numevents
     // shows: events/read-request-body/ttlms
     // shows: events/read-request-body/autocommit
@@ -527,7 +527,7 @@ describe("POST …/read", () => {
       [[], ["invalid_field"]],
       ["text", ["invalid_field"]],
       [null, ["invalid_field"]],
-    ])("%j", async (body, expected) => {
+    ])("answers 400 for %j", async (body, expected) => {
       const topic = await makeTopic(app);
       await topic.put(texts(1));
       const { response } = await topic.read(body);
@@ -555,13 +555,13 @@ describe("POST …/read", () => {
   });
 
   // shows: events/errors/401
-  it("401 without a token", async () => {
+  it("answers 401 without a token", async () => {
     const topic = await makeTopic(app);
     const response = await app.call(`${topic.path}/read`, { method: "POST" });
     await expectProblem(response, 401, "insufficient_credentials");
   });
 
-  describe("403 and 404", () => {
+  describe("answers 403 and 404", () => {
     const attempt = async (topic: TestTopic, changes: Parameters<typeof someClient>[0], registered?: string) => {
       const as = someClient({ scopes: [], ...changes });
       if (registered !== undefined) app.registered.add(`${as.clientId} ${registered}`);
@@ -591,7 +591,7 @@ describe("POST …/read", () => {
     // shows: events/authentication/scopes-insufficient
     // shows: events/errors/403
     // shows: events/scopes-of-topics/no-access
-    it("403, naming the scope, for a client that is registered for it", async () => {
+    it("answers 403 and names the scope for a client that is registered for it", async () => {
       const topic = await makeTopic(app);
       const scope = `plat.pubsub.topic=${nameOfTopic(topic)}`;
       for (const response of await attempt(topic, { scopes: ["plat.pubsub_publish"] }, scope)) {
@@ -602,7 +602,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/errors/403
-    it("403 for a token that belongs to no client", async () => {
+    it("answers 403 for a token that belongs to no client", async () => {
       const topic = await makeTopic(app);
       for (const response of await attempt(topic, {
         clientId: "",
@@ -615,7 +615,7 @@ describe("POST …/read", () => {
 
     // shows: platform/errors-of-every-service/404-element_resource_non_existing
     // shows: events/scopes-of-topics/no-access
-    it("404 for everybody else, whether the topic is there or not", async () => {
+    it("answers 404 for everybody else, whether the topic exists or not", async () => {
       const topic = await makeTopic(app);
       const name = nameOfTopic(topic);
       const none = { ...topic, path: `${topic.path}x` };
@@ -633,19 +633,19 @@ describe("POST …/read", () => {
     });
 
     // shows: events/errors/404
-    it("404 to a client with the scope for a topic that is not there", async () => {
+    it("answers 404 to a client with the scope for a topic that does not exist", async () => {
       const topic = await makeTopic(app);
       const answers = await attempt({ ...topic, path: `${topic.path}x` }, { scopes: ["plat.pubsub.topic=*"] });
       for (const response of answers) await expectProblem(response, 404, "element_resource_non_existing");
     });
   });
 
-  describe("409", () => {
+  describe("answers 409", () => {
     // shows: events/read-request-body/ttlms
     // shows: events/lock-on-a-topic/locked-read-by-the-same-client
     // shows: events/errors/409-read
     // shows: events/read-and-commit/409-topic_locked
-    it("topic_locked, with the seconds until the lock expires", async () => {
+    it("says topic_locked, with the seconds until the lock expires", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
       await topic.put(texts(2));
@@ -659,7 +659,7 @@ describe("POST …/read", () => {
     });
 
     // shows: events/lock-on-a-topic/locked-read-by-the-same-client
-    it("to all but one of many parallel reads, whatever their number of events", async () => {
+    it("is the answer to all but one of many parallel reads, whatever their number of events", async () => {
       const topic = await makeTopic(app, { shards: 2 });
       await topic.put(texts(50));
       for (let round = 0; round < 5; round++) {
@@ -672,7 +672,7 @@ describe("POST …/read", () => {
       }
     });
 
-    it("parallel reads with autoCommit share the events, each one once", async () => {
+    it("shares the events among parallel reads with autoCommit, each one once", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(100));
       const answers = await Promise.all(
@@ -682,7 +682,7 @@ describe("POST …/read", () => {
       expect(statuses(answers)).toEqual([...Array(15).fill(200), ...Array(15).fill(204)]);
     });
 
-    it("parallel reads with autoCommit each get their number from a backlog larger than the read-ahead", async () => {
+    it("gives parallel reads with autoCommit their number each from a backlog larger than the read-ahead", async () => {
       const topic = await makeTopic(app);
       const payload = "x".repeat(100 * 1024);
       for (let at = 0; at < 3; at++) await topic.put(Array.from({ length: 20 }, () => ({ payload })));
@@ -709,7 +709,7 @@ describe("POST …/commit", () => {
   // shows: events/lock-on-a-topic/locked-commit-with-the-read-s-token
   // shows: events/endpoints/post-commit
   // shows: platform/errors-of-every-service/no-body-no-content-type
-  it("200: no body; the next read goes on behind the batch", async () => {
+  it("answers 200 without a body, and the next read goes on behind the batch", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
     const { token } = await topic.read({ numEvents: 2 });
@@ -726,7 +726,7 @@ describe("POST …/commit", () => {
     [{ token: "" }, ["invalid_field token"]],
     [{ token: 7 }, ["invalid_field token"]],
     [[], ["invalid_field"]],
-  ])("400 for %j", async (body, expected) => {
+  ])("answers 400 for %j", async (body, expected) => {
     const topic = await makeTopic(app);
     const response = await app.call(`${topic.path}/commit`, { as: topic.owner, json: body });
     expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual(expected);
@@ -735,26 +735,26 @@ describe("POST …/commit", () => {
   // shows: events/commit-request-body/token
   // shows: events/errors/400
   // shows: platform/errors-of-every-service/400-bad_payload_syntax
-  it("400 without a body", async () => {
+  it("answers 400 without a body", async () => {
     const topic = await makeTopic(app);
     const response = await app.call(`${topic.path}/commit`, { as: topic.owner, method: "POST" });
     await expectProblem(response, 400, "bad_payload_syntax");
   });
 
   // shows: events/errors/404
-  it("404 for a topic that is not there", async () => {
+  it("answers 404 for a topic that does not exist", async () => {
     const topic = await makeTopic(app);
     const response = await app.call(`${topic.path}x/commit`, { as: topic.owner, json: { token: "t" } });
     await expectProblem(response, 404, "element_resource_non_existing");
   });
 
-  describe("409 topic_not_locked", () => {
+  describe("answers 409 topic_not_locked", () => {
     const refused = async (response: Response) => faults(await expectProblem(response, 409, "topic_not_locked"));
 
     // shows: events/lock-on-a-topic/unlocked-commit-with-an-unknown-or-used-token
     // shows: events/errors/409-commit
     // shows: events/read-and-commit/409-topic_not_locked
-    it("already_committed when it is repeated, also after eviction", async () => {
+    it("says already_committed when it is repeated, also after eviction", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const { token } = await topic.read();
@@ -771,7 +771,7 @@ describe("POST …/commit", () => {
     // shows: events/errors/409-commit
     // shows: events/read-and-commit/fencing
     // shows: events/read-and-commit/409-topic_not_locked
-    it("lock_expired after ttlMs, and still after the events were read again and committed", async () => {
+    it("says lock_expired after ttlMs, and still after the events were read again and committed", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
       await topic.put(texts(3));
@@ -789,7 +789,7 @@ describe("POST …/commit", () => {
     // shows: events/lock-on-a-topic/unlocked-commit-with-an-unknown-or-used-token
     // shows: events/errors/409-commit
     // shows: events/read-and-commit/409-topic_not_locked
-    it("unknown_token for what was never issued, of whatever characters, on a topic read or not", async () => {
+    it("says unknown_token for a token that was never issued, with any characters, on a topic read or not", async () => {
       const topic = await makeTopic(app);
       const odd = ["x", "1.x", "\u0000", "\ud800", "__proto__", "1".repeat(10_000)];
       for (const token of odd) expect(await refused(await topic.commit(token))).toEqual(["unknown_token token"]);
@@ -799,7 +799,7 @@ describe("POST …/commit", () => {
       expect((await topic.commit(token)).status).toBe(200);
     });
 
-    it("to all but one of many parallel commits", async () => {
+    it("is the answer to all but one of many parallel commits", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(2));
       const { token } = await topic.read();
@@ -853,7 +853,7 @@ describe("failures", () => {
     expect([...events.map((event) => event.payload), ...payloads(rest)].toSorted()).toEqual(names(4));
   });
 
-  it("a write that fails between choosing and answering: no lock, the same events next time", async () => {
+  it("takes no lock when a write fails between choosing and answering; the same events come next time", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(3));
     const { consumer, record } = await objectsOf(topic);
@@ -881,7 +881,7 @@ describe("failures", () => {
     ["is reset", Object.assign(new Error("aborted"), { durableObjectReset: true })],
     // As workerd says it after an abort, of the object's next life.
     ["finds its storage still held", new Error("database is locked: SQLITE_BUSY")],
-  ])("503, with Retry-After, when the object %s", async (_, gone) => {
+  ])("answers 503 with Retry-After when the object %s", async (_, gone) => {
     const consumers = { getByName: () => ({ read: () => Promise.reject(gone), commit: () => Promise.reject(gone) }) };
     const topic = await makeTopic(app);
     const broken = eventsApp({ ...env, TOPIC_CONSUMER: consumers as unknown as typeof env.TOPIC_CONSUMER });
@@ -915,7 +915,7 @@ describe("/events", () => {
     expect((await topic.read()).response.headers.get("deprecation")).toBeNull();
   });
 
-  it("replaces its own base alone", async () => {
+  it("replaces only its own base", async () => {
     const odd = await app.call("/events/v1/topics/events/v1", { as: someClient() });
     expect(odd.headers.get("link")).toBe(`<${ORIGIN}/pubsub/v1/topics/events/v1>; rel="successor-version"`);
     const headers = new Headers();
@@ -933,7 +933,7 @@ describe("/events", () => {
 
   // shows: events/versioning/deprecated
   // shows: events/the-same-operations-twice/events
-  it("errors too; on 204 a Link means more events and nothing else", async () => {
+  it("marks errors as deprecated too; on 204 a Link means more events and nothing else", async () => {
     const topic = await makeTopic(app);
     const refused = await app.call(`${deprecated(topic.path)}/read`, { method: "POST" });
     expect(refused.status).toBe(401);

@@ -113,7 +113,7 @@ describe("POST …/read with Idempotency-Key", () => {
     });
 
     // shows: events/read-and-commit/idempotency-key-of-a-read
-    it("after extend the same batch; after commit, release, expiry and seek a new one under the same key", async () => {
+    it("returns the same batch after extend, and a new one after commit, release, expiry and seek", async () => {
       const pass = frozenTime();
       const topic = await makeTopic(app);
       await topic.put(texts(9));
@@ -183,7 +183,7 @@ describe("POST …/read with Idempotency-Key", () => {
       expect(payloads(next)).toEqual(["p4"]);
     });
 
-    it("a consumer that an older version stored, with a lock and without a key", async () => {
+    it("reads a consumer that an older version stored with a lock and without a key", async () => {
       const topic = await makeTopic(app);
       await topic.put(texts(3));
       const { token } = await topic.read({ ttlMs: 3_600_000 });
@@ -210,14 +210,14 @@ describe("POST …/read with Idempotency-Key", () => {
     });
   });
 
-  it("204 remembers nothing: the same key gets the event that comes", async () => {
+  it("remembers nothing after 204: the same key gets the event that comes", async () => {
     const topic = await makeTopic(app);
     expect((await topic.read({}, once("k"))).status).toBe(204);
     await topic.put(texts(1));
     expect(payloads(await topic.read({}, once("k")))).toEqual(["p1"]);
   });
 
-  it.each(["", "a b", "x".repeat(256)])("400 for %j, and no lock", async (key) => {
+  it.each(["", "a b", "x".repeat(256)])("answers 400 for %j and takes no lock", async (key) => {
     const topic = await makeTopic(app);
     await topic.put(texts(1));
     const body = await expectProblem((await topic.read({}, once(key))).response, 400, "validation_violation");
@@ -225,7 +225,7 @@ describe("POST …/read with Idempotency-Key", () => {
     expect((await topic.read({}, once("x".repeat(255)))).status).toBe(200);
   });
 
-  it("409 topic_locked under another key or none, until the lock expires", async () => {
+  it("answers 409 topic_locked under another key or none, until the lock expires", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(2));
     await topic.read({}, once("k"));
@@ -236,7 +236,7 @@ describe("POST …/read with Idempotency-Key", () => {
     }
   });
 
-  it("409 idempotency_key_used with another request; the lock stays, and the key is free when it ends", async () => {
+  it("answers 409 idempotency_key_used for another request; the lock stays, and the key is free when it ends", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(2));
     const first = await topic.read({ ttlMs: 5000 }, once("k"));
@@ -248,11 +248,11 @@ describe("POST …/read with Idempotency-Key", () => {
     expect(payloads(await topic.read({ ttlMs: 1000 }, once("k")))).toEqual(["p2"]);
   });
 
-  describe("503 while a log of the batch cannot be reached", () => {
+  describe("answers 503 while a log of the batch cannot be reached", () => {
     it.each([
       ["fails", failing],
       ["hangs", hanging],
-    ])("%s; the lock stays, and the repeat gets the batch when it is back", async (_, fault) => {
+    ])("%s: keeps the lock, and the repeat gets the batch when the log is back", async (_, fault) => {
       vi.spyOn(console, "warn").mockReturnValue();
       const topic = await makeTopic(app, { shards: 2 });
       const tenants = [inShard(0, 2, "tenant"), inShard(1, 2, "tenant")];
@@ -270,7 +270,7 @@ describe("POST …/read with Idempotency-Key", () => {
     });
   });
 
-  it("a batch that is committed while its repeat waits for the log is not handed out again", async () => {
+  it("does not hand out again a batch that is committed while its repeat waits for the log", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(2));
     const first = await topic.read({}, once("k"));
@@ -288,7 +288,7 @@ describe("POST …/read with Idempotency-Key", () => {
     expect(payloads(await repeat)).toEqual(["p2"]);
   });
 
-  it("404 when the topic goes while its repeat waits for the log", async () => {
+  it("answers 404 when the topic goes while its repeat waits for the log", async () => {
     const topic = await makeTopic(app);
     await topic.put(texts(1));
     await topic.read({}, once("k"));
@@ -298,7 +298,7 @@ describe("POST …/read with Idempotency-Key", () => {
 });
 
 describe("POST …/release with commitThrough", () => {
-  it("400 for the id of another topic's event at the same place; the lock stays", async () => {
+  it("answers 400 for the id of another topic's event at the same place; the lock stays", async () => {
     const [topic, other] = [await makeTopic(app), await makeTopic(app)];
     const [mine, theirs] = [await topic.put(texts(3)), await other.put(texts(3))];
     const { token } = await topic.read({ numEvents: 3 });
@@ -308,7 +308,7 @@ describe("POST …/release with commitThrough", () => {
     expect(payloads(await topic.read({ numEvents: 3 }))).toEqual(["p3"]);
   });
 
-  it("400 for an id of a shard that the topic does not have", async () => {
+  it("answers 400 for an id of a shard that the topic does not have", async () => {
     const [topic, other] = [await makeTopic(app), await makeTopic(app, { shards: 16 })];
     const tenant = inShard(9, 16, "tenant");
     app.actsFor.add(`${other.owner.clientId} ${tenant}`);
@@ -318,7 +318,7 @@ describe("POST …/release with commitThrough", () => {
     await expectProblem(await topic.post("release", { token, commitThrough: id }), 400, "validation_violation");
   });
 
-  it("503 when the log cannot be asked; nothing is committed", async () => {
+  it("answers 503 when the log cannot be asked; nothing is committed", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const topic = await makeTopic(app);
     const [id] = await topic.put(texts(2));
@@ -333,7 +333,7 @@ describe("POST …/release with commitThrough", () => {
   });
 });
 
-describe("an isolate that knows the topic that was there before", () => {
+describe("an isolate that remembers a deleted topic", () => {
   const made = async () => {
     const stale = eventsApp();
     const old = await makeTopic(app);
@@ -346,7 +346,7 @@ describe("an isolate that knows the topic that was there before", () => {
     ["commit", {}],
     ["extend", { ttlMs: 5000 }],
     ["release", {}],
-  ])("200 for a %s on the one that was created anew", async (operation, more) => {
+  ])("answers 200 for a %s on the topic that was created anew", async (operation, more) => {
     const { stale, old } = await made();
     const json = { eventType: old.path.split("/").at(-1) };
     expect((await app.call("/pubsub/v1/topics", { as: old.owner, json })).status).toBe(201);
@@ -356,7 +356,7 @@ describe("an isolate that knows the topic that was there before", () => {
     expect(done.status).toBe(200);
   });
 
-  it("404 for a commit when it was not created again", async () => {
+  it("answers 404 for a commit when the topic was not created again", async () => {
     const { stale, old } = await made();
     const response = await stale.call(`${old.path}/commit`, { as: old.owner, json: { token: "1.x" } });
     await expectProblem(response, 404, "element_resource_non_existing");

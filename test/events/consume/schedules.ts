@@ -202,7 +202,7 @@ export async function runSchedule(driver: Driver, shards: number, steps: readonl
   for (let by = 0; by < driver.readers; by++) await drain(driver, worlds, by);
 }
 
-/** Each shard stores its part by itself: a read beside it may see one part and not the other, which the model does not tell. */
+/** Each shard stores its part by itself: a parallel read may see only one part, which the model does not cover. */
 const isOneStep = (publish: Call | undefined, shards: number): boolean =>
   publish?.do !== "publish" || new Set(publish.events.map(({ tenant }) => shardFor(tenant, shards))).size === 1;
 

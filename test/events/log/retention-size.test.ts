@@ -170,7 +170,7 @@ describe("retention by size", () => {
     expect((await stored(log)).lastSeq).toBe(3_003);
   });
 
-  it("503 when an object is nearly full, until its alarm has made room; a key is not used up by it", async () => {
+  it("answers 503 when an object is nearly full, until its alarm has made room; a key is not used up by it", async () => {
     const [before, now] = [KEPT.maxBytes, 200_000];
     Object.assign(LOG, { fullBytes: 250_000 });
     const app = sized(now);

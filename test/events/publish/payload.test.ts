@@ -79,7 +79,7 @@ const sent = (one: Given) => unitsOf(one.payload, one.metadata);
 
 describe("a payload and its metadata come back as they were sent", () => {
   // shows: events/event/payload
-  it("with any characters, one by one and in a batch, when read, repeated and peeked at", async () => {
+  it("keeps any characters, one by one and in a batch, when read, repeated and peeked at", async () => {
     const topic = await makeTopic(app);
     const headers = { "content-type": "application/json" };
     await fc.assert(
@@ -104,7 +104,7 @@ describe("a payload and its metadata come back as they were sent", () => {
     );
   });
 
-  it("in any JSON spelling: raw or escaped, upper or lower case, with white space", async () => {
+  it("accepts any JSON spelling: raw or escaped, upper or lower case, with white space", async () => {
     const topic = await makeTopic(app);
     const spellings = [
       [String.raw`"\u0041\u00e9\u2028\uFEFF\ud83d\uDE00\/\b"`, "Aé\u2028\ufeff😀/\b"],
@@ -121,7 +121,7 @@ describe("a payload and its metadata come back as they were sent", () => {
     }
   });
 
-  it("in bytes: the answer is UTF-8 and well-formed JSON, with the halves of pairs escaped", async () => {
+  it("answers in well-formed UTF-8 JSON, with the halves of pairs escaped", async () => {
     const topic = await makeTopic(app);
     const payload = ODD.join("");
     await topic.put({ payload });

@@ -30,7 +30,7 @@ describe("POST …/publish", () => {
     // shows: events/events/by-read
     // shows: events/publish-subscribe-operations/post-publish
     // shows: events/publish-subscribe-operations/createdat
-    it("one event: its id, and the event as specified", async () => {
+    it("returns the id of one event, and stores the event as documented", async () => {
       const topic = await makeTopic(app);
       const before = Date.now();
       const response = await topic.publish({ payload: "hello", metadata: { schema: "v1" } });
@@ -128,7 +128,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: events/publish-subscribe-operations/payload
-    it("a payload of exactly 256 KiB of UTF-8, whatever its characters, survives eviction", async () => {
+    it("stores a payload of exactly 256 KiB of UTF-8, whatever its characters, and keeps it over eviction", async () => {
       const topic = await makeTopic(app);
       const kib256 = 256 * 1024;
       const given = ["x".repeat(kib256), "\u0000".repeat(kib256), "ä".repeat(kib256 / 2), "😀".repeat(kib256 / 4)];
@@ -141,7 +141,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: events/publish-subscribe-operations/tenant
-    it("for another tenant that the client may act for", async () => {
+    it("publishes for another tenant that the client may act for", async () => {
       const topic = await makeTopic(app);
       app.actsFor.add(`${topic.owner.clientId} other`);
       await topic.put({ payload: "x", tenant: "other" });
@@ -195,7 +195,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: events/publish-subscribe-operations/idempotency-key
-    it("409 with another body, wherever its events fall", async () => {
+    it("answers 409 with another body, wherever its events fall", async () => {
       const topic = await makeTopic(app, { shards: 16 });
       for (const tenant of ["ten1", "ten2", "ten3"]) app.actsFor.add(`${topic.owner.clientId} ${tenant}`);
       await topic.put({ payload: "a", tenant: "ten1" }, once("k"));
@@ -254,7 +254,7 @@ describe("POST …/publish", () => {
       expect(payloads({ events } as never).toSorted()).toEqual(["x", "x", "y", "y"]);
     });
 
-    it("a key that its home knew in the last moment is found in another shard a moment later, and cleared then", async () => {
+    it("finds a key in another shard just after its home knew it in the last moment, and clears it then", async () => {
       const topic = await makeTopic(app);
       const log = (await objectsOf(topic)).logs[0]!;
       const start = Date.now();
@@ -279,7 +279,7 @@ describe("POST …/publish", () => {
     });
 
     // shows: platform/errors-of-every-service/details-invalid_header
-    it("400 for a malformed key", async () => {
+    it("answers 400 for a malformed key", async () => {
       const topic = await makeTopic(app);
       for (const key of ["", "a b", "x".repeat(256)]) {
         const headers = { "idempotency-key": key, "content-type": "application/json" };
@@ -293,7 +293,7 @@ describe("POST …/publish", () => {
     });
   });
 
-  describe("400", () => {
+  describe("answers 400", () => {
     // shows: events/event/metadata
     // shows: events/publish-subscribe-operations/post-publish
     it.each([
@@ -314,13 +314,13 @@ describe("POST …/publish", () => {
       ["text", ["invalid_field"]],
       [null, ["invalid_field"]],
       [7, ["invalid_field"]],
-    ])("%j", async (body, expected) => {
+    ])("answers 400 for %j", async (body, expected) => {
       const topic = await makeTopic(app);
       expect(faults(await expectProblem(await topic.publish(body), 400, "validation_violation"))).toEqual(expected);
       expect((await topic.read()).status).toBe(204);
     });
 
-    it("a body that ends early, or is no UTF-8", async () => {
+    it("rejects a body that ends early or is not UTF-8", async () => {
       const topic = await makeTopic(app);
       const headers = { "content-type": "application/json" };
       await expectProblem(await topic.publish(undefined, { body: '{"payload":"', headers }), 400, "bad_payload_syntax");
@@ -329,29 +329,29 @@ describe("POST …/publish", () => {
     });
   });
 
-  describe("403", () => {
+  describe("answers 403", () => {
     // shows: events/scopes-of-topics/plat.pubsub_publish
-    it("without the scope", async () => {
+    it("refuses a token without the scope", async () => {
       const topic = await makeTopic(app);
       const as = { ...topic.owner, scopes: [] };
       await expectProblem(await topic.publish({ payload: "x" }, { as }), 403, "insufficient_permissions");
     });
 
-    it("with a token for no tenant, whatever tenant the event names", async () => {
+    it("refuses a token for no tenant, whatever tenant the event names", async () => {
       const topic = await makeTopic(app);
       const as = { ...topic.owner, tenant: "" };
       const answer = await topic.publish([{ payload: "x", tenant: topic.owner.tenant }], { as });
       await expectProblem(answer, 404, "element_resource_non_existing");
     });
 
-    it("for a tenant that the client may not act for; nothing of the request is stored", async () => {
+    it("refuses a tenant that the client may not act for; nothing of the request is stored", async () => {
       const topic = await makeTopic(app);
       const body = await topic.publish([{ payload: "x" }, { payload: "y", tenant: "foreign" }]);
       expect(faults(await expectProblem(body, 403, "insufficient_permissions"))).toEqual(["tenant_refused [1].tenant"]);
       expect((await topic.read()).status).toBe(204);
     });
 
-    it("but not for one that the client may act for, also when the token names its tenant explicitly", async () => {
+    it("accepts a tenant that the client may act for, also when the token names its tenant explicitly", async () => {
       const owner = someClient({ tenantExplicit: true });
       const topic = await makeTopic(app, { owner });
       app.actsFor.add(`${owner.clientId} other`);
@@ -362,9 +362,9 @@ describe("POST …/publish", () => {
     });
   });
 
-  describe("404", () => {
+  describe("answers 404", () => {
     // shows: events/publish-subscribe-operations/post-publish
-    it("for a topic that is not there, and alike for somebody else's", async () => {
+    it("does not tell a topic that does not exist from somebody else's", async () => {
       const topic = await makeTopic(app);
       const stranger = someClient({ scopes: ["plat.pubsub_publish", "plat.pubsub.topic=*"] });
       const foreign = await expectProblem(
@@ -377,9 +377,9 @@ describe("POST …/publish", () => {
     });
   });
 
-  describe("413", () => {
+  describe("answers 413", () => {
     // shows: events/publish-subscribe-operations/payload
-    it("for a payload over 256 KiB of UTF-8; nothing of the request is stored", async () => {
+    it("refuses a payload over 256 KiB of UTF-8; nothing of the request is stored", async () => {
       const topic = await makeTopic(app);
       for (const payload of ["x".repeat(256 * 1024 + 1), "ä".repeat(128 * 1024 + 1)]) {
         const body = await expectProblem(
@@ -392,7 +392,7 @@ describe("POST …/publish", () => {
       expect((await topic.read()).status).toBe(204);
     });
 
-    it("for metadata over 16 KiB", async () => {
+    it("refuses metadata over 16 KiB", async () => {
       const topic = await makeTopic(app);
       const body = await topic.publish({ payload: "x", metadata: { k: "x".repeat(16 * 1024) } });
       expect(faults(await expectProblem(body, 413, "bad_payload_size"))).toEqual(["invalid_field metadata"]);
@@ -400,7 +400,7 @@ describe("POST …/publish", () => {
 
     // shows: platform/errors-of-every-service/413-bad_payload_size
     // shows: events/publish-subscribe-operations/payload
-    it("for a request over 5 MiB", async () => {
+    it("refuses a request over 5 MiB", async () => {
       const topic = await makeTopic(app);
       const given = Array.from({ length: 21 }, () => ({ payload: "x".repeat(256 * 1024) }));
       await expectProblem(await topic.publish(given), 413, "bad_payload_size");
@@ -408,7 +408,7 @@ describe("POST …/publish", () => {
   });
 
   // shows: platform/errors-of-every-service/415-unsupported_request_content_type
-  it("415 for a form", async () => {
+  it("answers 415 for a form", async () => {
     const topic = await makeTopic(app);
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const response = await topic.publish(undefined, { body: "payload=x", headers });

@@ -149,7 +149,7 @@ describe("an answer of", () => {
     expect(waitMs).toBeLessThanOrEqual(6000);
   });
 
-  it("429 with Retry-After: everything waits until then, an hour at most; ten of them cost nothing", async () => {
+  it("answers 429 with Retry-After: everything waits until then, an hour at most; ten of them cost nothing", async () => {
     const push = await makePush();
     await push.answer({ status: 429, headers: { "retry-after": "7200" } });
     const { id } = await firstAttempt(push);
@@ -206,7 +206,7 @@ describe("an answer of", () => {
     expect(attempt).toMatchObject({ status: undefined, error: "unreachable" });
   });
 
-  it("200 with a body that does not end, or stops: delivered, and its connection is given up", async () => {
+  it("answers 200 with a body that does not end, or stops: delivered, and its connection is given up", async () => {
     const push = await makePush();
     const given = vi.spyOn(ReadableStream.prototype, "cancel");
     await push.answer({ status: 200, endless: true });

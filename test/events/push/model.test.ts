@@ -7,8 +7,8 @@ import { modelRuns } from "../../support/model-runs.ts";
 import { DAY_MS, limits, makePush, pushStore, stopTheClock, until, type TestPush } from "../push-app.ts";
 
 /**
- * Random schedules of publishing, waking, answers, time, crashes, redeliveries, changes and deletion, against a model of
- * what may be sent when. The endpoint is played inside the runtime, so that it sees each attempt begin and end.
+ * Random schedules of publishing, waking, answers, time, crashes, redeliveries, changes and deletion, against a model
+ * that says which events may be sent at each moment. The endpoint is played inside the runtime, so that it sees each attempt begin and end.
  */
 let restore = () => {};
 beforeEach(() => {

@@ -54,7 +54,7 @@ describe("DELETE …/subscriptions/{name}", () => {
   });
 
   // shows: events/the-same-operations-twice/events
-  it("204 on the deprecated base, without a Link that would mean more events", async () => {
+  it("answers 204 on the deprecated base, without a Link that would mean more events", async () => {
     const { send, collection } = await setUp();
     const response = await send(`${collection.replace("/pubsub/", "/events/")}/orders`, { method: "DELETE" });
     expect(response.status).toBe(204);
@@ -70,7 +70,7 @@ describe("DELETE …/subscriptions/{name}", () => {
     expect(objects.asked("destroy")).not.toContain(next);
   });
 
-  it("404 alike for an unknown name and another client's, which stays", async () => {
+  it("answers 404 alike for an unknown name and another client's, which stays", async () => {
     const { topic, remove, record } = await setUp();
     const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));
     const answers = await Promise.all(

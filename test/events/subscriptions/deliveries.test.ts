@@ -160,7 +160,7 @@ describe("GET …/subscriptions/{name}/deliveries", () => {
 
   it("401, and 404 alike for everybody but its client", () => expectHidden("deliveries", "GET"));
 
-  it("503 when the object cannot be reached", async () => {
+  it("answers 503 when the object cannot be reached", async () => {
     const deliveries = () => Promise.reject(Object.assign(new Error("busy"), { overloaded: true }));
     const there = await setUp({ deliveries });
     await expectProblem(await there.deliveries(), 503, "service_temporarily_unavailable");
@@ -169,7 +169,7 @@ describe("GET …/subscriptions/{name}/deliveries", () => {
 
 describe("POST …/deliveries/{eventId}/redeliver", () => {
   // shows: events/push-subscriptions/post-redeliver
-  it("202 without a body", async () => {
+  it("answers 202 without a body", async () => {
     const { post, objects, record } = await setUp();
     const response = await post(`deliveries/${EVENT}/redeliver`);
     expect([response.status, await response.text(), response.headers.get("content-type")]).toEqual([202, "", null]);
@@ -177,7 +177,7 @@ describe("POST …/deliveries/{eventId}/redeliver", () => {
     expect(objects.calls).toEqual([{ object, method: "redeliver", given: [EVENT] }]);
   });
 
-  it("404 for an event that the subscription does not know", async () => {
+  it("answers 404 for an event that the subscription does not know", async () => {
     const { post } = await setUp({ redeliver: () => "unknown" });
     await expectProblem(await post(`deliveries/${EVENT}/redeliver`), 404, "element_resource_non_existing");
   });
@@ -191,13 +191,13 @@ describe("POST …/deliveries/{eventId}/redeliver", () => {
     },
   );
 
-  it("409 when the event is no longer stored anywhere", async () => {
+  it("answers 409 when the event is no longer stored anywhere", async () => {
     const { post } = await setUp({ redeliver: () => "expired" });
     const problem = await expectProblem(await post(`deliveries/${EVENT}/redeliver`), 409, "conflict_resource");
     expect(faults(problem)).toEqual(["event_expired eventId"]);
   });
 
-  it("409 when the subscription is disabled", async () => {
+  it("answers 409 when the subscription is disabled", async () => {
     const { post, record, objects } = await setUp();
     const { id } = (await recordsOf(record))[0]!;
     await store.disable(id, 1, Date.now());
@@ -222,14 +222,14 @@ describe("POST …/subscriptions/{name}/test", () => {
       { atMs: 1, durationMs: 3, status: 302, error: "redirect" },
       { delivered: false, status: 302, durationMs: 3, error: "redirect" },
     ],
-  ])("200 with what came of it: %j", async (attempt, expected) => {
+  ])("answers 200 with what came of it: %j", async (attempt, expected) => {
     const { post } = await setUp({ sendTest: () => ({ kind: "tried", attempt }) });
     const response = await post("test");
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual(expected);
   });
 
-  it("200 for a disabled one too", async () => {
+  it("answers 200 for a disabled one too", async () => {
     const { post, record } = await setUp();
     const { id } = (await recordsOf(record))[0]!;
     await store.disable(id, 1, Date.now());
@@ -241,14 +241,14 @@ describe("POST …/subscriptions/{name}/test", () => {
     [0, "1"],
     [1_000, "1"],
     [14_001, "15"],
-  ])("429 while another test is under way, %i ms to go", async (retryAfterMs, header) => {
+  ])("answers 429 while another test is under way, %i ms to go", async (retryAfterMs, header) => {
     const { post } = await setUp({ sendTest: () => ({ kind: "busy", retryAfterMs }) });
     const response = await post("test");
     expect(response.headers.get("retry-after")).toBe(header);
     await expectProblem(response, 429, "insufficient_resources");
   });
 
-  it("404 when it went meanwhile", async () => {
+  it("answers 404 when it went meanwhile", async () => {
     const { post } = await setUp({ sendTest: () => ({ kind: "gone" }) });
     await expectProblem(await post("test"), 404, "element_resource_non_existing");
   });

@@ -98,7 +98,7 @@ describe("GET …/subscribers", () => {
     expect((await asOwner(`/subscribers?cursor=${btoa('["x"]').replaceAll("=", "")}`)).status).toBe(400);
   });
 
-  it("404 for who does not own the topic, with the topic's scope or the operator's", async () => {
+  it("answers 404 for who does not own the topic, with the topic's scope or the operator's", async () => {
     const { asClient, path } = await setUp();
     expect((await asClient("/subscribers")).status).toBe(404);
     expect((await asClient("/subscribers/8f14e45fceea167a", { method: "DELETE" })).status).toBe(404);
@@ -195,7 +195,7 @@ describe("a subscription ends with the right by which it was made", () => {
       await put(`tenants/${client.tenant}`, { organization: `${client.tenant}-org`, name: "x", disabled: true });
     let viewer: (below: string, init?: object) => Promise<Response> = asOwner;
     if (byOwner) {
-      // The operator service lets no client with topics give its name away; a topic that came in between is left behind.
+      // The operator service renames no client that has topics; a topic created in between is left behind.
       const rename = env.DB.prepare(`UPDATE client SET name = ?2 WHERE id = ?1`);
       await env.DB.batch([
         rename.bind(owner.clientId, `${owner.clientId}x`),

@@ -169,7 +169,7 @@ describe("POST …/subscriptions", () => {
     });
   });
 
-  describe("400", () => {
+  describe("answers 400", () => {
     const MISSING = ["missing_field name", "missing_field pushConfig"];
     const withName = (name: unknown) => body({ name });
     const withEndpoint = (endpoint: unknown) => bodyWith({ endpoint });
@@ -287,12 +287,12 @@ describe("POST …/subscriptions", () => {
     });
   });
 
-  it("401 without a token", async () => {
+  it("answers 401 without a token", async () => {
     const { collection } = await setUp();
     await expectProblem(await app.call(collection, { json: body() }), 401, "insufficient_credentials");
   });
 
-  describe("403", () => {
+  describe("answers 403", () => {
     // shows: events/authentication/scopes-insufficient
     it("for a client that is registered for the topic's scope and whose token lacks it", async () => {
       const { topic } = await setUp();
@@ -316,7 +316,7 @@ describe("POST …/subscriptions", () => {
     });
   });
 
-  describe("404", () => {
+  describe("answers 404", () => {
     // shows: events/errors/404
     it("for a topic that is not there, and alike without access to one that is", async () => {
       const { topic, record } = await setUp();
@@ -332,7 +332,7 @@ describe("POST …/subscriptions", () => {
     });
   });
 
-  describe("409", () => {
+  describe("answers 409", () => {
     // shows: events/errors/409-create-subscription-exists
     it("when the client has one of this name, which stays unchanged", async () => {
       const { create, record, get } = await setUp();
@@ -621,7 +621,7 @@ describe("GET …/subscriptions", () => {
     expect(await (await subscriptionsOf(app, elsewhere).list()).json()).toEqual([]);
   });
 
-  it("404 without access, and for a topic that is not there", async () => {
+  it("answers 404 without access, and for a topic that is not there", async () => {
     const { topic, create } = await setUp();
     await create();
     const stranger = someClient({ scopes: [] });
@@ -656,7 +656,7 @@ describe("GET …/subscriptions", () => {
 
 describe("GET …/subscriptions/{name}", () => {
   // shows: platform/errors-of-every-service/404-element_resource_non_existing
-  it("404 alike for a name that nobody has, for another client's, and without access; never whose it is", async () => {
+  it("answers 404 alike for a name that nobody has, for another client's, and without access; never whose it is", async () => {
     const { topic, create, get } = await setUp();
     await create();
     const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));
@@ -687,7 +687,7 @@ describe("GET …/subscriptions/{name}", () => {
     },
   );
 
-  it("200 with null for what the object knows when it fails", async () => {
+  it("answers 200 with null for what the object knows when it fails", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const status = () => Promise.reject(new Error("broken"));
     const { create, get } = await setUp(playedApp(playedObjects({ status })));
@@ -697,7 +697,7 @@ describe("GET …/subscriptions/{name}", () => {
     expect(await response.json()).toMatchObject({ name: "orders", lag: null, deadLetters: null, eventsLost: null });
   });
 
-  it("200 with null for what the object knows when it does not answer within 5 s", async () => {
+  it("answers 200 with null for what the object knows when it does not answer within 5 s", async () => {
     const status = () => new Promise(() => {});
     const { create, get } = await setUp(playedApp(playedObjects({ status })));
     await create();

@@ -124,7 +124,7 @@ describe("PUT …/subscriptions/{name}", () => {
     });
   });
 
-  describe("400", () => {
+  describe("answers 400", () => {
     // shows: events/endpoints/put-subscriptions-name
     it.each<[string, object, string[]]>([
       ["another name", body({ name: "other" }), ["invalid_field name"]],
@@ -151,7 +151,7 @@ describe("PUT …/subscriptions/{name}", () => {
     });
   });
 
-  describe("404", () => {
+  describe("answers 404", () => {
     it("alike for an unknown name and another client's, which stays as it is", async () => {
       const { topic, put, stored } = await setUp();
       const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));

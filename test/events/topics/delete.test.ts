@@ -38,7 +38,7 @@ const tablesOf = (stub: DurableObjectStub) =>
 
 describe("DELETE /topics/{owner}/{eventType}", () => {
   // shows: events/publish-subscribe-operations/delete-topics-owner-eventtype
-  it("202: events, locks and cursors are gone, on all shards and of all clients", async () => {
+  it("removes events, locks and cursors on all shards and of all clients", async () => {
     const topic = await makeTopic(app, { shards: 3 });
     await topic.put([{ payload: "a" }, { payload: "b" }]);
     const clients = Array.from({ length: 120 }, () => someClient({ scopes: ["plat.pubsub.topic=*"] }));
@@ -54,7 +54,7 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
       expect(await tablesOf(stub as unknown as DurableObjectStub)).toEqual([]);
   });
 
-  it("202, and a topic created again has nothing of the old one", async () => {
+  it("leaves nothing to a topic that is created again", async () => {
     const topic = await makeTopic(app);
     await topic.put([{ payload: "old" }, { payload: "old too" }]);
     const { token } = await topic.read({ ttlMs: 3_600_000 });
@@ -67,7 +67,7 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
     expect(payloads(await topic.read())).toEqual(["new"]);
   });
 
-  it("202: a client that only moved its cursor is forgotten too", async () => {
+  it("forgets a client that only moved its cursor", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     const client = someClient({ scopes: ["plat.pubsub.topic=*"] });
@@ -79,7 +79,7 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
     expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
   });
 
-  it("202, and nothing is published from here any more, though its logs cannot be reached", async () => {
+  it("stops publishing from here although the topic's logs cannot be reached", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const logs = {
       getByName: (name: string) =>
@@ -95,7 +95,7 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
     await expectProblem(await topic.publish({ payload: "b" }), 404, "element_resource_non_existing");
   });
 
-  it("202 also after a reader stopped in the middle of the log", async () => {
+  it("answers 202 also after a reader stopped in the middle of the log", async () => {
     const topic = await makeTopic(app);
     const { logs } = await objectsOf(topic);
     for (let at = 0; at < 5; at++) await topic.put({ payload: "x" });
@@ -105,7 +105,7 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
     expect(await tablesOf(logs[0] as unknown as DurableObjectStub)).toEqual([]);
   });
 
-  it("202 again while it is being deleted", async () => {
+  it("answers 202 again while the topic is being deleted", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     await topic.read();
@@ -116,7 +116,7 @@ describe("DELETE /topics/{owner}/{eventType}", () => {
 
   // shows: events/publish-subscribe-operations/delete-topics-owner-eventtype
   // shows: events/scopes-of-topics/plat.pubsub_publish
-  it("403 without the scope; 404 for somebody else's, and for one that is not there", async () => {
+  it("answers 403 without the scope, 404 for somebody else's topic and for one that does not exist", async () => {
     const topic = await makeTopic(app);
     const noScope = await remove(topic, app, { ...topic.owner, scopes: [] });
     await expectProblem(noScope, 403, "insufficient_permissions");
@@ -291,7 +291,7 @@ describe("a topic that is being deleted", () => {
     await app.sweep();
   });
 
-  it("its consumer goes after the read that it waits for, which would write behind it", async () => {
+  it("removes its consumer after the read that it waits for, which would write behind it", async () => {
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });
     const { consumer, record } = await objectsOf(topic);
@@ -324,7 +324,7 @@ describe("a topic that is being deleted", () => {
     expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
   });
 
-  it("a client that the topic does not know stores nothing: a failed registration is no batch", async () => {
+  it("stores nothing for a client that the topic does not know: a failed registration is no batch", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const topic = await makeTopic(app);
     await topic.put({ payload: "a" });

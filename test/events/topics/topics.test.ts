@@ -27,7 +27,7 @@ describe("POST /topics", () => {
     // shows: events/publish-subscribe-operations/post-topics
     // shows: events/publish-subscribe-operations/post-topics-shards
     // shows: events/publish-subscribe-operations/get-topics-owner-eventtype
-    it("says where the topic is, absolutely, and it is there", async () => {
+    it("returns the absolute address of the topic, which then exists", async () => {
       const owner = someClient();
       const response = await create(owner, { eventType: "order.created", description: "Ordered", shards: 3 });
       expect(response.status).toBe(201);
@@ -58,7 +58,7 @@ describe("POST /topics", () => {
     });
   });
 
-  describe("400", () => {
+  describe("answers 400", () => {
     // shows: platform/patterns/event-type
     // shows: events/publish-subscribe-operations/post-topics-shards
     it.each([
@@ -73,7 +73,7 @@ describe("POST /topics", () => {
       [{ eventType: "x", shards: "2" }, ["invalid_field shards"]],
       [{ eventType: "x", description: "d".repeat(1025) }, ["invalid_field description"]],
       [{ eventType: "x", description: 7 }, ["invalid_field description"]],
-    ])("%j", async (body, expected) => {
+    ])("answers 400 for %j", async (body, expected) => {
       expect(faults(await expectProblem(await create(someClient(), body), 400, "validation_violation"))).toEqual(
         expected,
       );
@@ -100,14 +100,14 @@ describe("POST /topics", () => {
     });
   });
 
-  it("401 without a token", async () => {
+  it("answers 401 without a token", async () => {
     const body = await app.call("/pubsub/v1/topics", { json: { eventType: "x" } });
     await expectProblem(body, 401, "insufficient_credentials");
   });
 
-  describe("403", () => {
+  describe("answers 403", () => {
     // shows: events/scopes-of-topics/plat.pubsub_publish
-    it("without the scope, which it names", async () => {
+    it("names the missing scope", async () => {
       const body = await expectProblem(
         await create(someClient({ scopes: [] }), { eventType: "x" }),
         403,
@@ -116,16 +116,16 @@ describe("POST /topics", () => {
       expect(body.message).toContain("plat.pubsub_publish");
     });
 
-    it("for a token that belongs to no client", async () => {
+    it("refuses a token that belongs to no client", async () => {
       const nobody = someClient({ clientId: "", clientName: "", user: "ada@demo.example" });
       await expectProblem(await create(nobody, { eventType: "x" }), 403, "insufficient_permissions");
     });
   });
 
-  describe("409", () => {
+  describe("answers 409", () => {
     // shows: platform/errors-of-every-service/409-conflict_resource
     // shows: events/publish-subscribe-operations/post-topics
-    it("when it exists", async () => {
+    it("refuses a topic that exists", async () => {
       const owner = someClient();
       await create(owner, { eventType: "twice" });
       const body = await expectProblem(await create(owner, { eventType: "twice" }), 409, "conflict_resource");
@@ -133,7 +133,7 @@ describe("POST /topics", () => {
     });
 
     // shows: events/publish-subscribe-operations/post-topics
-    it("for all but one of many at once, and the topic works", async () => {
+    it("refuses all but one of many at once, and the topic works", async () => {
       const owner = someClient();
       const { env: counted, tally } = counting(env);
       const racing = eventsApp(counted);
@@ -158,7 +158,7 @@ describe("GET /topics", () => {
   const types = async (response: Response) => (await response.json<any[]>()).map((topic) => topic.eventType);
 
   // shows: events/publish-subscribe-operations/get-topics
-  it("200: the caller's own, by name", async () => {
+  it("lists the caller's own topics by name", async () => {
     const owner = someClient();
     for (const eventType of ["b", "c", "a"]) await create(owner, { eventType });
     const response = await list(owner);
@@ -177,7 +177,7 @@ describe("GET /topics", () => {
   });
 
   // shows: events/publish-subscribe-operations/get-topics
-  it("200: what a scope names, exactly or by its beginning, once", async () => {
+  it("lists once each topic that a scope names, exactly or by its beginning", async () => {
     const owner = someClient();
     for (const eventType of ["order", "order.paid", "order2", "stock"]) await create(owner, { eventType });
     const seenWith = async (...patterns: string[]) =>
@@ -194,7 +194,7 @@ describe("GET /topics", () => {
     expect(await types(await list(someClient()))).toEqual([]);
   });
 
-  it("200: an owner whose name begins like another's sees its own only", async () => {
+  it("lists only its own topics to an owner whose name begins like another's", async () => {
     const owner = someClient();
     await create(owner, { eventType: "mine" });
     const other = someClient({ clientName: owner.clientName.slice(0, -1) });
@@ -203,7 +203,7 @@ describe("GET /topics", () => {
 
   // shows: platform/paging/jumping-by-pagenumber
   // shows: events/publish-subscribe-operations/get-topics
-  it("200: follows links from page to page while topics are added", async () => {
+  it("follows links from page to page while topics are added", async () => {
     const owner = someClient();
     for (const eventType of ["a", "b", "c", "d", "e"]) await create(owner, { eventType });
     const seen: string[] = [];
@@ -221,7 +221,7 @@ describe("GET /topics", () => {
     expect(await linkOf("?pageSize=8&pageNumber=3")).toMatch(/rel="self"$/);
   });
 
-  it("200: a cursor of odd characters finds what comes after it", async () => {
+  it("continues after a cursor of odd characters", async () => {
     const owner = someClient();
     await create(owner, { eventType: "x" });
     for (const part of ["\u0000", "\ud800", 7, null, "'\""]) {
@@ -236,7 +236,7 @@ describe("GET /topics", () => {
 
   // shows: platform/errors-of-every-service/details-out_of_range_parameter
   // shows: platform/paging/else
-  it("400 for an invalid page", async () => {
+  it("answers 400 for an invalid page", async () => {
     expect(faults(await expectProblem(await list(someClient(), "?pageSize=0"), 400, "validation_violation"))).toEqual([
       "out_of_range_parameter pageSize",
     ]);
@@ -251,7 +251,7 @@ describe("GET /topics", () => {
   });
 
   // shows: events/errors/403
-  it("403 for a token that belongs to no client, whatever scope it has: it could follow none of the links", async () => {
+  it("answers 403 for a token of no client, whatever scope it has, since it could follow none of the links", async () => {
     const nobody = someClient({
       clientId: "",
       clientName: "",
@@ -264,7 +264,7 @@ describe("GET /topics", () => {
 
 describe("GET /topics/{owner}/{eventType}", () => {
   // shows: events/publish-subscribe-operations/get-topics-owner-eventtype
-  it("200: counts what is stored and what the caller has not committed, over all shards", async () => {
+  it("counts the stored events and those the caller has not committed, over all shards", async () => {
     const topic = await makeTopic(app, { shards: 4 });
     const status = async (as = topic.owner): Promise<any> => (await app.call(topic.path, { as })).json();
     app.actsFor.add(`${topic.owner.clientId} tenant2`).add(`${topic.owner.clientId} tenant3`);
@@ -292,7 +292,7 @@ describe("GET /topics/{owner}/{eventType}", () => {
 
   // shows: events/endpoints/path-parameters
   // shows: platform/errors-of-every-service/details-invalid_uri_parameter
-  it("400 for an invalid name", async () => {
+  it("answers 400 for an invalid name", async () => {
     const response = await app.call("/pubsub/v1/topics/nodot/x", { as: someClient() });
     expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual([
       "invalid_uri_parameter topicOwnerClient",
@@ -301,7 +301,7 @@ describe("GET /topics/{owner}/{eventType}", () => {
     await expectProblem(odd, 400, "validation_violation");
   });
 
-  it("404 for a topic that is not there", async () => {
+  it("answers 404 for a topic that does not exist", async () => {
     const owner = someClient();
     await expectProblem(
       await app.call(`/pubsub/v1/topics/${owner.clientName}/none`, { as: owner }),
@@ -364,7 +364,7 @@ describe("records cached by an isolate", () => {
     expect(await view.json()).toMatchObject({ state: "deleting", storedEvents: 0, lag: 0 });
   });
 
-  it("a log that was never opened, or was deleted, says gone and stores nothing", async () => {
+  it("answers gone from a log that was never opened or was deleted, and stores nothing", async () => {
     const topic = { owner: "proj.app", eventType: unique("never"), incarnation: "none", shards: 1 };
     const log = logOf(env.TOPIC_LOG, topic, 0);
     expect(await log.publish([{ text: `"payload":""}`, payloadBytes: 0 }], undefined, KEPT)).toEqual({ kind: "gone" });
