@@ -1,12 +1,15 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What takes longest, longest first, so that none of it is left to the end, when the other cores have nothing to do. */
+/** The longest files come first, so that none of them runs alone at the end while the other cores are idle. */
 const LONG = [
   "acceptance/plat-apply",
   "acceptance/start",
+  "acceptance/deploy",
+  "acceptance/plat-erase",
   "acceptance/soak",
   "acceptance/example",
   "acceptance/events-crash",
+  "acceptance/gateway-stream",
   "acceptance/browser",
   "acceptance/negative",
   "acceptance/bench-media",

@@ -4,8 +4,8 @@ import { shardFor } from "../../../src/events/model/topic.ts";
 
 /**
  * The model of a topic and its readers: a list of events, and for each reader the events that are done, the batch that
- * it holds and the end of its lock. It knows nothing of cursors, epochs, segments or memory. `answer` says whether an answer to a call may be
- * given in this world, and how the world is afterwards.
+ * it holds and the end of its lock. It knows nothing of cursors, epochs, segments or memory. `answer` says whether an
+ * answer to a call may be given in this world, and how the world is afterwards.
  */
 export interface World {
   readonly shards: number;

@@ -8,7 +8,8 @@ import { DAY_MS, limits, makePush, pushStore, stopTheClock, until, type TestPush
 
 /**
  * Random schedules of publishing, waking, answers, time, crashes, redeliveries, changes and deletion, against a model
- * that says which events may be sent at each moment. The endpoint is played inside the runtime, so that it sees each attempt begin and end.
+ * that says which events may be sent at each moment. The endpoint is played inside the runtime, so that it sees each
+ * attempt begin and end.
  */
 let restore = () => {};
 beforeEach(() => {
