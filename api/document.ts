@@ -292,10 +292,10 @@ function answerOf(
   service: ServiceEntries,
   more: string[],
 ): Json {
-  const content =
-    json === undefined
-      ? Object.fromEntries(Object.entries(mediaTypes ?? {}).map(([type, schema]) => [type, { schema }]))
-      : { "application/json": { schema: json, example: example ?? exampleOf(json, service) } };
+  const content = {
+    ...(json && { "application/json": { schema: json, example: example ?? exampleOf(json, service) } }),
+    ...Object.fromEntries(Object.entries(mediaTypes ?? {}).map(([type, schema]) => [type, { schema }])),
+  };
   const names = ["Request-Id", ...new Set([...headers, ...more])];
   return {
     description: text,

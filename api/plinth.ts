@@ -47,6 +47,13 @@ export type Error = {
     /** Only at `/userinfo`: the message. */
     error_description?: string;
 };
+export type Start = {
+    /** The program. */
+    name: "Plinth";
+    links: {
+        [key: string]: string;
+    };
+};
 export type TokenResponse = {
     /** How the token is used. */
     token_type: "Bearer";
@@ -1102,7 +1109,7 @@ export function getErrorReference({ request }: {
     });
 }
 /**
- * Fetch the stylesheet of the pages, whose name is a digest of its content
+ * Fetch what the pages load: the stylesheet, whose name is a digest of its content, and the icon
  */
 export function getStylesheet(file: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1127,6 +1134,51 @@ export function getStylesheet(file: string, opts?: Oazapfts.RequestOpts) {
         status: 503;
         data: Error;
     }>(`/docs/assets/${encodeURIComponent(file)}`, {
+        ...opts
+    });
+}
+/**
+ * Find the platform's parts: a page for people, links for clients
+ */
+export function getStart(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Start;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/", {
+        ...opts
+    });
+}
+/**
+ * Go to the address that is meant
+ */
+export function getFavicon(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 302;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/favicon.ico", {
         ...opts
     });
 }

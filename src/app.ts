@@ -5,7 +5,13 @@ import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App } from "./http/mount.ts";
 import type { Service } from "./http/service.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
-import { createDocumentRoutes, createPlatformRoutes, createReferenceRoutes } from "./ui/routes.ts";
+import {
+  createDocumentRoutes,
+  createLandingRoutes,
+  createPlatformRoutes,
+  createReferenceRoutes,
+  createRootRoutes,
+} from "./ui/routes.ts";
 
 /** Uses one router: Hono's default bundles two more to choose from. */
 export function createApp(deps: Deps): App {
@@ -20,6 +26,8 @@ export function servicesOf(deps: Deps): readonly Service[] {
   const documentOf = createInterfaceDocument(names, pathPrefix);
   return [
     { base: "", routes: createPlatformRoutes(pathPrefix), crossOrigin: false, host: "any" },
+    { base: "", routes: createLandingRoutes(pathPrefix), crossOrigin: false },
+    { base: "", atRoot: true, routes: createRootRoutes(pathPrefix), crossOrigin: false },
     { base: "", routes: createReferenceRoutes(pathPrefix, documentOf), crossOrigin: false },
     { base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...deps.oauth.services,

@@ -22,6 +22,7 @@ import { createLog, type Log } from "./platform/log.ts";
 import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
 import { createSealer } from "./platform/seal.ts";
+import { nothingHere } from "./ui/landing-page.ts";
 import { createPages } from "./ui/pages.ts";
 import { LANGUAGES } from "./ui/texts/languages.ts";
 
@@ -190,6 +191,7 @@ export function createDeps(env: Env): Deps {
     log,
     verifier: oauth.verifier,
     limits,
+    nothingHere: (request: Request, publicBase: string) => nothingHere(request, publicBase, pathPrefix),
   };
   return { http, clock, log, oauth, outbox, adminRoutes, audit, auditCopies, events, push, media, gateway };
 }

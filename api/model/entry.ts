@@ -65,10 +65,11 @@ export interface BodyEntry {
 
 export interface AnswerEntry {
   readonly text: string;
-  /** The JSON body; absent for no body, or one of `mediaTypes`. */
+  /** The JSON body; absent for no JSON. */
   readonly json?: Schema;
   /** Absent for a named schema or a list of one, which have examples. */
   readonly example?: unknown;
+  /** Bodies of other types. */
   readonly mediaTypes?: Readonly<Record<string, Schema>>;
   /** Names in `components.headers`, besides those of every answer. */
   readonly headers?: readonly string[];

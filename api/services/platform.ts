@@ -8,11 +8,29 @@ const text: Schema = { type: "string" };
 export const platform: ServiceEntries = {
   base: "",
   tags: [{ name: PLATFORM, description: "Health and discovery." }],
-  parameters: { file: { text: "The stylesheet's name, from a page.", example: "pages-0123456789abcdef.css" } },
+  parameters: { file: { text: "The file's name, from a page.", example: "pages-0123456789abcdef.css" } },
   schemas: {
+    Start: {
+      schema: obj({ name: oneOf(["Plinth"], "The program."), links: { type: "object", additionalProperties: text } }),
+      example: {
+        name: "Plinth",
+        links: { documentation: "https://platform.example/docs", openapi: "https://platform.example/openapi.json" },
+      },
+    },
     Health: { schema: obj({ status: oneOf(["ok"], "The Worker answers.") }), example: { status: "ok" } },
   },
   entries: {
+    "GET /": {
+      id: "getStart",
+      tag: PLATFORM,
+      about: "A caller whose `Accept` names `text/html` gets a page. Any other caller gets links as JSON.",
+      answers: { 200: { text: "Links to the platform's parts.", json: ref("Start"), mediaTypes: page! } },
+    },
+    "GET /favicon.ico": {
+      id: "getFavicon",
+      tag: PLATFORM,
+      answers: { 302: { text: "To the icon of the pages.", headers: ["Location", "Cache-Control"] } },
+    },
     "GET /health": {
       id: "getHealth",
       tag: PLATFORM,
@@ -47,7 +65,13 @@ export const platform: ServiceEntries = {
     "GET /docs/assets/{file}": {
       id: "getStylesheet",
       tag: PLATFORM,
-      answers: { 200: { text: "The stylesheet.", mediaTypes: { "text/css": text }, headers: ["Cache-Control"] } },
+      answers: {
+        200: {
+          text: "The stylesheet or the icon.",
+          mediaTypes: { "text/css": text, "image/svg+xml": text },
+          headers: ["Cache-Control"],
+        },
+      },
       errors: { 404: "" },
     },
   },

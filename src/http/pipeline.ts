@@ -72,8 +72,11 @@ export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: I
     );
   const context: RequestContext = { request, url, publicBase, requestId, nowMs, waitUntil };
   const outcome = await dispatch(deps, endpoint, incoming, context);
+  const render =
+    service?.renderProblem ??
+    (service === undefined && host === undefined ? renderUnmatched(deps) : renderPlatformProblem);
   const response = isProblem(outcome.answer)
-    ? renderRefusal(deps, service, context, outcome.answer, outcome.principal)
+    ? renderRefusal(deps, render, context, outcome.answer, outcome.principal)
     : outcome.answer;
   // The response to a token is its holder's alone, and may be outdated soon.
   if (outcome.principal !== undefined && !response.headers.has("cache-control"))
@@ -166,7 +169,7 @@ async function problemIfThrown(
 
 function renderRefusal(
   { log }: PipelineDeps,
-  service: Service | undefined,
+  render: ProblemRenderer,
   { request, url, publicBase, requestId }: RequestContext,
   refused: Problem,
   principal: Principal | undefined,
@@ -179,7 +182,6 @@ function renderRefusal(
     reason: refused.reason,
     client: principal?.clientId,
   });
-  const render = service?.renderProblem ?? renderPlatformProblem;
   const response = render(refused, `${publicBase}/docs/errors`, requestId, { request, publicBase });
   for (const [name, value] of Object.entries(refused.headers)) response.headers.set(name, value);
   return response;
@@ -200,6 +202,15 @@ const renderPlatformProblem: ProblemRenderer = (refused, docsUrl) =>
     status: PROBLEM_TYPES[refused.type].status,
     headers: { "content-type": "application/json", "cache-control": "no-store" },
   });
+
+/** Shows a page to a person at a wrong address. */
+const renderUnmatched =
+  ({ nothingHere }: PipelineDeps): ProblemRenderer =>
+  (refused, docsUrl, requestId, asked) => {
+    const isNothing = refused.type === "element_resource_non_existing";
+    const page = isNothing ? nothingHere?.(asked.request, asked.publicBase) : undefined;
+    return page ?? renderPlatformProblem(refused, docsUrl, requestId, asked);
+  };
 
 /** Sets the headers of every response, which is new for each request and so may be changed. */
 async function finish(

@@ -17,6 +17,8 @@ export interface HttpDeps extends Origins {
   readonly log: Log;
   readonly verifier: TokenVerifier;
   readonly limits: Limits;
+  /** A page for a person at an address of the common host that nothing answers; undefined: the error object. */
+  readonly nothingHere?: (request: Request, publicBase: string) => Response | undefined;
 }
 
 /** Routes with a common base, and the settings that they share. */

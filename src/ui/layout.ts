@@ -1,3 +1,4 @@
+import { ICON_PATH, iconHref } from "./icon.ts";
 import { html, type Markup } from "./markup.ts";
 import { stylesheetHref } from "./stylesheet.ts";
 
@@ -26,6 +27,7 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
+    "img-src 'self'",
     `form-action ${formTargets === undefined ? "'none'" : formAction(formTargets)}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -56,13 +58,14 @@ const render = ({ lang, title, layout, publicBase, main, footer }: Document, pat
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title}</title>
+        <link rel="icon" href="${iconHref(pathPrefix)}" type="image/svg+xml" />
         <link rel="stylesheet" href="${stylesheetHref(pathPrefix)}" />
       </head>
       <body class="${layout}">
         <div class="frame">
           <header>
             <svg viewBox="0 0 24 24" aria-hidden="true">
-              <path d="M4 3h16v4h-3v10h4v4H3v-4h4V7H4z" />
+              <path d="${ICON_PATH}" />
             </svg>
             <p>${new URL(publicBase).host}</p>
           </header>

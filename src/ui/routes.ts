@@ -2,7 +2,9 @@ import * as z from "zod/mini";
 import { notFound } from "../http/errors.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
 import { errorReferencePage } from "./error-reference.ts";
+import { ICON, ICON_NAME, iconHref } from "./icon.ts";
 import type { createInterfaceDocument } from "./interface-document.ts";
+import { landing } from "./landing-page.ts";
 import { createReferencePage } from "./reference-page.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./stylesheet.ts";
 
@@ -27,13 +29,43 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: `${STYLESHEET_DIRECTORY}/{file}`,
-    summary: "Fetch the stylesheet of the pages, whose name is a digest of its content",
+    summary: "Fetch what the pages load: the stylesheet, whose name is a digest of its content, and the icon",
     operation: "readStylesheet",
     params: z.object({ file: z.string() }),
     produces: "any",
-    handle: async (call) => (call.params.file === STYLESHEET_NAME ? stylesheet() : notFound("stylesheet")),
+    handle: async ({ params: { file } }) => {
+      if (file === STYLESHEET_NAME) return stylesheet();
+      return file === ICON_NAME ? icon() : notFound("file");
+    },
   }),
 ];
+
+/** The platform's own address, `{PATH_PREFIX}/`. */
+export const createLandingRoutes = (pathPrefix: string): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/",
+    summary: "Find the platform's parts: a page for people, links for clients",
+    operation: "readDocuments",
+    produces: "any",
+    handle: async ({ request, publicBase }) => landing(request, publicBase, pathPrefix),
+  }),
+];
+
+/** Addresses at the root of the host, which browsers ask for by themselves. A prefix has its start page below it. */
+export const createRootRoutes = (pathPrefix: string): readonly Route[] => {
+  const redirect = (path: string, to: string): Route =>
+    defineRoute({
+      method: "GET",
+      path,
+      summary: "Go to the address that is meant",
+      operation: "readDocuments",
+      produces: "any",
+      handle: async ({ url }) => empty(302, { location: `${url.origin}${to}`, "cache-control": "public, max-age=300" }),
+    });
+  const toStart = pathPrefix === "" ? [] : ["/", pathPrefix].map((path) => redirect(path, `${pathPrefix}/`));
+  return [redirect("/favicon.ico", iconHref(pathPrefix)), ...toStart];
+};
 
 /** The reference for people; `createDocumentRoutes` has the one for machines. */
 export const createReferenceRoutes = (pathPrefix: string, documentOf: DocumentOf): readonly Route[] => {
@@ -71,6 +103,9 @@ export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] =
     },
   }),
 ];
+
+const icon = (): Response =>
+  new Response(ICON, { headers: { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" } });
 
 const stylesheet = (): Response =>
   new Response(STYLESHEET, {

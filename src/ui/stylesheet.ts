@@ -176,6 +176,19 @@ main a, .wide a { color: var(--accent); }
 .wide nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; }
 .wide nav + .prose { padding-top: 0.625rem; }
 .wide section > p { margin: 0.375rem 0 0; color: var(--muted); }
+.doors { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.75rem; margin: 1.5rem 0 0; padding: 0; list-style: none; }
+.doors a {
+  display: block;
+  height: 100%;
+  padding: 1rem;
+  border: 1px solid var(--line);
+  border-radius: 0.5rem;
+  text-decoration: none;
+}
+.doors a:hover { border-color: var(--accent); background: var(--page); }
+.doors b { display: block; font-weight: 600; }
+.doors span { display: block; margin-top: 0.25rem; color: var(--muted); font-size: 0.9375rem; }
+.doors + nav { border-bottom: 0; padding-bottom: 0; }
 details { border-top: 1px solid var(--line); }
 .wide section > :not(details) + details { margin-top: 0.75rem; }
 summary { padding: 0.75rem 0; padding-inline-start: 1.125rem; text-indent: -1.125rem; cursor: pointer; }

@@ -254,6 +254,15 @@ const own = ({ client }: World) => ({ headers: { authorization: basic(client), .
 
 const ROWS: readonly Row[] = [
   { name: "GET /health", ask: () => call("/health"), status: 200, cache: SECRET, closed: "other" },
+  { name: "GET /, for a client", ask: () => call("/"), status: 200, cache: PUBLIC, closed: "other" },
+  {
+    name: "GET /, for a person",
+    ask: () => call("/", { headers: { accept: "text/html" } }),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+  },
+  { name: "GET /favicon.ico", ask: () => call("/favicon.ico"), status: 302, cache: PUBLIC, closed: "other" },
   { name: "GET /docs", ask: () => call("/docs"), status: 200, cache: SECRET, closed: "page" },
   { name: "GET /docs/errors", ask: () => call("/docs/errors"), status: 200, cache: SECRET, closed: "page" },
   {

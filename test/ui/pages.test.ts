@@ -174,12 +174,15 @@ describe("every page", () => {
   });
 
   // shows: platform/other-origins-caches-headers/headers-of-pages
-  it.each(everyKind)("$name: runs no script and loads only the stylesheet", async ({ view, show }) => {
+  it.each(everyKind)("$name: runs no script and loads only the stylesheet and the icon", async ({ view, show }) => {
     const { tags } = await parseHtml(show(view));
     const loading = tags
       .filter(({ name }) => name !== "a")
       .flatMap(({ attributes }) => [...attributes].filter(([name]) => /^(src|href|srcset)$/.test(name)));
-    expect(loading).toEqual([["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)]]);
+    expect(loading).toEqual([
+      ["href", "/base/docs/assets/icon.svg"],
+      ["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)],
+    ]);
     const names = new Set(tags.map(({ name }) => name));
     for (const name of ["script", "style", "iframe", "img", "object", "base"]) expect(names).not.toContain(name);
     for (const { attributes } of tags) for (const name of attributes.keys()) expect(name).not.toMatch(/^on|^style$/);
@@ -198,9 +201,17 @@ describe("every page", () => {
     // A popup of a client must still know its opener when it returns.
     expect(headers.get("cross-origin-opener-policy")).toBe("unsafe-none");
     const policy = policyOf(response);
-    expect([...policy.keys()]).toEqual(["default-src", "style-src", "form-action", "frame-ancestors", "base-uri"]);
+    expect([...policy.keys()]).toEqual([
+      "default-src",
+      "style-src",
+      "img-src",
+      "form-action",
+      "frame-ancestors",
+      "base-uri",
+    ]);
     expect(policy.get("default-src")).toBe("'none'");
     expect(policy.get("style-src")).toBe("'self'");
+    expect(policy.get("img-src")).toBe("'self'");
     expect(policy.get("frame-ancestors")).toBe("'none'");
     expect(policy.get("base-uri")).toBe("'none'");
     const targets = view["formTargets"] as readonly string[] | undefined;

@@ -6,6 +6,7 @@ import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import { PROBLEM_TYPES } from "../../src/http/errors.ts";
 import { sha256Hex } from "../../src/platform/hash.ts";
+import { iconHref } from "../../src/ui/icon.ts";
 import { PROTOCOL_ERRORS } from "../../src/ui/protocol-errors.ts";
 import { STYLESHEET, stylesheetHref } from "../../src/ui/stylesheet.ts";
 import { call } from "../support/platform.ts";
@@ -20,10 +21,77 @@ describe("/health", () => {
   });
 });
 
+const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+describe("/", () => {
+  it("shows a browser a page whose links all lead somewhere", async () => {
+    const response = await call("/", { headers: { accept: BROWSER } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("vary")).toBe("Accept, Accept-Language");
+    const links = Array.from((await response.text()).matchAll(/\bhref="([^"]*)"/g), ([, address]) => address!);
+    expect(links.length).toBeGreaterThan(6);
+    for (const link of links) {
+      const { pathname, hash } = new URL(link, "https://platform.example");
+      const target = await call(pathname);
+      expect(target.status, link).toBeLessThan(400);
+      if (hash !== "") expect(await target.text(), link).toContain(`id="${hash.slice(1)}"`);
+    }
+  });
+
+  it("speaks the browser's language", async () => {
+    const response = await call("/", { headers: { accept: "text/html", "accept-language": "de-CH" } });
+    expect(response.headers.get("content-language")).toBe("de");
+    expect(await response.text()).toContain("Die Plattform läuft");
+  });
+
+  it.each(["*/*", "application/json", "application/json, text/html;q=0.5", "text/html;q=0", undefined])(
+    "gives links as JSON to a caller that accepts %s",
+    async (accept) => {
+      const response = await call("/", accept === undefined ? {} : { headers: { accept } });
+      expect(response.status).toBe(200);
+      const { name, links } = await response.json<{ name: string; links: Record<string, string> }>();
+      expect(name).toBe("Plinth");
+      for (const link of Object.values(links))
+        expect((await call(new URL(link).pathname)).status, link).toBeLessThan(400);
+    },
+  );
+});
+
+describe("an address that nothing answers", () => {
+  it("shows a browser a page with the way back", async () => {
+    const response = await call("/nowhere/at/all", { headers: { accept: BROWSER } });
+    expect(response.status).toBe(404);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("plat-request-id")).toMatch(/^[0-9a-f]{32}$/);
+    expect(await response.text()).toMatch(/There is nothing here[^]*href="[^"]*\/"/);
+  });
+
+  it.each([
+    ["a client", "/nowhere", { headers: { accept: "*/*" } }],
+    ["a form", "/nowhere", { method: "POST", body: "a=b", headers: { accept: BROWSER } }],
+    ["a caller of a service", "/media/v2/acme/nothing/here/at/all", { headers: { accept: "application/json" } }],
+  ])("answers %s with the error object", async (_, path, init) => {
+    const response = await call(path, init);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ status: 404, type: "element_resource_non_existing" });
+  });
+});
+
+describe("the icon", () => {
+  it("is where a browser looks for it", async () => {
+    const redirect = await call("/favicon.ico");
+    expect(redirect.status).toBe(302);
+    const icon = await call(new URL(redirect.headers.get("location")!).pathname);
+    expect(icon.headers.get("content-type")).toBe("image/svg+xml");
+    expect(await icon.text()).toMatch(/^<svg /);
+  });
+});
+
 describe("/docs/errors", () => {
   // shows: events/error-object/moreinfo
   // shows: platform/addresses/docs-errors
-  it("explains every type at the anchor of moreInfo, and loads only the stylesheet", async () => {
+  it("explains every type at the anchor of moreInfo, and loads only the icon and the stylesheet", async () => {
     const response = await call("/docs/errors");
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -33,9 +101,9 @@ describe("/docs/errors", () => {
     const ids = Array.from(page.matchAll(/\bid="([^"]*)"/g), ([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(page).not.toMatch(/\bsrc=|`/);
-    const [href = "", ...more] = Array.from(page.matchAll(/\bhref="([^"]*)"/g), ([, address]) => address);
-    expect(more).toEqual([]);
-    expect((await call(href)).status).toBe(200);
+    const loaded = Array.from(page.matchAll(/\bhref="([^"]*)"/g), ([, address]) => address!);
+    expect(loaded).toEqual([iconHref(""), stylesheetHref("")]);
+    for (const address of loaded) expect((await call(address)).status, address).toBe(200);
   });
 
   // shows: platform/addresses/docs-errors

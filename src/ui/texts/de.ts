@@ -122,4 +122,25 @@ export const de: Texts = {
     title: "Sie sind abgemeldet",
     text: "Sie können dieses Fenster jetzt schließen. Wenn auch andere diesen Computer benutzen, schließen Sie bitte alle Browserfenster.",
   },
+  landing: {
+    title: "Die Plattform läuft",
+    lead: "Plinth gibt Ihren Anwendungen Anmeldung, Ereignisse und Medien.",
+    doors: [
+      { title: "Anmeldung", text: "Token für Menschen und Dienste, mit OAuth 2.0 und OpenID Connect." },
+      {
+        title: "Ereignisse",
+        text: "Veröffentlichen Sie in Topics. Lesen Sie mit einer Sperre, oder lassen Sie sich alles zustellen.",
+      },
+      { title: "Medien", text: "Laden Sie Dateien hoch, suchen Sie darin, und holen Sie Bilder in jeder Größe." },
+    ],
+    more: "Mehr",
+    reference: "Alle Operationen (englisch)",
+    errors: "Fehler und was zu tun ist (englisch)",
+    account: "Ihr Konto",
+  },
+  nothingHere: {
+    title: "Hier ist nichts",
+    text: "Vielleicht ist die Adresse falsch geschrieben, oder die Seite ist umgezogen.",
+    back: "Zur Startseite",
+  },
 };

@@ -118,4 +118,22 @@ export const en: Texts = {
     title: "You are signed out",
     text: "You can close this window now. If others use this computer, close all browser windows.",
   },
+  landing: {
+    title: "The platform is running",
+    lead: "Plinth gives your applications sign-in, events and media.",
+    doors: [
+      { title: "Sign-in", text: "Tokens for people and services, by OAuth 2.0 and OpenID Connect." },
+      { title: "Events", text: "Publish to topics. Read them under a lock, or have them pushed to you." },
+      { title: "Media", text: "Upload files, search them, and get images in the sizes that you need." },
+    ],
+    more: "More",
+    reference: "All operations",
+    errors: "Errors and what to do",
+    account: "Your account",
+  },
+  nothingHere: {
+    title: "There is nothing here",
+    text: "The address may be mistyped, or the page has moved.",
+    back: "Go to the start page",
+  },
 };

@@ -122,4 +122,22 @@ export const fr: Texts = {
     title: "Votre session est terminée",
     text: "Vous pouvez maintenant fermer cette fenêtre. Si d’autres personnes utilisent cet ordinateur, fermez toutes les fenêtres du navigateur.",
   },
+  landing: {
+    title: "La plateforme fonctionne",
+    lead: "Plinth apporte à vos applications la connexion, les événements et les médias.",
+    doors: [
+      { title: "Connexion", text: "Des jetons pour les personnes et les services, par OAuth 2.0 et OpenID Connect." },
+      { title: "Événements", text: "Publiez dans des topics. Lisez-les avec un verrou, ou recevez-les par envoi." },
+      { title: "Médias", text: "Déposez des fichiers, cherchez-les, obtenez les images aux tailles voulues." },
+    ],
+    more: "Autres liens",
+    reference: "Toutes les opérations (en anglais)",
+    errors: "Les erreurs et que faire (en anglais)",
+    account: "Votre compte",
+  },
+  nothingHere: {
+    title: "Il n’y a rien ici",
+    text: "L’adresse est peut-être mal écrite, ou la page a changé de place.",
+    back: "Aller à la page d’accueil",
+  },
 };

@@ -91,4 +91,21 @@ export interface Texts {
   /** `{id}` */
   readonly requestId: string;
   readonly signedOut: { readonly title: string; readonly text: string };
+  readonly landing: {
+    readonly title: string;
+    readonly lead: string;
+    /** Sign-in, events, media. */
+    readonly doors: readonly [Door, Door, Door];
+    /** Names the list of other links, for a screen reader. */
+    readonly more: string;
+    readonly reference: string;
+    readonly errors: string;
+    readonly account: string;
+  };
+  readonly nothingHere: { readonly title: string; readonly text: string; readonly back: string };
+}
+
+interface Door {
+  readonly title: string;
+  readonly text: string;
 }

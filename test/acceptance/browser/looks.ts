@@ -19,6 +19,8 @@ export function looksSuite(stage: () => Stage): void {
     ["This request cannot be completed", (page) => page.goto(`${stage().world.issuer}/authorize?client_id=nobody`)],
     ["You are signed out", (page) => page.goto(`${stage().world.issuer}/end_session?client_id=${stage().client.id}`)],
     ["Sign in", (page) => page.goto(account())],
+    ["The platform is running", (page) => page.goto(stage().world.url)],
+    ["There is nothing here", (page) => page.goto(`${stage().world.url}/nowhere`)],
     ["Errors of this platform", (page) => page.goto(`${stage().world.url}/docs/errors`)],
     ["Plinth", (page) => page.goto(`${stage().world.url}/docs#readEvents`)],
   ];
