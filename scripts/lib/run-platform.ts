@@ -76,12 +76,13 @@ function summary(url: string, settings: Settings, tookMs: number): string {
   const { config, demoUserPassword, demoClientSecret, stateDir } = settings;
   const base = `${url}${config.pathPrefix}`;
   const rows = [
+    ["Start page", `${base}/`],
     ["OAuth 2.0", `${base}/oauth2/v1`],
     ["Publish/subscribe", `${base}/pubsub/v1`],
     ["Media", `${base}/media/v2`],
     ["Operator", `${base}/admin/v1`],
     ["Reference", `${base}/docs`],
-    ["account page", `${base}/account`],
+    ["Account page", `${base}/account`],
     ...(config.s3 === undefined ? [] : [["uploads go to", `${config.s3.endpoint}/${config.s3.bucket}`]]),
     [],
     ["demo tenant", DEMO.tenant],

@@ -79,7 +79,7 @@ const LOOK = `(() => {
       demand(ids.includes(element.getAttribute(attribute)), attribute + " leads nowhere");
   demand(all("[tabindex]").every(({ tabIndex }) => tabIndex <= 0), "an order of its own");
   demand(all("svg").every((picture) => picture.getAttribute("aria-hidden") === "true"), "a picture that is read aloud");
-  demand(all("script, iframe, [style]").length === 0 && all("link, img").length === 1, "what does not belong here");
+  demand(all("script, iframe, [style]").length === 0 && all("link, img").length === 2, "what does not belong here");
 
   demand(all("[hidden]").every((element) => element.getClientRects().length === 0), "hidden, and shown");
   for (const field of all("input:not([type=hidden], [hidden])")) {
