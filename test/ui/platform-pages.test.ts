@@ -58,6 +58,21 @@ describe("/", () => {
   );
 });
 
+describe("the root of a host whose platform has a path prefix", () => {
+  it.each([
+    ["/", "/base/"],
+    ["/base", "/base/"],
+    ["/favicon.ico", "/base/docs/assets/icon.svg"],
+  ])("leads from %s to %s", async (path, to) => {
+    const app = createApp(createDeps({ ...env, PATH_PREFIX: "/base" }));
+    const fetch = (address: string) =>
+      app.fetch(new Request(address), env, createExecutionContext()) as Promise<Response>;
+    const { status, headers } = await fetch(`https://plinth.test${path}`);
+    expect([status, headers.get("location")]).toEqual([302, `https://plinth.test${to}`]);
+    expect((await fetch(headers.get("location")!)).status).toBe(200);
+  });
+});
+
 describe("an address that nothing answers", () => {
   it("shows a browser a page with the way back", async () => {
     const response = await call("/nowhere/at/all", { headers: { accept: BROWSER } });
