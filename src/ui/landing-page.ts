@@ -60,9 +60,9 @@ const linksOf = (publicBase: string) => ({
 });
 
 /** True if the caller names HTML and does not rate JSON above it (RFC 9110 12.5.1). A wildcard names nothing. */
-export function prefersHtml(accept: string | null): boolean {
-  const html = qualityOf(accept ?? "", "text/html");
-  return html > 0 && html >= qualityOf(accept ?? "", "application/json");
+function prefersHtml(accept: string | null): boolean {
+  const quality = qualityOf(accept ?? "", "text/html");
+  return quality > 0 && quality >= qualityOf(accept ?? "", "application/json");
 }
 
 function qualityOf(accept: string, type: string): number {
