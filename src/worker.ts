@@ -1,21 +1,30 @@
-import { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
 import { createApp } from "./app.ts";
 import { createDeps, type Deps } from "./deps.ts";
 import type { Env } from "./env.ts";
+import { CONSUMER_SCHEMA } from "./events/consume/consumer-row.ts";
+import * as consumer from "./events/consume/topic-consumer.do.ts";
+import { LOG_SCHEMA } from "./events/log/schema.ts";
+import * as log from "./events/log/topic-log.do.ts";
+import { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
+import { PUSH_SCHEMA } from "./events/push/state.ts";
 import type { App } from "./http/mount.ts";
+import * as guesses from "./oauth/sign-in/guess-counter.do.ts";
+import * as attempts from "./oauth/sign-in/login-attempts.do.ts";
+import { refusingNewer } from "./platform/object-schema.ts";
 import { runSchedule } from "./schedule.ts";
 
-export { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
-export { GuessCounter } from "./oauth/sign-in/guess-counter.do.ts";
-export { LoginAttempts } from "./oauth/sign-in/login-attempts.do.ts";
-export { TopicLog } from "./events/log/topic-log.do.ts";
+export const TopicLog = refusingNewer(log.TopicLog, LOG_SCHEMA);
+export const TopicConsumer = refusingNewer(consumer.TopicConsumer, CONSUMER_SCHEMA);
+export const LoginAttempts = refusingNewer(attempts.LoginAttempts, attempts.ATTEMPTS_SCHEMA);
+export const GuessCounter = refusingNewer(guesses.GuessCounter, guesses.GUESS_SCHEMA);
 
 /** Gets its dependencies from deps.ts: to deliver, it checks the client's rights and opens a sealed password. */
-export class PushSubscription extends PushSubscriptionObject {
+class WiredPushSubscription extends PushSubscriptionObject {
   constructor(context: DurableObjectState, env: Env) {
     super(context, env, start(env).deps.push);
   }
 }
+export const PushSubscription = refusingNewer(WiredPushSubscription, PUSH_SCHEMA);
 
 /** Made at the first event of an isolate and kept: bindings and variables do not change while it lives. */
 let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | undefined;

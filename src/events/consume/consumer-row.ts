@@ -1,4 +1,5 @@
 import { hasTable } from "../../platform/has-table.ts";
+import type { ObjectSchema } from "../../platform/object-schema.ts";
 import { withoutCommitted, type DeliveryCounts } from "./delivery-counts.ts";
 import { unread, type ConsumerState } from "./lock.ts";
 
@@ -41,17 +42,17 @@ export class ConsumerRow {
    */
   save({ state, handouts }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
     const record = { state, handouts: handouts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)) };
-    if (isFirst) this.#sql.exec(SCHEMA);
+    if (isFirst) this.#sql.exec(TABLE);
     this.#sql.exec(
-      `INSERT OR REPLACE INTO consumer (id, schema_version, record) VALUES (1, ${SCHEMA_VERSION}, ?)`,
+      `INSERT OR REPLACE INTO consumer (id, schema_version, record) VALUES (1, ${CONSUMER_SCHEMA.version}, ?)`,
       JSON.stringify(record),
     );
     return record;
   }
 }
 
-const SCHEMA_VERSION = 1;
-const SCHEMA = `CREATE TABLE IF NOT EXISTS consumer (
+export const CONSUMER_SCHEMA: ObjectSchema = { object: "TopicConsumer", table: "consumer", version: 1 };
+const TABLE = `CREATE TABLE IF NOT EXISTS consumer (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   schema_version INTEGER NOT NULL,
   record TEXT NOT NULL

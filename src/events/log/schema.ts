@@ -1,4 +1,5 @@
 import { hasTable } from "../../platform/has-table.ts";
+import type { ObjectSchema } from "../../platform/object-schema.ts";
 import type { Retention } from "./types.ts";
 
 /** Approximate size of a row of `publish_key`; the key is in the index too. */
@@ -14,8 +15,8 @@ export const KEY_BYTES = `(2 * length(key) + length(digest) + length(ids) + 64)`
  * - `publish_key`: idempotency keys of the last 24 hours; `log.key_bytes` is their size. See idempotency.ts.
  * - `subscriber`: see subscriber-table.ts.
  */
-const SCHEMA_VERSION = 1;
-const SCHEMA = [
+export const LOG_SCHEMA: ObjectSchema = { object: "TopicLog", table: "log", version: 1 };
+const TABLES = [
   `CREATE TABLE log (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     schema_version INTEGER NOT NULL,
@@ -50,10 +51,10 @@ export const logExists = (sql: SqlStorage): boolean => hasTable(sql, "log");
 /** Creates the tables of a log that does not exist. */
 export function createLogTables(storage: DurableObjectStorage, shard: number, retention: Retention): void {
   storage.transactionSync(() => {
-    for (const statement of SCHEMA) storage.sql.exec(statement);
+    for (const statement of TABLES) storage.sql.exec(statement);
     storage.sql.exec(
       `INSERT INTO log (id, schema_version, shard, retention_ms, max_bytes, trimmed_seq, trimmed_at)
-        VALUES (1, ${SCHEMA_VERSION}, ?, ?, ?, 0, 0)`,
+        VALUES (1, ${LOG_SCHEMA.version}, ?, ?, ?, 0, 0)`,
       shard,
       retention.ageMs,
       retention.maxBytes,

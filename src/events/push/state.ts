@@ -1,4 +1,5 @@
 import { hasTable } from "../../platform/has-table.ts";
+import type { ObjectSchema } from "../../platform/object-schema.ts";
 import type { TopicAddress } from "../model/topic.ts";
 import { healthy, type Health } from "./endpoint-health.ts";
 import type { HandshakeError, PushOpening } from "./types.ts";
@@ -49,10 +50,10 @@ export class PushState {
       handshake: null,
     };
     storage.transactionSync(() => {
-      for (const statement of SCHEMA) storage.sql.exec(statement);
+      for (const statement of TABLES) storage.sql.exec(statement);
       storage.sql.exec(
         `INSERT INTO subscription (id, schema_version, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        SCHEMA_VERSION,
+        PUSH_SCHEMA.version,
         row.push_id,
         row.topic,
         row.opened_at,
@@ -140,8 +141,8 @@ interface StateRow extends Record<string, SqlStorageValue> {
  * - `subscription`: one row, what PushState holds.
  * - `delivery`: see delivery-table.ts.
  */
-const SCHEMA_VERSION = 1;
-const SCHEMA = [
+export const PUSH_SCHEMA: ObjectSchema = { object: "PushSubscription", table: "subscription", version: 1 };
+const TABLES = [
   `CREATE TABLE subscription (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     schema_version INTEGER NOT NULL,

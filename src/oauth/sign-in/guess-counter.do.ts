@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { hasTable } from "../../platform/has-table.ts";
+import type { ObjectSchema } from "../../platform/object-schema.ts";
 import { GUESS_LIMITS, allowedAtMs, IN_PROGRESS_MS, type GuessKind } from "./guesses.ts";
 
 /**
@@ -59,7 +60,7 @@ export class GuessCounter extends DurableObject {
     if (!failed) return;
     const nowMs = systemClock.nowMs();
     const untilMs = nowMs + GUESS_LIMITS[kind].withinMs;
-    this.#sql.exec(SCHEMA);
+    this.#sql.exec(TABLE);
     this.#sql.exec(`DELETE FROM failed WHERE until_at <= ?`, nowMs);
     for (const [name, endMs] of this.#failed) if (endMs <= nowMs) this.#failed.delete(name);
     this.#sql.exec(`INSERT OR REPLACE INTO failed (account, until_at) VALUES (?, ?)`, account, untilMs);
@@ -97,4 +98,10 @@ interface Place {
 
 const NONE: ReadonlySet<string> = new Set();
 
-const SCHEMA = `CREATE TABLE IF NOT EXISTS failed (account TEXT PRIMARY KEY, until_at INTEGER NOT NULL) STRICT, WITHOUT ROWID`;
+/** Tables of release 0.1.0 have no `schema_version`. */
+export const GUESS_SCHEMA: ObjectSchema = { object: "GuessCounter", table: "failed", version: 1 };
+const TABLE = `CREATE TABLE IF NOT EXISTS failed (
+  account TEXT PRIMARY KEY,
+  until_at INTEGER NOT NULL,
+  schema_version INTEGER NOT NULL DEFAULT 1
+) STRICT, WITHOUT ROWID`;

@@ -1,8 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { hasTable } from "../../platform/has-table.ts";
+import type { ObjectSchema } from "../../platform/object-schema.ts";
 import { noPasswordHash, verifyPassword } from "../../platform/password-hash.ts";
-import { afterFailure, ATTEMPTS, isBlocked, type Attempts } from "./attempts.ts";
+import { afterFailure, isBlocked, type Attempts } from "./attempts.ts";
 
 /** The result of one attempt. `blockedFromNow`: this failure blocked the account. */
 export type AttemptOutcome =
@@ -65,39 +66,23 @@ export class LoginAttempts extends DurableObject {
   }
 
   #load(): Map<string, Attempts> {
-    if (hasTable(this.#sql, "attempts")) this.#upgrade();
     if (!hasTable(this.#sql, "failed")) return new Map();
     const rows = this.#sql.exec<Row>(LOAD);
     return new Map(rows.toArray().map(({ device, ...attempts }) => [device, attempts]));
   }
 
   #save(device: string, next: Attempts): void {
-    this.#sql.exec(SCHEMA);
+    this.#sql.exec(TABLE);
     this.#sql.exec(SAVE, device, next.failures, next.untilMs, next.sinceBlock, next.blocks, next.forgetAtMs);
     this.#attempts.set(device, next);
     this.ctx.waitUntil(this.ctx.storage.setAlarm(next.forgetAtMs));
-  }
-
-  /** Version 1 had one row, shared by all browsers. */
-  #upgrade(): void {
-    this.ctx.storage.transactionSync(() => {
-      this.#sql.exec(SCHEMA);
-      this.#sql.exec(
-        `INSERT OR REPLACE INTO failed (device, schema_version, failures, until_at, since_block, blocks, forget_at)
-         SELECT '', ${SCHEMA_VERSION}, failures, until_at, iif(failures < ?1, failures, 0), iif(failures < ?1, 0, 1), until_at + ?2
-         FROM attempts`,
-        ATTEMPTS.limit,
-        ATTEMPTS.quietMs,
-      );
-      this.#sql.exec(`DROP TABLE attempts`);
-    });
   }
 }
 
 type Row = Record<keyof Attempts, number> & { device: string };
 
-const SCHEMA_VERSION = 2;
-const SCHEMA = `
+export const ATTEMPTS_SCHEMA: ObjectSchema = { object: "LoginAttempts", table: "failed", version: 2 };
+const TABLE = `
   CREATE TABLE IF NOT EXISTS failed (
     device TEXT PRIMARY KEY,
     schema_version INTEGER NOT NULL,
@@ -111,4 +96,4 @@ const LOAD = `
   SELECT device, failures, until_at AS untilMs, since_block AS sinceBlock, blocks, forget_at AS forgetAtMs FROM failed`;
 const SAVE = `
   INSERT OR REPLACE INTO failed (device, schema_version, failures, until_at, since_block, blocks, forget_at)
-  VALUES (?, ${SCHEMA_VERSION}, ?, ?, ?, ?, ?)`;
+  VALUES (?, ${ATTEMPTS_SCHEMA.version}, ?, ?, ?, ?, ?)`;

@@ -244,21 +244,6 @@ describe("The object LoginAttempts", () => {
     expect(rows.length).toBeLessThanOrEqual(52);
   });
 
-  it("goes on with the stored state of an older version", async () => {
-    atTime(START_MS);
-    const account = newAccount();
-    await runInDurableObject(account, (_, state) => {
-      state.storage.sql.exec(
-        "CREATE TABLE attempts (id INTEGER PRIMARY KEY CHECK (id = 1), schema_version INTEGER NOT NULL, failures INTEGER NOT NULL, until_at INTEGER NOT NULL) STRICT",
-      );
-      state.storage.sql.exec("INSERT INTO attempts VALUES (1, 1, 14, ?)", START_MS + MINUTE_MS);
-    });
-    await restart(account);
-    expect(await attempt(account, "guess")).toBe("wrong");
-    expect(await attempt(account, "right")).toBe("blocked");
-    expect((await stored(account)).tables).toEqual([{ name: "failed" }]);
-  });
-
   // shows: oauth/accounts/parallel-guesses
   it("lets 15 of 40 parallel guesses try a password, and verifies no more than these", async () => {
     const verifications = countVerifications();
