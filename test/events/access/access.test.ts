@@ -106,14 +106,14 @@ describe("a client's own token with a scope that names topics of its own, withou
       expect((await expectJson(refused, 403)).message).toContain("plat.pubsub_publish");
   });
 
-  it("nobody else's, whether it exists or not", async () => {
+  it("touches nobody else's topics, whether they exist or not", async () => {
     const { client, eventType } = await makeOwner();
     const { token } = await tokenWith({}, () => "*");
     for (const type of [eventType, "none"])
       expect((await expectJson(await publish(client.clientId, token, type), 403)).message).toContain("pubsub_publish");
   });
 
-  it("not in a tenant that may not use the service of publishing", async () => {
+  it("has no effect in a tenant that may not use the service for publishing", async () => {
     const { clientId, token } = await tokenWith({ tenant: await makeTenant({ subscribed: false }) });
     const refused = await expectJson(await call("/pubsub/v1/topics", { token, json: { eventType: "x" } }), 403);
     expect(refused.message).toContain("plat.pubsub_publish");
@@ -244,7 +244,7 @@ describe("a person's token at the topic's owner", () => {
     expect(left).toMatchObject([{ name: "warehouse" }]);
   });
 
-  it("neither by the implicit flow nor by the code flow", async () => {
+  it("is not the owner's by the implicit flow or the code flow", async () => {
     const zoe = await makeUser({ scopes: [] });
     const scope = "plat.no_tenant";
     const implicit = await makeVictim("implicit");

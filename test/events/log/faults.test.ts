@@ -73,7 +73,7 @@ describe("a publish that is interrupted", () => {
   }
 
   // shows: events/publish-subscribe-operations/one-shard
-  it("stores nothing; a repeat with its key stores all once, with the alarm", async () => {
+  it("stores nothing; a repeat with its key stores everything once and sets the alarm", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
     const part = [event(20_000), event(50_000), event(20_000)];
     let aborted = 0;
@@ -107,7 +107,7 @@ describe("a publish that is interrupted", () => {
     expect(aborted).toBeGreaterThan(10);
   });
 
-  it("is 503 over HTTP; repeated with its key each event is there once, on whatever shard, under the id first told", async () => {
+  it("answers 503; a repeat with its key stores each event once, whatever its shard, under the id of the first answer", async () => {
     const app = eventsApp();
     const owner = (await makeTopic(app)).owner;
     const tenants = [inShard(0, 2, "aaa"), inShard(1, 2, "bbb")];
@@ -217,7 +217,7 @@ describe("an alarm that is interrupted", () => {
     },
   };
 
-  it("comes again: what is too old or too much is removed, the subscription told, the next alarm set", async () => {
+  it("runs again: it trims by age and size, tells the subscription, and sets the next alarm", async () => {
     Object.assign(LOG, { rowsTrimmedAStep: 3 });
     const cuts = await Promise.all([cutOff(tooOld, 50), cutOff(tooMuch, 36)]);
     for (const cut of cuts) expect(cut).toBeGreaterThan(10);

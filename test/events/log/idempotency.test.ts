@@ -56,7 +56,7 @@ const stored = (log: Log): Promise<Stored> =>
   });
 const alarmOf = (log: Log) => runInDurableObject(log, (_: TopicLog, { storage }) => storage.getAlarm());
 
-it("many small publishes with keys of their own: the oldest keys go, the events stay, nothing is refused", async () => {
+it("drops the oldest keys of many small publishes, keeps their events, and refuses nothing", async () => {
   const log = await openLog();
   const keys = Array.from({ length: 4_000 }, (_, at) => uuidLike(at));
   const ids = await fill(log, keys);
@@ -114,7 +114,7 @@ it("removes surplus keys by the alarm, a step at a time, after the maximum was l
   expect(bytes).toBeGreaterThan((MAX_BYTES / 4) * LOG.keysPart * 0.98);
 });
 
-it("what is over is not counted any more: cleared by a publish, by the alarm, or used again", async () => {
+it("does not count a surplus key again after a publish or the alarm removed it, or it was reused", async () => {
   const log = await openLog();
   await fill(log, ["a", "b", "c", "d"]);
   vi.setSystemTime(Date.now() + 86_400_000);

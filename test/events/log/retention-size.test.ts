@@ -67,7 +67,7 @@ async function stored(log: Log): Promise<{ firstSeq: number; lastSeq: number }> 
 }
 
 describe("retention by size", () => {
-  it("a fast publisher never fills a log: the oldest events go, the newest stay, nothing is refused", async () => {
+  it("removes the oldest events for a fast publisher, keeps the newest, and refuses nothing", async () => {
     const maxBytes = 1_000_000;
     const app = sized(maxBytes);
     const topic = await makeTopic(app);
@@ -87,7 +87,7 @@ describe("retention by size", () => {
     expect(firstSeq).toBeLessThan(published - 50);
   });
 
-  it("a reader behind it gets what is left and is told how much it lost; lag and places are as they should", async () => {
+  it("gives a slow reader what is left, tells it how much it lost, and keeps lag and positions right", async () => {
     const pass = frozenTime();
     const maxBytes = 400_000;
     const app = sized(maxBytes);
@@ -124,7 +124,7 @@ describe("retention by size", () => {
     }
   });
 
-  it("a look goes on after an event that was removed, and passes over nothing that another shard has", async () => {
+  it("continues a peek after a removed event and skips nothing of another shard", async () => {
     const pass = frozenTime();
     const app = sized(300_000);
     const topic = await makeTopic(app, { shards: 2 });
@@ -153,7 +153,7 @@ describe("retention by size", () => {
     expect(seen.filter((payload) => payload.startsWith("x")).length).toBeLessThan(20);
   });
 
-  it("a maximum that is lowered by far refuses nothing: each publish and the alarm remove a step of what is over", async () => {
+  it("refuses nothing after the maximum was lowered by far: each publish and the alarm remove a step", async () => {
     const [before, now] = [KEPT.maxBytes, 100_000];
     frozenTime();
     const log = await openLog(before);
@@ -170,7 +170,7 @@ describe("retention by size", () => {
     expect((await stored(log)).lastSeq).toBe(3_003);
   });
 
-  it("answers 503 when an object is nearly full, until its alarm has made room; a key is not used up by it", async () => {
+  it("answers 503 while an object is nearly full, until its alarm has made room; the refusal uses up no key", async () => {
     const [before, now] = [KEPT.maxBytes, 200_000];
     Object.assign(LOG, { fullBytes: 250_000 });
     const app = sized(now);
@@ -201,7 +201,7 @@ describe("retention by size", () => {
     expect((await stored(log)).lastSeq).toBe(3_001);
   });
 
-  it("never removes the newest segment, however small the maximum: a batch over it is there until the next one", async () => {
+  it("keeps the newest segment, however small the maximum, until the next batch comes", async () => {
     frozenTime();
     const log = await openLog(1);
     const publish = () =>
@@ -223,7 +223,7 @@ describe("retention by size", () => {
     expect((await stored(log)).firstSeq).toBeLessThanOrEqual(41);
   });
 
-  it("a log that grows over its maximum wakes at once, without waiting for another publish", async () => {
+  it("wakes at once when a log grows over its maximum, without another publish", async () => {
     frozenTime();
     const maxBytes = 300_000;
     const log = await openLog(maxBytes);

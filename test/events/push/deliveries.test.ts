@@ -34,7 +34,7 @@ async function trim(push: TestPush): Promise<void> {
 
 describe("redeliver", () => {
   // shows: events/push-subscriptions/post-redeliver
-  it("a dead one: from the beginning of its schedule, its attempts counted on", async () => {
+  it("restarts the schedule of a dead delivery and goes on counting its attempts", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
     const [id] = await push.put(["x"]);
@@ -55,7 +55,7 @@ describe("redeliver", () => {
     expect(await push.delivery(id!)).toMatchObject({ state: "dead", attemptCount: 18 });
   });
 
-  it("a delivered one: read again from the log, once more to the endpoint", async () => {
+  it("reads a delivered event again from the log and sends it once more", async () => {
     const push = await makePush();
     const [id] = await push.put(["x"]);
     await push.run();
@@ -67,7 +67,7 @@ describe("redeliver", () => {
     expect(await push.delivery(id!)).toMatchObject({ state: "delivered", attemptCount: 2 });
   });
 
-  it("a delivered one that the log holds no more: expired, and it stays delivered", async () => {
+  it("answers expired if the log no longer has a delivered event, which stays delivered", async () => {
     const push = await makePush();
     const [id] = await push.put(["x"]);
     await push.run();
@@ -77,7 +77,7 @@ describe("redeliver", () => {
     expect((await push.delivery(id!)).state).toBe("delivered");
   });
 
-  it("a pending one: at once, not when it would be due", async () => {
+  it("sends a pending event at once", async () => {
     const push = await makePush();
     await push.answer({ status: 500 }, { status: 500 }, {});
     const [id] = await push.put(["x"]);
@@ -88,7 +88,7 @@ describe("redeliver", () => {
     expect(await push.delivery(id!)).toMatchObject({ state: "delivered", attemptCount: 3 });
   });
 
-  it("one that is in flight: its failure begins the schedule anew", async () => {
+  it("restarts the schedule of an event whose attempt in flight fails", async () => {
     const push = await makePush();
     await push.answer({ held: true, status: 500 });
     const [id] = await push.put(["x"]);
@@ -101,7 +101,7 @@ describe("redeliver", () => {
     expect(await push.alarmInMs()).toBeLessThanOrEqual(6000);
   });
 
-  it("in the middle of a run: the run takes it", async () => {
+  it("hands the event to the current run", async () => {
     const push = await makePush();
     const [id] = await push.put(["x"]);
     await push.run();
@@ -116,7 +116,7 @@ describe("redeliver", () => {
     await running;
   });
 
-  it("ends a silence for one attempt: whoever asks for it has reason to", async () => {
+  it("ends a silence for one attempt", async () => {
     restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
@@ -130,13 +130,13 @@ describe("redeliver", () => {
     expect(await push.delivery(ids[0]!)).toMatchObject({ state: "delivered" });
   });
 
-  it("what is no delivery: unknown", async () => {
+  it("answers unknown for an event without a delivery", async () => {
     const push = await makePush();
     for (const id of ["", "x", "0000000000000000-g", "test-0000000000000000", "\u0000", "__proto__", "x".repeat(5000)])
       expect(await push.stub.redeliver(id)).toBe("unknown");
   });
 
-  it("with a log that does not answer: to be tried again", async () => {
+  it("fails retryably while the log does not answer", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const push = await makePush();
     const [id] = await push.put(["x"]);
@@ -154,7 +154,7 @@ describe("redeliver", () => {
 
 describe("test", () => {
   // shows: events/push-subscriptions/post-test
-  it("sends an event that says so, signed like any; it leaves no trace", async () => {
+  it("sends an event that is marked as a test and signed like any other, and leaves no trace", async () => {
     const push = await makePush();
     const outcome = await push.stub.sendTest("tenant1");
     expect(outcome).toEqual({
@@ -176,7 +176,7 @@ describe("test", () => {
     expect(await push.stub.redeliver(request!.headers["webhook-id"]!)).toBe("unknown");
   });
 
-  it("one at a time, and one a second", async () => {
+  it("sends one at a time, at most one a second", async () => {
     const push = await makePush();
     await push.answer({ held: true });
     const first = push.stub.sendTest("tenant1");
@@ -193,7 +193,7 @@ describe("test", () => {
     expect((await push.stub.sendTest("tenant1")).kind).toBe("tried");
   });
 
-  it("says how the endpoint answers, and does not disable: only events do", async () => {
+  it("reports how the endpoint answers, and never disables the subscription", async () => {
     const push = await makePush();
     await push.answer({ status: 410 }, { status: 302, headers: { location: "https://x.test" } }, { hangs: "at once" });
     for (const expected of [
@@ -208,7 +208,7 @@ describe("test", () => {
     expect(await push.stored()).toMatchObject({ state: "active" });
   });
 
-  it("works on a disabled one, and takes what the record says now", async () => {
+  it("works for a disabled subscription, with the record's current endpoint", async () => {
     const push = await makePush();
     await push.put(["x"]);
     await push.run();
@@ -218,7 +218,7 @@ describe("test", () => {
     expect((await push.received()).at(-1)!.headers["authorization"]).toBe(`Basic ${btoa("user:newer")}`);
   });
 
-  it("takes a place in the window: there are never more than six", async () => {
+  it("takes a slot of the window, so that there are never more than six calls", async () => {
     const push = await makePush();
     await push.answer({ held: true });
     await push.put(many(20));
@@ -235,7 +235,7 @@ describe("test", () => {
     expect(Math.max(0, ...(await push.received()).map(({ parallel }) => parallel))).toBeLessThanOrEqual(6);
   });
 
-  it("that is answered ends a silence", async () => {
+  it("ends a silence when the endpoint answers", async () => {
     restore = limits({ attemptMs: 15 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
@@ -250,14 +250,14 @@ describe("test", () => {
     expect((await push.received()).length).toBeGreaterThan(15);
   });
 
-  it("of a subscription that went meanwhile: gone", async () => {
+  it("answers gone if the subscription is deleted meanwhile", async () => {
     const push = await makePush();
     await pushStore.remove(push.id);
     expect(await push.stub.sendTest("tenant1")).toEqual({ kind: "gone" });
     expect(await push.received()).toEqual([]);
   });
 
-  it("without a key that opens the credentials: not made, to be tried again", async () => {
+  it("fails retryably and sends nothing if no key opens the credentials", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
     const push = await makePush();
     const before = (await push.stored())!;
@@ -269,7 +269,7 @@ describe("test", () => {
 });
 
 describe("the log of deliveries", () => {
-  it("in pages, the latest first, of one state or of all", async () => {
+  it("has pages, the latest delivery first, of one state or of all", async () => {
     const push = await makePush();
     await push.answer({});
     const ids = await push.put(many(10));
@@ -342,7 +342,7 @@ describe("the log of deliveries", () => {
     expect(after.count).toBe(state === "delivered" ? kept : kept + 1);
   });
 
-  it("keeps delivered ones for seven days and dead ones for thirty, and then wakes for nothing any more", async () => {
+  it("keeps delivered events for seven days and dead ones for thirty, and sets no alarm after that", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
     await push.put(["dies"]);
@@ -358,7 +358,7 @@ describe("the log of deliveries", () => {
     expect(await push.alarmInMs()).toBeLessThanOrEqual(DAY_MS);
   });
 
-  it("leaves events in the log when ten thousand are pending, and goes on below", async () => {
+  it("leaves events in the topic while ten thousand are pending, and takes more below that", async () => {
     restore = limits({ maxPending: 20 });
     const push = await makePush();
     await push.answer({ status: 500 });
@@ -373,7 +373,7 @@ describe("the log of deliveries", () => {
     expect(await push.status()).toEqual({ lag: 0, deadLetters: 0, eventsLost: 0 });
   });
 
-  it("leaves events in the log when it is full, and dead letters give way", async () => {
+  it("leaves events in the topic while it is full, and removes dead letters to make room", async () => {
     const push = await makePush();
     await push.answer({ status: 500 });
     await push.put(many(8));
@@ -391,7 +391,7 @@ describe("the log of deliveries", () => {
 });
 
 describe("retention", () => {
-  it("counts what it took before it was taken", async () => {
+  it("counts lost events that were not taken yet", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const push = await makePush({ shards: 2 });
     await push.disable();
@@ -407,7 +407,7 @@ describe("retention", () => {
     expect(await push.status()).toEqual({ lag: 0, deadLetters: 0, eventsLost: 7 });
   });
 
-  it("counts what it took after it was taken and before it was tried; what failed once is safe", async () => {
+  it("counts lost events that were taken and never tried; an event that failed once is safe", async () => {
     const push = await makePush();
     await push.answer({ status: 429, headers: { "retry-after": "86400" } });
     const ids = await push.put(many(9));
@@ -429,7 +429,7 @@ describe("retention", () => {
 });
 
 describe("a subscription that is busy", () => {
-  it("takes what memory cannot hold, and sends it all", async () => {
+  it("takes events by parts of what memory holds, and sends all of them", async () => {
     restore = limits({ textChars: 1500, takenAtOnce: 15 });
     const push = await makePush({ shards: 2 });
     const ids: string[] = [];
@@ -459,7 +459,7 @@ describe("every statement of the object", () => {
     expect(walks).toEqual(["counts: SCAN delivery USING COVERING INDEX delivery_by_state"]);
   });
 
-  it("stands in tables that know their version", async () => {
+  it("has tables that store their version", async () => {
     const push = await makePush();
     expect(await inside(push, (sql) => sql.exec(`SELECT schema_version FROM subscription`).one())).toEqual({
       schema_version: 1,

@@ -127,18 +127,21 @@ describe("an answer of", () => {
     [503, "date", 600_000],
     [429, "0", 1000],
     [429, "9999999999", DAY_MS],
-  ])("%i with Retry-After %j: tried again then, and not a moment earlier", async (status, text, waitMs) => {
-    const push = await makePush();
-    const retryAfter = text === "date" ? new Date(Date.now() + waitMs).toUTCString() : text;
-    const expectedMs = text === "date" ? Date.parse(retryAfter) : Date.now() + waitMs;
-    await push.answer({ status, headers: { "retry-after": retryAfter } }, { status: 200 });
-    const { id, delivery } = await firstAttempt(push);
-    expect(delivery.nextAttemptAtMs).toBe(expectedMs);
-    await push.drive(expectedMs - Date.now() - 1);
-    expect(await push.delivery(id)).toMatchObject({ state: "pending", attemptCount: 1 });
-    await push.drive(1);
-    expect(await push.delivery(id)).toMatchObject({ state: "delivered", attemptCount: 2 });
-  });
+  ])(
+    "%i with Retry-After %j is followed by an attempt then, and not a moment earlier",
+    async (status, text, waitMs) => {
+      const push = await makePush();
+      const retryAfter = text === "date" ? new Date(Date.now() + waitMs).toUTCString() : text;
+      const expectedMs = text === "date" ? Date.parse(retryAfter) : Date.now() + waitMs;
+      await push.answer({ status, headers: { "retry-after": retryAfter } }, { status: 200 });
+      const { id, delivery } = await firstAttempt(push);
+      expect(delivery.nextAttemptAtMs).toBe(expectedMs);
+      await push.drive(expectedMs - Date.now() - 1);
+      expect(await push.delivery(id)).toMatchObject({ state: "pending", attemptCount: 1 });
+      await push.drive(1);
+      expect(await push.delivery(id)).toMatchObject({ state: "delivered", attemptCount: 2 });
+    },
+  );
 
   it.each([429, 503])("%i without a time that makes sense: the schedule", async (status) => {
     const push = await makePush();
@@ -149,7 +152,7 @@ describe("an answer of", () => {
     expect(waitMs).toBeLessThanOrEqual(6000);
   });
 
-  it("answers 429 with Retry-After: everything waits until then, an hour at most; ten of them cost nothing", async () => {
+  it("429 with Retry-After delays everything, for an hour at most, and ten of them cost no attempt", async () => {
     const push = await makePush();
     await push.answer({ status: 429, headers: { "retry-after": "7200" } });
     const { id } = await firstAttempt(push);
@@ -172,7 +175,7 @@ describe("an answer of", () => {
   });
 
   // shows: events/push-subscriptions/410
-  it("410: the subscription is disabled, the event waits, and goes on when it is enabled", async () => {
+  it("410 disables the subscription; the event waits and continues after it is enabled", async () => {
     const push = await makePush();
     await push.answer({ status: 410 });
     const { id, delivery } = await firstAttempt(push);
@@ -190,7 +193,7 @@ describe("an answer of", () => {
   });
 
   // shows: events/push-subscriptions/2xx-within-15-s
-  it("nothing: timeout, and the silence is no status", async () => {
+  it("nothing is a timeout without a status", async () => {
     restore = limits({ attemptMs: 60 });
     const push = await makePush();
     await push.answer({ hangs: "at once" });
@@ -199,14 +202,14 @@ describe("an answer of", () => {
     expect(delivery.state).toBe("pending");
   });
 
-  it("no connection: unreachable", async () => {
+  it("a refused connection is unreachable", async () => {
     const push = await makePush();
     vi.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("Network connection lost."));
     const { attempt } = await firstAttempt(push);
     expect(attempt).toMatchObject({ status: undefined, error: "unreachable" });
   });
 
-  it("answers 200 with a body that does not end, or stops: delivered, and its connection is given up", async () => {
+  it("200 whose body does not end or stops counts as delivered, and the connection is given up", async () => {
     const push = await makePush();
     const given = vi.spyOn(ReadableStream.prototype, "cancel");
     await push.answer({ status: 200, endless: true });
@@ -219,7 +222,7 @@ describe("an answer of", () => {
     expect((await push.deliveries("delivered")).length).toBe(60);
   });
 
-  it("an address that may not be called (any more): refused, without a call", async () => {
+  it("an address that may not be called is refused without a call", async () => {
     const push = await makePush();
     await push.change({ endpoint: "https://10.0.0.1/hook" });
     const { attempt } = await firstAttempt(push);
@@ -310,7 +313,7 @@ describe("the window", () => {
     expect((await push.deliveries("delivered")).length).toBe(31);
   });
 
-  it("is not closed by it at the end of a run either: the next run goes on beside it", async () => {
+  it("is not closed by a slow event at the end of a run: the next run continues beside it", async () => {
     restore = limits({ callsARun: 14 });
     const { push, slow, running } = await withSlowOne({});
     await push.put(Array.from({ length: 60 }, (_, at) => `${at}`));
@@ -413,7 +416,7 @@ describe("an endpoint that only times out", () => {
 });
 
 describe("several shards", () => {
-  it("each event once, whatever its shard", async () => {
+  it("sends each event once, whatever its shard", async () => {
     const push = await makePush({ shards: 16 });
     await push.answer({});
     const ids: string[] = [];

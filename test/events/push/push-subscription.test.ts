@@ -396,7 +396,7 @@ describe("the record changes in the middle of a run", () => {
     expect(idsOf(await other.received())).toEqual([id, later]);
   });
 
-  it("a 410 of the endpoint that was replaced does not disable the new one", async () => {
+  it("a 410 of the replaced endpoint does not disable the new one", async () => {
     const push = await makePush();
     const other = await makePush();
     await push.answer({ held: true, status: 410 });
@@ -413,7 +413,7 @@ describe("the record changes in the middle of a run", () => {
     expect((await push.delivery(id!)).state).toBe("delivered");
   });
 
-  it("a change that comes while the record is being read: what was read counts no more", async () => {
+  it("a change that comes while the record is read makes that read worthless", async () => {
     const push = await makePush();
     const other = await makePush();
     const gate = { asked: 0, told: false };
@@ -438,7 +438,7 @@ describe("the record changes in the middle of a run", () => {
     expect((await other.received()).length).toBe(1);
   });
 
-  it("a change whose news were lost is seen ten seconds later", async () => {
+  it("a change that nobody told is seen ten seconds later", async () => {
     const { push, running } = await inTheMiddle();
     const other = await makePush();
     await push.change({ endpoint: other.endpoint });
@@ -460,7 +460,7 @@ describe("rights", () => {
       ...changes,
     });
 
-  it("lost: nothing is sent and nothing lost, it looks again every five minutes; regained: everything comes", async () => {
+  it("that were lost stop sending and lose nothing; it looks every five minutes, and sends everything once they are back", async () => {
     const { topic, record } = await makePush();
     const { clientId } = await makeClient({ scopes: [`plat.pubsub.topic=${nameOf(record)}`] });
     const push = await makePush({ topic, client: clientId });
@@ -481,7 +481,7 @@ describe("rights", () => {
     expect(idsOf(await push.received())).toEqual(later);
   });
 
-  it("the owner's are his own, while the client lives", async () => {
+  it("of the topic's owner last as long as the client lives", async () => {
     const { clientId } = await makeClient({ scopes: ["plat.pubsub_publish"] });
     const owner = { ...(await makePush()).topic.owner, clientId, clientName: clientId };
     const { makeTopic } = await import("../events-app.ts");
@@ -515,7 +515,7 @@ describe("D1 does not answer", () => {
       portsBefore = { ports: object.ports, before: { ...object.ports } };
     });
 
-  it("what it said counts for a minute; then everything waits, and nothing is lost", async () => {
+  it("is bridged by its last answer for a minute; then everything waits, and nothing is lost", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const push = await makePush();
     await portsOf(push);
@@ -538,7 +538,7 @@ describe("D1 does not answer", () => {
     expect((await push.received()).length).toBe(1);
   });
 
-  it("after a change nothing counts that it said before", async () => {
+  it("makes its earlier answers worthless after a change", async () => {
     const push = await makePush();
     await portsOf(push);
     await push.put(["a"]);
@@ -551,7 +551,7 @@ describe("D1 does not answer", () => {
     expect(await push.received()).toEqual([]);
   });
 
-  it("a 410 that cannot be told is told later, and nothing is sent until then", async () => {
+  it("delays the report of a 410, and nothing is sent until then", async () => {
     const push = await makePush();
     await portsOf(push);
     await push.put(["a"]);
@@ -570,7 +570,7 @@ describe("D1 does not answer", () => {
     expect(await push.stored()).toMatchObject({ state: "disabled", version: 2 });
   });
 
-  it("a 410 that cannot be told outlives a crash", async () => {
+  it("keeps a 410 that cannot be reported, even over a crash", async () => {
     const push = await makePush();
     await push.answer({ status: 410 });
     await push.put(["a"]);
@@ -590,7 +590,7 @@ describe("D1 does not answer", () => {
 });
 
 describe("credentials that do not open", () => {
-  it("nothing is sent; one error; tried again after five minutes, or when they are changed", async () => {
+  it("stop sending with one error; it retries after five minutes, or when they change", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
     const push = await makePush();
     const before = (await push.stored())!;
@@ -634,7 +634,7 @@ describe("eviction", () => {
     expect(await push.status()).toEqual({ lag: 0, deadLetters: 0, eventsLost: 0 });
   });
 
-  it("in the middle of a run: what was in flight is sent again, with the same number of the attempt", async () => {
+  it("in the middle of a run makes it send again what was in flight, under the same attempt number", async () => {
     const push = await makePush();
     await push.answer({ held: true });
     const ids = await push.put(Array.from({ length: 9 }, (_, at) => `${at}`));
@@ -679,7 +679,7 @@ describe("an object at rest", () => {
     await expectGone(push);
   });
 
-  it("is left alone while it is paused: news wait for the end of that", async () => {
+  it("is left alone while it is paused, and reads new events after the pause", async () => {
     const push = await makePush();
     await push.answer({ status: 429, headers: { "retry-after": "50" } }, {});
     await push.put(["a"]);
@@ -710,7 +710,7 @@ describe("an object at rest", () => {
     if (ask === "redeliver") expect(sent).toContain(first);
   });
 
-  it("is woken whenever news come, also when the alarm that guarded its last run would have been due", async () => {
+  it("is woken by new events even if the alarm that guarded its last run would be due", async () => {
     const push = await makePush();
     await push.stub.wake();
     await push.run();
@@ -726,7 +726,7 @@ describe("an object at rest", () => {
 });
 
 describe("an alarm for a retry", () => {
-  it("looks for events of which nobody told, too", async () => {
+  it("looks for events that nobody announced", async () => {
     const push = await makePush();
     await push.answer({ status: 500 }, {});
     await push.put(["x"]);
@@ -738,7 +738,7 @@ describe("an alarm for a retry", () => {
 });
 
 describe("a second alarm while a run is under way", () => {
-  it("does nothing but to keep the object's alarm armed", async () => {
+  it("does nothing but keep the object's alarm armed", async () => {
     const push = await makePush();
     await push.answer({ held: true });
     await push.put(Array.from({ length: 9 }, (_, at) => `${at}`));
@@ -755,7 +755,7 @@ describe("a second alarm while a run is under way", () => {
 });
 
 describe("a log that does not answer", () => {
-  it("does not hold up what was taken, nor the other shards; it is asked again ten seconds later", async () => {
+  it("does not hold up events already taken, nor the other shards; it is asked again ten seconds later", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const push = await makePush({ shards: 2 });
     const mend = await breaking(push.logs[0]!, "read", failing);
@@ -769,7 +769,7 @@ describe("a log that does not answer", () => {
     expect([...first, ...idsOf(await push.received())].toSorted()).toEqual(ids.toSorted());
   });
 
-  it("one that fails is asked again after ten seconds only, however much news the others have", async () => {
+  it("is asked again only after ten seconds when it fails, however many events the others have", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const push = await makePush({ shards: 2 });
     let asked = 0;
@@ -790,7 +790,7 @@ describe("a log that does not answer", () => {
     expect(await push.delivery(late!)).toMatchObject({ state: "delivered" });
   });
 
-  it("an event whose text cannot be read waits, without an attempt", async () => {
+  it("delays an event whose text cannot be read, without an attempt", async () => {
     vi.spyOn(console, "warn").mockReturnValue();
     const push = await makePush();
     await push.answer({ held: true });

@@ -63,7 +63,7 @@ describe("the meaning of a response", () => {
     [{ kind: "timeout" }, "failed", "timeout"],
     [{ kind: "unreachable" }, "failed", "unreachable"],
     [{ kind: "refused" }, "failed", "refused"],
-  ])("%o", (given, verdict, error) => {
+  ])("is right for %o", (given, verdict, error) => {
     expect(verdictOf(given)).toBe(verdict);
     expect(errorOf(given)).toBe(error);
   });
@@ -107,11 +107,11 @@ describe("Retry-After", () => {
     ["2026-11-20T12:01:00Z", undefined],
     ["tomorrow 5", undefined],
     ["2027", 2_027_000],
-  ])("%j is %j ms", (text, waitMs) => {
+  ])("reads %j as %j ms", (text, waitMs) => {
     expect(readRetryAfter(text, NOW)).toBe(waitMs);
   });
 
-  it("is between a second and a day, whatever it says", () => {
+  it("stays between a second and a day, whatever the endpoint says", () => {
     const text = fc.oneof(
       fc.string(),
       fc.bigInt().map(String),
@@ -161,7 +161,7 @@ describe("the schedule", () => {
     );
   });
 
-  it("ends with the ninth failure that counts: times that are named count from the eleventh on, and never shorten", () => {
+  it("ends with the ninth counted failure; times that the endpoint names count from the eleventh and never shorten it", () => {
     fc.assert(
       fc.property(fc.infiniteStream(verdict), (verdicts) => {
         let step = 0;
@@ -248,7 +248,7 @@ describe("the endpoint as a whole", () => {
     ms: fc.nat(2 * HOUR_MS),
   });
 
-  it("any answer ends a silence, never a Retry-After; nothing pauses longer than an hour, though the clock is set back", () => {
+  it("leaves a silence with any answer but never by Retry-After, and pauses at most an hour, even if the clock is set back", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         let health: Health = healthy(3);

@@ -39,7 +39,7 @@ async function setUp(on = app, options: { shards?: number } = {}) {
 describe("DELETE …/subscriptions/{name}", () => {
   // shows: events/endpoints/delete-subscriptions-name
   // shows: events/push-subscriptions/delete
-  it("204: it is gone, its object forgets everything; 404 the second time", async () => {
+  it("answers 204, clears its object, and answers 404 the second time", async () => {
     const { remove, get, list, record, object } = await setUp();
     objects.calls.length = 0;
     const response = await remove();
@@ -61,7 +61,7 @@ describe("DELETE …/subscriptions/{name}", () => {
     expect([response.headers.has("deprecation"), response.headers.has("link")]).toEqual([true, false]);
   });
 
-  it("204, and one that is made again under its name has an object of its own", async () => {
+  it("answers 204; a new subscription of the same name has its own object", async () => {
     const { remove, create, record, object } = await setUp();
     await remove();
     expect((await create()).status).toBe(201);
@@ -91,7 +91,7 @@ describe("DELETE …/subscriptions/{name}", () => {
       expect(objects.asked("destroy").slice(before)).toEqual([object]);
     });
 
-    it("while one of the name is being created: one of the two comes first, and nothing is left half done", async () => {
+    it("is either before or after a parallel creation of the same name, and leaves nothing half done", async () => {
       const played = playedObjects({ open: () => scheduler.wait(10).then(() => ({ kind: "open" })) });
       const own = playedApp(played);
       const topic = await makeTopic(own, { owner: await registeredClient() });
@@ -132,7 +132,7 @@ describe("DELETE …/subscriptions/{name}", () => {
       expect(objects.asked("destroy")).toContain(object);
     });
 
-    it("D1 fails twice: 503, and a repeat does it", async () => {
+    it("answers 503 if D1 fails twice, and a repeat completes it", async () => {
       vi.spyOn(console, "error").mockReturnValue();
       const faulty = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.remove, { fails: "before", times: 2 }) });
       const { remove, record } = await setUp(faulty);
@@ -141,7 +141,7 @@ describe("DELETE …/subscriptions/{name}", () => {
       expect((await remove()).status).toBe(204);
     });
 
-    it("the object cannot be told: 204 all the same, and the log says so", async () => {
+    it("answers 204 and logs a warning if the object cannot be told", async () => {
       const errors = vi.spyOn(console, "error").mockReturnValue();
       const destroy = () => Promise.reject(new Error("out of reach"));
       const { remove, record } = await setUp(playedApp(playedObjects({ destroy })));
@@ -173,7 +173,7 @@ describe("a topic that is deleted", () => {
     expect(objects.asked("destroy")).not.toContain(elsewhere.object);
   });
 
-  it("in bounded steps: what one request does not reach the sweep does", async () => {
+  it("removes them in bounded steps, and the sweep completes the rest", async () => {
     let [now, most] = [0, 0];
     const played = playedObjects({
       destroy: async () => {
@@ -207,7 +207,7 @@ describe("a topic that is deleted", () => {
     expect(await createTopicStore(env.DB).find(there.record)).toBeUndefined();
   });
 
-  it("stays until its subscriptions are gone: an object that fails is retried", async () => {
+  it("stays until its subscriptions are gone, and retries an object that fails", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     let fails = true;
     const played = playedObjects({ destroy: () => (fails ? Promise.reject(new Error("out of reach")) : undefined) });
@@ -225,7 +225,7 @@ describe("a topic that is deleted", () => {
     expect(await createTopicStore(env.DB).find(there.record)).toBeUndefined();
   });
 
-  it("and made again has none of the old ones, which touch nothing of it", async () => {
+  it("leaves nothing to a topic of the same name created later, whose subscriptions it does not touch", async () => {
     const there = await setUp();
     await removeTopic(app, there);
     const { owner, path } = there.topic;
@@ -240,7 +240,7 @@ describe("a topic that is deleted", () => {
     expect(objects.asked("destroy")).not.toContain(next);
   });
 
-  it("elsewhere and made again, is found at once by an isolate that remembers the old one", async () => {
+  it("is noticed at once by an isolate that remembers the old topic, when it was deleted and created elsewhere", async () => {
     const elsewhere = playedApp(objects);
     const there = await setUp();
     await there.topic.put({ payload: "so that this isolate remembers it" });
@@ -291,7 +291,7 @@ describe("a client that is removed", () => {
     expect(await count(owner.clientId)).toBe(1);
   });
 
-  it("changed by the operator it keeps them", async () => {
+  it("keeps them when the operator changes it", async () => {
     const owner = await makeClient({ scopes: ["plat.pubsub_publish"] });
     await call("/pubsub/v1/topics", { token: await tokenFor(owner), json: { eventType: "order" } });
     await subscribe(owner.clientId, owner);

@@ -80,7 +80,7 @@ async function expectHidden(path: string, method: "GET" | "POST") {
 
 describe("GET …/subscriptions/{name}/deliveries", () => {
   // shows: events/push-subscriptions/get-deliveries
-  it("200: lists deliveries, the latest first, with null for absent values", async () => {
+  it("answers 200 with deliveries, the latest first, and null for absent values", async () => {
     const { deliveries, objects, record, collection } = await setUp();
     const response = await deliveries();
     expect(response.status).toBe(200);
@@ -112,7 +112,7 @@ describe("GET …/subscriptions/{name}/deliveries", () => {
   });
 
   // shows: events/push-subscriptions/get-deliveries
-  it("200: pages, by links and by number; the state goes along", async () => {
+  it("answers 200 with pages by links and by number, and keeps the state in the links", async () => {
     const { deliveries, send, objects } = await setUp();
     const seen: string[] = [];
     let next: string | undefined = "?pageSize=1&state=pending";
@@ -152,13 +152,14 @@ describe("GET …/subscriptions/{name}/deliveries", () => {
     [`?cursor=${btoa("[1e99]").replace(/=+$/, "")}`, "invalid_query_parameter cursor"],
     [`?cursor=${btoa("[]").replace(/=+$/, "")}`, "invalid_query_parameter cursor"],
     [`?cursor=${btoa("[null]").replace(/=+$/, "")}`, "invalid_query_parameter cursor"],
-  ])("400: %s", async (query, expected) => {
+  ])("answers 400 for %s", async (query, expected) => {
     const { deliveries, objects } = await setUp();
     expect(faults(await expectProblem(await deliveries(query), 400, "validation_violation"))).toEqual([expected]);
     expect(objects.calls).toEqual([]);
   });
 
-  it("401, and 404 alike for everybody but its client", () => expectHidden("deliveries", "GET"));
+  it("answers 401 without a token, and 404 alike for everybody but its client", () =>
+    expectHidden("deliveries", "GET"));
 
   it("answers 503 when the object cannot be reached", async () => {
     const deliveries = () => Promise.reject(Object.assign(new Error("busy"), { overloaded: true }));
@@ -206,7 +207,8 @@ describe("POST …/deliveries/{eventId}/redeliver", () => {
     expect(objects.calls).toEqual([]);
   });
 
-  it("401, and 404 alike for everybody but its client", () => expectHidden(`deliveries/${EVENT}/redeliver`, "POST"));
+  it("answers 401 without a token, and 404 alike for everybody but its client", () =>
+    expectHidden(`deliveries/${EVENT}/redeliver`, "POST"));
 });
 
 describe("POST …/subscriptions/{name}/test", () => {
@@ -222,14 +224,14 @@ describe("POST …/subscriptions/{name}/test", () => {
       { atMs: 1, durationMs: 3, status: 302, error: "redirect" },
       { delivered: false, status: 302, durationMs: 3, error: "redirect" },
     ],
-  ])("answers 200 with what came of it: %j", async (attempt, expected) => {
+  ])("answers 200 with the outcome: %j", async (attempt, expected) => {
     const { post } = await setUp({ sendTest: () => ({ kind: "tried", attempt }) });
     const response = await post("test");
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual(expected);
   });
 
-  it("answers 200 for a disabled one too", async () => {
+  it("answers 200 for a disabled subscription", async () => {
     const { post, record } = await setUp();
     const { id } = (await recordsOf(record))[0]!;
     await store.disable(id, 1, Date.now());
@@ -248,10 +250,10 @@ describe("POST …/subscriptions/{name}/test", () => {
     await expectProblem(response, 429, "insufficient_resources");
   });
 
-  it("answers 404 when it went meanwhile", async () => {
+  it("answers 404 if the subscription is deleted meanwhile", async () => {
     const { post } = await setUp({ sendTest: () => ({ kind: "gone" }) });
     await expectProblem(await post("test"), 404, "element_resource_non_existing");
   });
 
-  it("401, and 404 alike for everybody but its client", () => expectHidden("test", "POST"));
+  it("answers 401 without a token, and 404 alike for everybody but its client", () => expectHidden("test", "POST"));
 });

@@ -93,7 +93,7 @@ const basicOf = (user: string, password: string) =>
 describe("a push subscription", () => {
   // shows: events/what-the-service-does/push
   // shows: events/push-subscriptions/begins
-  it("delivers events published from now on, lists them, delivers again, and is tested", async () => {
+  it("delivers events published from now on, lists them, redelivers, and sends a test", async () => {
     const address = await endpoint();
     const there = await setUp({ shards: 2 });
     await there.publish("before");
@@ -156,7 +156,7 @@ describe("a push subscription", () => {
     expect(JSON.parse((await nextRequest(next)).body)).toMatchObject({ id });
   });
 
-  it("delivers nothing after its deletion; one created again has nothing of the old one", async () => {
+  it("delivers nothing after its deletion; a new one of the same name has nothing of the old one", async () => {
     const [old, next] = [await endpoint(503), await endpoint()];
     const there = await setUp({ shards: 3 });
     await there.create(old);
@@ -175,7 +175,7 @@ describe("a push subscription", () => {
     await quiet(next);
   });
 
-  it("leaves nothing at the logs if its creation lost; the winner is woken by them", async () => {
+  it("leaves nothing in the logs if its creation lost; the logs wake the winner", async () => {
     const there = await setUp({ shards: 2 });
     const address = await endpoint();
     const answers = await Promise.all(Array.from({ length: 8 }, () => there.create(address)));
@@ -258,7 +258,7 @@ describe("a topic that is deleted", () => {
 describe("password and signing secret", () => {
   // shows: events/subscription/pushconfig.basicauth.password
   // shows: events/push-subscriptions/password
-  it("appear in no response but the creation's, in no log line, and unsealed in no row", async () => {
+  it("appear only in the creation's response, in no log line, and unsealed in no row", async () => {
     const lines: string[] = [];
     for (const level of ["log", "info", "warn", "error", "debug"] as const)
       vi.spyOn(console, level).mockImplementation(
@@ -318,7 +318,7 @@ describe("password and signing secret", () => {
 });
 
 describe("rotation of the seal keys", () => {
-  it("a new key in front, everything sealed anew, the old key taken away: passwords still open", async () => {
+  it("keeps passwords readable: a new key in front, everything resealed, the old key taken away", async () => {
     const newKey = `t2:${btoa(String.fromCodePoint(...new Uint8Array(32).fill(9)))}`;
     const rotated = { ...env, SEAL_KEYS: `${newKey},${env.SEAL_KEYS}` };
     // The real objects have the old key alone.

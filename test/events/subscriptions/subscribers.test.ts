@@ -73,7 +73,7 @@ const setClient = ({ clientId, tenant }: TestClient, changes: object) =>
   });
 
 describe("GET …/subscribers", () => {
-  it("shows the owner every client's, without their secrets, page by page", async () => {
+  it("shows the owner the subscriptions of all clients, without secrets, page by page", async () => {
     const { owner, client, subscribe, asOwner, subscribers, address } = await setUp();
     await subscribe(owner, "mine");
     await subscribe(client, "also");
@@ -98,7 +98,7 @@ describe("GET …/subscribers", () => {
     expect((await asOwner(`/subscribers?cursor=${btoa('["x"]').replaceAll("=", "")}`)).status).toBe(400);
   });
 
-  it("answers 404 for who does not own the topic, with the topic's scope or the operator's", async () => {
+  it("answers 404 to everybody but the owner, even with the topic's scope or the operator's", async () => {
     const { asClient, path } = await setUp();
     expect((await asClient("/subscribers")).status).toBe(404);
     expect((await asClient("/subscribers/8f14e45fceea167a", { method: "DELETE" })).status).toBe(404);
@@ -107,7 +107,7 @@ describe("GET …/subscribers", () => {
 });
 
 describe("DELETE …/subscribers/{id}", () => {
-  it("ends it for its client and its endpoint; another topic's is not found", async () => {
+  it("ends the subscription for its client and its endpoint, and does not find one of another topic", async () => {
     const [here, there] = [await setUp(), await setUp()];
     const [{ id }] = await here.subscribers();
     expect((await there.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(404);
@@ -128,7 +128,7 @@ describe("DELETE …/subscribers/{id}", () => {
 });
 
 describe("/admin/v1/push-subscriptions", () => {
-  it("are found by client and topic, shown with their maker, and removed", async () => {
+  it("finds subscriptions by client and topic, shows who made them, and removes them", async () => {
     const { client, topic, address, requestId, asClient, told } = await setUp();
     const [found, ...others] = await operated(`client=${client.clientId}&topic=${topic}`);
     expect(others).toEqual([]);
@@ -161,7 +161,7 @@ describe("/admin/v1/push-subscriptions", () => {
     expect((await told()).at(-1)).toMatchObject({ actor: "plat.operator", action: "delete" });
   });
 
-  it("of which nobody knows who made them are found so, until their client updates them by its own token", async () => {
+  it("finds subscriptions of unknown makers as such, until their client updates them by its own token", async () => {
     const { client, topic, address, asClient, told } = await setUp();
     const unknown = `client=${client.clientId}&maker=unknown`;
     expect(await operated(unknown)).toEqual([]);
@@ -214,7 +214,7 @@ describe("a subscription ends with the right by which it was made", () => {
     expect(await requestsTo(address)).toEqual([]);
   });
 
-  it("treats a registered scope like every scope", async () => {
+  it("treats a registered scope like any other scope", async () => {
     const { client, topic } = await setUp();
     const [{ id }] = await operated(`topic=${topic}`);
     const scope = `plat.pubsub.topic=${topic}`;
@@ -237,7 +237,7 @@ describe("a subscription ends with the right by which it was made", () => {
 const FIRST_PAGE = { pageNumber: 1, pageSize: 10, skip: 0, cursor: undefined, filters: [] };
 
 describe("the audit log", () => {
-  it("has a row with author and fields for each change, without secrets, and none if nothing differs", async () => {
+  it("has a row with author and fields for each change, without secrets, and none if nothing changed", async () => {
     const { client, topic, address, asOwner, asClient, told } = await setUp();
     const { clientId } = client;
     const origin = new URL(address).origin;
@@ -287,7 +287,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  it("says that they ended with their topic or their client", async () => {
+  it("records that subscriptions ended with their topic or their client", async () => {
     const { owner, client, subscribe, asOwner, told } = await setUp();
     const other = await makeClient({ tenant: await makeTenant() });
     await subscribe(other);

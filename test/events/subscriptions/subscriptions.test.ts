@@ -42,7 +42,7 @@ describe("POST …/subscriptions", () => {
     // shows: events/endpoints/get-subscriptions-name
     // shows: events/push-subscriptions/password
     // shows: events/push-subscriptions/signingsecret
-    it("says where it is, shows it, and its signing secret this once", async () => {
+    it("returns its address and, this once, its signing secret", async () => {
       const { create, collection, get, send, record } = await setUp();
       const before = Date.now();
       const response = await create();
@@ -68,7 +68,7 @@ describe("POST …/subscriptions", () => {
       expect(await openCredentials(sealer, stored!)).toEqual({ password: PASSWORD, signingSecret });
     });
 
-    it("its object is opened before there is a record, on the topic as it is", async () => {
+    it("opens the object before the record exists, with the topic's current state", async () => {
       const seen: unknown[] = [];
       const played = playedObjects({
         open: async (object, opening) => {
@@ -93,7 +93,7 @@ describe("POST …/subscriptions", () => {
       });
     });
 
-    it("for everybody who may consume the topic; names are a client's own", async () => {
+    it("accepts every client that may consume the topic; each client has its own names", async () => {
       const { topic, record, create } = await setUp();
       const other = await registeredClient({ scopes: CONSUMES });
       expect((await create()).status).toBe(201);
@@ -108,7 +108,7 @@ describe("POST …/subscriptions", () => {
 
     // shows: events/what-the-service-does/the-same-under-pubsub
     // shows: events/what-the-service-does/topics-and-subscriptions-stay
-    it("on both bases, which show the same; /events says that it is deprecated", async () => {
+    it("works on both bases, which show the same; /events is marked as deprecated", async () => {
       const { topic, collection } = await setUp();
       const old = collection.replace("/pubsub/", "/events/");
       const response = await app.call(old, { as: topic.owner, json: body() });
@@ -141,7 +141,7 @@ describe("POST …/subscriptions", () => {
     // shows: events/limits/subscription-name
     // shows: events/limits/push-endpoint
     // shows: platform/errors-of-every-service/unknown-fields-and-parameters
-    it("fields of the greatest length; unknown ones are ignored, whatever their names", async () => {
+    it("accepts fields of the maximum length and ignores unknown ones, whatever their names", async () => {
       const { send, collection } = await setUp();
       const name = "n".repeat(256);
       const endpoint = `https://shop.example/${"p".repeat(512 - 21)}`;
@@ -260,13 +260,13 @@ describe("POST …/subscriptions", () => {
         body({ name: "a", pushConfig: { endpoint: "x", basicAuth: { username: "", password: 1 } } }),
         ["name", "pushConfig.endpoint", `${AUTH}.username`, `${AUTH}.password`].map((at) => `invalid_field ${at}`),
       ],
-    ])("%s", async (_, json, expected) => {
+    ])("refuses %s", async (_, json, expected) => {
       const as = someClient({ scopes: CONSUMES });
       const response = await app.call("/pubsub/v1/topics/acme.shop/orders/subscriptions", { as, json });
       expect(faults(await expectProblem(response, 400, "validation_violation"))).toEqual(expected);
     });
 
-    it("a __proto__ that brings what is missing", async () => {
+    it("refuses a body whose __proto__ has the missing fields", async () => {
       const text = `{"name":"orders","__proto__":${JSON.stringify({ pushConfig: body().pushConfig })}}`;
       const response = await app.call("/pubsub/v1/topics/acme.shop/orders/subscriptions", {
         as: someClient({ scopes: CONSUMES }),
@@ -277,7 +277,7 @@ describe("POST …/subscriptions", () => {
     });
 
     // shows: events/errors/400
-    it("no JSON, no body, and 413 for one that is too large", async () => {
+    it("refuses a body that is missing or not JSON; one that is too large is 413", async () => {
       const { send, collection } = await setUp();
       const headers = { "content-type": "application/json" };
       await expectProblem(await send(collection, { body: "{", headers }), 400, "bad_payload_syntax");
@@ -294,7 +294,7 @@ describe("POST …/subscriptions", () => {
 
   describe("answers 403", () => {
     // shows: events/authentication/scopes-insufficient
-    it("for a client that is registered for the topic's scope and whose token lacks it", async () => {
+    it("refuses a token without the topic's scope if the client is registered for it", async () => {
       const { topic } = await setUp();
       const other = await registeredClient({ scopes: [] });
       app.registered.add(`${other.clientId} plat.pubsub.topic=${topic.path.split("/").slice(-2).join(".")}`);
@@ -306,7 +306,7 @@ describe("POST …/subscriptions", () => {
       expect(problem.message).toContain("plat.pubsub.topic=");
     });
 
-    it("for a token of no client, and of one that was removed a moment ago; it leaves nothing", async () => {
+    it("refuses a token without a client, or of a client removed a moment ago, and leaves nothing behind", async () => {
       const { topic, record } = await setUp();
       const nobody = someClient({ clientId: "", clientName: "", user: "ada@demo.example", scopes: CONSUMES });
       const removed = someClient({ scopes: CONSUMES });
@@ -318,7 +318,7 @@ describe("POST …/subscriptions", () => {
 
   describe("answers 404", () => {
     // shows: events/errors/404
-    it("for a topic that is not there, and alike without access to one that is", async () => {
+    it("does not tell a missing topic from one that the caller may not use", async () => {
       const { topic, record } = await setUp();
       const stranger = await registeredClient({ scopes: [] });
       const there = await subscriptionsOf(app, topic, stranger).create();
@@ -334,7 +334,7 @@ describe("POST …/subscriptions", () => {
 
   describe("answers 409", () => {
     // shows: events/errors/409-create-subscription-exists
-    it("when the client has one of this name, which stays unchanged", async () => {
+    it("refuses a second subscription of the same name and keeps the first unchanged", async () => {
       const { create, record, get } = await setUp();
       await create();
       const before = await (await get()).json();
@@ -349,7 +349,7 @@ describe("POST …/subscriptions", () => {
     // shows: events/lock-on-a-topic/deletion-in-progress
     // shows: events/errors/409-create-topic-being-deleted
     // shows: events/publish-subscribe-operations/a-topic-that-is-deleting
-    it("for a topic that is being deleted, also one that this isolate knows as active", async () => {
+    it("refuses a topic that is being deleted, also in an isolate that knows it as active", async () => {
       const { create, record, list, get } = await setUp();
       await create();
       await createTopicStore(env.DB).markDeleting(record);
@@ -359,7 +359,7 @@ describe("POST …/subscriptions", () => {
       await expectProblem(await get(), 404, "element_resource_non_existing");
     });
 
-    it("when the client has 100 on the topic, or the topic 1000", async () => {
+    it("refuses the client's 101st subscription of a topic, and the topic's 1001st", async () => {
       const { topic, record, create, list } = await setUp();
       await fill(record, topic.owner.clientId, 99);
       expect((await create()).status).toBe(201);
@@ -403,7 +403,7 @@ describe("POST …/subscriptions", () => {
       expect(played.asked("destroy")).toHaveLength(5);
     });
 
-    it("a topic that is being deleted while the object is opened: 409, and the object goes", async () => {
+    it("answers 409 and removes the object when the topic's deletion starts meanwhile", async () => {
       const topics = createTopicStore(env.DB);
       const played = playedObjects({
         open: async (_, { topic }) => {
@@ -421,29 +421,32 @@ describe("POST …/subscriptions", () => {
     it.each([
       ["the object says so", { kind: "gone" }],
       ["the record says so", { kind: "open" }],
-    ])("a topic that was deleted and made again meanwhile, and %s: on the new one", async (_, first) => {
-      let incarnation = "";
-      const played = playedObjects({
-        open: async (__, { topic }) => {
-          if (incarnation !== "") return { kind: "open" };
-          incarnation = `${topic.incarnation}x`;
-          await env.DB.prepare(`UPDATE topic SET incarnation = ?2 WHERE incarnation = ?1`)
-            .bind(topic.incarnation, incarnation)
-            .run();
-          return first;
-        },
-      });
-      const { create, record, list } = await setUp(playedApp(played));
-      expect((await create()).status).toBe(201);
-      expect(await recordsOf(record)).toEqual([]);
-      const [stored] = await recordsOf({ ...record, incarnation });
-      const [old, made] = played.asked("open");
-      expect(made).toBe(pushObjectName({ ...record, incarnation }, stored!.id));
-      expect(played.asked("destroy")).toEqual(first.kind === "gone" ? [] : [old]);
-      expect(await (await list()).json()).toHaveLength(1);
-    });
+    ])(
+      "creates the subscription on the new topic when it was deleted and created again meanwhile, and %s",
+      async (_, first) => {
+        let incarnation = "";
+        const played = playedObjects({
+          open: async (__, { topic }) => {
+            if (incarnation !== "") return { kind: "open" };
+            incarnation = `${topic.incarnation}x`;
+            await env.DB.prepare(`UPDATE topic SET incarnation = ?2 WHERE incarnation = ?1`)
+              .bind(topic.incarnation, incarnation)
+              .run();
+            return first;
+          },
+        });
+        const { create, record, list } = await setUp(playedApp(played));
+        expect((await create()).status).toBe(201);
+        expect(await recordsOf(record)).toEqual([]);
+        const [stored] = await recordsOf({ ...record, incarnation });
+        const [old, made] = played.asked("open");
+        expect(made).toBe(pushObjectName({ ...record, incarnation }, stored!.id));
+        expect(played.asked("destroy")).toEqual(first.kind === "gone" ? [] : [old]);
+        expect(await (await list()).json()).toHaveLength(1);
+      },
+    );
 
-    it("a topic that is deleted for good meanwhile: 404", async () => {
+    it("answers 404 when the topic is deleted meanwhile", async () => {
       const played = playedObjects({
         open: async (_, { topic }) => {
           await env.DB.prepare(`DELETE FROM topic WHERE incarnation = ?`).bind(topic.incarnation).run();
@@ -454,7 +457,7 @@ describe("POST …/subscriptions", () => {
       await expectProblem(await create(), 404, "element_resource_non_existing");
     });
 
-    it("a client that is removed while the object is opened leaves nothing", async () => {
+    it("leaves nothing when the client is removed meanwhile", async () => {
       const played = playedObjects({
         open: async () => {
           await env.DB.prepare(`DELETE FROM client WHERE id = ?`).bind(owner.clientId).run();
@@ -500,7 +503,7 @@ describe("POST …/subscriptions", () => {
       expect((await create()).status).toBe(201);
     });
 
-    it("D1 fails before anything was done: 503, no object", async () => {
+    it("answers 503 and leaves no object if D1 fails first", async () => {
       quiet();
       const played = playedObjects();
       const { create } = await setUp(
@@ -510,7 +513,7 @@ describe("POST …/subscriptions", () => {
       expect(played.calls).toEqual([]);
     });
 
-    it("the object cannot be reached: 503, no record", async () => {
+    it("answers 503 and leaves no record if the object cannot be reached", async () => {
       vi.spyOn(console, "warn").mockReturnValue();
       const open = () => Promise.reject(Object.assign(new Error("restarting"), { retryable: true }));
       const { create, record } = await setUp(playedApp(playedObjects({ open })));
@@ -518,7 +521,7 @@ describe("POST …/subscriptions", () => {
       expect(await recordsOf(record)).toEqual([]);
     });
 
-    it("the object of a creation that lost cannot be removed: 409 all the same", async () => {
+    it("answers 409 even if the losing creation's object cannot be removed", async () => {
       const errors = quiet();
       const destroy = () => Promise.reject(new Error("out of reach"));
       const played = playedObjects({ open: () => scheduler.wait(20).then(() => ({ kind: "open" })), destroy });
@@ -568,7 +571,7 @@ describe("any body", () => {
     { requiredKeys: [] },
   );
 
-  it("creates, changes, conflicts or is refused by fields that are its own; what was stored is shown", async () => {
+  it("is created, changes, conflicts or is refused by its own fields alone, and is shown as it was stored", async () => {
     const { create, put, get } = await setUp();
     await create();
     const seen = { 201: 0, 200: 0, 409: 0, 400: 0 };
@@ -605,7 +608,7 @@ describe("GET …/subscriptions", () => {
   // shows: events/subscription-list-entry/href
   // shows: events/endpoints/get-subscriptions
   // shows: events/authentication/subscriptions-listed
-  it("200: the calling client's own on this topic, by name; an empty array when it has none", async () => {
+  it("answers 200 with the calling client's own subscriptions on this topic by name, or an empty array", async () => {
     const { topic, create, list, collection } = await setUp();
     const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));
     expect(await (await list()).json()).toEqual([]);
@@ -632,7 +635,7 @@ describe("GET …/subscriptions", () => {
 
   // shows: platform/errors-of-every-service/405-unsupported_method
   // shows: platform/errors-of-every-service/406-unsupported_response_content_type
-  it("405 names the methods, HEAD has no body, 406 for what is no JSON", async () => {
+  it("answers 405 with the methods, HEAD without a body, and 406 if JSON is not accepted", async () => {
     const { create, send, collection } = await setUp();
     await create();
     for (const [path, allow] of [
@@ -656,7 +659,7 @@ describe("GET …/subscriptions", () => {
 
 describe("GET …/subscriptions/{name}", () => {
   // shows: platform/errors-of-every-service/404-element_resource_non_existing
-  it("answers 404 alike for a name that nobody has, for another client's, and without access; never whose it is", async () => {
+  it("answers 404 alike for an unknown name, another client's name, and without access", async () => {
     const { topic, create, get } = await setUp();
     await create();
     const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));

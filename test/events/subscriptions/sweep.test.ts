@@ -54,7 +54,7 @@ describe("waking", () => {
     return { names: played.asked("wake"), lines: ports.lines };
   };
 
-  it("wakes active ones by their own names, wherever it begins, and each once", async () => {
+  it("wakes active subscriptions by their own names, each once, wherever it starts", async () => {
     const { record, create } = await someTopic();
     for (const name of ["one", "two", "three", "four"]) await create(body({ name }));
     const [disabled] = await recordsOf(record);
@@ -64,7 +64,7 @@ describe("waking", () => {
       expect((await wakeFrom(hex)).names.toSorted(undefined)).toEqual(names.toSorted(undefined));
   });
 
-  it("50 a run, and in time all of them, those at the edges too", async () => {
+  it("wakes 50 in a run, and all of them in time, those at the edges too", async () => {
     const { record } = await someTopic();
     await fill(record, "many", 120);
     const woken = new Set<string>();
@@ -77,7 +77,7 @@ describe("waking", () => {
     expect(woken).toEqual(new Set(await objectNamesOf(record)));
   });
 
-  it("wakes the others beside those that fail, and tells of each", async () => {
+  it("wakes the others when some fail, and logs each failure", async () => {
     const { record, create } = await someTopic();
     for (const name of ["one", "two", "three"]) await create(body({ name }));
     const [first] = await objectNamesOf(record);
@@ -105,7 +105,7 @@ describe("sealing anew", () => {
   const both = createSealer([NEW, OLD], systemRandom);
   const onlyNew = createSealer([NEW], systemRandom);
 
-  it("goes on until everything is sealed under the current key: then the other may go", async () => {
+  it("continues until everything is sealed under the current key, so that the other one can go", async () => {
     const { record, create } = await someTopic();
     const secrets = new Map<string, string>();
     for (let at = 0; at < 53; at++) {
@@ -149,7 +149,7 @@ describe("sealing anew", () => {
     expect((await openCredentials(onlyNew, after!)).password).toBe("newer");
   });
 
-  it("does what it can beside one that does not open, and tells of it by its id alone", async () => {
+  it("reseals the others when one does not open, and logs that one by its id alone", async () => {
     const { record, create } = await someTopic();
     await create();
     await create(body({ name: "broken" }));
@@ -168,7 +168,7 @@ describe("sealing anew", () => {
     expect((await store.sealedOtherwise("t2", 10)).map(({ id }) => id)).toEqual([broken.id]);
   });
 
-  it("does not begin with the same ones each time: many that do not open keep no other from it", async () => {
+  it("starts elsewhere each time, so that credentials that do not open hold up no others", async () => {
     const { record } = await someTopic();
     await fill(record, "broken", 60);
     const { record: other, create } = await someTopic();
@@ -190,7 +190,7 @@ describe("sealing anew", () => {
 
 describe("credentials", () => {
   // shows: events/push-subscriptions/password
-  it("open in their own row alone", async () => {
+  it("open only in their own row", async () => {
     const made = await makeCredentials({ sealer, random: systemRandom }, "one", PASSWORD);
     const { credentials } = made.sealed;
     expect(credentials).not.toContain(PASSWORD);
@@ -202,7 +202,7 @@ describe("credentials", () => {
     await expect(changePassword(sealer, { id: "two", credentials })).rejects.toThrow("do not open");
   });
 
-  it("have a signing secret that nobody else has; another password keeps it", async () => {
+  it("include a signing secret that nobody else has and that a new password keeps", async () => {
     const [one, two] = await Promise.all([1, 2].map(() => makeCredentials({ sealer, random: systemRandom }, "x", "p")));
     expect(one!.signingSecret).not.toBe(two!.signingSecret);
     const { credentials } = await changePassword(sealer, { id: "x", ...one!.sealed }, "q");
@@ -210,7 +210,7 @@ describe("credentials", () => {
     expect(opened).toEqual({ password: "q", signingSecret: one!.signingSecret });
   });
 
-  it("moved by hand to another subscription they deliver nothing: an update says what is left to do, and changes nothing", async () => {
+  it("deliver nothing when moved by hand to another subscription; an update reports it and changes nothing", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
     const { create, put, record } = await someTopic();
     await create();

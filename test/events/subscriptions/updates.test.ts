@@ -73,7 +73,7 @@ describe("PUT …/subscriptions/{name}", () => {
       ]);
     });
 
-    it("answers when its object knows", async () => {
+    it("answers after its object knows the change", async () => {
       const order: string[] = [];
       const changed = () => scheduler.wait(50).then(() => order.push("changed"));
       const { put } = await setUp(playedApp(playedObjects({ changed, status: () => ({ lag: order.push("status") }) })));
@@ -94,7 +94,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await opened()).password).toBe("");
     });
 
-    it("a password that is the placeholder's text since creation stays it", async () => {
+    it("keeps a password that was the placeholder's text from the start", async () => {
       const { create, put, record } = await setUp();
       const starred = { ...bodyWith({}, { password: "********" }), name: "starred" };
       await create(starred);
@@ -105,7 +105,7 @@ describe("PUT …/subscriptions/{name}", () => {
 
     // shows: events/what-the-service-does/topics-and-subscriptions-stay
     // shows: events/push-subscriptions/put
-    it("with the name, without it, and on the deprecated base", async () => {
+    it("accepts a body with the name, without it, and on the deprecated base", async () => {
       const { put, send, collection } = await setUp();
       expect((await put(body())).status).toBe(200);
       expect((await put(body({ name: undefined }))).status).toBe(200);
@@ -143,7 +143,7 @@ describe("PUT …/subscriptions/{name}", () => {
           ["missing_field pushConfig.basicAuth.password"],
         ],
       ),
-    ])("%s, and nothing is changed", async (_, json, expected) => {
+    ])("refuses %s and changes nothing", async (_, json, expected) => {
       const { put, stored } = await setUp();
       const before = await stored();
       expect(faults(await expectProblem(await put(json), 400, "validation_violation"))).toEqual(expected);
@@ -152,7 +152,7 @@ describe("PUT …/subscriptions/{name}", () => {
   });
 
   describe("answers 404", () => {
-    it("alike for an unknown name and another client's, which stays as it is", async () => {
+    it("does not tell an unknown name from another client's, whose subscription stays unchanged", async () => {
       const { topic, put, stored } = await setUp();
       const other = subscriptionsOf(app, topic, await registeredClient({ scopes: CONSUMES }));
       const before = await stored();
@@ -165,7 +165,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect(await stored()).toEqual(before);
     });
 
-    it("on a topic that is being deleted", async () => {
+    it("refuses a topic that is being deleted", async () => {
       const { put, record } = await setUp();
       await createTopicStore(env.DB).markDeleting(record);
       await expectProblem(await put(body()), 404, "element_resource_non_existing");
@@ -189,7 +189,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await opened()).password).toBe(`p${at}`);
     });
 
-    it("sends a kept password to no origin that came in between", async () => {
+    it("never sends a kept password to an origin that another update set meanwhile", async () => {
       let between = async (): Promise<unknown> => undefined;
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
       const { topic, put, opened } = await setUp(slow);
@@ -204,7 +204,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await opened()).password).toBe("between");
     });
 
-    it("keeps the password that came in between", async () => {
+    it("keeps a password that another update set meanwhile", async () => {
       let between = async (): Promise<unknown> => undefined;
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
       const { topic, put, opened, stored, made } = await setUp(slow);
@@ -215,7 +215,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect(await stored()).toMatchObject({ endpoint: "https://shop.example/later", version: 3 });
     });
 
-    it("enables one that its endpoint disables in between", async () => {
+    it("enables a subscription that its endpoint disables meanwhile", async () => {
       let id = "";
       const run = () => store.disable(id, 1, Date.now());
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run }) });
@@ -225,7 +225,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect(await stored()).toMatchObject({ state: "active", version: 3 });
     });
 
-    it("one that is deleted in between: 404; made again under its name, the new one stays as it is", async () => {
+    it("answers 404 for a subscription deleted meanwhile, and does not touch a new one of the same name", async () => {
       let between = async (): Promise<unknown> => undefined;
       const slow = playedApp(objects, { DB: faultyDatabase(PUSH_SQL.update, { run: () => between() }) });
       const { topic, put, stored } = await setUp(slow);
@@ -238,7 +238,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect(await stored()).toMatchObject({ endpoint: "https://new.example/", version: 1 });
     });
 
-    it("one that loses ten times: 503", async () => {
+    it("answers 503 after it lost ten times", async () => {
       let id = "";
       const bump = () =>
         env.DB.prepare(`UPDATE push_subscription SET version = version + 1 WHERE id = ?`).bind(id).run();
@@ -263,7 +263,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect((await opened()).password).toBe("new");
     });
 
-    it("the object cannot be told: 200 all the same, and the log says so", async () => {
+    it("answers 200 and logs a warning if the object cannot be told", async () => {
       const errors = vi.spyOn(console, "error").mockReturnValue();
       const changed = () => Promise.reject(new Error("out of reach"));
       const { put } = await setUp(playedApp(playedObjects({ changed })));
@@ -271,7 +271,7 @@ describe("PUT …/subscriptions/{name}", () => {
       expect(errors.mock.calls.join()).toContain("work after the answer failed");
     });
 
-    it("the object does not answer for 5 s: 200 all the same", async () => {
+    it("answers 200 if the object does not answer for 5 s", async () => {
       const told = Promise.withResolvers<void>();
       const played = playedObjects({ changed: () => told.promise });
       const { put } = await setUp(playedApp(played));

@@ -140,7 +140,7 @@ describe("a topic that is being deleted", () => {
 
   // shows: events/publish-subscribe-operations/delete-topics-owner-eventtype
   // shows: events/publish-subscribe-operations/a-topic-that-is-deleting
-  it("tells its owner, does not exist for publishing and reading, and cannot be created", async () => {
+  it("tells its owner, and is neither published to, read nor created again", async () => {
     const { topic, token } = await halfDeleted();
     const fresh = eventsApp();
     const view = await fresh.call(topic.path, { as: topic.owner });
@@ -200,7 +200,7 @@ describe("a topic that is being deleted", () => {
     expect(await tablesOf(consumer as unknown as DurableObjectStub)).toEqual([]);
   });
 
-  it("is completed by the sweep though another one fails; the sweep waits for all", async () => {
+  it("is completed by the sweep though another topic fails; the sweep waits for all", async () => {
     await app.sweep();
     const [bad, good] = [await makeTopic(app), await makeTopic(app)];
     for (const topic of [bad, good]) {
@@ -251,7 +251,7 @@ describe("a topic that is being deleted", () => {
     return { topics, own, isThere: async () => (await store.find(last)) !== undefined };
   };
 
-  it("is completed by the sweep behind many that always fail; each failure is logged", async () => {
+  it("is completed by the sweep behind many that always fail, and each failure is logged", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     const { topics, own, isThere } = await begun(DELETE.topicsASweep + 10, () => Promise.reject(new Error("broken")));
     for (let run = 0; run < 50 && (await isThere()); run++) await own.sweep();
@@ -265,7 +265,7 @@ describe("a topic that is being deleted", () => {
     await app.sweep();
   });
 
-  it("all that do not answer together leave time for the sweep behind this one", () => {
+  it("leaves the sweep time for others, even if many do not answer", () => {
     expect(DELETE.topicsASweep * DELETE.topicWaitMs).toBeLessThanOrEqual((15 * 60_000 * 2) / 3);
   });
 
