@@ -18,6 +18,7 @@ import { subscriptionTopics } from "./oauth/subscription-events/events.ts";
 import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
 import { guardDatabase } from "./platform/database.ts";
+import { createIsolate } from "./platform/isolate.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
@@ -41,13 +42,17 @@ export interface Deps {
   readonly gateway: Gateway;
 }
 
-/** Wires the services: bindings and variables become their dependencies. No other file does. */
-export function createDeps(env: Env): Deps {
+/**
+ * Wires the services: bindings and variables become their dependencies. No other file does. `waitUntil`: the runtime's,
+ * for the request that is running; without it, work ends with its request.
+ */
+export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void = () => undefined): Deps {
   const config = readConfig(env as unknown as Record<string, unknown>);
   const names = createNames(config.platform);
   const builtIn = createBuiltIn(names);
   const clock = systemClock;
   const random = systemRandom;
+  const isolate = createIsolate(clock, random, waitUntil);
   const log = createLog(config.logLevel);
   const sealer = createSealer(config.sealKeys, random);
   const db = guardDatabase(env.DB);
@@ -81,6 +86,7 @@ export function createDeps(env: Env): Deps {
     guessCounters: config.allowLoopback ? undefined : env.GUESS_COUNTER,
     clientLimit: limited(env.CLIENT_LIMIT),
     sealer,
+    isolate,
     random,
     log,
     audit,

@@ -1,3 +1,4 @@
+import { waitUntil } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { createDeps, type Deps } from "./deps.ts";
 import type { Env } from "./env.ts";
@@ -31,7 +32,7 @@ let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | und
 
 function start(env: Env): { readonly deps: Deps; readonly app: App } {
   if (running?.env.DB === env.DB) return running;
-  const deps = createDeps(env);
+  const deps = createDeps(env, waitUntil);
   running = { env, deps, app: createApp(deps) };
   return running;
 }

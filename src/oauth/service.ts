@@ -26,6 +26,7 @@ import type { AuditTrail } from "../platform/audit.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import { toSec } from "../platform/clock.ts";
 import { sha256Hex } from "../platform/hash.ts";
+import type { Isolate } from "../platform/isolate.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
@@ -71,6 +72,7 @@ export interface OAuthDeps {
   /** Limits the authentications of one client. */
   readonly clientLimit: RateLimit;
   readonly sealer: Sealer;
+  readonly isolate: Isolate;
   readonly random: Random;
   readonly log: Log;
   readonly pathPrefix: string;
@@ -101,7 +103,7 @@ export function createOAuth(deps: OAuthDeps) {
   const trustStore = createTrustStore(deps.db);
   const sealStore = createSealStore(deps.db, deps.sealer, log);
   const rotation = createKeyRotation(createKeyStore(deps.db), (alg) => makeKey(alg, deps.sealer), audit);
-  const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, (thrown) =>
+  const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, deps.isolate, (thrown) =>
     log.error("keys and revocations unread", { error: describeError(thrown) }),
   );
   const directoryStore = createDirectoryStore(deps.db);

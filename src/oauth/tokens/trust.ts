@@ -1,6 +1,8 @@
 import type { Principal } from "../../http/auth.ts";
+import { Attempts } from "../../platform/attempts.ts";
+import { StoreUnavailable } from "../../platform/database.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
 import { selectSigner } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
@@ -19,12 +21,24 @@ export type Revocable = Pick<
   "tokenId" | "grantId" | "sessionId" | "clientId" | "tenant" | "user" | "recordsAsOfMs" | "userAsOfMs"
 >;
 
-/** The ages of a copy: for checks, while D1 does not respond, for unknown keys, and before it should be updated. */
-const TRUST_AGE = { maxMs: 5_000, withoutD1Ms: 60_000, unknownKeyMs: 1_000, wantedMs: 60_000 } as const;
+/**
+ * The ages of a copy: when a request begins a refresh beside its answer (and a random part of the spread later), for
+ * checks, while D1 does not respond, for unknown keys, and before it should be updated.
+ */
+const TRUST_AGE = {
+  aheadMs: 3_000,
+  aheadSpreadMs: 1_000,
+  maxMs: 5_000,
+  withoutD1Ms: 60_000,
+  unknownKeyMs: 1_000,
+  wantedMs: 60_000,
+} as const;
 /** The oldest copy that an isolate signs by. It goes on with a replaced key for this long. */
 export const SIGNING_COPY_MS = 600_000;
 /** A longer wait counts as no response. */
-const D1_WAIT_MS = 5_000;
+const D1_WAIT_MS = 3_000;
+/** Reads of D1 at a time for requests that need an answer from after their arrival. One is not enough for the next. */
+const READS_AT_ONCE = 2;
 
 interface Key extends SigningKeyRow {
   /** Absent if this version does not know the algorithm. Such a key is only published. */
@@ -37,12 +51,17 @@ export type Trust = ReturnType<typeof createTrust>;
 /**
  * This isolate's copy of the signing keys and of the revocations.
  *
- *   empty ──refresh──▶ fresh ──5 s──▶ old ──refresh──▶ fresh
- *                                      └── D1 does not respond: used until 60 s old, then unavailable
+ *   empty ──refresh──▶ fresh ──3 s──▶ ageing ──5 s──▶ old ──60 s──▶ void
+ *                        ▲              │ one request refreshes beside its answer
+ *                        └──────────────┘
  *
- * A refresh reads every key and the revocations since the last one, in one statement. Requests share values only:
- * parallel refreshes do the same work, and none waits for another's promise. A late response undoes nothing, because
- * rows carry a number and refreshes are counted.
+ * A refresh reads every key and the revocations since the last one, in one statement. One runs at a time, whatever the
+ * number of requests. Only where the copy is old do requests wait, until the refresh lands or D1 counts as not
+ * responding: a failure, or 3 s without an answer. From then on they use the copy until it is void, without waiting, and
+ * refreshes back off (platform/attempts.ts). A late answer still counts.
+ *
+ * Requests share values only, and look for them: a promise belongs to the request that made it, and a cancelled one
+ * would strand the others. A late response undoes nothing, because rows carry a number and refreshes are counted.
  *
  * `makeFirstKey`: makes an algorithm's first key unless there is one.
  */
@@ -50,6 +69,7 @@ export function createTrust(
   store: TrustStore,
   makeFirstKey: (alg: SigningAlg, nowMs: number) => Promise<void>,
   sealer: Sealer,
+  isolate: Isolate,
   onFault: (thrown: unknown) => void,
 ) {
   const keys = new Map<string, Key>();
@@ -61,6 +81,8 @@ export function createTrust(
   /** Counts changes made by other statements. A refresh settles those from before it began. */
   let changes = 0;
   let settledChanges = 0;
+  const attempts = new Attempts(isolate, { waitMs: D1_WAIT_MS });
+  const aheadMs = TRUST_AGE.aheadMs + TRUST_AGE.aheadSpreadMs * isolate.chance();
 
   /** If the clock was set back, the copy counts as old. */
   const isWithin = (ageMs: number, nowMs: number): boolean => Math.abs(nowMs - loadedAtMs) <= ageMs;
@@ -68,7 +90,7 @@ export function createTrust(
   async function refresh(nowMs: number): Promise<void> {
     const number = ++refreshesBegun;
     const changesSeen = changes;
-    const update = await withTimeout(D1_WAIT_MS, store.readUpdate(lastSeq, nowMs));
+    const update = await store.readUpdate(lastSeq, nowMs);
     for (const row of update.keys) {
       const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
       // A parallel refresh may have added the key, and may have opened its private half.
@@ -99,26 +121,73 @@ export function createTrust(
     const known = selectSigner(keys.values(), alg, nowMs);
     if (known !== undefined) return known;
     await makeFirstKey(alg, nowMs);
-    await refresh(nowMs);
+    if (!(await ensure(nowMs, "now"))) throw new StoreUnavailable("the signing keys were not read");
     const made = selectSigner(keys.values(), alg, nowMs);
     if (made === undefined) throw new Error("no signing key after one was made");
     return made;
   }
 
-  /**
-   * Updates the copy unless it is fresh. "recent": at most 5 s old. "newest" and "now": asks D1 in any case. If D1 does
-   * not respond, "recent" and "newest" accept a copy at most 60 s old, "now" accepts none. Returns false if there is no
-   * copy to be trusted.
-   */
-  async function ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean> {
-    if (freshness === "recent" && settledChanges === changes && isWithin(TRUST_AGE.maxMs, nowMs)) return true;
+  const hasRecent = (ageMs: number, nowMs: number): boolean => settledChanges === changes && isWithin(ageMs, nowMs);
+
+  /** Refreshes the copy. Returns false if D1 does not respond in time. */
+  async function attempt(nowMs: number): Promise<boolean> {
     try {
-      await refresh(nowMs);
+      await attempts.run(nowMs, () => refresh(nowMs));
       return true;
     } catch (thrown) {
       onFault(thrown);
-      return freshness !== "now" && isWithin(TRUST_AGE.withoutD1Ms, nowMs);
+      return false;
     }
+  }
+
+  /**
+   * Looks again and again for what another request may bring. Asks D1 itself where `next` says so, and returns false if
+   * D1 does not respond.
+   */
+  async function wait(nowMs: number, next: (nowMs: number) => "landed" | "ask" | "wait" | "give up"): Promise<boolean> {
+    const beganAtMs = isolate.nowMs();
+    let waitedMs = 0;
+    for (let stepMs = LOOK.firstMs; waitedMs < D1_WAIT_MS; stepMs = Math.min(2 * stepMs, LOOK.maxMs)) {
+      const step = next(nowMs + waitedMs);
+      if (step === "ask") return attempt(nowMs + waitedMs);
+      if (step !== "wait") return step === "landed";
+      await isolate.pause(stepMs);
+      waitedMs = Math.max(waitedMs + 1, isolate.nowMs() - beganAtMs);
+    }
+    return false;
+  }
+
+  async function ensureRecent(nowMs: number): Promise<boolean> {
+    const mayAsk = (atMs: number): boolean => attempts.running(atMs) === 0 && !attempts.isBackingOff(atMs);
+    if (hasRecent(TRUST_AGE.maxMs, nowMs) || (attempts.isFailing(nowMs) && isWithin(TRUST_AGE.withoutD1Ms, nowMs))) {
+      if (!hasRecent(aheadMs, nowMs) && mayAsk(nowMs)) isolate.keepAlive(attempt(nowMs));
+      return true;
+    }
+    const landed = await wait(nowMs, (atMs) => {
+      if (hasRecent(TRUST_AGE.maxMs, atMs)) return "landed";
+      if (mayAsk(atMs)) return "ask";
+      return attempts.isFailing(atMs) ? "give up" : "wait";
+    });
+    return landed || isWithin(TRUST_AGE.withoutD1Ms, nowMs);
+  }
+
+  /** Waits for a read of D1 that began after this call, its own or another's. */
+  async function ensureNow(nowMs: number): Promise<boolean> {
+    const begun = refreshesBegun;
+    return wait(nowMs, (atMs) => {
+      if (lastLanded > begun) return "landed";
+      return attempts.running(atMs) < (attempts.isFailing(atMs) ? 1 : READS_AT_ONCE) ? "ask" : "wait";
+    });
+  }
+
+  /**
+   * Updates the copy unless it is fresh. "recent": at most 5 s old. "newest" and "now": read from D1 after this call. If
+   * D1 does not respond, "recent" and "newest" accept a copy at most 60 s old, "now" accepts none. Returns false if
+   * there is no copy to be trusted.
+   */
+  async function ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean> {
+    if (freshness === "recent") return ensureRecent(nowMs);
+    return (await ensureNow(nowMs)) || (freshness === "newest" && isWithin(TRUST_AGE.withoutD1Ms, nowMs));
   }
 
   /** Another statement revoked something, so the next check asks D1. */
@@ -139,7 +208,7 @@ export function createTrust(
     async verifyKey(kid: string, alg: SigningAlg, nowMs: number): Promise<CryptoKey | undefined> {
       const mayExist = (): boolean => !keys.has(kid) && loadedAtMs < nowMs;
       const waitMs = mayExist() && isWithin(TRUST_AGE.unknownKeyMs, nowMs) ? TRUST_AGE.unknownKeyMs : 0;
-      if (waitMs > 0) await pause(waitMs);
+      if (waitMs > 0) await isolate.pause(waitMs);
       if (mayExist()) await ensure(nowMs + waitMs, "now");
       const key = keys.get(kid);
       return key?.alg === alg ? key.verify : undefined;
@@ -162,7 +231,8 @@ export function createTrust(
 
     /** The key that signs now. Made with the platform's first token of its kind. */
     async signingKey(nowMs: number, alg: SigningAlg): Promise<{ readonly kid: string; readonly key: CryptoKey }> {
-      if (!isWithin(SIGNING_COPY_MS, nowMs)) await refresh(nowMs);
+      if (!isWithin(SIGNING_COPY_MS, nowMs) && !(await ensure(nowMs, "recent")))
+        throw new StoreUnavailable("the signing keys were not read");
       const key = await signerNow(alg, nowMs);
       key.sign ??= await openPrivateKey(key, sealer);
       return { kid: key.kid, key: key.sign };
@@ -192,6 +262,7 @@ export function createTrust(
   };
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
+/** The pauses between two looks for what another request reads. */
+const LOOK: { readonly firstMs: number; readonly maxMs: number } = { firstMs: 5, maxMs: 50 };
 
 const revocationKey = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;

@@ -1,5 +1,8 @@
-import { env } from "cloudflare:workers";
+import { env, waitUntil } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-time.ts";
+import { createIsolate } from "../../../src/platform/isolate.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createSealer } from "../../../src/platform/seal.ts";
 import { createDeps } from "../../../src/deps.ts";
@@ -19,7 +22,7 @@ const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () =>
 const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 /** The copy of a separate isolate. */
 const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
-  createTrust(store, rotation.makeFirst, sealer, () => {});
+  createTrust(store, rotation.makeFirst, sealer, createIsolate(systemClock, systemRandom, waitUntil), () => {});
 const issued = (asOfMs: number): IssuedToken => ({
   clientId: "acme.app",
   clientName: "acme.app",
@@ -48,20 +51,168 @@ const row = (seq: number, untilMs: number, more: Partial<Revocation> = {}): Revo
   ...more,
 });
 
-/** The real store, but a test decides when each response lands, and its content. */
+/** The real store, but a test decides when each response lands, and its content. Time stands until the test moves it. */
 function scripted() {
-  const waiting: ((readUpdate: TrustUpdate) => void)[] = [];
+  const waiting: { resolve(update: TrustUpdate): void; reject(thrown: Error): void }[] = [];
   const store: TrustStore = {
     ...createTrustStore(env.DB),
-    readUpdate: () => new Promise((resolve) => waiting.push(resolve)),
+    readUpdate: () => new Promise((resolve, reject) => waiting.push({ resolve, reject })),
   };
-  const trust = trustOver(store);
+  const time = new VirtualTime();
+  const trust = createTrust(store, rotation.makeFirst, sealer, virtualIsolate(time), () => {});
   return {
     trust,
-    land: (index: number, revocations: Revocation[]) => waiting[index]!({ keys: [], revocations }),
+    time,
+    land: (index: number, revocations: Revocation[] = []) => waiting[index]!.resolve({ keys: [], revocations }),
+    fail: (index: number) => waiting[index]!.reject(new Error("D1 is away")),
     asked: () => waiting.length,
   };
 }
+
+/** The outcome of a promise that a test must not wait for. */
+function outcomeOf<T>(work: Promise<T>): () => T | "pending" {
+  let outcome: T | "pending" = "pending";
+  void work.then((value) => (outcome = value));
+  return () => outcome;
+}
+
+describe("Parallel requests", () => {
+  it("read D1 once, and all use the answer", async () => {
+    const { trust, time, land, asked } = scripted();
+    const outcomes = Array.from({ length: 50 }, () => outcomeOf(trust.ensure(0, "recent")));
+    await time.runTo(100);
+    expect(asked()).toBe(1);
+    land(0, [row(1, 90)]);
+    await time.runTo(200);
+    expect(outcomes.map((outcome) => outcome())).toEqual(Array.from({ length: 50 }, () => true));
+    expect(trust.isRevoked(issued(80))).toBe(true);
+    expect(asked()).toBe(1);
+  });
+
+  it("do not wait while the copy is 3 to 5 s old: one refreshes it beside the answer", async () => {
+    const { trust, time, land, asked } = scripted();
+    const first = trust.ensure(0, "recent");
+    land(0);
+    await first;
+    await time.runTo(4_000);
+    for (let n = 0; n < 50; n++) expect(await trust.ensure(4_000, "recent")).toBe(true);
+    expect(asked()).toBe(2);
+    land(1);
+    await time.runTo(6_000);
+    expect(await trust.ensure(6_000, "recent")).toBe(true);
+    expect(asked()).toBe(2);
+  });
+
+  it("that need an answer from after their arrival share the next read", async () => {
+    const { trust, time, land, asked } = scripted();
+    const outcomes = Array.from({ length: 50 }, () => outcomeOf(trust.ensure(0, "now")));
+    await time.runTo(100);
+    expect(asked()).toBe(2);
+    land(0);
+    await time.runTo(200);
+    expect(outcomes.filter((outcome) => outcome() === true)).toHaveLength(1);
+    expect(asked()).toBe(3);
+    land(2);
+    await time.runTo(300);
+    expect(outcomes.filter((outcome) => outcome() === true)).toHaveLength(49);
+    land(1);
+    await time.runTo(400);
+    expect(outcomes.every((outcome) => outcome() === true)).toBe(true);
+    expect(asked()).toBe(3);
+  });
+
+  it("do not hang if the one that asks D1 is cancelled", async () => {
+    const { trust, time, land, asked } = scripted();
+    // What the runtime ends says nothing more: neither an answer nor an error.
+    void trust.ensure(0, "recent");
+    const second = outcomeOf(trust.ensure(0, "recent"));
+    await time.runTo(2_900);
+    expect([second(), asked()]).toEqual(["pending", 1]);
+    await time.runTo(3_100);
+    expect(second()).toBe(false);
+    await time.runTo(5_000);
+    const third = outcomeOf(trust.ensure(5_000, "recent"));
+    expect(asked()).toBe(2);
+    land(1);
+    await time.runTo(5_100);
+    expect(third()).toBe(true);
+  });
+});
+
+describe("While D1 does not respond", () => {
+  const stalled = async () => {
+    const all = scripted();
+    const first = all.trust.ensure(0, "recent");
+    all.land(0);
+    await first;
+    await all.time.runTo(4_000);
+    await all.trust.ensure(4_000, "recent");
+    return all;
+  };
+
+  it("the copy is used until it is 60 s old, and nobody waits once D1 was waited for", async () => {
+    const { trust, time } = await stalled();
+    const early = outcomeOf(trust.ensure(5_100, "recent"));
+    await time.runTo(5_200);
+    expect(early()).toBe("pending");
+    await time.runTo(7_200);
+    expect(early()).toBe(true);
+    for (let atMs = 8_000; atMs <= 60_000; atMs += 100) {
+      await time.runTo(atMs);
+      const outcome = outcomeOf(trust.ensure(atMs, "recent"));
+      await time.runTo(atMs);
+      expect(outcome()).toBe(true);
+    }
+    expect(await trust.ensure(60_001, "recent")).toBe(false);
+  });
+
+  it("reads of D1 back off: after 1, 2, 4 … 15 s, less up to half of it", async () => {
+    const { trust, time, asked } = await stalled();
+    const askedAtMs: number[] = [];
+    for (let atMs = 4_000; atMs <= 120_000; atMs += 100) {
+      await time.runTo(atMs);
+      const before = asked();
+      void trust.ensure(atMs, "recent");
+      if (asked() > before) askedAtMs.push(atMs);
+    }
+    const pauses = askedAtMs.map((atMs, n) => (atMs - (askedAtMs[n - 1] ?? 4_000) - 3_000) / 0.75);
+    // Chance is 0.5 here. An attempt counts as failed after 3 s.
+    [1_000, 2_000, 4_000, 8_000, 15_000, 15_000].forEach((ms, n) => {
+      expect(Math.abs(pauses[n]! - ms)).toBeLessThan(200);
+    });
+  });
+
+  it("an answer that comes late counts, and ends the backoff", async () => {
+    const { trust, time, land, asked } = await stalled();
+    await time.runTo(20_000);
+    await trust.ensure(20_000, "recent");
+    const before = asked();
+    await time.runTo(24_000);
+    land(before - 1, [row(1, 90)]);
+    await time.runTo(24_100);
+    expect(await trust.ensure(24_100, "recent")).toBe(true);
+    expect(trust.isRevoked(issued(80))).toBe(true);
+    // As old as the moment at which D1 was asked.
+    await time.runTo(25_100);
+    const next = outcomeOf(trust.ensure(25_100, "recent"));
+    await time.runTo(25_200);
+    expect(next()).toBe("pending");
+    land(asked() - 1);
+    await time.runTo(25_300);
+    expect(next()).toBe(true);
+  });
+
+  it("a revocation made here counts at once, and answers about tokens are refused", async () => {
+    const { trust, time } = await stalled();
+    await time.runTo(20_000);
+    await trust.revoke([{ kind: "token", key: "jti", expiresSec: 9_999 }], []);
+    expect(trust.isRevoked(issued(1))).toBe(true);
+    const now = outcomeOf(trust.ensure(20_000, "now"));
+    await time.runTo(24_000);
+    expect(now()).toBe(false);
+    await env.DB.exec("DELETE FROM revocation");
+  });
+});
 
 describe("A refresh whose response is late", () => {
   it("undoes nothing of a later one", async () => {
@@ -85,7 +236,7 @@ describe("A refresh whose response is late", () => {
     await second;
     land(0, []);
     await first;
-    const third = trust.ensure(14_000, "recent");
+    const third = trust.ensure(12_900, "recent");
     expect(asked()).toBe(2);
     expect(await third).toBe(true);
   });
@@ -196,7 +347,7 @@ describe("A clock that is set back", () => {
     const real = createTrustStore(env.DB);
     const trust = trustOver({ ...real, readUpdate: (...args) => (asked++, real.readUpdate(...args)) });
     await trust.ensure(1_000_000, "recent");
-    await trust.ensure(1_004_000, "recent");
+    await trust.ensure(1_002_900, "recent");
     expect(asked).toBe(1);
     await trust.ensure(10_000, "recent");
     expect(asked).toBe(2);

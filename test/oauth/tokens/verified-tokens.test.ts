@@ -1,6 +1,8 @@
-import { env } from "cloudflare:workers";
+import { env, waitUntil } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { createIsolate } from "../../../src/platform/isolate.ts";
 import { randomId, systemRandom } from "../../../src/platform/random.ts";
 import { createSealer } from "../../../src/platform/seal.ts";
 import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
@@ -20,7 +22,13 @@ const HOUR_MS = 3_600_000;
 
 /** A separate isolate that issues and verifies. */
 function isolate() {
-  const trust = createTrust(createTrustStore(env.DB), rotation.makeFirst, sealer, () => {});
+  const trust = createTrust(
+    createTrustStore(env.DB),
+    rotation.makeFirst,
+    sealer,
+    createIsolate(systemClock, systemRandom, waitUntil),
+    () => {},
+  );
   const { verify } = createTokenVerifier(trust, ISSUER);
   const issue = (tokenId: string): Promise<string> => issueAccessToken(newToken(tokenId), ISSUER, trust, NOW_MS);
   return { trust, verify, issue };

@@ -1,0 +1,19 @@
+import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
+
+/** The time, chance and life of an isolate, for work that one request begins and others profit from. */
+export interface Isolate extends Clock {
+  /** A number in [0, 1), to spread what many isolates would do at once. */
+  chance(): number;
+  pause(ms: number): Promise<void>;
+  /** Lets work go on after its request was answered or cancelled: 30 s at most, then the runtime ends it. */
+  keepAlive(work: Promise<unknown>): void;
+}
+
+/** `waitUntil`: the runtime's, for the request that is running now. */
+export const createIsolate = (clock: Clock, random: Random, waitUntil: (work: Promise<unknown>) => void): Isolate => ({
+  nowMs: () => clock.nowMs(),
+  chance: () => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32,
+  pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+  keepAlive: (work) => waitUntil(work.catch(() => undefined)),
+});
