@@ -25,22 +25,24 @@ export function servicesOf(deps: Deps): readonly Service[] {
   const { names, pathPrefix } = deps.http;
   const documentOf = createInterfaceDocument(names, pathPrefix);
   return [
-    { base: "", routes: createPlatformRoutes(pathPrefix), crossOrigin: false, host: "any" },
-    { base: "", routes: createLandingRoutes(pathPrefix), crossOrigin: false },
-    { base: "", atRoot: true, routes: createRootRoutes(pathPrefix), crossOrigin: false },
-    { base: "", routes: createReferenceRoutes(pathPrefix, documentOf), crossOrigin: false },
-    { base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
+    { name: "platform", base: "", routes: createPlatformRoutes(pathPrefix), crossOrigin: false, host: "any" },
+    { name: "platform", base: "", routes: createLandingRoutes(pathPrefix), crossOrigin: false },
+    { name: "platform", base: "", atRoot: true, routes: createRootRoutes(pathPrefix), crossOrigin: false },
+    { name: "platform", base: "", routes: createReferenceRoutes(pathPrefix, documentOf), crossOrigin: false },
+    { name: "platform", base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...deps.oauth.services,
-    { base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
-    { base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
+    { name: "admin", base: "/admin/v1", routes: deps.adminRoutes, crossOrigin: true },
+    { name: "events", base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
     {
+      name: "events",
       base: "/events/v1",
       routes: deps.events.routes,
       crossOrigin: true,
       decorate: decorateDeprecated(pathPrefix),
     },
-    { base: "/media/v2", routes: deps.media.routes, crossOrigin: true, anonymousUse: "content" },
+    { name: "media", base: "/media/v2", routes: deps.media.routes, crossOrigin: true, anonymousUse: "content" },
     {
+      name: "media",
       base: "/media/v2",
       routes: deps.media.contentRoutes,
       crossOrigin: true,

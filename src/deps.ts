@@ -12,6 +12,9 @@ import { createRateLimit, unlimited } from "./http/rate-limit.ts";
 import type { HttpDeps } from "./http/service.ts";
 import type { Route } from "./http/route.ts";
 import { createMedia, type Media } from "./media/service.ts";
+import { createRequestMeter } from "./metrics/requests.ts";
+import { createMetering } from "./metrics/service.ts";
+import { onTripOf } from "./metrics/trips.ts";
 import { createOAuth, type OAuth } from "./oauth/service.ts";
 import { createOutbox, type Outbox } from "./oauth/subscription-events/outbox.ts";
 import { subscriptionTopics } from "./oauth/subscription-events/events.ts";
@@ -20,6 +23,7 @@ import { systemClock, type Clock } from "./platform/clock.ts";
 import { guardDatabase } from "./platform/database.ts";
 import { createIsolate } from "./platform/isolate.ts";
 import { createLog, type Log } from "./platform/log.ts";
+import type { Meter, MeteredService } from "./platform/metrics.ts";
 import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
 import { createSealer } from "./platform/seal.ts";
@@ -31,6 +35,7 @@ export interface Deps {
   readonly http: HttpDeps;
   readonly clock: Clock;
   readonly log: Log;
+  readonly meter: Meter;
   readonly oauth: OAuth;
   readonly outbox: Outbox;
   readonly adminRoutes: readonly Route[];
@@ -55,11 +60,19 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
   const isolate = createIsolate(clock, random, waitUntil);
   const log = createLog(config.logLevel);
   const sealer = createSealer(config.sealKeys, random);
-  const db = guardDatabase(env.DB);
+  const meter = createMetering({
+    clock,
+    random,
+    log,
+    collectors: env.METRICS_COLLECTOR,
+    // On this machine the isolate stays, and the tests' requests do not wait.
+    wait: config.allowLoopback ? undefined : (ms) => scheduler.wait(ms),
+  });
+  const dbFor = (service: MeteredService) => guardDatabase(env.DB, onTripOf(meter, service));
 
   const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret, previousOperatorSecret } = config;
   const audit = createAuditLog({
-    db,
+    db: dbFor("platform"),
     log,
     operatorClientId: builtIn.operatorClientId,
     wait: (ms) => scheduler.wait(ms),
@@ -81,7 +94,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
   const oauth = createOAuth({
     names,
     builtIn,
-    db,
+    db: dbFor("oauth"),
     loginAttempts: env.LOGIN_ATTEMPTS,
     guessCounters: config.allowLoopback ? undefined : env.GUESS_COUNTER,
     clientLimit: limited(env.CLIENT_LIMIT),
@@ -105,13 +118,13 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     log,
     random,
     sealer,
-    store: createPushStore(db, audit, names),
+    store: createPushStore(dbFor("events"), audit, names),
     clients: oauth.access,
     allowLoopback: config.allowLoopback,
   };
   const events = createEvents({
     push,
-    db,
+    db: dbFor("events"),
     topicLogs: env.TOPIC_LOG,
     topicConsumers: env.TOPIC_CONSUMER,
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
@@ -121,7 +134,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
   const outbox = createOutbox({
     names,
     builtIn,
-    db,
+    db: dbFor("platform"),
     clock,
     random,
     log,
@@ -135,7 +148,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     random,
     sealer,
     audit,
-    db,
+    db: dbFor("media"),
     bucket: env.MEDIA,
     images: env.IMAGES,
     jobs: env.MEDIA_JOBS,
@@ -148,7 +161,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
   });
   const gateway = createGateway({
     names,
-    db,
+    db: dbFor("gateway"),
     clock,
     random,
     log,
@@ -160,11 +173,11 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,
   });
-  const auditCopies = createAuditCopies({ db, bucket: env.MEDIA, log });
+  const auditCopies = createAuditCopies({ db: dbFor("platform"), bucket: env.MEDIA, log });
   const adminRoutes = createAdminRoutes({
     names,
     builtIn,
-    db,
+    db: dbFor("admin"),
     audit,
     random,
     allowLoopback: config.allowLoopback,
@@ -198,8 +211,9 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     verifier: oauth.verifier,
     limits,
     nothingHere: (request: Request, publicBase: string) => nothingHere(request, publicBase, pathPrefix),
+    meter: createRequestMeter(meter, env.ANALYTICS),
   };
-  return { http, clock, log, oauth, outbox, adminRoutes, audit, auditCopies, events, push, media, gateway };
+  return { http, clock, log, meter, oauth, outbox, adminRoutes, audit, auditCopies, events, push, media, gateway };
 }
 
 /** One origin for all keys of the cache, however the platform is called. Without a public address it runs locally. */

@@ -2,6 +2,8 @@ import type { PushSubscriptionObject } from "./events/push/push-subscription.do.
 import type { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
 import type { TopicLog } from "./events/log/topic-log.do.ts";
 import type { GuessCounter } from "./oauth/sign-in/guess-counter.do.ts";
+import type { MetricsCollector } from "./metrics/collector.do.ts";
+import type { MetricsStore } from "./metrics/store.do.ts";
 import type { LoginAttempts } from "./oauth/sign-in/login-attempts.do.ts";
 import type { MediaJob } from "./media/model/job.ts";
 
@@ -25,6 +27,10 @@ export interface Env {
   readonly TENANT_LIMIT_LARGE: RateLimit;
   readonly LOGIN_ATTEMPTS: DurableObjectNamespace<LoginAttempts>;
   readonly GUESS_COUNTER: DurableObjectNamespace<GuessCounter>;
+  readonly METRICS_COLLECTOR: DurableObjectNamespace<MetricsCollector>;
+  readonly METRICS_STORE: DurableObjectNamespace<MetricsStore>;
+  /** Optional: gets a point for each request. */
+  readonly ANALYTICS?: AnalyticsEngineDataset;
 
   readonly PLATFORM: string;
   readonly PATH_PREFIX: string;

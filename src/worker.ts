@@ -9,6 +9,8 @@ import * as log from "./events/log/topic-log.do.ts";
 import { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
 import { PUSH_SCHEMA } from "./events/push/state.ts";
 import type { App } from "./http/mount.ts";
+import * as collector from "./metrics/collector.do.ts";
+import * as store from "./metrics/store.do.ts";
 import * as guesses from "./oauth/sign-in/guess-counter.do.ts";
 import * as attempts from "./oauth/sign-in/login-attempts.do.ts";
 import { refusingNewer } from "./platform/object-schema.ts";
@@ -18,6 +20,8 @@ export const TopicLog = refusingNewer(log.TopicLog, LOG_SCHEMA);
 export const TopicConsumer = refusingNewer(consumer.TopicConsumer, CONSUMER_SCHEMA);
 export const LoginAttempts = refusingNewer(attempts.LoginAttempts, attempts.ATTEMPTS_SCHEMA);
 export const GuessCounter = refusingNewer(guesses.GuessCounter, guesses.GUESS_SCHEMA);
+export const MetricsCollector = refusingNewer(collector.MetricsCollector, collector.COLLECTOR_SCHEMA);
+export const MetricsStore = refusingNewer(store.MetricsStore, store.STORE_SCHEMA);
 
 /** Gets its dependencies from deps.ts: to deliver, it checks the client's rights and opens a sealed password. */
 class WiredPushSubscription extends PushSubscriptionObject {

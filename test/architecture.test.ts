@@ -90,7 +90,7 @@ describe("the source", () => {
     expect(holding.map(({ path }) => path)).toEqual([]);
   });
 
-  it.each(["platform", "http", "oauth", "events", "media", "gateway", "admin", "ui"])(
+  it.each(["platform", "http", "oauth", "events", "media", "gateway", "admin", "ui", "metrics"])(
     "has no import circle of folders in %s, types included",
     (service) => {
       expect(inCircles(folderGraph(service))).toEqual([]);
@@ -106,7 +106,7 @@ describe("the source", () => {
     },
   );
 
-  it.each(["oauth", "events", "media", "gateway", "admin"])(
+  it.each(["oauth", "events", "media", "gateway", "admin", "metrics"])(
     "keeps %s/model free of imports of its sibling folders",
     (service) => {
       expect([...folderGraph(service).get(`${service}/model`)!]).toEqual([]);

@@ -9,6 +9,7 @@ import { allowAnyOrigin, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
 import { publicUrlOf, type SeparateHost } from "./origins.ts";
 import { parse } from "./parse.ts";
+import { lengthIn, sizeOf } from "./request-meter.ts";
 import type { Answer, Call, Route } from "./route.ts";
 import type { Fallback, HttpDeps, ProblemRenderer, Service } from "./service.ts";
 
@@ -40,13 +41,14 @@ export interface Endpoint {
 /** A request before its input is read. */
 type RequestContext = Pick<
   Call<unknown, unknown, unknown, unknown>,
-  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil"
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil" | "attributeTo"
 >;
 
 /** The answer of a route or of the fallback, and what its headers depend on. */
 interface Outcome {
   readonly answer: Answer;
   readonly principal?: Principal | undefined;
+  readonly route?: Route | undefined;
   /** The fallback sets the cross-origin headers of its responses itself. */
   readonly setsCrossOrigin?: boolean;
 }
@@ -70,7 +72,9 @@ export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: I
         deps.log.error("work after the answer failed", { requestId, error: describeError(thrown) }),
       ),
     );
-  const context: RequestContext = { request, url, publicBase, requestId, nowMs, waitUntil };
+  let tenant = "";
+  const attributeTo = (named: string): void => void (tenant = named);
+  const context: RequestContext = { request, url, publicBase, requestId, nowMs, waitUntil, attributeTo };
   const outcome = await dispatch(deps, endpoint, incoming, context);
   const render =
     service?.renderProblem ??
@@ -82,7 +86,32 @@ export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: I
   if (outcome.principal !== undefined && !response.headers.has("cache-control"))
     response.headers.set("cache-control", "no-cache, private");
   const crossOrigin = outcome.setsCrossOrigin !== true && (service?.crossOrigin ?? true);
-  return finish(deps, service, context, response, crossOrigin);
+  const finished = await finish(deps, service, context, response, crossOrigin);
+  meterAnswer(deps, service, context, outcome, response, tenant);
+  return finished;
+}
+
+/** Counts the request in memory. Sending the counts on never holds the answer up. */
+function meterAnswer(
+  { clock, meter }: PipelineDeps,
+  service: Service | undefined,
+  { request, nowMs, waitUntil }: RequestContext,
+  { answer: answered, principal, route, setsCrossOrigin }: Outcome,
+  response: Response,
+  tenant: string,
+): void {
+  meter.answered({
+    service: service?.name ?? (setsCrossOrigin === true ? "gateway" : "platform"),
+    operation: route?.operation,
+    status: response.status,
+    durationMs: Math.max(clock.nowMs() - nowMs, 0),
+    tenant: principal?.tenant ?? tenant,
+    clientId: principal?.clientId ?? "",
+    refusal: isProblem(answered) ? answered.type : undefined,
+    bytesIn: response.status < 400 ? lengthIn(request.headers) : 0,
+    bytesOut: request.method === "HEAD" ? 0 : sizeOf(response),
+  });
+  meter.flushBeside(waitUntil);
 }
 
 async function dispatch(
@@ -118,7 +147,7 @@ async function dispatch(
     const call = await parse({ ...context, principal }, incoming.pathParams, route);
     return call.ok ? route.handle(call.value) : call.error;
   });
-  return { answer: handled, principal };
+  return { answer: handled, principal, route };
 }
 
 /** A GET that changes nothing answers HEAD too, without the body (RFC 9110 section 9.3.2). */

@@ -55,6 +55,8 @@ export interface Call<P, Q, B, W> {
   readonly paging: Paging;
   /** Lets work go on after the response; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
+  /** Counts the request for this tenant, where no token names one. */
+  attributeTo(tenant: string): void;
 }
 
 export type Answer = Response | Problem;

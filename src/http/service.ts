@@ -1,11 +1,13 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import type { MeteredService } from "../platform/metrics.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Principal, TokenVerifier } from "./auth.ts";
 import type { Problem } from "./errors.ts";
 import type { Limits, AnonymousUse } from "./limits.ts";
 import type { SeparateHost, Origins } from "./origins.ts";
+import type { RequestMeter } from "./request-meter.ts";
 import type { Route } from "./route.ts";
 
 /** Dependencies of the pipeline. */
@@ -19,10 +21,13 @@ export interface HttpDeps extends Origins {
   readonly limits: Limits;
   /** A page for a person at an address of the common host that nothing answers; undefined: the error object. */
   readonly nothingHere?: (request: Request, publicBase: string) => Response | undefined;
+  readonly meter: RequestMeter;
 }
 
 /** Routes with a common base, and the settings that they share. */
 export interface Service {
+  /** The service that its requests are counted for. */
+  readonly name: MeteredService;
   /** `/media/v2`, put behind the path prefix unless `atRoot`. */
   readonly base: string;
   /** For the well-known address of RFC 8414, which starts at the root even with a prefix. */

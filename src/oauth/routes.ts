@@ -110,10 +110,16 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
   ];
   const atRoot = defineRoute({ ...wellKnown, path: `${pathPrefix}${OAUTH_BASE}`, summary: "Metadata (RFC 8414)" });
   return [
-    { base: OAUTH_BASE, routes, renderProblem: renderOAuthProblem, crossOrigin: true },
+    { name: "oauth", base: OAUTH_BASE, routes, renderProblem: renderOAuthProblem, crossOrigin: true },
     // Resources under a bearer token: their failures are the platform's, not the protocol's.
-    { base: OAUTH_BASE, routes: [...userInfoRoutes(deps), ...refreshTokenRoutes(deps)], crossOrigin: true },
     {
+      name: "oauth",
+      base: OAUTH_BASE,
+      routes: [...userInfoRoutes(deps), ...refreshTokenRoutes(deps)],
+      crossOrigin: true,
+    },
+    {
+      name: "oauth",
       base: OAUTH_BASE,
       routes: createPageRoutes(deps),
       renderProblem: renderProblemPage(deps.pages),
@@ -122,6 +128,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       guard: navigatedTo(DOCUMENT_OR_FRAME),
     },
     {
+      name: "oauth",
       base: ACCOUNT_BASE,
       routes: createAccountRoutes(deps),
       renderProblem: renderProblemPage(deps.pages, accountAddress),
@@ -130,6 +137,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       guard: navigatedTo(DOCUMENT),
     },
     {
+      name: "oauth",
       base: "/.well-known/oauth-authorization-server",
       atRoot: true,
       routes: [atRoot],

@@ -13,44 +13,63 @@ export const DATABASE_NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
  * D1 whose failed calls throw `StoreUnavailable`. The message cannot tell them: the binding prefixes its own errors
  * with `D1_ERROR`, but throws the runtime's error as it is if the connection to D1 is lost.
  */
-export function guardDatabase(db: D1Database): D1Database {
+export function guardDatabase(db: D1Database, onTrip: OnTrip = () => {}): D1Database {
   const guarded = {
-    prepare: (sql: string) => new GuardedStatement(db.prepare(sql)),
+    prepare: (sql: string) => new GuardedStatement(db.prepare(sql), onTrip),
     /** D1 takes only its own statements. */
     batch: (statements: readonly (GuardedStatement | D1PreparedStatement)[]) =>
-      orUnavailable(() => db.batch(statements.map((one) => (one instanceof GuardedStatement ? one.statement : one)))),
+      trip(onTrip, () => db.batch(statements.map((one) => (one instanceof GuardedStatement ? one.statement : one)))),
   };
   return guarded as unknown as D1Database;
 }
 
+/** Is told of each round trip: the results of its statements, or undefined if it failed. */
+export type OnTrip = (results: readonly D1Result[] | undefined) => void;
+
 class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "first"> {
   readonly statement: D1PreparedStatement;
+  readonly #onTrip: OnTrip;
 
-  constructor(statement: D1PreparedStatement) {
+  constructor(statement: D1PreparedStatement, onTrip: OnTrip) {
     this.statement = statement;
+    this.#onTrip = onTrip;
   }
 
   bind(...values: unknown[]): GuardedStatement {
-    return new GuardedStatement(this.statement.bind(...values));
+    return new GuardedStatement(this.statement.bind(...values), this.#onTrip);
   }
 
-  run<T>(): Promise<D1Result<T>> {
-    return orUnavailable(() => this.statement.run<T>());
+  async run<T>(): Promise<D1Result<T>> {
+    const [result] = await trip(this.#onTrip, async () => [await this.statement.run<T>()] as const);
+    return result;
   }
 
-  all<T>(): Promise<D1Result<T>> {
-    return orUnavailable(() => this.statement.all<T>());
+  async all<T>(): Promise<D1Result<T>> {
+    const [result] = await trip(this.#onTrip, async () => [await this.statement.all<T>()] as const);
+    return result;
   }
 
-  first<T>(column?: string): Promise<T | null> {
-    return orUnavailable(() => (column === undefined ? this.statement.first<T>() : this.statement.first<T>(column)));
+  /** The binding sends the same for `all`, but tells only there how many rows were read. */
+  async first<T>(column?: string): Promise<T | null> {
+    const { results } = await this.all<Record<string, T>>();
+    const row = results[0];
+    if (row === undefined) return null;
+    if (column === undefined) return row as T;
+    if (!Object.hasOwn(row, column)) throw new Error(`the statement has no column ${column}`);
+    return row[column] ?? null;
   }
 }
 
-async function orUnavailable<T>(call: () => Promise<T>): Promise<T> {
+async function trip<Results extends readonly D1Result[]>(
+  onTrip: OnTrip,
+  call: () => Promise<Results>,
+): Promise<Results> {
   try {
-    return await call();
+    const results = await call();
+    onTrip(results);
+    return results;
   } catch (thrown) {
+    onTrip(undefined);
     throw new StoreUnavailable("D1 did not execute the statement", { cause: thrown });
   }
 }

@@ -13,6 +13,7 @@ import { createEvents, type Events } from "../../src/events/service.ts";
 import type { PlatformTopic } from "../../src/events/topics/platform-topics.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
+import { noRequestMeter } from "../../src/http/request-meter.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";
@@ -95,8 +96,8 @@ export function eventsApp(
   mountServices(
     app,
     [
-      { base: "/pubsub/v1", routes, crossOrigin: true },
-      { base: "/events/v1", routes, crossOrigin: true, decorate: decorateDeprecated("") },
+      { name: "events", base: "/pubsub/v1", routes, crossOrigin: true },
+      { name: "events", base: "/events/v1", routes, crossOrigin: true, decorate: decorateDeprecated("") },
     ],
     {
       names,
@@ -108,6 +109,7 @@ export function eventsApp(
       random: systemRandom,
       log: LOG,
       limits: { anonymous: async () => undefined, caller: async () => undefined },
+      meter: noRequestMeter,
       verifier: {
         verify: async (token) => {
           const text = fromUtf8(fromBase64Url(token) ?? utf8(""));

@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { createAuditLog } from "../../src/admin/audit/audit-log.ts";
 import type { Principal, TokenVerifier } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
+import { noRequestMeter } from "../../src/http/request-meter.ts";
 import type { Service } from "../../src/http/service.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/model/job.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/service.ts";
@@ -92,8 +93,8 @@ export function mediaApp(
   });
   const app = new Hono();
   const services: readonly Service[] = [
-    { base: "/media/v2", routes: media.routes, crossOrigin: true },
-    { base: "/media/v2", routes: media.contentRoutes, crossOrigin: true, host: "content" },
+    { name: "media", base: "/media/v2", routes: media.routes, crossOrigin: true },
+    { name: "media", base: "/media/v2", routes: media.contentRoutes, crossOrigin: true, host: "content" },
   ];
   mountServices(app, services, {
     names,
@@ -102,6 +103,7 @@ export function mediaApp(
     contentUrl: overrides.contentUrl ?? "",
     authUrl: "",
     limits: { anonymous: async () => undefined, caller: async () => undefined },
+    meter: noRequestMeter,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,

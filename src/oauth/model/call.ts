@@ -4,7 +4,7 @@ import type { OAuthFailure } from "./failure.ts";
 /** The part of a call that an endpoint of this service needs for its response. */
 export type AnyCall = Pick<
   Call<unknown, unknown, unknown, unknown>,
-  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil"
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil" | "attributeTo"
 >;
 
 /** The recorded part of a refusal. */

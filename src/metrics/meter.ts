@@ -1,0 +1,121 @@
+import type { Clock } from "../platform/clock.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import { BOUNDS, type Meter, type MeteredBy, type MetricName } from "../platform/metrics.ts";
+import { addTo, EVERYBODY, getOrMake, newSeries, newTenants, seriesName, type ByMinute } from "./model/counts.ts";
+import { LIMITS, startOf } from "./model/limits.ts";
+
+/** A batch of one isolate. A repeat under the same number counts once. */
+export type Send = (number: number, counts: ByMinute) => Promise<void>;
+
+export interface MeterDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly send: Send;
+  /** Waits until the last counts are due; undefined: they wait for the next answer. */
+  readonly wait: ((ms: number) => Promise<void>) | undefined;
+}
+
+export interface FlushingMeter extends Meter {
+  /** Sends everything now. Never throws. */
+  flush(): Promise<void>;
+}
+
+/**
+ * The counts of one isolate, in memory until they are sent.
+ *
+ *   counted ── an answer, 10 s after the last send ──→ being sent, under a number ── taken ──→ (nothing)
+ *                                                          ↑ sent again, same number ── failed ──┘
+ *
+ * - One batch is on its way at a time. It keeps its number until it is taken, so a lost response counts nothing twice.
+ * - Sending runs beside an answer. That request may be cut off, so a send that takes too long is begun again by
+ *   another.
+ * - The last counts of a burst are sent by the request that waits for their time. If the isolate ends before, they are
+ *   lost: at most 10 s of counts. Nothing is ever counted too often.
+ */
+export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMeter {
+  let counted: ByMinute = new Map();
+  let tenants = new Set<string>();
+  let batch: { readonly number: number; readonly counts: ByMinute } | undefined;
+  let sent = 0;
+  let lastFlushMs = Number.NEGATIVE_INFINITY;
+  let sendingSinceMs = Number.NEGATIVE_INFINITY;
+  let waitingSinceMs = Number.NEGATIVE_INFINITY;
+
+  function count(tenant: string | undefined, name: string, value: number): void {
+    const minute = startOf("minute", clock.nowMs());
+    const byTenant = getOrMake(counted, minute, newTenants);
+    addTo(getOrMake(byTenant, EVERYBODY, newSeries), name, value);
+    if (tenant === undefined || tenant === "") return;
+    if (!tenants.has(tenant) && tenants.size >= LIMITS.batchTenants) return;
+    tenants.add(tenant);
+    addTo(getOrMake(byTenant, tenant, newSeries), name, value);
+  }
+  const countOne = (name: MetricName, { service, label, tenant }: MeteredBy, value: number): void =>
+    count(tenant, seriesName(name, service, label), value);
+
+  async function sendBatch(): Promise<void> {
+    const sending = batch;
+    if (sending === undefined) return;
+    await send(sending.number, sending.counts);
+    if (batch === sending) batch = undefined;
+  }
+
+  /** Makes a batch of everything counted, unless one is on its way. */
+  function fillBatch(): void {
+    if (batch !== undefined || counted.size === 0) return;
+    batch = { number: ++sent, counts: counted };
+    counted = new Map();
+    tenants = new Set();
+  }
+
+  /** While nobody takes batches, minutes pile up; the oldest go. */
+  function forget(): void {
+    for (const minute of counted.keys()) {
+      if (counted.size <= LIMITS.heldMinutes) return;
+      counted.delete(minute);
+    }
+  }
+
+  const isRecent = (sinceMs: number, lengthMs: number): boolean => Math.abs(clock.nowMs() - sinceMs) < lengthMs;
+
+  async function flush(): Promise<void> {
+    if (isRecent(sendingSinceMs, LIMITS.sendMs)) return;
+    const startMs = clock.nowMs();
+    sendingSinceMs = startMs;
+    lastFlushMs = startMs;
+    try {
+      if (batch !== undefined) await sendBatch();
+      fillBatch();
+      await sendBatch();
+    } catch (thrown) {
+      forget();
+      log.warn("metrics not sent", { error: describeError(thrown) });
+    } finally {
+      if (sendingSinceMs === startMs) sendingSinceMs = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  return {
+    add: (name, by, amount = 1) => countOne(name, by, amount),
+    peak: countOne,
+    observe(name, { service, tenant }, value) {
+      const bound = BOUNDS.find((upper) => value <= upper);
+      count(tenant, seriesName(name, service, String(bound ?? "inf")), 1);
+      count(tenant, seriesName(name, service, "sum"), value);
+    },
+    flush,
+    flushBeside(waitUntil) {
+      if (batch === undefined && counted.size === 0) return;
+      const everyMs = tenants.size >= LIMITS.batchTenants ? LIMITS.fullFlushMs : LIMITS.flushMs;
+      if (!isRecent(lastFlushMs, everyMs)) return waitUntil(flush());
+      if (wait === undefined || isRecent(waitingSinceMs, 2 * LIMITS.flushMs)) return;
+      waitingSinceMs = clock.nowMs();
+      waitUntil(
+        wait(LIMITS.flushMs).then(() => {
+          waitingSinceMs = Number.NEGATIVE_INFINITY;
+          return flush();
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { METRICS, type MetricName } from "../../platform/metrics.ts";
+
+/**
+ * Values by the name of their series: `requests media 2xx` is a metric, a service and the value of a label. A map,
+ * since a tenant may be called `constructor`.
+ */
+export type Series = Map<string, number>;
+/** `EVERYBODY` has the sums of all tenants, and what belongs to none. */
+export type ByTenant = Map<string, Series>;
+/** By the first millisecond of a minute. */
+export type ByMinute = Map<number, ByTenant>;
+
+/** No tenant has this name. */
+export const EVERYBODY = "*";
+
+export const seriesName = (metric: MetricName, service: string, label = ""): string =>
+  label === "" ? `${metric} ${service}` : `${metric} ${service} ${label}`;
+
+export interface SeriesName {
+  readonly metric: MetricName;
+  readonly service: string;
+  readonly label: string;
+}
+
+/** Undefined for a metric that a newer or older version counts. */
+export function parseSeriesName(name: string): SeriesName | undefined {
+  const [metric = "", service = "", label = ""] = name.split(" ");
+  return Object.hasOwn(METRICS, metric) ? { metric: metric as MetricName, service, label } : undefined;
+}
+
+const isPeak = (name: string): boolean => {
+  const metric = name.slice(0, name.indexOf(" "));
+  return Object.hasOwn(METRICS, metric) && METRICS[metric as MetricName].kind === "peak";
+};
+
+/** Sums, and the larger one of two peaks: in any order the result is the same. */
+export function addTo(series: Series, name: string, value: number): void {
+  const before = series.get(name);
+  series.set(name, before === undefined ? value : isPeak(name) ? Math.max(before, value) : before + value);
+}
+
+export function mergeSeries(into: Series, from: Iterable<readonly [string, number]>): void {
+  for (const [name, value] of from) addTo(into, name, value);
+}
+
+export function mergeTenants(into: ByTenant, from: ByTenant): void {
+  for (const [tenant, series] of from) mergeSeries(getOrMake(into, tenant, newSeries), series);
+}
+
+export function mergeMinutes(into: ByMinute, from: ByMinute): void {
+  for (const [minute, tenants] of from) mergeTenants(getOrMake(into, minute, newTenants), tenants);
+}
+
+export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+export const newSeries = (): Series => new Map();
+export const newTenants = (): ByTenant => new Map();
+
+/** JSON objects by tenant and by series, which SQLite can look into. */
+export const encodeTenants = (tenants: ByTenant): string =>
+  JSON.stringify(Object.fromEntries([...tenants].map(([tenant, series]) => [tenant, Object.fromEntries(series)])));
+
+export const decodeTenants = (text: string): ByTenant =>
+  new Map(
+    Object.entries(JSON.parse(text) as Record<string, Record<string, number>>).map(([tenant, series]) => [
+      tenant,
+      new Map(Object.entries(series)),
+    ]),
+  );
+
+export const encodeMinutes = (minutes: ByMinute): string =>
+  JSON.stringify([...minutes].map(([minute, tenants]) => [minute, encodeTenants(tenants)]));
+
+export const decodeMinutes = (text: string): ByMinute =>
+  new Map((JSON.parse(text) as [number, string][]).map(([minute, tenants]) => [minute, decodeTenants(tenants)]));

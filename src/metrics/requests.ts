@@ -1,0 +1,24 @@
+import type { RequestMeter } from "../http/request-meter.ts";
+import type { FlushingMeter } from "./meter.ts";
+
+/** Counts each request, and writes it as a point to Analytics Engine where that is bound. */
+export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEngineDataset | undefined): RequestMeter {
+  return {
+    answered(request) {
+      const { service, operation = "", tenant, clientId, status, durationMs, refusal, bytesIn, bytesOut } = request;
+      const by = { service, tenant };
+      const statusClass = `${Math.floor(status / 100)}xx`;
+      meter.add("requests", { ...by, label: statusClass });
+      meter.observe("request_time", by, durationMs);
+      if (refusal !== undefined) meter.add("refusals", { ...by, label: refusal });
+      if (bytesIn > 0) meter.add("bytes_in", by, bytesIn);
+      if (bytesOut > 0) meter.add("bytes_out", by, bytesOut);
+      analytics?.writeDataPoint({
+        indexes: [tenant],
+        blobs: [service, operation, statusClass, tenant, clientId, refusal ?? ""],
+        doubles: [status, durationMs, bytesIn, bytesOut],
+      });
+    },
+    flushBeside: meter.flushBeside,
+  };
+}

@@ -1,0 +1,39 @@
+/**
+ * Metrics: what the platform did, counted without a write to D1.
+ *
+ *   a request, a job, a push run ── meter.ts, in memory ──→ at most every 10 s: one call
+ *     ──→ MetricsCollector (one of eight, drawn by each isolate): adds up the batches of its isolates
+ *     ──→ MetricsStore (one for everybody, sixteen for the tenants): packs by minute, hour and day
+ *
+ * Both calls are numbered, and a repeat counts once. What an isolate holds when it ends is lost, so a number may be too
+ * small by 10 s of one isolate, and is never too large. The platform's own tables say what is stored: sampling.ts
+ * counts files and bytes in D1 once an hour.
+ */
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
+import { randomId, type Random } from "../platform/random.ts";
+import type { MetricsCollector } from "./collector.do.ts";
+import { createMeter, type FlushingMeter } from "./meter.ts";
+import { hashOf, collectorName } from "./model/places.ts";
+
+export interface MeteringDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly collectors: DurableObjectNamespace<MetricsCollector>;
+  readonly wait: ((ms: number) => Promise<void>) | undefined;
+}
+
+/** The meter of this isolate, which has a name of its own from its first send on. */
+export function createMetering({ clock, random, log, collectors, wait }: MeteringDeps): FlushingMeter {
+  let isolate: string | undefined;
+  return createMeter({
+    clock,
+    log,
+    wait,
+    async send(number, counts) {
+      isolate ??= randomId(random);
+      await collectors.getByName(collectorName(hashOf(isolate))).add(isolate, number, counts);
+    },
+  });
+}

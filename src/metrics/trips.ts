@@ -1,0 +1,18 @@
+import type { OnTrip } from "../platform/database.ts";
+import type { Meter, MeteredService } from "../platform/metrics.ts";
+
+/** Counts the round trips of a service to D1, and their rows as D1 bills them. */
+export const onTripOf =
+  (meter: Meter, service: MeteredService): OnTrip =>
+  (results) => {
+    const by = { service };
+    meter.add("d1_round_trips", by);
+    if (results === undefined) return meter.add("d1_errors", by);
+    let [read, written] = [0, 0];
+    for (const { meta } of results) {
+      read += meta.rows_read;
+      written += meta.rows_written;
+    }
+    if (read > 0) meter.add("d1_rows_read", by, read);
+    if (written > 0) meter.add("d1_rows_written", by, written);
+  };
