@@ -1,0 +1,4 @@
+export interface Position {
+    readonly shard: number;
+    readonly seq: number;
+}

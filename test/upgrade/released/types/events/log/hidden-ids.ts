@@ -1,0 +1,4 @@
+export interface OwnTenant {
+    readonly tenant: string;
+    readonly secret: string;
+}

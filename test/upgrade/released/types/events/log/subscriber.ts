@@ -1,0 +1,4 @@
+export type WakeOutcome = "awake" | "gone";
+export interface Subscriber extends Rpc.DurableObjectBranded {
+    wake(): WakeOutcome;
+}

@@ -1,0 +1,1 @@
+export type NotLocked = "already_committed" | "lock_expired" | "unknown_token";
