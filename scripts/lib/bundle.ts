@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve, sep } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
+import { remember } from "./remember.ts";
 import { ROOT } from "./root.ts";
 import { UserError } from "./user-error.ts";
 
@@ -18,25 +20,61 @@ export interface Bundle {
   readonly packages: readonly string[];
 }
 
-/**
- * Bundles the Worker offline, like `wrangler deploy`. Throws wrangler's message if that fails. `config`: of another
- * Worker. `main`: another file than the config's. Both are relative to the checkout; the main file must be named
- * `worker.ts`.
- */
-export async function bundleWorker(
-  outDir: string,
-  options: { readonly minify: boolean; readonly config?: string; readonly main?: string | undefined },
-): Promise<Bundle> {
-  const { minify, config = "wrangler.toml", main } = options;
-  const script = main === undefined ? [] : [main];
-  await wrangler(["deploy", ...script, "--dry-run", "--outdir", outDir, `--minify=${minify}`, "--config", config]);
-  const path = join(outDir, "worker.js");
-  const bytes = readFileSync(path);
-  const packages = packagesOf(JSON.parse(readFileSync(`${path}.map`, "utf8")) as { sources: string[] });
-  return { path, sizeBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length, packages };
+export interface BundleOptions {
+  readonly minify: boolean;
+  /** Of another Worker, relative to the checkout. */
+  readonly config?: string;
+  /** Another file than the config's, relative to the checkout and named `worker.ts`. */
+  readonly main?: string | undefined;
 }
 
-function packagesOf({ sources }: { readonly sources: readonly string[] }): string[] {
+const CONFIG = "wrangler.toml";
+/** All that the platform's Worker is made of, besides packages. */
+const SOURCES = ["src", "api/openapi.json", "tsconfig.json"];
+/** Other Workers are tools, which borrow from the scripts and the tests. */
+const OTHER_SOURCES = ["tools", "scripts", "test/support"];
+
+/**
+ * Bundles the Worker offline, like `wrangler deploy`, unless no source has changed since the last time. Throws wrangler's
+ * message if that fails.
+ */
+export async function bundleWorker(outDir: string, { minify, config = CONFIG, main }: BundleOptions): Promise<Bundle> {
+  const sources = [config, ...SOURCES, ...(config === CONFIG && main === undefined ? [] : OTHER_SOURCES)];
+  const name = `bundle ${minify ? "minified" : "whole"} ${main ?? config}`;
+  const { code, map, ...facts } = await remember(name, sources, () => bundle({ minify, config, main }, sources));
+  mkdirSync(outDir, { recursive: true });
+  const path = join(outDir, "worker.js");
+  writeFileSync(path, code);
+  writeFileSync(`${path}.map`, map);
+  return { path, ...facts };
+}
+
+interface Output extends Omit<Bundle, "path"> {
+  readonly code: string;
+  /** The source map. */
+  readonly map: string;
+}
+
+async function bundle({ minify, config = CONFIG, main }: BundleOptions, known: readonly string[]): Promise<Output> {
+  const dir = mkdtempSync(join(tmpdir(), "plinth-bundle-"));
+  try {
+    const script = main === undefined ? [] : [main];
+    await wrangler(["deploy", ...script, "--dry-run", "--outdir", dir, `--minify=${minify}`, "--config", config]);
+    const code = readFileSync(join(dir, "worker.js"), "utf8");
+    const map = readFileSync(join(dir, "worker.js.map"), "utf8");
+    const { sources } = JSON.parse(map) as { sources: readonly string[] };
+    const unknown = sources
+      .map((source) => relative(ROOT, resolve(dir, source)).replaceAll(sep, "/"))
+      .find((path) => !["node_modules", ...known].some((one) => path === one || path.startsWith(`${one}/`)));
+    if (unknown !== undefined) throw new Error(`${unknown} is no known source of the Worker's bundle`);
+    const gzipBytes = gzipSync(code, { level: 9 }).length;
+    return { code, map, sizeBytes: Buffer.byteLength(code), gzipBytes, packages: packagesOf(sources) };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function packagesOf(sources: readonly string[]): string[] {
   const names = sources.map((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1]);
   return [...new Set(names.filter((name) => name !== undefined))];
 }

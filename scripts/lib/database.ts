@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { unstable_splitSqlQuery as splitSql } from "wrangler";
+import { remember } from "./remember.ts";
 import { ROOT } from "./root.ts";
 import { UserError } from "./user-error.ts";
 
@@ -36,11 +36,20 @@ export async function applyMigrations(db: Database): Promise<string[]> {
     );
   const files = known.filter((name) => !applied.has(name)).toSorted();
   for (const name of files) {
-    const statements = splitSql(readFileSync(join(ROOT, "migrations", name), "utf8")).map((sql) => db.prepare(sql));
-    await db.batch([...statements, db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name)]);
+    const statements = await statementsOf(`migrations/${name}`);
+    await db.batch([
+      ...statements.map((sql) => db.prepare(sql)),
+      db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name),
+    ]);
   }
   return files;
 }
+
+const statementsOf = (path: string): Promise<readonly string[]> =>
+  remember(path, [path], async () => {
+    const { unstable_splitSqlQuery: split } = await import("wrangler");
+    return split(readFileSync(join(ROOT, path), "utf8"));
+  });
 
 /**
  * The local queue is in memory, so its messages are lost with the last run. Marks variants that wait for a message as

@@ -1,9 +1,9 @@
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker, type Bundle } from "./bundle.ts";
 import { withS3Credentials } from "./local-s3.ts";
+import { remember } from "./remember.ts";
 import { ROOT } from "./root.ts";
 import { type Settings } from "./settings.ts";
 import { UserError } from "./user-error.ts";
@@ -25,12 +25,19 @@ export async function serve(
   other?: OtherWorker,
 ): Promise<Miniflare> {
   const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false, main: other?.main });
-  const { workerOptions } = readWorkerOptions(join(ROOT, "wrangler.toml"));
-  const worker = { ...workerOptions, name: WORKER, bindings: { ...vars, ...other?.vars } };
+  const worker = { ...(await readBindings("wrangler.toml")), name: WORKER, bindings: { ...vars, ...other?.vars } };
   return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place);
 }
 
 type Place = Pick<Settings, "host" | "port" | "stateDir"> & Partial<Pick<Settings, "s3Port">>;
+
+/** What wrangler makes of a config for Miniflare, but for the variables: the local secrets are among them. */
+export function readBindings(config: string): Promise<object> {
+  return remember(`bindings ${config}`, [config], async () => {
+    const { unstable_getMiniflareWorkerOptions: read } = await import("wrangler");
+    return { ...read(join(ROOT, config)).workerOptions, bindings: {} };
+  });
+}
 
 /**
  * Runs one bundled Worker. The port belongs to the runtime itself: requests bypass Miniflare's server and Node, which

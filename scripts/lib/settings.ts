@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { unstable_readConfig } from "wrangler";
+import { parse } from "smol-toml";
 import { ConfigError, readConfig, type Config } from "../../src/config.ts";
 import { separateHosts } from "../../src/http/origins.ts";
 import { ensureDevVars } from "./dev-vars.ts";
@@ -34,14 +35,21 @@ const SECRETS = [
   "R2_SECRET_ACCESS_KEY",
 ];
 
+/** Parts of wrangler.toml. */
+interface Deployment {
+  readonly vars: Readonly<Record<string, string>>;
+  readonly r2_buckets: readonly { readonly bucket_name: string }[];
+  readonly triggers: { readonly crons: readonly string[] };
+}
+
 const STAYS = { content: "files", auth: "pages" } as const;
 
 /** Merges wrangler.toml, local defaults, `.dev.vars` and the environment; later ones win. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
-  const deployment = unstable_readConfig({ config: resolve(ROOT, "wrangler.toml") }, { hideWarnings: true });
+  const deployment = parse(readFileSync(resolve(ROOT, "wrangler.toml"), "utf8")) as unknown as Deployment;
   const devVars = ensureDevVars(resolve(ROOT, ".dev.vars"));
   const given: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...deployment.vars, ...LOCAL_DEFAULTS })) given[name] = String(value);
+  for (const [name, value] of Object.entries({ ...deployment.vars, ...LOCAL_DEFAULTS })) given[name] = value;
   for (const name of [...Object.keys(given), ...SECRETS])
     given[name] = env[name] || (devVars[name] ?? given[name] ?? "");
   const port = readPort(env["PORT"]);
@@ -59,7 +67,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     stateDir: resolve(ROOT, env["STATE_DIR"] || ".state"),
     vars,
     config,
-    crons: deployment.triggers.crons ?? [],
+    crons: deployment.triggers.crons,
     demoUserPassword: env["DEMO_USER_PASSWORD"] || (devVars["DEMO_USER_PASSWORD"] ?? ""),
     demoClientSecret: env["DEMO_CLIENT_SECRET"] || (devVars["DEMO_CLIENT_SECRET"] ?? ""),
   };

@@ -8,6 +8,7 @@ import { BUNDLE_BUDGET_GZIP_BYTES } from "../../scripts/lib/bundle.ts";
 import { testsFor } from "../../scripts/lib/changed.ts";
 import { applyMigrations } from "../../scripts/lib/database.ts";
 import { ensureDevVars, readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { remember } from "../../scripts/lib/remember.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { makeOrders, ORDERS_PATH } from "../../scripts/make-orders.ts";
 import { parseSealKeys } from "../../src/platform/seal.ts";
@@ -43,6 +44,27 @@ describe("a stored state", () => {
     const db = { prepare: () => statement, batch: () => Promise.reject(new Error("nothing may be written")) };
     await expect(applyMigrations(db)).rejects.toThrow("another version of Plinth (9999_later.sql)");
   });
+});
+
+test("what is made of sources is made again once one of them changes, appears or is gone", async () => {
+  const folder = `.build/remember-${process.pid}`;
+  const source = (name: string): string => join(ROOT, folder, name);
+  let times = 0;
+  const make = () => remember(folder, [folder], async () => ({ times: ++times }));
+  try {
+    mkdirSync(source("."), { recursive: true });
+    writeFileSync(source("a"), "1");
+    expect([await make(), await make()]).toEqual([{ times: 1 }, { times: 1 }]);
+    writeFileSync(source("a"), "2");
+    expect([await make(), await make()]).toEqual([{ times: 2 }, { times: 2 }]);
+    writeFileSync(source("b"), "");
+    expect([await make(), await make()]).toEqual([{ times: 3 }, { times: 3 }]);
+    rmSync(source("a"));
+    expect([await make(), await make()]).toEqual([{ times: 4 }, { times: 4 }]);
+  } finally {
+    rmSync(source("."), { recursive: true });
+    rmSync(join(ROOT, ".build", "made", `${folder.replaceAll("/", "-")}.json`));
+  }
 });
 
 describe("a fresh clone", () => {

@@ -1,9 +1,7 @@
 import { join } from "node:path";
-import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker } from "../../../scripts/lib/bundle.ts";
 import { applyMigrations } from "../../../scripts/lib/database.ts";
-import { ROOT } from "../../../scripts/lib/root.ts";
-import { startRuntime } from "../../../scripts/lib/server.ts";
+import { readBindings, startRuntime } from "../../../scripts/lib/server.ts";
 import { startService } from "../gateway/service.ts";
 import { offer } from "../lib/offer.ts";
 import { fillArchive, makeCopies } from "../media/archive.ts";
@@ -13,8 +11,7 @@ import type { Question } from "./platform.ts";
 await offer(async (place) => {
   const config = process.env["BENCH_CONFIG"] ?? "";
   const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false, config });
-  const { workerOptions } = readWorkerOptions(join(ROOT, config));
-  const server = await startRuntime({ ...workerOptions, name: "bare" }, bundle, place);
+  const server = await startRuntime({ ...(await readBindings(config)), name: "bare" }, bundle, place);
   let source: Promise<string> | undefined;
   return {
     stop: () => server.dispose(),
