@@ -31,6 +31,7 @@ export interface Config {
   readonly subject: Subject;
   /** The callers of `/token` that may get tokens for a user's address and password. */
   readonly passwordGrant: PasswordGrant;
+  readonly place: Place;
   readonly operatorSecret: string;
   /** The previous secret, which is accepted too; empty: none. */
   readonly previousOperatorSecret: string;
@@ -41,6 +42,17 @@ const SUBJECTS = ["email", "opaque"] as const;
 export type Subject = (typeof SUBJECTS)[number];
 
 export type PasswordGrant = "nobody" | "clients" | "everybody";
+
+/** Where objects are made and kept. */
+export interface Place {
+  /** Undefined: anywhere. An object's id depends on it, so a change leaves all objects behind. */
+  readonly jurisdiction: (typeof JURISDICTIONS)[number] | undefined;
+  /** Undefined: near the caller that makes the object. */
+  readonly locationHint: (typeof LOCATION_HINTS)[number] | undefined;
+}
+
+const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
+const LOCATION_HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
 
 export interface S3Access {
   /** Without a slash at the end; the bucket is the first segment after it. */
@@ -97,6 +109,7 @@ export function readConfig(raw: RawConfig): Config {
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
     subject: oneOf(raw, "SUBJECT", SUBJECTS),
     passwordGrant: passwordGrant(raw),
+    place: readPlace(raw),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", OPERATOR_SECRET),
     previousOperatorSecret: text(raw, PREVIOUS) === "" ? "" : matching(raw, PREVIOUS, OPERATOR_SECRET),
     sealKeys: sealKeys.value,
@@ -189,9 +202,15 @@ function passwordGrant(raw: RawConfig): PasswordGrant {
   return withoutClient ? "everybody" : "clients";
 }
 
+export const readPlace = (raw: RawConfig): Place => ({
+  jurisdiction: oneOf(raw, "JURISDICTION", ["" as const, ...JURISDICTIONS]) || undefined,
+  locationHint: oneOf(raw, "LOCATION_HINT", ["" as const, ...LOCATION_HINTS]) || undefined,
+});
+
 function oneOf<Value extends string>(raw: RawConfig, name: string, values: readonly Value[]): Value {
   const given = text(raw, name);
   const value = values.find((candidate) => candidate === given);
-  if (value === undefined) throw new ConfigError(`${name} must be one of ${values.join(", ")}`);
-  return value;
+  if (value !== undefined) return value;
+  const words = values.filter((candidate) => candidate !== "");
+  throw new ConfigError(`${name} must be ${words.length < values.length ? "empty or " : ""}one of ${words.join(", ")}`);
 }

@@ -50,6 +50,8 @@ export interface Env {
   readonly SUBJECT: string;
   readonly PASSWORD_GRANT: string;
   readonly PASSWORD_GRANT_WITHOUT_CLIENT: string;
+  readonly JURISDICTION: string;
+  readonly LOCATION_HINT: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly OPERATOR_CLIENT_SECRET_PREVIOUS?: string;

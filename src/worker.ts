@@ -13,15 +13,20 @@ import * as collector from "./metrics/collector.do.ts";
 import * as store from "./metrics/store.do.ts";
 import * as guesses from "./oauth/sign-in/guess-counter.do.ts";
 import * as attempts from "./oauth/sign-in/login-attempts.do.ts";
-import { refusingNewer } from "./platform/object-schema.ts";
+import { placeObjects, withPlacedObjects } from "./place.ts";
+import { refusingNewer, type ObjectClass, type ObjectSchema } from "./platform/object-schema.ts";
 import { runSchedule } from "./schedule.ts";
 
-export const TopicLog = refusingNewer(log.TopicLog, LOG_SCHEMA);
-export const TopicConsumer = refusingNewer(consumer.TopicConsumer, CONSUMER_SCHEMA);
-export const LoginAttempts = refusingNewer(attempts.LoginAttempts, attempts.ATTEMPTS_SCHEMA);
-export const GuessCounter = refusingNewer(guesses.GuessCounter, guesses.GUESS_SCHEMA);
-export const MetricsCollector = refusingNewer(collector.MetricsCollector, collector.COLLECTOR_SCHEMA);
-export const MetricsStore = refusingNewer(store.MetricsStore, store.STORE_SCHEMA);
+/** Each class refuses tables of a newer release, and finds other objects where the deployment says. */
+const exported = <T extends ObjectClass>(Class: T, schema: ObjectSchema): T =>
+  refusingNewer(withPlacedObjects(Class), schema);
+
+export const TopicLog = exported(log.TopicLog, LOG_SCHEMA);
+export const TopicConsumer = exported(consumer.TopicConsumer, CONSUMER_SCHEMA);
+export const LoginAttempts = exported(attempts.LoginAttempts, attempts.ATTEMPTS_SCHEMA);
+export const GuessCounter = exported(guesses.GuessCounter, guesses.GUESS_SCHEMA);
+export const MetricsCollector = exported(collector.MetricsCollector, collector.COLLECTOR_SCHEMA);
+export const MetricsStore = exported(store.MetricsStore, store.STORE_SCHEMA);
 
 /** Gets its dependencies from deps.ts: to deliver, it checks the client's rights and opens a sealed password. */
 class WiredPushSubscription extends PushSubscriptionObject {
@@ -29,14 +34,14 @@ class WiredPushSubscription extends PushSubscriptionObject {
     super(context, env, start(env).deps.push);
   }
 }
-export const PushSubscription = refusingNewer(WiredPushSubscription, PUSH_SCHEMA);
+export const PushSubscription = exported(WiredPushSubscription, PUSH_SCHEMA);
 
 /** Made at the first event of an isolate and kept: bindings and variables do not change while it lives. */
 let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | undefined;
 
 function start(env: Env): { readonly deps: Deps; readonly app: App } {
   if (running?.env.DB === env.DB) return running;
-  const deps = createDeps(env, waitUntil);
+  const deps = createDeps(placeObjects(env), waitUntil);
   running = { env, deps, app: createApp(deps) };
   return running;
 }

@@ -144,6 +144,8 @@ describe("configuration", () => {
     ["AUTH_URL", "https://a.example"],
     ["ALLOW_LOOPBACK", "yes"],
     ["LOG_LEVEL", "loud"],
+    ["JURISDICTION", "mars"],
+    ["LOCATION_HINT", "paris"],
     ["EVENT_RETENTION_DAYS", "0"],
     ["EVENT_RETENTION_DAYS", "0.000000001"],
     ["EVENT_RETENTION_DAYS", "3650.1"],

@@ -55,6 +55,8 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const port = readPort(env["PORT"]);
   const vars = withLocalS3(given, { host: HOST, port, bucket: deployment.r2_buckets[0]?.bucket_name ?? "" });
   const config = parseConfig(vars);
+  if (config.place.jurisdiction !== undefined)
+    throw new UserError("The local runtime has no jurisdictions. Leave JURISDICTION empty.");
   for (const [kind, { host }] of separateHosts(config))
     if (host === `${HOST}:${port}`)
       throw new UserError(

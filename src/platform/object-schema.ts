@@ -47,7 +47,7 @@ export function refusingNewer<T extends ObjectClass>(Class: T, schema: ObjectSch
 
 // TypeScript extends a class of unknown parameters only by `any`.
 // oxlint-disable-next-line typescript/no-explicit-any
-type ObjectClass = new (...args: any[]) => object;
+export type ObjectClass = new (...args: any[]) => object;
 
 /** Takes the steps that are due, in one transaction. Returns the stored version if this release does not know it. */
 export function openSchema(storage: Storage, { table, version, steps = {} }: ObjectSchema): number | undefined {

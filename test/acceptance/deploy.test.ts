@@ -94,9 +94,9 @@ const atPlatform = (): string[] => ["--yes", "--at", platform.url];
 
 const writeDeployment = (name: string, text: string): void =>
   writeFileSync(join(checkout, "deploy", `${name}.toml`), text);
-const PRODUCTION = `worker = "plinth"\nhost = "${HOST}"\nlocation = "weur"\nrate_limit_ids = 8700\n`;
+const PRODUCTION = `worker = "plinth"\nhost = "${HOST}"\nlocation = "weur"\njurisdiction = "eu"\nrate_limit_ids = 8700\n`;
 
-const WITH_EVENTS = `${PRODUCTION}[vars]\nEVENT_RETENTION_DAYS = 365\n`;
+const WITH_EVENTS = `${PRODUCTION}placement = "aws:eu-central-1"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
 
 const onlyDatabase = () => [...account.databases.values()][0]!;
 const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
@@ -109,7 +109,14 @@ describe("a deployment's file", () => {
     [`${PRODUCTION}auth_host = "auth.example:8443"`, "auth_host: must be a host name"],
     [PRODUCTION.replace('"plinth"', '"Plinth"'), "worker: must have 1 to 40 of"],
     [PRODUCTION.replace('"weur"', '"paris"'), "location: "],
-    [`${PRODUCTION}jurisdiction = "eu"`, "jurisdiction"],
+    [PRODUCTION.replace('"eu"', '"mars"'), "jurisdiction: "],
+    [`${PRODUCTION}placement = "Frankfurt"`, "placement: must be smart, or a region such as aws:eu-central-1"],
+    [`${PRODUCTION}shards = 2`, "shards: must be 1: a platform has one database"],
+    [`${PRODUCTION}[vars]\nJURISDICTION = "eu"`, "JURISDICTION is made of jurisdiction."],
+    [
+      `${PRODUCTION}[vars]\nR2_S3_ENDPOINT = "https://a.r2.cloudflarestorage.com"`,
+      "R2_S3_ENDPOINT must be https://<account>.eu.r2.cloudflarestorage.com",
+    ],
     [PRODUCTION.replace("rate_limit_ids = 8700", ""), "rate_limit_ids: "],
     [`${PRODUCTION}[vars]\nEVENT_RETENTION = 7`, "there is no variable EVENT_RETENTION."],
     [`${PRODUCTION}[vars]\nPUBLIC_URL = "https://x.example"`, "PUBLIC_URL is made of host."],
@@ -212,7 +219,8 @@ describe("a deployment", () => {
   // shows: running/commands/npm-run-deploy
   // shows: running/commands/npm-run-deploy-broken-off
   it("is repeated where it broke off, makes everything, keeps the secrets it made, and tests itself", async () => {
-    expect(await deploy(["production", "init", "--host", HOST, "--location", "weur"])).toMatchObject({ code: 0 });
+    const place = ["--location", "weur", "--jurisdiction", "eu"];
+    expect(await deploy(["production", "init", "--host", HOST, ...place])).toMatchObject({ code: 0 });
     const args = ["production", ...atPlatform(), "--secrets", "kept.secrets"];
     // The platform that answers here has this secret; the other one is made.
     const given = { OPERATOR_CLIENT_SECRET: SECRET };
@@ -227,10 +235,10 @@ describe("a deployment", () => {
     expect(code, output).toBe(0);
     expect(account.unknown).toEqual([]);
 
-    expect(onlyDatabase()).toMatchObject({ name: "plinth", location: "weur" });
+    expect(onlyDatabase()).toMatchObject({ name: "plinth", location: "weur", jurisdiction: "eu" });
     const tables = onlyDatabase().sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["client", "signing_key", "d1_migrations"]));
-    expect(account.buckets.get("plinth-media")).toMatchObject({ location: "weur" });
+    expect(account.buckets.get("plinth-media")).toMatchObject({ location: undefined, jurisdiction: "eu" });
     expect(account.buckets.get("plinth-media")!.lifecycle.map((rule: any) => rule.id)).toEqual([
       "incoming",
       "unfinished-uploads",
@@ -241,8 +249,11 @@ describe("a deployment", () => {
       ["plinth-media-jobs-dead", 1],
     ]);
     expect(account.domains.get(HOST)).toMatchObject({ service: "plinth", zone_id: ZONE.id });
+    expect([...account.queues.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu", "eu"]);
     expect(variable("PUBLIC_URL")).toBe(`https://${HOST}`);
+    expect([variable("JURISDICTION"), variable("LOCATION_HINT")]).toEqual(["eu", "weur"]);
     expect(bindings().find(({ name }) => name === "DB").id).toBe(onlyDatabase().uuid);
+    expect(bindings().find(({ name }) => name === "MEDIA")).toMatchObject({ jurisdiction: "eu" });
 
     const kept = readFileSync(join(checkout, "kept.secrets"), "utf8");
     expect(kept).toContain(`SEAL_KEYS="${account.workers.get("plinth")!.secrets.get("SEAL_KEYS")}"`);
@@ -268,6 +279,9 @@ describe("a deployment", () => {
     expect(code, output).toBe(0);
     expect(sqlite.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'more%'").all()).toHaveLength(2);
     expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
+    expect(account.workers.get("plinth")!.versions.at(-1)!.metadata.placement).toMatchObject({
+      region: "aws:eu-central-1",
+    });
     expect(variable("PLATFORM")).toBe("plat");
     expect(account.workers.get("plinth")!.secrets.get("OPERATOR_CLIENT_SECRET")).toBe(SECRET);
     expect(account.workers.get("plinth")!.versions).toHaveLength(2);
@@ -276,14 +290,17 @@ describe("a deployment", () => {
   // shows: running/commands/npm-run-deploy-data-would-be-lost
   it("shows what would change, and needs a flag for what would lose data", async () => {
     const before = account.calls.length;
-    writeDeployment("production", PRODUCTION.replace(HOST, "other.example.com") + '[vars]\nPLATFORM = "acme"\n');
+    const other = PRODUCTION.replace(HOST, "other.example.com").replace('jurisdiction = "eu"\n', "");
+    writeDeployment("production", `${other}[vars]\nPLATFORM = "acme"\n`);
     const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
     expect(output).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
     expect(output).toContain("- host plinth.example.com");
-    for (const flag of ["--lose-events", "--rename-platform", "--move-host"]) expect(output).toContain(`${flag}: `);
-    const planned = await deploy(["production", "--plan", "--lose-events", "--rename-platform", "--move-host"], GIVEN);
+    expect(output).toContain("The database is in jurisdiction eu, and the file says no jurisdiction.");
+    const flags = ["--lose-events", "--rename-platform", "--move-host", "--move-jurisdiction"];
+    for (const flag of flags) expect(output).toContain(`${flag}: `);
+    const planned = await deploy(["production", "--plan", ...flags], GIVEN);
     expect(planned).toMatchObject({ code: 0 });
-    const unasked = await deploy(["production", "--lose-events", "--rename-platform", "--move-host"], GIVEN);
+    const unasked = await deploy(["production", ...flags], GIVEN);
     expect(unasked).toMatchObject({ code: 1, output: expect.stringContaining("Say --yes") });
     expect({ code, calls: account.calls.length }).toEqual({ code: 1, calls: before });
     writeDeployment("production", WITH_EVENTS);
@@ -291,7 +308,7 @@ describe("a deployment", () => {
 
   it("stands beside another one in the same account", async () => {
     const [calls, workers] = [account.calls.length, [...account.workers.keys()]];
-    await deploy(["staging", "init", "--host", "staging.example.com"]);
+    await deploy(["staging", "init", "--host", "staging.example.com", "--location", "apac"]);
     const { output } = await deploy(["staging", "--plan"], GIVEN);
     for (const made of [
       "database plinth-staging",
@@ -302,6 +319,15 @@ describe("a deployment", () => {
       expect(output).toContain(`+ ${made}`);
     expect(output).not.toContain(HOST);
     expect([account.calls.length, [...account.workers.keys()]]).toEqual([calls, workers]);
+
+    // Broken off with what stores data made, near the hint; then taken away again.
+    account.failAt(5);
+    expect(await deploy(["staging", ...atPlatform()], GIVEN)).toMatchObject({ code: 1 });
+    expect(account.databases.size).toBe(2);
+    expect([...account.databases.values()].at(-1)).toMatchObject({ location: "apac", jurisdiction: null });
+    expect(account.buckets.get("plinth-staging-media")).toMatchObject({ location: "apac", jurisdiction: undefined });
+    await deploy(["staging", "destroy", "--yes", "--host", "staging.example.com"]);
+    expect([account.databases.size, account.buckets.size, account.workers.size]).toEqual([1, 1, 1]);
   });
 
   it("replaces a secret that is given, and refuses keys that do not open what is stored", async () => {

@@ -43,13 +43,14 @@ export async function prepare(steps: Steps): Promise<string> {
   writeFileSync(config, JSON.stringify(wranglerConfig(deployment, databaseId, migrationsFolder), null, 2));
   if (found.bucket === undefined) {
     say(`make bucket ${deployment.bucket}`);
-    const hint = deployment.location === undefined ? {} : { locationHint: deployment.location };
-    await cloudflare.account.send("POST", "/r2/buckets", { name: deployment.bucket, ...hint });
+    const { bucket: name, location, jurisdiction } = deployment;
+    const hint = location === undefined || jurisdiction !== undefined ? {} : { locationHint: location };
+    await cloudflare.within(jurisdiction).send("POST", "/r2/buckets", { name, ...hint });
   }
   await setBucketRules(steps);
   for (const name of deployment.queues.filter((one) => !found.queues.has(one))) {
     say(`make queue ${name}`);
-    await cloudflare.account.send("POST", "/queues", { queue_name: name });
+    await cloudflare.account.send("POST", "/queues", { queue_name: name, ...within(deployment) });
   }
   say("apply migrations");
   await wrangler(["d1", "migrations", "apply", deployment.database, "--remote", "--config", config]);
@@ -136,10 +137,14 @@ export async function attachHosts({ cloudflare, deployment, found, say }: Steps)
   }
 }
 
-async function makeDatabase({ cloudflare, deployment: { database, location }, say }: Steps): Promise<string> {
+const within = ({ jurisdiction }: Deployment): object => (jurisdiction === undefined ? {} : { jurisdiction });
+
+/** D1 ignores the hint where a jurisdiction is named. */
+async function makeDatabase({ cloudflare, deployment, say }: Steps): Promise<string> {
+  const { database, location } = deployment;
   say(`make database ${database}`);
   const hint = location === undefined ? {} : { primary_location_hint: location };
-  await cloudflare.account.send("POST", "/d1/database", { name: database, ...hint });
+  await cloudflare.account.send("POST", "/d1/database", { name: database, ...hint, ...within(deployment) });
   const made = await findDatabaseId(cloudflare, database);
   if (made === undefined) throw new UserError(`The database ${database} was made and is not listed yet. Run it again.`);
   return made;
@@ -153,7 +158,8 @@ interface Rule {
  * Uploads may come from any page, and what a broken upload leaves goes after two days: under incoming/, and parts of
  * multipart uploads anywhere. Rules of others stay: ours are known by their ids.
  */
-async function setBucketRules({ cloudflare: { account }, deployment, say }: Steps): Promise<void> {
+async function setBucketRules({ cloudflare, deployment, say }: Steps): Promise<void> {
+  const account = cloudflare.within(deployment.jurisdiction);
   const base = `/r2/buckets/${deployment.bucket}`;
   const cors = {
     id: "plinth-uploads",
@@ -203,6 +209,7 @@ function wranglerConfig(deployment: Deployment, databaseId: string, migrationsFo
     name: deployment.worker,
     main: join(ROOT, config.main),
     vars: deployment.vars,
+    ...(deployment.placement === undefined ? {} : { placement: deployment.placement }),
     d1_databases: [
       {
         ...config.d1_databases[0],
@@ -211,7 +218,7 @@ function wranglerConfig(deployment: Deployment, databaseId: string, migrationsFo
         migrations_dir: migrationsFolder,
       },
     ],
-    r2_buckets: [{ ...config.r2_buckets[0], bucket_name: deployment.bucket }],
+    r2_buckets: [{ ...config.r2_buckets[0], bucket_name: deployment.bucket, ...within(deployment) }],
     queues: {
       producers: config.queues.producers.map((one: any) => ({ ...one, queue: rename(one.queue) })),
       consumers: config.queues.consumers.map((one: any) => ({

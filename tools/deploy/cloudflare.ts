@@ -6,6 +6,8 @@ export interface Cloudflare {
   /** Paths are below the account. */
   readonly account: Api;
   readonly root: Api;
+  /** The account as the buckets of a jurisdiction see it: without its header they are not there. */
+  within(jurisdiction: string | undefined): Api;
 }
 
 export interface Api {
@@ -52,11 +54,16 @@ export function createCloudflare(options: {
     pause = (timeMs) => new Promise((resolve) => setTimeout(resolve, timeMs)),
   } = options;
 
-  async function call(method: string, path: string, body?: unknown): Promise<Envelope | undefined> {
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Envelope | undefined> {
     for (let attempt = 1; ; attempt++) {
       const response = await fetch(`${baseUrl}${path}`, {
         method,
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...more },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       }).catch((error: unknown) => {
@@ -79,15 +86,16 @@ export function createCloudflare(options: {
     }
   }
 
-  const below = (base: string): Api => ({
+  const below = (base: string, headers?: Readonly<Record<string, string>>): Api => ({
     async find<T>(path: string) {
-      return (await call("GET", base + path))?.result as T | undefined;
+      return (await call("GET", base + path, undefined, headers))?.result as T | undefined;
     },
     async list<T>(path: string) {
       const found: T[] = [];
       for (let page = 1; ; page++) {
         const separator = path.includes("?") ? "&" : "?";
-        const answer = await call("GET", `${base}${path}${separator}per_page=${PER_PAGE}&page=${page}`);
+        const url = `${base}${path}${separator}per_page=${PER_PAGE}&page=${page}`;
+        const answer = await call("GET", url, undefined, headers);
         const items = itemsOf(answer?.result) as T[];
         found.push(...items);
         const pages = answer?.result_info?.total_pages;
@@ -95,10 +103,16 @@ export function createCloudflare(options: {
       }
     },
     async send<T>(method: string, path: string, body?: unknown) {
-      return (await call(method, base + path, body))!.result as T;
+      return (await call(method, base + path, body, headers))!.result as T;
     },
   });
-  return { accountId, account: below(`/accounts/${accountId}`), root: below("") };
+  const base = `/accounts/${accountId}`;
+  return {
+    accountId,
+    account: below(base),
+    root: below(""),
+    within: (jurisdiction) => below(base, jurisdiction === undefined ? {} : { "cf-r2-jurisdiction": jurisdiction }),
+  };
 }
 
 /** Most lists are the result; some are the one array in it. */

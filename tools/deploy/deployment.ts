@@ -24,6 +24,10 @@ export interface Deployment {
   readonly hosts: readonly string[];
   readonly publicUrl: string;
   readonly location: string | undefined;
+  /** All that stores data stays within it. */
+  readonly jurisdiction: string | undefined;
+  /** Where the Worker runs; undefined: near each caller. */
+  readonly placement: Placement | undefined;
   /** All of wrangler.toml's, with the file's in place. */
   readonly vars: Readonly<Record<string, string>>;
   /** First of the ids that the rate limits use; they are shared by all Workers of the account. */
@@ -32,8 +36,13 @@ export interface Deployment {
   readonly secretsPath: string;
 }
 
+export type Placement = { readonly mode: "smart" } | { readonly region: string };
+
 /** Cloudflare's hints for a database and a bucket. */
 const LOCATIONS = ["wnam", "enam", "weur", "eeur", "apac", "oc"] as const;
+/** Those that databases, buckets, queues and objects have in common. */
+const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
+const PLACEMENT = /^(smart|(aws|gcp|azure):[a-z0-9-]+)$/;
 const HOST = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
 /** A bucket is named `<worker>-media`, in at most 63 characters. */
 const WORKER = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/;
@@ -46,12 +55,21 @@ const file = z.strictObject({
   content_host: host.optional(),
   auth_host: host.optional(),
   location: z.enum(LOCATIONS).optional(),
+  jurisdiction: z.enum(JURISDICTIONS).optional(),
+  placement: z.string().regex(PLACEMENT, "must be smart, or a region such as aws:eu-central-1").optional(),
+  shards: z.literal(1, "must be 1: a platform has one database").optional(),
   rate_limit_ids: z.int().min(1).max(2_000_000_000),
   vars: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
 });
 
 /** Variables that the file says in another way. */
-const HOST_VARIABLES = { PUBLIC_URL: "host", CONTENT_URL: "content_host", AUTH_URL: "auth_host" } as const;
+const FIELDS = {
+  PUBLIC_URL: "host",
+  CONTENT_URL: "content_host",
+  AUTH_URL: "auth_host",
+  JURISDICTION: "jurisdiction",
+  LOCATION_HINT: "location",
+} as const;
 
 export const WRANGLER_CONFIG = join(ROOT, "wrangler.toml");
 export const deploymentPath = (name: string): string => join(ROOT, "deploy", `${name}.toml`);
@@ -72,7 +90,17 @@ export function parseDeployment(name: string, text: string): Deployment {
     const faults = given.error.issues.map(({ path, message }) => `  ${path.join(".") || "file"}: ${message}`);
     throw new UserError(`deploy/${name}.toml:\n${faults.join("\n")}`);
   }
-  const { worker, host: main, content_host: content, auth_host: auth, location, rate_limit_ids, vars } = given.data;
+  const { worker, host: main, content_host: content, auth_host: auth, location, jurisdiction, placement } = given.data;
+  const url = (one: string | undefined): string => (one === undefined ? "" : `https://${one}`);
+  const vars = variables(name, given.data.vars, {
+    PUBLIC_URL: url(main),
+    CONTENT_URL: url(content),
+    AUTH_URL: url(auth),
+    JURISDICTION: jurisdiction ?? "",
+    LOCATION_HINT: location ?? "",
+  });
+  if (vars["R2_S3_ENDPOINT"]) vars["R2_BUCKET"] ||= `${worker}-media`;
+  checkS3Jurisdiction(name, vars["R2_S3_ENDPOINT"] ?? "", jurisdiction);
   return {
     name,
     worker,
@@ -82,8 +110,11 @@ export function parseDeployment(name: string, text: string): Deployment {
     hosts: [...new Set([main, content, auth].filter((one) => one !== undefined))],
     publicUrl: `https://${main}`,
     location,
-    vars: variables(name, vars, { PUBLIC_URL: main, CONTENT_URL: content, AUTH_URL: auth, bucket: `${worker}-media` }),
-    rateLimitIds: rate_limit_ids,
+    jurisdiction,
+    placement:
+      placement === undefined ? undefined : placement === "smart" ? { mode: placement } : { region: placement },
+    vars,
+    rateLimitIds: given.data.rate_limit_ids,
     secretsPath: join(ROOT, "deploy", `${name}.secrets`),
   };
 }
@@ -100,25 +131,31 @@ function parseToml(name: string, text: string): unknown {
 function variables(
   name: string,
   given: Readonly<Record<string, string | number | boolean>>,
-  { bucket, ...hosts }: Readonly<Record<keyof typeof HOST_VARIABLES | "bucket", string | undefined>>,
+  made: Readonly<Record<keyof typeof FIELDS, string>>,
 ): Record<string, string> {
   const { vars: known } = unstable_readConfig({ config: WRANGLER_CONFIG }, { hideWarnings: true });
   for (const variable of Object.keys(given)) {
-    if (variable in HOST_VARIABLES)
+    if (variable in FIELDS)
       throw new UserError(
-        `deploy/${name}.toml: ${variable} is made of ${HOST_VARIABLES[variable as keyof typeof HOST_VARIABLES]}. Set that.`,
+        `deploy/${name}.toml: ${variable} is made of ${FIELDS[variable as keyof typeof FIELDS]}. Set that.`,
       );
     if (!(variable in known))
       throw new UserError(`deploy/${name}.toml: there is no variable ${variable}. wrangler.toml lists them all.`);
   }
-  const all = Object.fromEntries(Object.entries({ ...known, ...given }).map(([key, value]) => [key, String(value)]));
-  for (const [variable, one] of Object.entries(hosts)) all[variable] = one === undefined ? "" : `https://${one}`;
-  if (all["R2_S3_ENDPOINT"]) all["R2_BUCKET"] ||= bucket ?? "";
-  return all;
+  const all = { ...known, ...given, ...made };
+  return Object.fromEntries(Object.entries(all).map(([key, value]) => [key, String(value)]));
+}
+
+/** R2 shows the buckets of a jurisdiction at an address of their own alone. */
+function checkS3Jurisdiction(name: string, endpoint: string, jurisdiction: string | undefined): void {
+  const said = /^https:\/\/[^./]+(?:\.([a-z]+))?\.r2\.cloudflarestorage\.com\b/.exec(endpoint);
+  if (said === null || said[1] === jurisdiction) return;
+  const should = `https://<account>.${jurisdiction === undefined ? "" : `${jurisdiction}.`}r2.cloudflarestorage.com`;
+  throw new UserError(`deploy/${name}.toml: R2_S3_ENDPOINT must be ${should}, where the bucket is.`);
 }
 
 /** The file that `init` writes. The ids of rate limits differ from other deployments' by the Worker's name. */
-export function newDeploymentFile({ name, host: main, location }: NewDeployment): string {
+export function newDeploymentFile({ name, host: main, location, jurisdiction }: NewDeployment): string {
   const worker = name === "production" ? "plinth" : `plinth-${name}`;
   const place = location ?? "weur";
   return `# The deployment "${name}". Keep this file: it alone says what the platform is.
@@ -130,8 +167,10 @@ host = "${main}"
 # content_host = "content.example.com"   # media alone
 # auth_host = "login.example.com"        # pages for people alone
 
-# Where database and bucket are made, for ever: ${LOCATIONS.join(", ")}.
+# Near where database, bucket and objects are made, for ever: ${LOCATIONS.join(", ")}.
 ${location === undefined ? "# " : ""}location = "${place}"
+# What they must not leave, for ever: ${JURISDICTIONS.join(", ")}.
+${jurisdiction === undefined ? "# " : ""}jurisdiction = "${jurisdiction ?? "eu"}"
 
 # The first of ten ids that the rate limits use. No other Worker of the account may use them.
 rate_limit_ids = ${rateLimitIds(worker)}
@@ -147,6 +186,7 @@ export interface NewDeployment {
   readonly name: string;
   readonly host: string;
   readonly location: string | undefined;
+  readonly jurisdiction?: string | undefined;
 }
 
 /** FNV-1a of the name, in steps of 100 so that the ten ids of two deployments do not overlap. */

@@ -20,7 +20,7 @@ const NOT_EMPTY = 10_008;
 
 /** May be repeated where it broke off. */
 export async function destroy(
-  { account }: Cloudflare,
+  { account, within }: Cloudflare,
   deployment: Deployment,
   found: Found,
   say: (line: string) => void,
@@ -52,7 +52,7 @@ export async function destroy(
     say(`delete queue ${name}`);
     await account.send("DELETE", `/queues/${ids.get(name)!}`);
   }
-  if (found.bucket !== undefined) await destroyBucket(account, deployment.bucket, say);
+  if (found.bucket !== undefined) await destroyBucket(within(deployment.jurisdiction), deployment.bucket, say);
   if (found.database !== undefined) {
     say(`delete database ${deployment.database}`);
     await account.send("DELETE", `/d1/database/${found.database.id}`);

@@ -6,13 +6,18 @@ export interface Found {
   readonly database: FoundDatabase | undefined;
   readonly bucket: FoundBucket | undefined;
   /** Those of the deployment's queues that are there. */
-  readonly queues: ReadonlySet<string>;
+  readonly queues: ReadonlyMap<string, FoundPlace>;
   readonly worker: FoundWorker | undefined;
   /** One for each host of the deployment, then those that the Worker answers at and the file does not name. */
   readonly hosts: readonly FoundHost[];
 }
 
-export interface FoundDatabase {
+/** Undefined: the API does not say it. */
+export interface FoundPlace {
+  readonly jurisdiction?: string | null | undefined;
+}
+
+export interface FoundDatabase extends FoundPlace {
   readonly id: string;
   /** Names of applied migrations; undefined: the table of migrations is not there. */
   readonly applied: readonly string[] | undefined;
@@ -56,6 +61,10 @@ interface Binding {
   readonly id?: string;
 }
 
+interface FoundQueue extends FoundPlace {
+  readonly queue_name: string;
+}
+
 interface Domain {
   readonly id: string;
   readonly hostname: string;
@@ -70,18 +79,25 @@ const SEALED = `SELECT substr(sealed_private_jwk, 1, instr(sealed_private_jwk, '
 export async function inspect(cloudflare: Cloudflare, deployment: Deployment): Promise<Found> {
   const [database, bucket, queues, worker, hosts] = await Promise.all([
     findDatabase(cloudflare, deployment.database),
-    findBucket(cloudflare, deployment.bucket),
-    cloudflare.account.list<{ queue_name: string }>("/queues"),
+    findBucket(cloudflare, deployment),
+    cloudflare.account.list<FoundQueue>("/queues"),
     findWorker(cloudflare, deployment.worker),
     findHosts(cloudflare, deployment),
   ]);
-  const names = new Set(queues.map(({ queue_name: name }) => name));
-  return { database, bucket, queues: new Set(deployment.queues.filter((name) => names.has(name))), worker, hosts };
+  const named = queues.filter(({ queue_name: name }) => deployment.queues.includes(name));
+  return {
+    database,
+    bucket,
+    queues: new Map(named.map(({ queue_name: name, jurisdiction }) => [name, { jurisdiction }])),
+    worker,
+    hosts,
+  };
 }
 
 async function findDatabase(cloudflare: Cloudflare, name: string): Promise<FoundDatabase | undefined> {
   const id = await findDatabaseId(cloudflare, name);
   if (id === undefined) return undefined;
+  const { jurisdiction } = (await cloudflare.account.find<FoundPlace>(`/d1/database/${id}`)) ?? {};
   const tables = await query<{ name: string }>(
     cloudflare,
     id,
@@ -92,6 +108,7 @@ async function findDatabase(cloudflare: Cloudflare, name: string): Promise<Found
   const sealed = isOurs ? await query<{ id: string }>(cloudflare, id, SEALED) : [];
   return {
     id,
+    jurisdiction,
     applied: names.delete("d1_migrations") ? await appliedMigrations(cloudflare, id) : undefined,
     tables: names.size,
     hasRecords: sealed.length > 0,
@@ -114,9 +131,13 @@ async function query<T>({ account }: Cloudflare, id: string, sql: string): Promi
   return answers[0]?.results ?? [];
 }
 
-async function findBucket({ account }: Cloudflare, name: string): Promise<FoundBucket | undefined> {
-  if ((await account.find(`/r2/buckets/${name}`)) === undefined) return undefined;
-  const objects = await account.find<unknown[]>(`/r2/buckets/${name}/objects?per_page=1`);
+async function findBucket(
+  cloudflare: Cloudflare,
+  { bucket, jurisdiction }: Deployment,
+): Promise<FoundBucket | undefined> {
+  const account = cloudflare.within(jurisdiction);
+  if ((await account.find(`/r2/buckets/${bucket}`)) === undefined) return undefined;
+  const objects = await account.find<unknown[]>(`/r2/buckets/${bucket}/objects?per_page=1`);
   return { isEmpty: (objects ?? []).length === 0 };
 }
 

@@ -41,6 +41,7 @@ Options
   --rename-platform    another PLATFORM or PATH_PREFIX
   --move-host          another host
   --take-over          a bucket that has objects already
+  --move-jurisdiction  another jurisdiction: topics and files begin empty
 
 It needs an account that wrangler is signed in to (npx wrangler login), or CLOUDFLARE_API_TOKEN and
 CLOUDFLARE_ACCOUNT_ID. Secrets are taken from the environment where they are set: OPERATOR_CLIENT_SECRET,
@@ -58,6 +59,7 @@ const OPTIONS = {
   at: { type: "string" },
   host: { type: "string" },
   location: { type: "string" },
+  jurisdiction: { type: "string" },
   ...Object.fromEntries(DANGER_FLAGS.map((flag) => [flag, { type: "boolean" } as const])),
 } as const;
 
@@ -145,13 +147,13 @@ function canaryPercent(text: string | undefined): number | undefined {
 const secretsPathOf = ({ secretsPath }: Deployment, { secrets }: Options): string =>
   secrets === undefined ? secretsPath : resolve(secrets);
 
-async function writeFile(name: string, { host, location }: Options): Promise<void> {
+async function writeFile(name: string, { host, location, jurisdiction }: Options): Promise<void> {
   const path = deploymentPath(name);
   if (existsSync(path)) throw new UserError(`deploy/${name}.toml is there already.`);
   if (host === undefined)
     throw new UserError(`Name its host: npm run deploy -- ${name} init --host plinth.example.com`);
   mkdirSync(join(ROOT, "deploy"), { recursive: true });
-  writeFileSync(path, newDeploymentFile({ name, host, location }), { flag: "wx" });
+  writeFileSync(path, newDeploymentFile({ name, host, location, jurisdiction }), { flag: "wx" });
   try {
     readDeployment(name);
   } catch (error) {

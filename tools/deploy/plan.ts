@@ -1,5 +1,5 @@
 import type { Deployment } from "./deployment.ts";
-import type { Found } from "./found.ts";
+import type { Found, FoundPlace } from "./found.ts";
 
 /**
  * The difference between a deployment's file and the account, as sentences: new resources, changes, changes that lose
@@ -18,7 +18,7 @@ export interface Danger {
   readonly text: string;
 }
 
-export const DANGER_FLAGS = ["lose-events", "rename-platform", "move-host", "take-over"] as const;
+export const DANGER_FLAGS = ["lose-events", "rename-platform", "move-host", "take-over", "move-jurisdiction"] as const;
 export type DangerFlag = (typeof DANGER_FLAGS)[number];
 
 /** The part of the plan that secrets.ts decides. */
@@ -37,6 +37,7 @@ export function makePlan(
     database(deployment, found, migrations),
     bucket(deployment, found),
     queues(deployment, found),
+    jurisdiction(deployment, found),
     worker(deployment, found),
     hosts(deployment, found),
     secrets,
@@ -56,8 +57,9 @@ interface Part {
   readonly refusals?: readonly string[];
 }
 
-function database({ database: name, location }: Deployment, found: Found, migrations: readonly string[]): Part {
-  const place = location === undefined ? "near where this runs" : `in ${location}`;
+function database(deployment: Deployment, found: Found, migrations: readonly string[]): Part {
+  const { database: name } = deployment;
+  const place = placeOf(deployment) ?? "near where this runs";
   if (found.database === undefined)
     return { changes: [`+ database ${name}, ${place}, for ever`, `+ ${migrations.length} migrations`] };
   const { applied, tables } = found.database;
@@ -76,9 +78,15 @@ function database({ database: name, location }: Deployment, found: Found, migrat
   return { changes: missing.map((one) => `+ migration ${one}`) };
 }
 
-function bucket({ bucket: name, location }: Deployment, found: Found): Part {
-  if (found.bucket === undefined)
-    return { changes: [`+ bucket ${name}${location === undefined ? "" : `, in ${location}`}`] };
+function placeOf({ location, jurisdiction: law }: Deployment): string | undefined {
+  if (law !== undefined) return `in jurisdiction ${law}`;
+  return location === undefined ? undefined : `in ${location}`;
+}
+
+function bucket(deployment: Deployment, found: Found): Part {
+  const { bucket: name } = deployment;
+  const place = placeOf(deployment);
+  if (found.bucket === undefined) return { changes: [`+ bucket ${name}${place === undefined ? "" : `, ${place}`}`] };
   if (found.database?.hasRecords || found.bucket.isEmpty) return { changes: [] };
   return {
     changes: [],
@@ -94,6 +102,32 @@ function bucket({ bucket: name, location }: Deployment, found: Found): Part {
 const queues = ({ queues: names }: Deployment, found: Found): Part => ({
   changes: names.filter((name) => !found.queues.has(name)).map((name) => `+ queue ${name}`),
 });
+
+/** A jurisdiction is for ever: nothing of Cloudflare's moves, so under another one everything begins empty. */
+function jurisdiction(
+  { jurisdiction: wanted, queues: names }: Deployment,
+  { database: there, queues: found, worker: running }: Found,
+): Part {
+  const dangers: Danger[] = [];
+  const compare = (what: string, { jurisdiction: from }: FoundPlace): void => {
+    if (from !== undefined && (from ?? undefined) !== wanted)
+      dangers.push({
+        flag: "move-jurisdiction",
+        text: `${what} is in ${lawOf(from)}, and the file says ${lawOf(wanted)}. It stays where it is.`,
+      });
+  };
+  if (there !== undefined) compare("The database", there);
+  for (const name of names) compare(`The queue ${name}`, found.get(name) ?? {});
+  if (running !== undefined && (running.vars["JURISDICTION"] ?? "") !== (wanted ?? ""))
+    dangers.push({
+      flag: "move-jurisdiction",
+      text: `JURISDICTION changes from ${shown(running.vars["JURISDICTION"])} to ${shown(wanted)}: topics, consumers and push subscriptions lose their objects, files their bucket.`,
+    });
+  return { changes: [], dangers };
+}
+
+const lawOf = (law: string | null | undefined): string =>
+  law === undefined || law === null ? "no jurisdiction" : `jurisdiction ${law}`;
 
 function worker(deployment: Deployment, found: Found): Part {
   const { worker: name, vars } = deployment;

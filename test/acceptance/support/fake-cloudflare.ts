@@ -35,11 +35,13 @@ interface FakeDatabase {
   readonly uuid: string;
   readonly name: string;
   readonly location: string | undefined;
+  readonly jurisdiction: string | null;
   readonly sqlite: DatabaseSync;
 }
 interface FakeBucket {
   readonly name: string;
   readonly location: string | undefined;
+  readonly jurisdiction: string | undefined;
   readonly objects: Map<string, string>;
   cors: unknown[];
   lifecycle: unknown[];
@@ -47,6 +49,7 @@ interface FakeBucket {
 interface FakeQueue {
   readonly queue_id: string;
   readonly queue_name: string;
+  readonly jurisdiction: string | null;
   readonly consumers: Map<string, any>;
 }
 interface FakeWorker {
@@ -80,6 +83,8 @@ interface Call {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: any;
+  /** Of the header that buckets alone know. */
+  readonly jurisdiction: string | undefined;
 }
 
 class Refusal {
@@ -110,7 +115,12 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   let failed = false;
 
   const database = (id: string): FakeDatabase => databases.get(id) ?? raise(NOT_FOUND(7404, "The database"));
-  const bucket = (name: string): FakeBucket => buckets.get(name) ?? raise(NOT_FOUND(10006, "The specified bucket"));
+  /** A bucket is seen from its own jurisdiction alone. */
+  const bucket = (name: string, { jurisdiction }: Call): FakeBucket => {
+    const found = buckets.get(name);
+    if (found === undefined || found.jurisdiction !== jurisdiction) throw NOT_FOUND(10006, "The specified bucket");
+    return found;
+  };
   const queue = (id: string): FakeQueue => queues.get(id) ?? raise(NOT_FOUND(11000, "Queue"));
   const worker = (name: string): FakeWorker => workers.get(name) ?? raise(NOT_FOUND(10007, "This Worker"));
   const scriptOf = (name: string): FakeWorker => {
@@ -180,6 +190,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
           uuid,
           name: body.name,
           location: body.primary_location_hint,
+          jurisdiction: body.jurisdiction ?? null,
           sqlite: new DatabaseSync(":memory:"),
         };
         databases.set(uuid, made);
@@ -189,7 +200,10 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     [
       "GET",
       /^\/d1\/database\/([^/]+)$/,
-      (_, id) => ({ uuid: id, name: database(id).name, file_size: 1, num_tables: 1, version: "production" }),
+      (_, id) => {
+        const { name, jurisdiction } = database(id);
+        return { uuid: id, name, jurisdiction, file_size: 1, num_tables: 1, version: "production" };
+      },
     ],
     ["DELETE", /^\/d1\/database\/([^/]+)$/, (_, id) => (database(id), databases.delete(id), null)],
     [
@@ -197,15 +211,16 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       /^\/d1\/database\/([^/]+)\/query$/,
       ({ body }, id) => statements(body.sql).map((sql) => runSql(database(id).sqlite, sql, body.params)),
     ],
-    ["GET", /^\/r2\/buckets\/([^/]+)$/, (_, name) => ({ name: bucket(name).name })],
+    ["GET", /^\/r2\/buckets\/([^/]+)$/, (call, name) => ({ name: bucket(name, call).name })],
     [
       "POST",
       /^\/r2\/buckets$/,
-      ({ body }) => {
+      ({ body, jurisdiction }) => {
         if (buckets.has(body.name)) throw new Refusal(409, 10004, "The bucket you tried to create already exists");
         const made = {
           name: body.name,
           location: body.locationHint,
+          jurisdiction,
           objects: new Map(),
           cors: [],
           lifecycle: [MULTIPART_RULE],
@@ -217,8 +232,9 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     [
       "DELETE",
       /^\/r2\/buckets\/([^/]+)$/,
-      (_, name) => {
-        if (bucket(name).objects.size > 0) throw new Refusal(409, 10008, "The bucket you tried to delete is not empty");
+      (call, name) => {
+        if (bucket(name, call).objects.size > 0)
+          throw new Refusal(409, 10008, "The bucket you tried to delete is not empty");
         buckets.delete(name);
         return {};
       },
@@ -226,25 +242,30 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     [
       "GET",
       /^\/r2\/buckets\/([^/]+)\/objects$/,
-      ({ query }, name) =>
-        [...bucket(name).objects.keys()].slice(0, Number(query.get("per_page"))).map((key) => ({ key })),
+      (call, name) =>
+        [...bucket(name, call).objects.keys()].slice(0, Number(call.query.get("per_page"))).map((key) => ({ key })),
     ],
     [
       "DELETE",
       /^\/r2\/buckets\/([^/]+)\/objects\/(.+)$/,
-      (_, name, key) => (bucket(name).objects.delete(decodeURIComponent(key)), {}),
+      (call, name, key) => (bucket(name, call).objects.delete(decodeURIComponent(key)), {}),
     ],
     [
       "GET",
       /^\/r2\/buckets\/([^/]+)\/cors$/,
-      (_, name) => {
-        if (bucket(name).cors.length === 0) throw NOT_FOUND(10059, "The CORS configuration");
-        return { rules: bucket(name).cors };
+      (call, name) => {
+        const { cors } = bucket(name, call);
+        if (cors.length === 0) throw NOT_FOUND(10059, "The CORS configuration");
+        return { rules: cors };
       },
     ],
-    ["PUT", /^\/r2\/buckets\/([^/]+)\/cors$/, ({ body }, name) => ((bucket(name).cors = body.rules), {})],
-    ["GET", /^\/r2\/buckets\/([^/]+)\/lifecycle$/, (_, name) => ({ rules: bucket(name).lifecycle })],
-    ["PUT", /^\/r2\/buckets\/([^/]+)\/lifecycle$/, ({ body }, name) => ((bucket(name).lifecycle = body.rules), {})],
+    ["PUT", /^\/r2\/buckets\/([^/]+)\/cors$/, (call, name) => ((bucket(name, call).cors = call.body.rules), {})],
+    ["GET", /^\/r2\/buckets\/([^/]+)\/lifecycle$/, (call, name) => ({ rules: bucket(name, call).lifecycle })],
+    [
+      "PUT",
+      /^\/r2\/buckets\/([^/]+)\/lifecycle$/,
+      (call, name) => ((bucket(name, call).lifecycle = call.body.rules), {}),
+    ],
     [
       "GET",
       /^\/queues$/,
@@ -257,9 +278,10 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       "POST",
       /^\/queues$/,
       ({ body }) => {
-        const made = { queue_id: randomBytes(8).toString("hex"), queue_name: body.queue_name, consumers: new Map() };
+        const { queue_name, jurisdiction = null } = body;
+        const made = { queue_id: randomBytes(8).toString("hex"), queue_name, jurisdiction, consumers: new Map() };
         queues.set(made.queue_id, made);
-        return { queue_id: made.queue_id, queue_name: made.queue_name };
+        return { queue_id: made.queue_id, queue_name, jurisdiction };
       },
     ],
     ["DELETE", /^\/queues\/([^/]+)$/, (_, id) => (queue(id), queues.delete(id), {})],
@@ -405,7 +427,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       const method = request.method ?? "GET";
       const inAccount = path.startsWith(`/accounts/${accountId}/`);
       const rest = inAccount ? path.slice(`/accounts/${accountId}`.length) : path;
-      const call = { method, path: rest, query: url.searchParams, body: await readBody(request) };
+      const [jurisdiction] = [request.headers["cf-r2-jurisdiction"]].flat();
+      const call = { method, path: rest, query: url.searchParams, body: await readBody(request), jurisdiction };
       const answer = (status: number, envelope: object): void => {
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(envelope));
       };
