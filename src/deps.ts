@@ -7,6 +7,7 @@ import { createPushStore } from "./events/push/push-store.ts";
 import type { PushPorts } from "./events/push/types.ts";
 import { createGateway, type Gateway } from "./gateway/service.ts";
 import { createEvents, type Events } from "./events/service.ts";
+import { createHeartbeatStore, type HeartbeatStore } from "./health/heartbeat-store.ts";
 import { createLimits } from "./http/limits.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
 import type { HttpDeps } from "./http/service.ts";
@@ -45,6 +46,7 @@ export interface Deps {
   readonly push: PushPorts;
   readonly media: Media;
   readonly gateway: Gateway;
+  readonly heartbeats: HeartbeatStore;
 }
 
 /**
@@ -213,7 +215,23 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     nothingHere: (request: Request, publicBase: string) => nothingHere(request, publicBase, pathPrefix),
     meter: createRequestMeter(meter, env.ANALYTICS),
   };
-  return { http, clock, log, meter, oauth, outbox, adminRoutes, audit, auditCopies, events, push, media, gateway };
+  const heartbeats = createHeartbeatStore(dbFor("platform"));
+  return {
+    http,
+    clock,
+    log,
+    meter,
+    oauth,
+    outbox,
+    adminRoutes,
+    audit,
+    auditCopies,
+    events,
+    push,
+    media,
+    gateway,
+    heartbeats,
+  };
 }
 
 /** One origin for all keys of the cache, however the platform is called. Without a public address it runs locally. */

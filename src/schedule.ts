@@ -1,9 +1,12 @@
 import type { Deps } from "./deps.ts";
-import { describeError } from "./platform/log.ts";
+import type { SweepName } from "./health/sweeps.ts";
+import { attemptEach } from "./platform/attempt-each.ts";
+import { describeError, summarize } from "./platform/log.ts";
 
 /**
- * The cron of wrangler.toml. A sweep that fails does not stop the others. All share the invocation's limit of calls to
- * D1, R2 and objects, so the sweeps with the most work come last.
+ * The cron of wrangler.toml. A sweep that fails does not stop the others, and fails the cron at the end, so that
+ * Cloudflare shows it. Each run of a sweep leaves its heartbeat. All share the invocation's limit of calls to D1, R2
+ * and objects, so the sweeps with the most work come last.
  */
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
@@ -17,12 +20,31 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     audit: () => deps.audit.sweep(nowMs),
     topics: () => deps.events.sweep(nowMs),
     media: () => deps.media.sweep(nowMs),
-  };
-  for (const [name, sweep] of Object.entries(sweeps)) {
-    try {
-      await sweep();
-    } catch (thrown) {
-      deps.log.error("sweep failed", { sweep: name, error: describeError(thrown) });
-    }
+  } satisfies Record<SweepName, () => Promise<void>>;
+  await attemptEach(
+    Object.entries(sweeps),
+    ([name, sweep]) => withHeartbeat(deps, name, sweep),
+    ([name], thrown) => deps.log.error("sweep failed", { sweep: name, error: describeError(thrown) }),
+  );
+}
+
+/** The heartbeat of a success is a part of the sweep; that of a failure must not hide the failure. */
+async function withHeartbeat(
+  { clock, log, heartbeats }: Deps,
+  name: string,
+  sweep: () => Promise<void>,
+): Promise<void> {
+  const atMs = clock.nowMs();
+  const beat = (error?: string) => heartbeats.beat({ name, atMs, durationMs: clock.nowMs() - atMs, error });
+  try {
+    await sweep();
+  } catch (thrown) {
+    await beat(summarize(thrown)).catch((lost: unknown) =>
+      log.error("heartbeat not written", { sweep: name, error: describeError(lost) }),
+    );
+    throw new Error(name, { cause: thrown });
   }
+  await beat().catch((lost: unknown) => {
+    throw new Error(`heartbeat of ${name}`, { cause: lost });
+  });
 }

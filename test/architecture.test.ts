@@ -90,7 +90,7 @@ describe("the source", () => {
     expect(holding.map(({ path }) => path)).toEqual([]);
   });
 
-  it.each(["platform", "http", "oauth", "events", "media", "gateway", "admin", "ui", "metrics"])(
+  it.each(["platform", "http", "oauth", "events", "media", "gateway", "admin", "health", "ui", "metrics"])(
     "has no import circle of folders in %s, types included",
     (service) => {
       expect(inCircles(folderGraph(service))).toEqual([]);

@@ -1,3 +1,4 @@
+import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createDeps } from "../src/deps.ts";
 import { isolate, type Isolate } from "./support/isolate.ts";
@@ -13,44 +14,116 @@ import {
   sign,
   toClient,
 } from "./support/scripted-provider.ts";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Deps } from "../src/deps.ts";
+import { createHeartbeatStore } from "../src/health/heartbeat-store.ts";
+import { SWEEPS } from "../src/health/sweeps.ts";
 import { runSchedule } from "../src/schedule.ts";
+import worker from "../src/worker.ts";
 
-it("runs each sweep even if others fail, those with the most work last", async () => {
-  const ran: string[] = [];
-  const failing = (name: string) => ({
-    sweep: () => {
+describe("the cron", () => {
+  const sweptRooms = (sweep: (name: string) => Promise<void>, logged: object[] = []) => {
+    const of = (name: string) => () => sweep(name);
+    return {
+      oauth: { sweep: of("revocations"), rotateKeys: of("keys"), reseal: of("oauthSeals") },
+      events: { sweep: of("topics"), wakeSubscriptions: of("subscriptions"), reseal: of("seals") },
+      media: { sweep: of("media") },
+      audit: { sweep: of("audit") },
+      auditCopies: { run: of("copies") },
+      outbox: { drain: of("outbox") },
+      log: {
+        info: () => {},
+        warn: () => {},
+        error: (event: string, fields: object) => logged.push({ event, ...fields }),
+      },
+    };
+  };
+  const rowsOf = async () => new Map((await createHeartbeatStore(env.DB).all()).map((row) => [row.name, row]));
+
+  it("runs each sweep even if others fail, those with the most work last, and fails", async () => {
+    const [ran, logged]: [string[], object[]] = [[], []];
+    const failing = (name: string) => {
       ran.push(name);
       return Promise.reject(new Error("injected"));
-    },
+    };
+    const deps = { ...createDeps(env), ...sweptRooms(failing, logged) } as unknown as Deps;
+    await expect(runSchedule(deps, 0)).rejects.toThrow(
+      `failed: ${SWEEPS.map((name) => `${name} (injected)`).join("; ")}`,
+    );
+    expect(ran).toEqual(SWEEPS);
+    expect(ran.slice(-2)).toEqual(["topics", "media"]);
+    expect(logged).toHaveLength(SWEEPS.length);
   });
-  const errors: unknown[] = [];
-  const log = { info: () => {}, warn: () => {}, error: (_: string, fields: object) => errors.push(fields) };
-  const oauth = { ...failing("oauth"), rotateKeys: failing("keys").sweep, reseal: failing("oauth seals").sweep };
-  const events = {
-    ...failing("events"),
-    wakeSubscriptions: failing("subscriptions").sweep,
-    reseal: failing("seals").sweep,
-  };
-  const outbox = { drain: failing("outbox").sweep };
-  const auditCopies = { run: failing("copies").sweep };
-  const rooms = { events, media: failing("media"), audit: failing("audit"), auditCopies, oauth, outbox, log };
-  await runSchedule(rooms as unknown as Deps, 0);
-  expect(ran.toSorted()).toEqual([
-    "audit",
-    "copies",
-    "events",
-    "keys",
-    "media",
-    "oauth",
-    "oauth seals",
-    "outbox",
-    "seals",
-    "subscriptions",
-  ]);
-  expect(ran.slice(-2)).toEqual(["events", "media"]);
-  expect(errors).toHaveLength(10);
+
+  it("leaves a heartbeat of each sweep: last run, last success, last failure", async () => {
+    let nowMs = 1_000;
+    const clock = { nowMs: () => nowMs };
+    const run = (failing: readonly string[], tookMs: number) => {
+      const sweep = async (name: string) => {
+        nowMs += tookMs;
+        if (failing.includes(name)) throw new Error(`at ${nowMs}`, { cause: new Error("the cause") });
+      };
+      return runSchedule({ ...createDeps(env), ...sweptRooms(sweep), clock } as unknown as Deps, nowMs);
+    };
+    await env.DB.exec("DELETE FROM sweep_run");
+    await run([], 10);
+    const first = await rowsOf();
+    expect([...first.keys()].toSorted()).toEqual(SWEEPS.toSorted());
+    expect(first.get("media")).toEqual({
+      name: "media",
+      triedAt: 1_090,
+      succeededAt: 1_090,
+      failedAt: null,
+      error: null,
+      durationMs: 10,
+    });
+    nowMs = 9_000;
+    await expect(run(["media"], 0)).rejects.toThrow("failed: media (at 9000 (the cause))");
+    expect((await rowsOf()).get("media")).toEqual({
+      name: "media",
+      triedAt: 9_000,
+      succeededAt: 1_090,
+      failedAt: 9_000,
+      error: "at 9000 (the cause)",
+      durationMs: 0,
+    });
+    nowMs = 20_000;
+    await run([], 7);
+    const last = await rowsOf();
+    expect(last.get("media")).toMatchObject({ triedAt: 20_063, succeededAt: 20_063, failedAt: 9_000, durationMs: 7 });
+    // A run that began earlier and ends later takes nothing back.
+    await createHeartbeatStore(env.DB).beat({ name: "media", atMs: 15_000, durationMs: 99_000, error: "late" });
+    expect((await rowsOf()).get("media")).toEqual({ ...last.get("media"), failedAt: 15_000, error: "late" });
+  });
+
+  it("runs every sweep and fails when the database takes no heartbeat", async () => {
+    const [ran, logged]: [string[], object[]] = [[], []];
+    const beat = () => Promise.reject(new Error("no database"));
+    const sweep = async (name: string) => {
+      ran.push(name);
+      if (name === "keys") throw new Error("no key");
+    };
+    const deps = { ...createDeps(env), ...sweptRooms(sweep, logged), heartbeats: { beat } } as unknown as Deps;
+    await expect(runSchedule(deps, 0)).rejects.toThrow("keys (no key); heartbeat of copies (no database)");
+    expect(ran).toEqual(SWEEPS);
+    expect(logged).toContainEqual(expect.objectContaining({ event: "heartbeat not written", sweep: "keys" }));
+  });
+
+  it("fails the invocation, so that Cloudflare shows it", async () => {
+    const scheduled = createScheduledController({ scheduledTime: new Date(), cron: "*/5 * * * *" });
+    const broken = {
+      ...env,
+      DB: {
+        prepare: () => {
+          throw new Error("broken");
+        },
+      } as unknown as D1Database,
+    };
+    const silenced = vi.spyOn(console, "error").mockReturnValue();
+    await expect(worker.scheduled(scheduled, broken)).rejects.toThrow("outbox (");
+    silenced.mockRestore();
+    await worker.scheduled(scheduled, env);
+  });
 });
 
 describe("rotation of the seal keys", () => {

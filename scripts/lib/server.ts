@@ -80,7 +80,8 @@ export async function startRuntime(
 /** Runs a cron of the Worker now. */
 export async function runCron(server: Miniflare, cron: string): Promise<void> {
   const worker = await server.getWorker(WORKER);
-  await worker.scheduled({ cron, scheduledTime: new Date() });
+  const { outcome } = await worker.scheduled({ cron, scheduledTime: new Date() });
+  if (outcome !== "ok") throw new Error(`the Worker answered ${outcome}; its log says why`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { attemptEach } from "../platform/attempt-each.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
@@ -14,23 +15,26 @@ interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
 /**
  * Finishes work that expired or was interrupted: files without a commit after a day, bytes of removed files, deletions
  * and variants whose message was lost. It works in a limited number of pages. The next run does the rest, and repeats a
- * page that failed.
+ * page that failed; a failure stops no other kind of work.
  */
 export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowMs: number): Promise<void> {
-  await inPages(deps, "files", () => sweepFiles(deps, nowMs));
-  await inPages(deps, "ended links", () => sweepLinks(deps, nowMs));
-  await inPages(deps, "deletions", () => sweepErasures(deps, nowMs));
-  await inPages(deps, "variants", () => sweepVariants(deps, nowMs));
-  await inPages(deps, "consistency", () => consistency.sweep(nowMs));
+  const pages: Record<string, () => Promise<number>> = {
+    files: () => sweepFiles(deps, nowMs),
+    "ended links": () => sweepLinks(deps, nowMs),
+    deletions: () => sweepErasures(deps, nowMs),
+    variants: () => sweepVariants(deps, nowMs),
+    consistency: () => consistency.sweep(nowMs),
+  };
+  await attemptEach(
+    Object.entries(pages),
+    ([, sweepPage]) => inPages(sweepPage),
+    ([what], thrown) => deps.log.error("could not sweep a page", { what, error: describeError(thrown) }),
+  );
 }
 
 /** `sweepPage` returns how many rows were due. */
-async function inPages(deps: SweepDeps, what: string, sweepPage: () => Promise<number>): Promise<void> {
-  try {
-    for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
-  } catch (thrown) {
-    deps.log.error("could not sweep a page", { what, error: describeError(thrown) });
-  }
+async function inPages(sweepPage: () => Promise<number>): Promise<void> {
+  for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
 }
 
 async function sweepFiles(deps: SweepDeps, nowMs: number): Promise<number> {

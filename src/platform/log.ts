@@ -40,3 +40,12 @@ export function describeError(thrown: unknown): string {
   }
   return String(thrown);
 }
+
+/** The thrown value on one line, with its causes and without a stack: for a list of failures. */
+export function summarize(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown).slice(0, MAX_SUMMARY_CHARS);
+  const cause = thrown.cause === undefined ? "" : ` (${summarize(thrown.cause)})`;
+  return `${thrown.message}${cause}`.replaceAll(/\s+/g, " ").slice(0, MAX_SUMMARY_CHARS);
+}
+
+const MAX_SUMMARY_CHARS = 500;

@@ -341,7 +341,8 @@ class Run {
     const [seen, delivered] = await Promise.all([
       Promise.all(calls.map((one) => this.#driver.call(one))),
       message === undefined ? undefined : this.#deliver(message),
-      sweeps ? app.media.sweep(app.clock.nowMs) : undefined,
+      // It fails where a fault is drawn for it; the next one repeats what was left undone.
+      sweeps ? app.media.sweep(app.clock.nowMs).catch(() => {}) : undefined,
     ]);
     await app.settle();
     const events: Event[] = seen.map((answered, at) => ({ call: calls[at]!, seen: answered }));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createRemovedFileStore } from "../../src/media/erasure/removed-store.ts";
 import { LIMITS } from "../../src/media/model/limits.ts";
 import { createPinnedUploadStore } from "../../src/media/uploads/pinned-upload-store.ts";
-import { counting } from "../support/counting.ts";
+import { aroundMethods, counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
 import { unique } from "../support/platform.ts";
 import { expectProblem, keysOf, mediaApp, principal, START_MS, stored, uploaded } from "./media-app.ts";
@@ -176,14 +176,16 @@ describe("the sweep", () => {
     expect(costed.jobs).toEqual([]);
   });
 
-  it("sends variants though some files cannot be purged", async () => {
+  it("sends variants though some files cannot be purged, and fails at the end", async () => {
     const due = START_MS + 9 * DAY_MS;
     const [file] = await insertPending(1, due - DAY_MS);
     await env.DB.prepare("UPDATE variant SET state = 'pending', due_at = ?1 WHERE file_id = ?2").bind(due, file).run();
     const broken = mediaApp({
-      bucket: { ...env.MEDIA, delete: () => Promise.reject(new Error("injected")) },
+      bucket: aroundMethods(env.MEDIA, (method, call) =>
+        method === "delete" ? Promise.reject(new Error("injected")) : call(),
+      ),
     });
-    await broken.media.sweep(due);
+    await expect(broken.media.sweep(due)).rejects.toThrow("failed: injected");
     expect(broken.jobs).toContainEqual({ fileId: file, nonce: `${file}n` });
     for (const later of [due, due + LIMITS.lastWriteMs]) await app.media.sweep(later);
     expect(await countOf("file", [file!])).toBe(0);

@@ -1,3 +1,4 @@
+import { throwTogether } from "../../platform/attempt-each.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { randomId } from "../../platform/random.ts";
 import { withTimeout } from "../../platform/with-timeout.ts";
@@ -17,8 +18,10 @@ export async function wakeSubscriptions({ push, pushSubscriptions }: Subscriptio
   // Wrap around, or records close to the beginning would seldom be met.
   const missing = SUBSCRIPTION.wokenASweep - records.length;
   if (missing > 0) records.push(...(await push.store.activeAfter("", missing)).filter(({ id }) => id <= from));
-  await forEach(records, push.log, "push subscription not woken", (record) =>
-    withTimeout(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
+  throwTogether(
+    await forEach(records, push.log, "push subscription not woken", (record) =>
+      withTimeout(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),
+    ),
   );
 }
 
@@ -30,30 +33,30 @@ export async function resealSubscriptions({ push }: SubscriptionPorts): Promise<
   const { sealer, store, log } = push;
   const records = await store.sealedOtherwise(sealer.keyId, SUBSCRIPTION.resealedASweep);
   if (records.length === 0) return;
-  const failed = await forEach(records, log, "push credentials not sealed anew", async (record) => {
+  const { length: failed } = await forEach(records, log, "push credentials not sealed anew", async (record) => {
     const { credentials, sealKey } = await changePassword(sealer, record);
     await store.reseal(record, credentials, sealKey);
   });
   log.info("push credentials sealed anew", { count: records.length - failed, failed });
 }
 
-/** Runs the same work for all in parallel. Logs each failure as `failure` and returns their number. */
+/** Runs the same work for all in parallel. Logs each failure as `failure` and returns them. */
 async function forEach(
   records: readonly PushRecord[],
   log: Log,
   failure: string,
   run: (record: PushRecord) => Promise<unknown>,
-): Promise<number> {
-  let failed = 0;
+): Promise<readonly unknown[]> {
+  const failures: unknown[] = [];
   await Promise.all(
     records.map(async (record) => {
       try {
         await run(record);
       } catch (thrown) {
-        failed += 1;
+        failures.push(thrown);
         log.error(failure, { push: record.id, error: describeError(thrown) });
       }
     }),
   );
-  return failed;
+  return failures;
 }

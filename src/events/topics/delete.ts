@@ -1,3 +1,4 @@
+import { attemptEach } from "../../platform/attempt-each.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { withTimeout } from "../../platform/with-timeout.ts";
@@ -109,12 +110,11 @@ async function inGroups(names: readonly string[], remove: (name: string) => Prom
  */
 export async function sweepTopics(ports: DeletePorts & { readonly log: Log }, nowMs: number): Promise<void> {
   const calls = newCalls();
-  for (const topic of await ports.store.listDeleting(DELETE.topicsASweep)) {
-    if (calls.left <= 0) break;
-    try {
-      await withTimeout(DELETE.topicWaitMs, clearTopic(ports, topic, nowMs, BY_PLATFORM, calls));
-    } catch (thrown) {
-      ports.log.error("topic not cleared", { topic: nameOf(topic), error: describeError(thrown) });
-    }
-  }
+  await attemptEach(
+    await ports.store.listDeleting(DELETE.topicsASweep),
+    async (topic) => {
+      if (calls.left > 0) await withTimeout(DELETE.topicWaitMs, clearTopic(ports, topic, nowMs, BY_PLATFORM, calls));
+    },
+    (topic, thrown) => ports.log.error("topic not cleared", { topic: nameOf(topic), error: describeError(thrown) }),
+  );
 }

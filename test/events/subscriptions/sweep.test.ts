@@ -50,8 +50,11 @@ describe("waking", () => {
   /** A run that begins at this id. */
   const wakeFrom = async (hex: string, played = playedObjects()) => {
     const ports = portsOf(played, { random: { bytes: () => Uint8Array.fromHex(hex.repeat(16)) } });
-    await wakeSubscriptions(ports);
-    return { names: played.asked("wake"), lines: ports.lines };
+    const failed = await wakeSubscriptions(ports).then(
+      () => "",
+      (thrown: Error) => thrown.message,
+    );
+    return { names: played.asked("wake"), lines: ports.lines, failed };
   };
 
   it("wakes active subscriptions by their own names, each once, wherever it starts", async () => {
@@ -84,7 +87,7 @@ describe("waking", () => {
     const played = playedObjects({
       wake: (name) => (name === first ? "awake" : Promise.reject(new Error(`${name} is out of reach`))),
     });
-    const { names, lines } = await wakeFrom("00", played);
+    const { names, lines, failed: told } = await wakeFrom("00", played);
     expect(names).toHaveLength(3);
     const failed = names.filter((name) => name !== first);
     expect(lines).toHaveLength(2);
@@ -94,10 +97,11 @@ describe("waking", () => {
         push: name.split("/").at(-1),
         error: expect.stringContaining(`${name} is out of reach`),
       });
+    for (const name of failed) expect(told).toContain(`${name} is out of reach`);
   });
 
   it("does nothing if there are none", async () => {
-    expect(await wakeFrom("00")).toEqual({ names: [], lines: [] });
+    expect(await wakeFrom("00")).toEqual({ names: [], lines: [], failed: "" });
   });
 });
 

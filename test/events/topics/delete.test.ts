@@ -220,7 +220,7 @@ describe("a topic that is being deleted", () => {
     };
     const own = eventsApp({ ...env, TOPIC_CONSUMER: consumers as unknown as typeof env.TOPIC_CONSUMER });
     const said = vi.spyOn(console, "error").mockReturnValue();
-    await own.sweep();
+    await expect(own.sweep()).rejects.toThrow("out of reach");
     expect(said.mock.calls.join()).toContain(nameOf((await objectsOf(bad)).record));
     expect(said.mock.calls.join()).toContain("out of reach");
     expect(await createTopicStore(env.DB).find(record)).toBeUndefined();
@@ -254,10 +254,11 @@ describe("a topic that is being deleted", () => {
   it("is completed by the sweep behind many that always fail, and each failure is logged", async () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     const { topics, own, isThere } = await begun(DELETE.topicsASweep + 10, () => Promise.reject(new Error("broken")));
-    for (let run = 0; run < 50 && (await isThere()); run++) await own.sweep();
+    const sweep = () => expect(own.sweep()).rejects.toThrow("broken");
+    for (let run = 0; run < 50 && (await isThere()); run++) await sweep();
     expect(await isThere()).toBe(false);
     said.mockClear();
-    await own.sweep();
+    await sweep();
     const told = new Set(said.mock.calls.map(([line]) => (JSON.parse(String(line)) as { topic: string }).topic));
     expect(told.size).toBe(DELETE.topicsASweep);
     for (const name of told) expect(topics.map(nameOf)).toContain(name);
@@ -283,7 +284,7 @@ describe("a topic that is being deleted", () => {
       if (hangs) queueMicrotask(run);
       hangs = false;
     }) as unknown as typeof setTimeout);
-    await own.sweep();
+    await expect(own.sweep()).rejects.toThrow(`no answer within ${DELETE.topicWaitMs} ms`);
     expect(await isThere()).toBe(false);
     expect(said.mock.calls.map(([line]) => JSON.parse(String(line)) as object)).toEqual([
       expect.objectContaining({ event: "topic not cleared", topic: nameOf(topics[0]!) }),

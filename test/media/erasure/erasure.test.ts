@@ -486,7 +486,7 @@ describe("the verification", () => {
     for (const key of late) await env.MEDIA.put(key, "late");
     // Recorded; then the bucket fails, twice.
     const broken = mediaApp({ bucket: failing("delete") });
-    for (const _ of [1, 2]) await broken.media.sweep(START_MS + DAY_MS);
+    for (const _ of [1, 2]) await expect(broken.media.sweep(START_MS + DAY_MS)).rejects.toThrow("failed: ");
     expect((await reportAt(app, as, location)).state).toBe("deleted");
     await app.media.sweep(START_MS + DAY_MS);
     expect(await keysOf(file.id)).toEqual([]);

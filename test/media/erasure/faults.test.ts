@@ -67,7 +67,8 @@ async function begin(kind: Kind, upTo: "first deletion" | "second look", faults:
     // At a key that no row names.
     await env.MEDIA.put(`blob/${ids[0]}.late`, "late");
     app.clock.nowMs = startMs + DAY_MS;
-    await app.media.sweep(app.clock.nowMs);
+    // Fails where the fault is injected into it.
+    await app.media.sweep(app.clock.nowMs).catch(() => {});
     await consume();
   }
   return { as, gone: { all: [...ids, other!], query: ids, file: [ids[0]!] }[kind], calls: faults.seen() };
