@@ -20,15 +20,16 @@ const CREATE_TABLE =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, " +
   "applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
+const migrationNames = (): string[] => readdirSync(join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
+
 /**
  * Applies new files of migrations/, each in one transaction; returns their names. A database that has migrations of
  * another version is refused: this version does not know its tables.
  */
-export async function applyMigrations(db: Database): Promise<string[]> {
+export async function applyMigrations(db: Database, known = migrationNames()): Promise<string[]> {
   await db.prepare(CREATE_TABLE).run();
   const { results } = await db.prepare("SELECT name FROM d1_migrations").all();
   const applied = new Set(results.map((row) => (row as { name: string }).name));
-  const known = readdirSync(join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
   const foreign = [...applied].filter((name) => !known.includes(name));
   if (foreign.length > 0)
     throw new UserError(
