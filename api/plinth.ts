@@ -732,6 +732,42 @@ export type AuditCopyLines = {
     /** Its lines, each ending with its hash. */
     lines: string[];
 };
+export type MetricSeries = {
+    /** The metric's name. */
+    metric: "requests" | "request_time" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_errors" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    /** `platform`: pages, and addresses where nothing is. */
+    service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
+    /** The value of the metric's label, such as the class of a status. */
+    label?: string;
+    /** `peak`: the largest value that was seen in a step. */
+    kind: "counter" | "histogram" | "peak";
+    /** The unit of the values. */
+    unit: "1" | "bytes" | "ms" | "byte hours";
+    /** One for each step; of a histogram, the number of its values. null: nothing was measured. */
+    values: (number | null)[];
+    /** The mean of a histogram's values. */
+    mean?: (number | null)[];
+    /** The median, estimated from the histogram's buckets. */
+    p50?: (number | null)[];
+    /** 19 of 20 values are at most this. */
+    p95?: (number | null)[];
+    /** 99 of 100 values are at most this. */
+    p99?: (number | null)[];
+};
+export type Metrics = {
+    /** The start of the first step. In milliseconds since 1970. */
+    "from": number;
+    /** The end of the last step. In milliseconds since 1970. */
+    to: number;
+    /** The length of a step; days are those of UTC. */
+    step: "minute" | "hour" | "day";
+    /** The length of a step in milliseconds. */
+    stepMs: number;
+    /** The tenant; null: everybody. */
+    tenant: string | null;
+    /** Series with a value in this time, sorted by name; all others are 0. */
+    series: MetricSeries[];
+};
 export type Topic = {
     /** The client that owns the topic; only it can publish. */
     topicOwnerClient: string;
@@ -4922,6 +4958,84 @@ export function getAuditCopy($number: string, opts?: Oazapfts.RequestOpts) {
         status: 503;
         data: Error;
     }>(`/admin/v1/audit/copies/${encodeURIComponent($number)}`, {
+        ...opts
+    });
+}
+/**
+ * Show what the platform or a tenant did, by minute, hour or day
+ */
+export function getMetrics({ $from, to, step, tenant, service, metric }: {
+    $from?: number;
+    to?: number;
+    step?: "minute" | "hour" | "day";
+    tenant?: string;
+    service?: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
+    metric?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Metrics;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/metrics${QS.query(QS.explode({
+        "from": $from,
+        to,
+        step,
+        tenant,
+        service,
+        metric
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Show the sums since ever, for Prometheus
+ */
+export function scrapeMetrics(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: string;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/metrics/prometheus", {
         ...opts
     });
 }

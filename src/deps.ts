@@ -14,7 +14,7 @@ import type { HttpDeps } from "./http/service.ts";
 import type { Route } from "./http/route.ts";
 import { createMedia, type Media } from "./media/service.ts";
 import { createRequestMeter } from "./metrics/requests.ts";
-import { createMetering } from "./metrics/service.ts";
+import { createMetering, createMetrics, type Metrics } from "./metrics/service.ts";
 import { onTripOf } from "./metrics/trips.ts";
 import { createOAuth, type OAuth } from "./oauth/service.ts";
 import { createOutbox, type Outbox } from "./oauth/subscription-events/outbox.ts";
@@ -47,6 +47,7 @@ export interface Deps {
   readonly media: Media;
   readonly gateway: Gateway;
   readonly heartbeats: HeartbeatStore;
+  readonly metrics: Metrics;
 }
 
 /**
@@ -175,6 +176,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,
   });
+  const metrics = createMetrics({ clock, log, meter, collectors: env.METRICS_COLLECTOR, stores: env.METRICS_STORE });
   const auditCopies = createAuditCopies({ db: dbFor("platform"), bucket: env.MEDIA, log });
   const adminRoutes = createAdminRoutes({
     names,
@@ -231,6 +233,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     media,
     gateway,
     heartbeats,
+    metrics,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Entry, ServiceEntries } from "../model/entry.ts";
 import { HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
+import { METRICS_ENTRIES, METRICS_SCHEMAS } from "./admin-metrics.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 
 /** The operator service: the records of the platform and their rights. */
@@ -101,6 +102,7 @@ export const admin: ServiceEntries = {
   },
   schemas: {
     ...SCHEMAS,
+    ...METRICS_SCHEMAS,
     AuditRow: {
       schema: obj({
         at: time("When."),
@@ -317,6 +319,7 @@ export const admin: ServiceEntries = {
   },
   entries: {
     ...RESOURCES,
+    ...METRICS_ENTRIES,
     "GET /tenants/{id}/usage": {
       id: "getTenantUsage",
       tag: TAGS.tenants,

@@ -18,13 +18,14 @@ export async function admit(
   request: Request,
   service: Service | undefined,
   { verifier, limits, names }: Pick<HttpDeps, "verifier" | "limits" | "names">,
-  nowMs: number,
+  { nowMs, attributeTo }: { readonly nowMs: number; attributeTo(tenant: string): void },
 ): Promise<Result<Principal | undefined, Problem>> {
   if (access.kind === "public") {
     const excess = await limits.anonymous(request, service?.anonymousUse);
     return excess === undefined ? ok(undefined) : err(excess);
   }
   const caller = await authenticate(request.headers.get("authorization"), verifier, names, nowMs);
+  if (caller.ok) attributeTo(caller.value.tenant);
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(request));
   if (excess !== undefined) return err(excess);
   if (!caller.ok) return caller;

@@ -105,7 +105,7 @@ function meterAnswer(
     operation: route?.operation,
     status: response.status,
     durationMs: Math.max(clock.nowMs() - nowMs, 0),
-    tenant: principal?.tenant ?? tenant,
+    tenant: principal?.tenant || tenant,
     clientId: principal?.clientId ?? "",
     refusal: isProblem(answered) ? answered.type : undefined,
     bytesIn: response.status < 400 ? lengthIn(request.headers) : 0,
@@ -120,7 +120,7 @@ async function dispatch(
   incoming: Incoming,
   context: RequestContext,
 ): Promise<Outcome> {
-  const { request, url, nowMs } = context;
+  const { request, url } = context;
   const { method } = request;
   if (url.href.length > MAX_URL_CHARS)
     return { answer: problem("uri_too_long", `The address is longer than ${MAX_URL_CHARS} characters.`) };
@@ -141,7 +141,7 @@ async function dispatch(
   const handled = await problemIfThrown(deps, context, async () => {
     const refused = await service?.guard?.(request);
     if (refused !== undefined) return refused;
-    const caller = await admit(route, request, service, deps, nowMs);
+    const caller = await admit(route, request, service, deps, context);
     if (!caller.ok) return caller.error;
     principal = caller.value;
     const call = await parse({ ...context, principal }, incoming.pathParams, route);

@@ -154,6 +154,8 @@ export const RIGHTS = {
   startComparison: { who: "operator", access: scoped("admin") },
   readComparison: { who: "operator", access: scoped("admin") },
   repairComparison: { who: "operator", access: scoped("admin") },
+  readMetrics: { who: "operator", access: scoped("admin") },
+  scrapeMetrics: { who: "operator", access: scoped("admin") },
   readAudit: { who: "operator", access: scoped("admin") },
   listSealKeys: { who: "operator", access: scoped("admin") },
   listAuditCopies: { who: "operator", access: scoped("admin") },

@@ -11,8 +11,8 @@ export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEng
       meter.add("requests", { ...by, label: statusClass });
       meter.observe("request_time", by, durationMs);
       if (refusal !== undefined) meter.add("refusals", { ...by, label: refusal });
-      if (bytesIn > 0) meter.add("bytes_in", by, bytesIn);
-      if (bytesOut > 0) meter.add("bytes_out", by, bytesOut);
+      if (bytesIn > 0) meter.add("received_bytes", by, bytesIn);
+      if (bytesOut > 0) meter.add("sent_bytes", by, bytesOut);
       analytics?.writeDataPoint({
         indexes: [tenant],
         blobs: [service, operation, statusClass, tenant, clientId, refusal ?? ""],

@@ -9,12 +9,16 @@
  * small by 10 s of one isolate, and is never too large. The platform's own tables say what is stored: sampling.ts
  * counts files and bytes in D1 once an hour.
  */
+import type { Route } from "../http/route.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import type { MetricsCollector } from "./collector.do.ts";
 import { createMeter, type FlushingMeter } from "./meter.ts";
 import { hashOf, collectorName } from "./model/places.ts";
+import { createReader } from "./reader.ts";
+import { metricsRoutes } from "./routes.ts";
+import type { MetricsStore } from "./store.do.ts";
 
 export interface MeteringDeps {
   readonly clock: Clock;
@@ -36,4 +40,20 @@ export function createMetering({ clock, random, log, collectors, wait }: Meterin
       await collectors.getByName(collectorName(hashOf(isolate))).add(isolate, number, counts);
     },
   });
+}
+
+export interface MetricsDeps extends Pick<MeteringDeps, "clock" | "log" | "collectors"> {
+  readonly meter: FlushingMeter;
+  readonly stores: DurableObjectNamespace<MetricsStore>;
+}
+
+export interface Metrics {
+  /** For operators, below the address of their service. */
+  readonly routes: readonly Route[];
+}
+
+/** Reads what all isolates counted. */
+export function createMetrics(deps: MetricsDeps): Metrics {
+  const reader = createReader(deps);
+  return { routes: metricsRoutes({ ...deps, reader }) };
 }

@@ -14,6 +14,8 @@ export interface Metric {
   /** The name of the label; absent: the metric has none. */
   readonly label?: string;
   readonly help: string;
+  /** Counted once an hour, not as it happens. */
+  readonly isHourly?: boolean;
 }
 
 export const METRICS = {
@@ -29,8 +31,8 @@ export const METRICS = {
     label: "type",
     help: "Requests that were refused, by the type of the error.",
   },
-  bytes_in: { kind: "counter", unit: "bytes", help: "Bytes of bodies that came in." },
-  bytes_out: { kind: "counter", unit: "bytes", help: "Bytes of bodies that went out." },
+  received_bytes: { kind: "counter", unit: "bytes", help: "Bytes of bodies that came in." },
+  sent_bytes: { kind: "counter", unit: "bytes", help: "Bytes of bodies that went out." },
   tokens_issued: { kind: "counter", unit: "1", label: "grant", help: "Access tokens issued, by grant." },
   tokens_refused: { kind: "counter", unit: "1", label: "error", help: "Token requests that were refused, by error." },
   events_published: { kind: "counter", unit: "1", help: "Events that were stored." },
@@ -45,9 +47,14 @@ export const METRICS = {
   d1_errors: { kind: "counter", unit: "1", help: "Round trips to D1 that failed." },
   d1_rows_read: { kind: "counter", unit: "1", help: "Rows that D1 read, as it bills them." },
   d1_rows_written: { kind: "counter", unit: "1", help: "Rows that D1 wrote, as it bills them." },
-  stored_files: { kind: "peak", unit: "1", help: "The most files stored, counted in D1 once an hour." },
-  stored_bytes: { kind: "peak", unit: "bytes", help: "The most bytes stored, counted in D1 once an hour." },
-  stored_byte_hours: { kind: "counter", unit: "byte hours", help: "Bytes stored, times the hours." },
+  stored_files: { kind: "peak", unit: "1", isHourly: true, help: "The most files stored, counted in D1 once an hour." },
+  stored_bytes: {
+    kind: "peak",
+    unit: "bytes",
+    isHourly: true,
+    help: "The most bytes stored, counted in D1 once an hour.",
+  },
+  stored_byte_hours: { kind: "counter", unit: "byte hours", isHourly: true, help: "Bytes stored, times the hours." },
 } as const satisfies Record<string, Metric>;
 
 export type MetricName = keyof typeof METRICS;

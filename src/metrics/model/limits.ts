@@ -34,6 +34,13 @@ export const LIMITS = {
   waitingMessages: 2_000,
   /** How long a sender is remembered, so that a repeat of its last message counts once. */
   senderMs: 8 * DAY_MS,
+  /** Readers let the collectors pass on what they hold, at most this often. */
+  freshMs: 2_000,
+  /** A value that was measured longer ago is not the current one. */
+  peakMs: { usual: 5 * MINUTE_MS, hourly: 130 * MINUTE_MS },
+  /** Points of one answer, and values in all. */
+  points: 1_500,
+  values: 300_000,
   /** Objects that store tenants' counts, and rows of each for a stretch of time. */
   stores: 16,
   groups: 16,

@@ -1,0 +1,62 @@
+import type { Clock } from "../platform/clock.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import type { MetricsCollector } from "./collector.do.ts";
+import type { FlushingMeter } from "./meter.ts";
+import { EVERYBODY, type Series } from "./model/counts.ts";
+import { LIMITS, type Step } from "./model/limits.ts";
+import { collectorNames, placeOf } from "./model/places.ts";
+import type { MetricsStore } from "./store.do.ts";
+
+export interface ReaderDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: FlushingMeter;
+  readonly collectors: DurableObjectNamespace<MetricsCollector>;
+  readonly stores: DurableObjectNamespace<MetricsStore>;
+}
+
+/** Counts by the first millisecond of their step, in that order. */
+export type Rows = ReadonlyMap<number, Series>;
+
+/** Reads what is stored. Before, it lets this isolate and the collectors pass on what they hold. */
+export interface MetricsReader {
+  /** `tenant` undefined: of everybody. */
+  rows(tenant: string | undefined, step: Step, fromMs: number, toMs: number): Promise<Rows>;
+  /** The sums since ever, of everybody. */
+  totals(): Promise<Series>;
+}
+
+export function createReader({ clock, log, meter, collectors, stores }: ReaderDeps): MetricsReader {
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** Numbers are at most some seconds old then. A collector that does not answer makes them older, and is no fault. */
+  async function freshen(): Promise<void> {
+    await meter.flush();
+    const nowMs = clock.nowMs();
+    if (nowMs < freshUntilMs && freshUntilMs - nowMs <= LIMITS.freshMs) return;
+    freshUntilMs = nowMs + LIMITS.freshMs;
+    await Promise.all(
+      collectorNames().map(async (name) => {
+        try {
+          await collectors.getByName(name).passOn();
+        } catch (thrown) {
+          log.warn("metrics not passed on", { collector: name, error: describeError(thrown) });
+        }
+      }),
+    );
+  }
+
+  return {
+    async rows(tenant = EVERYBODY, step, fromMs, toMs) {
+      await freshen();
+      const found = await stores.getByName(placeOf(tenant).store).read(tenant, step, fromMs, toMs);
+      return new Map(found.map(({ atMs, counts }) => [atMs, toSeries(counts)]));
+    },
+    async totals() {
+      await freshen();
+      return toSeries(await stores.getByName(placeOf(EVERYBODY).store).readTotals());
+    },
+  };
+}
+
+const toSeries = (counts: string): Series => new Map(Object.entries(JSON.parse(counts) as Record<string, number>));

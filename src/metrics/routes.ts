@@ -1,0 +1,89 @@
+import * as z from "zod/mini";
+import { invalid } from "../http/errors.ts";
+import { defineRoute, json, type Route } from "../http/route.ts";
+import { matching } from "../http/validate.ts";
+import type { Clock } from "../platform/clock.ts";
+import { METERED_SERVICES, METRICS, type MetricName } from "../platform/metrics.ts";
+import { PATTERNS } from "../platform/names.ts";
+import { LIMITS, startOf, STEP_NAMES, STEPS, type Step } from "./model/limits.ts";
+import { PROMETHEUS_TYPE, toPrometheus } from "./prometheus.ts";
+import type { MetricsReader } from "./reader.ts";
+import { seriesOf } from "./series.ts";
+
+/** A time in milliseconds since 1970. */
+const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));
+const NAMES = Object.keys(METRICS) as MetricName[];
+const metricNames = z.pipe(
+  z
+    .string()
+    .check(
+      z.refine(
+        (text) => text.split(",").every((name) => Object.hasOwn(METRICS, name)),
+        `must be of ${NAMES.join(", ")}, several separated by commas`,
+      ),
+    ),
+  z.transform((text) => text.split(",")),
+);
+
+const query = z.object({
+  from: z.optional(timeMs),
+  to: z.optional(timeMs),
+  step: z.optional(z.enum(STEP_NAMES as [Step, ...Step[]])),
+  tenant: z.optional(matching(PATTERNS.tenant)),
+  service: z.optional(z.enum(METERED_SERVICES)),
+  metric: z.optional(metricNames),
+});
+
+/** The step if none is named: it gives some hundred points. */
+const USUAL_STEPS: readonly { readonly step: Step; readonly upToMs: number }[] = [
+  { step: "minute", upToMs: 6 * STEPS.hour.ms },
+  { step: "hour", upToMs: 14 * STEPS.day.ms },
+];
+
+export interface MetricsRoutesDeps {
+  readonly reader: MetricsReader;
+  readonly clock: Clock;
+}
+
+export const metricsRoutes = ({ reader, clock }: MetricsRoutesDeps): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/metrics",
+    summary: "Show what the platform or a tenant did, by minute, hour or day",
+    operation: "readMetrics",
+    query,
+    async handle({ nowMs, query: { tenant, service, metric, ...given } }) {
+      const to = given.to ?? nowMs;
+      const from = given.from ?? to - STEPS.hour.ms;
+      if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
+      const step = given.step ?? USUAL_STEPS.find(({ upToMs }) => to - from <= upToMs)?.step ?? "day";
+      const fromMs = startOf(step, from);
+      const points = Math.ceil((to - fromMs) / STEPS[step].ms);
+      if (points > LIMITS.points)
+        return invalid(
+          "invalid_query_parameter",
+          "from",
+          `So many steps of a ${step} are ${points} points, more than ${LIMITS.points}: name a shorter time or a longer step.`,
+        );
+      const toMs = fromMs + points * STEPS[step].ms;
+      const rows = await reader.rows(tenant, step, fromMs, toMs);
+      const series = seriesOf(rows, { step, fromMs, toMs, metrics: metric, service });
+      if (series.length * points > LIMITS.values)
+        return invalid("invalid_query_parameter", "metric", "That are too many series: name a metric or a service.");
+      return json(200, { from: fromMs, to: toMs, step, stepMs: STEPS[step].ms, tenant: tenant ?? null, series });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/metrics/prometheus",
+    summary: "Show the sums since ever, for Prometheus",
+    operation: "scrapeMetrics",
+    produces: "any",
+    async handle() {
+      const nowMs = clock.nowMs();
+      const totals = await reader.totals();
+      const minutes = await reader.rows(undefined, "minute", nowMs - LIMITS.peakMs.hourly, nowMs + 1);
+      return new Response(toPrometheus(totals, minutes, nowMs), { headers: { "content-type": PROMETHEUS_TYPE } });
+    },
+  }),
+];
