@@ -26,6 +26,7 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["tools/corpora/", "corpora"],
   ["examples/tour/", "tour"],
   ["examples/", "example"],
+  ["packages/sdk/", "sdk"],
   ["api/", "openapi"],
   ["api/", "typed-client"],
   ["migrations/", "start"],

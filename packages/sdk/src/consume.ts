@@ -1,0 +1,180 @@
+import { ConflictError, PlinthError } from "./errors.ts";
+import type { Batch, ConsumedEvent, StoredEvent } from "./event.ts";
+import { backoffMs, wait } from "./wait.ts";
+
+/**
+ * Reading without end:
+ *
+ *   read ──batch──▶ deliver each ──all acknowledged──▶ commit ──▶ read …
+ *     │                 │ renew the lock at half its time
+ *     │                 ├─ left, failed, stopped ──▶ release through the last acknowledged event in order
+ *     │                 └─ lock lost (another reader may have the events) ──▶ read: the events come again
+ *     ├─ nothing ──▶ wait, longer each time up to `maxIdleMs`
+ *     └─ locked by another worker of this client ──▶ wait
+ *
+ * An event is handled at least once. It is handled again after a crash, a lost lock or a failed handler.
+ */
+export interface ConsumeOptions {
+  /** Events in one read, 100 by default. */
+  readonly batchSize?: number;
+  /** Duration of the lock, which is renewed at half of it; 60 s by default. After a crash, others wait for so long. */
+  readonly lockMs?: number;
+  /** The longest wait between reads that find nothing; 1 s by default. */
+  readonly maxIdleMs?: number;
+  /** Ends the loop: the event in work is finished, the others are given back. */
+  readonly signal?: AbortSignal;
+  /** Learns of events that retention removed before they were read. */
+  readonly onLost?: (count: number) => void;
+}
+
+export interface ProcessOptions extends ConsumeOptions {
+  /** Events in work at once; 1 by default. */
+  readonly concurrency?: number;
+  /** Learns of handlers that failed. The event comes again. */
+  readonly onError?: (error: unknown, event: StoredEvent) => void;
+}
+
+/** What reading needs of a topic. */
+interface Source {
+  read(options: { numEvents: number; ttlMs: number; signal?: AbortSignal }): Promise<Batch | undefined>;
+  commit(token: string): Promise<void>;
+  extend(token: string, ttlMs: number): Promise<void>;
+  release(token: string, commitThrough?: string): Promise<void>;
+}
+
+const FIRST_IDLE_MS = 50;
+const FAILED_MAX_MS = 10_000;
+
+export async function* consumeEach(
+  source: Source,
+  options: ConsumeOptions,
+): AsyncGenerator<ConsumedEvent, void, undefined> {
+  for (;;) {
+    const held = await nextBatch(source, options);
+    if (held === undefined) return;
+    try {
+      for (const event of held.events) {
+        if (held.isLost() || hasStopped(options.signal)) break;
+        yield event;
+        event.ack();
+      }
+    } finally {
+      await held.end();
+    }
+    if (hasStopped(options.signal)) return;
+  }
+}
+
+export async function processAll(
+  source: Source,
+  handle: (event: ConsumedEvent) => unknown,
+  options: ProcessOptions,
+): Promise<void> {
+  const { concurrency = 1, onError, signal } = options;
+  let failures = 0;
+  for (;;) {
+    const held = await nextBatch(source, options);
+    if (held === undefined) return;
+    const queue = held.events.values();
+    let hasFailed = false;
+    const work = async (): Promise<void> => {
+      for (const event of queue) {
+        if (hasFailed || held.isLost() || hasStopped(signal)) return;
+        try {
+          await handle(event);
+          event.ack();
+        } catch (thrown) {
+          hasFailed = true;
+          onError?.(thrown, event);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
+    await held.end();
+    failures = hasFailed ? failures + 1 : 0;
+    // A failing event comes again at once, so it waits longer each time.
+    if (hasFailed) await wait(backoffMs(failures, 500, FAILED_MAX_MS) + 100, signal).catch(() => undefined);
+    if (hasStopped(signal)) return;
+  }
+}
+
+/** A locked batch whose lock is renewed until `end`. */
+interface Held {
+  readonly events: readonly ConsumedEvent[];
+  /** The lock ended before the batch did. */
+  isLost(): boolean;
+  /** Commits the batch, or gives back what is not acknowledged. */
+  end(): Promise<void>;
+}
+
+/** Waits for a batch; undefined when the signal aborts. */
+async function nextBatch(source: Source, options: ConsumeOptions): Promise<Held | undefined> {
+  const { batchSize: numEvents = 100, lockMs: ttlMs = 60_000, maxIdleMs = 1_000, signal, onLost } = options;
+  for (let empty = 0; ; empty++) {
+    if (hasStopped(signal)) return undefined;
+    let idleMs = Math.min(maxIdleMs, FIRST_IDLE_MS * 2 ** empty);
+    try {
+      const batch = await source.read({ numEvents, ttlMs, ...(signal !== undefined && { signal }) });
+      if (batch !== undefined) {
+        if (batch.lost > 0) onLost?.(batch.lost);
+        return hold(source, batch, ttlMs);
+      }
+    } catch (thrown) {
+      if (hasStopped(signal)) return undefined;
+      // Another worker of this client has the lock; it may end early.
+      if (!(thrown instanceof ConflictError) || thrown.type !== "topic_locked") throw thrown;
+      idleMs = Math.min(maxIdleMs, thrown.retryAfterMs ?? maxIdleMs);
+    }
+    await wait(idleMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);
+  }
+}
+
+function hold(source: Source, { events, token, attempt }: Batch, ttlMs: number): Held {
+  const acknowledged = new Set<string>();
+  let lost = false;
+  let ended = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let renewing = Promise.resolve();
+
+  const renewLater = (): void => {
+    timer = setTimeout(() => void (renewing = renew()), ttlMs / 2);
+  };
+  async function renew(): Promise<void> {
+    try {
+      await source.extend(token, ttlMs);
+      if (!ended) renewLater();
+    } catch (thrown) {
+      // A refusal means that the lock is gone. After any other failure the rest of its time is tried again.
+      if (thrown instanceof PlinthError && thrown.status >= 400 && thrown.status < 500) lost = true;
+      else if (!ended) timer = setTimeout(() => void (renewing = renew()), ttlMs / 8);
+    }
+  }
+  renewLater();
+
+  return {
+    events: events.map((event) => ({
+      ...event,
+      attempt,
+      json: <T>() => JSON.parse(event.payload) as T,
+      ack: () => void acknowledged.add(event.id),
+    })),
+    isLost: () => lost,
+    async end() {
+      ended = true;
+      clearTimeout(timer);
+      await renewing;
+      if (lost) return;
+      const done = events.findIndex(({ id }) => !acknowledged.has(id));
+      try {
+        if (done === -1) await source.commit(token);
+        else await source.release(token, events[done - 1]?.id);
+      } catch (thrown) {
+        // The lock ended meanwhile: what is not committed comes again.
+        if (!(thrown instanceof ConflictError)) throw thrown;
+      }
+    },
+  };
+}
+
+/** A function, since the answer changes over an `await`. */
+const hasStopped = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;

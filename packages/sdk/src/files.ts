@@ -1,0 +1,264 @@
+import { ConflictError, NotFoundError, errorOf, noAnswer } from "./errors.ts";
+import type { Transport } from "./transport.ts";
+import { backoffMs, wait } from "./wait.ts";
+
+export interface StoredFile {
+  readonly id: string;
+  readonly "Content-Type": string;
+  readonly size: number;
+  readonly etag: string;
+  readonly fileName: string | null;
+  readonly tenant: string;
+  readonly createdAt: number;
+  readonly committedAt: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly variants: readonly Variant[];
+  /** A public file's address, which needs no token. */
+  readonly link?: string;
+}
+
+export interface Variant {
+  readonly type: "clip" | "crop";
+  readonly size: string;
+  /** Null until it is made. */
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly bytes: number | null;
+  readonly etag: string | null;
+  readonly state: "pending" | "ready" | "failed";
+  /** Why it failed. */
+  readonly reason?: string;
+  /** Of a public file's variant that is ready. */
+  readonly link?: string;
+}
+
+/** Sizes such as `320x240`. `clip` fits into the size, `crop` fills it. */
+export interface Sizes {
+  readonly clip?: string | readonly string[];
+  readonly crop?: string | readonly string[];
+}
+
+export interface UploadOptions extends Sizes {
+  /** The type of the bytes; of a `Blob` its own by default, else `application/octet-stream`. */
+  readonly contentType?: string;
+  /** The name for downloads; of a `File` its own by default. */
+  readonly fileName?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The tenant that the file belongs to; the token's own by default. */
+  readonly tenant?: string;
+  readonly onProgress?: (progress: { readonly sentBytes: number; readonly totalBytes: number }) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface UploadedFile {
+  readonly id: string;
+  readonly link: string;
+}
+
+export interface Search {
+  readonly tenant?: string;
+  /** Pairs `key:value` that all match: `album:summer tags:sea`. */
+  readonly q?: string;
+  readonly contentType?: string | readonly string[];
+  /** Attributes with a direction: `title:desc`. */
+  readonly sort?: string | readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+export type Content = Blob | ArrayBuffer | ArrayBufferView | string;
+
+export type Files = ReturnType<typeof createFiles>;
+
+const UPLOAD_ATTEMPTS = 4;
+const READY_MAX_MS = 60_000;
+
+/**
+ * Files of one visibility: `plinth.files` are private, `plinth.publicFiles` can be fetched by anybody. Both belong to
+ * the client, not to the person who uses it.
+ */
+export function createFiles(transport: Transport, fetch: typeof globalThis.fetch, visibility: "private" | "public") {
+  const base = visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
+  const at = (id: string): string => `${base}/${encodeURIComponent(id)}`;
+
+  const files = {
+    /** Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice. */
+    async upload(content: Content, options: UploadOptions = {}): Promise<UploadedFile> {
+      const { metadata = {}, tenant, clip, crop, onProgress, signal } = options;
+      const blob = content instanceof Blob ? content : new Blob([content as string]);
+      const contentType = options.contentType ?? (blob.type || "application/octet-stream");
+      const created = await transport.json<{ id: string; uploadLink: string; commitLink: string }>("POST", base, {
+        query: { clip: listOf(clip), crop: listOf(crop) },
+        json: { "Content-Type": contentType },
+        // A file that nobody uploads is removed after a day.
+        repeatable: true,
+        signal,
+      });
+      const fileName = options.fileName ?? ("name" in blob && typeof blob.name === "string" ? blob.name : undefined);
+      await put(fetch, created.uploadLink, blob, headersOf(contentType, fileName), onProgress, signal);
+      return transport.json("POST", `${at(created.id)}/commit`, {
+        query: { tenant },
+        json: metadata,
+        repeatable: true,
+        signal,
+      });
+    },
+
+    /** An address of the bytes or of a variant. A private one works for 15 minutes. */
+    async link(id: string, size: Sizes & { readonly fallback?: boolean } = {}): Promise<string> {
+      const query = { clip: listOf(size.clip), crop: listOf(size.crop), fallback: size.fallback };
+      const response = await transport.send("GET", at(id), { query });
+      if (response.status === 302) return response.headers.get("location")!;
+      return ((await response.json()) as { link: string }).link;
+    },
+
+    /** The bytes, as an answer of `fetch`. `headers`: for example a `Range`. */
+    async download(
+      id: string,
+      options: Sizes & { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
+    ): Promise<Response> {
+      const { headers = {}, signal } = options;
+      const address = await files.link(id, options);
+      const response = await fetch(address, { headers, ...(signal !== undefined && { signal }) });
+      if (!response.ok) throw await errorOf(response);
+      return response;
+    },
+
+    /** Every file that matches, page by page as they are needed. */
+    list({ contentType, sort, q, tenant, signal }: Search = {}): AsyncGenerator<StoredFile, void, undefined> {
+      const query = { tenant, q, "content-type": listOf(contentType), sort: listOf(sort), pageSize: 100 };
+      return transport.pages<StoredFile>(base, { query, signal });
+    },
+
+    metadata: <T = Record<string, unknown>>(id: string): Promise<T> => transport.json("GET", `${at(id)}/metadata`),
+
+    /** Replaces the metadata as a whole. */
+    setMetadata: <T extends object>(id: string, metadata: T): Promise<T> =>
+      transport.json("PUT", `${at(id)}/metadata`, { json: metadata }),
+
+    /** Removes the file and its variants. Returns the address of the report that proves it; a missing one is fine. */
+    async delete(id: string): Promise<string | undefined> {
+      try {
+        return (await transport.send("DELETE", at(id))).headers.get("location") ?? undefined;
+      } catch (thrown) {
+        if (thrown instanceof NotFoundError) return undefined;
+        throw thrown;
+      }
+    },
+
+    /** What `deleteAll` would remove. */
+    count: ({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<{ files: number; bytes: number }> =>
+      transport.json("DELETE", base, { query: { tenant, q, dryRun: true } }),
+
+    /** Removes every file of a tenant, or those that match `q`. Returns the address of the report. */
+    async deleteAll({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<string | undefined> {
+      return (await transport.send("DELETE", base, { query: { tenant, q } })).headers.get("location") ?? undefined;
+    },
+
+    variants: (id: string): Promise<readonly Variant[]> => transport.json("GET", `${at(id)}/variants`),
+
+    /** Asks for variants and waits until each is ready or has failed. */
+    async makeVariants(id: string, sizes: Sizes, signal?: AbortSignal): Promise<readonly Variant[]> {
+      const query = { clip: listOf(sizes.clip), crop: listOf(sizes.crop) };
+      let variants = await transport.json<readonly Variant[]>("POST", `${at(id)}/variants`, {
+        query,
+        repeatable: true,
+        signal,
+      });
+      for (let waitedMs = 0, round = 0; variants.some(({ state }) => state === "pending"); round++) {
+        const pauseMs = Math.min(2_000, 100 * 1.5 ** round);
+        waitedMs += pauseMs;
+        if (waitedMs > READY_MAX_MS) break;
+        await wait(pauseMs, signal);
+        variants = await files.variants(id);
+      }
+      return variants;
+    },
+  };
+  return files;
+}
+
+/** The link itself is the permission, and may lead to another host: it gets no token. */
+async function put(
+  fetch: typeof globalThis.fetch,
+  link: string,
+  blob: Blob,
+  headers: Record<string, string>,
+  onProgress: UploadOptions["onProgress"],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const report = (sentBytes: number): void => onProgress?.({ sentBytes, totalBytes: blob.size });
+  for (let attempt = 1; ; attempt++) {
+    report(0);
+    const answer = await (
+      onProgress !== undefined && XMLHttpRequest !== undefined
+        ? putByXhr(link, blob, headers, report, signal)
+        : fetch(link, { method: "PUT", headers, body: blob, ...(signal !== undefined && { signal }) })
+    ).catch((thrown: unknown) => {
+      if (signal?.aborted === true) throw thrown;
+      return noAnswer(thrown, "The upload got no answer.");
+    });
+    if (answer instanceof Response && answer.ok) {
+      await answer.body?.cancel();
+      report(blob.size);
+      return;
+    }
+    const error = answer instanceof Response ? await errorOf(answer) : answer;
+    // An answer was lost, and the bytes are there.
+    if (error instanceof ConflictError && error.has("already_uploaded") && attempt > 1) return report(blob.size);
+    const passes = error.status === 0 || error.status === 429 || error.status >= 500;
+    if (!passes || attempt === UPLOAD_ATTEMPTS) throw error;
+    await wait(Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 500, 10_000)), signal);
+  }
+}
+
+/** What is used of it; other runtimes do not have it. */
+interface XhrLike {
+  readonly upload: { addEventListener(type: "progress", listen: (event: { readonly loaded: number }) => void): void };
+  readonly status: number;
+  readonly responseText: string;
+  open(method: string, address: string): void;
+  setRequestHeader(name: string, value: string): void;
+  getResponseHeader(name: string): string | null;
+  addEventListener(type: "loadend", listen: () => void): void;
+  send(body: Blob): void;
+  abort(): void;
+}
+
+const { XMLHttpRequest } = globalThis as { readonly XMLHttpRequest?: new () => XhrLike };
+
+/** Only `XMLHttpRequest` tells a page how much was sent. */
+function putByXhr(
+  link: string,
+  blob: Blob,
+  headers: Record<string, string>,
+  report: (sentBytes: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest!();
+    const abort = (): void => request.abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    request.open("PUT", link);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.addEventListener("progress", ({ loaded }) => report(Math.min(loaded, blob.size)));
+    request.addEventListener("loadend", () => {
+      signal?.removeEventListener("abort", abort);
+      if (signal?.aborted === true) return reject(signal.reason as Error);
+      if (request.status === 0) return reject(new TypeError("The connection was lost."));
+      const retryAfter = request.getResponseHeader("retry-after");
+      const answered = new Headers(retryAfter === null ? {} : { "retry-after": retryAfter });
+      resolve(new Response(request.responseText || null, { status: request.status, headers: answered }));
+    });
+    request.send(blob);
+  });
+}
+
+function headersOf(contentType: string, fileName: string | undefined): Record<string, string> {
+  if (fileName === undefined) return { "content-type": contentType };
+  // RFC 8187: any name in ASCII.
+  const encoded = encodeURIComponent(fileName).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  return { "content-type": contentType, "content-disposition": `attachment; filename*=UTF-8''${encoded}` };
+}
+
+const listOf = (value: string | readonly string[] | undefined): readonly string[] | undefined =>
+  typeof value === "string" ? [value] : value;

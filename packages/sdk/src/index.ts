@@ -1,0 +1,26 @@
+export { createPlinth, type Plinth, type PlinthOptions } from "./plinth.ts";
+export type { ClientCredentials, Credentials, TokenFunction } from "./credentials.ts";
+export type { Batch, ConsumedEvent, NewEvent, StoredEvent } from "./event.ts";
+export type { Publisher, Topic, TopicStatus } from "./topic.ts";
+export type { ConsumeOptions, ProcessOptions } from "./consume.ts";
+export type { Content, Files, Search, Sizes, StoredFile, UploadedFile, UploadOptions, Variant } from "./files.ts";
+export type { Ask } from "./transport.ts";
+export {
+  ConflictError,
+  ForbiddenError,
+  InvalidRequestError,
+  NotFoundError,
+  PlinthError,
+  RateLimitError,
+  UnauthorizedError,
+  UnavailableError,
+  type ErrorDetail,
+} from "./errors.ts";
+export {
+  createTokenVerifier,
+  hasScope,
+  type Caller,
+  type TokenVerifier,
+  type VerifierOptions,
+} from "./verify-token.ts";
+export { verifyWebhook, WebhookError, type WebhookOptions } from "./webhook.ts";

@@ -1,0 +1,68 @@
+import { tokenSource, type Credentials } from "./credentials.ts";
+import { createFiles, type Files } from "./files.ts";
+import { createTopic, type Topic } from "./topic.ts";
+import { createTransport, type Ask } from "./transport.ts";
+
+export interface PlinthOptions {
+  /** The platform's address, with its path prefix: `https://platform.example`. */
+  readonly url: string;
+  /** A client's id and secret, or a function that returns a token. */
+  readonly credentials: Credentials;
+  /** The prefix of the platform's own scopes, `plat` by default. */
+  readonly platform?: string;
+  readonly fetch?: typeof globalThis.fetch;
+  /** How often a request that may be repeated is sent, 5 by default. */
+  readonly attempts?: number;
+  /** The longest wait for an answer's headers, 30 s by default. */
+  readonly timeoutMs?: number;
+}
+
+/** A platform, as one client sees it. */
+export interface Plinth {
+  /** A valid access token, for requests of your own. */
+  token(): Promise<string>;
+  topic(owner: string, eventType: string): Topic;
+  /** Topics that this client owns or may read. */
+  topics(): AsyncGenerator<{ topicOwnerClient: string; eventType: string; description: string }, void, undefined>;
+  /** Private files of this client. */
+  readonly files: Files;
+  /** Public files of this client. */
+  readonly publicFiles: Files;
+  /** The same client with tokens for this tenant. Only with a client's id and secret. */
+  forTenant(tenant: string): Plinth;
+  /** Any operation: with a token, repeated by the platform's rules. Throws a `PlinthError` if it is refused. */
+  request<T = unknown>(method: string, path: string, ask?: Ask): Promise<T>;
+  /** Any list, page by page as its entries are needed. */
+  pages<T = unknown>(path: string, ask?: Ask): AsyncGenerator<T, void, undefined>;
+}
+
+/**
+ * Connects to a platform:
+ *
+ *   const plinth = createPlinth({ url, credentials: { clientId, clientSecret } });
+ *   await plinth.topic("acme.shop", "orderPlaced").publish({ payload: { order: 4711 } });
+ */
+export function createPlinth(options: PlinthOptions): Plinth {
+  const url = options.url.replace(/\/$/, "");
+  const { credentials, platform = "plat", attempts = 5, timeoutMs = 30_000 } = options;
+  const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+  const forScopes = (scopes: readonly string[]): Plinth => {
+    const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, fetch, scopes);
+    const transport = createTransport({ url, tokens, fetch, attempts, timeoutMs });
+    return {
+      token: () => tokens.get(),
+      topic: (owner, eventType) => createTopic(transport, owner, eventType),
+      topics: () => transport.pages("/pubsub/v1/topics", { query: { pageSize: 100 } }),
+      files: createFiles(transport, fetch, "private"),
+      publicFiles: createFiles(transport, fetch, "public"),
+      forTenant(tenant) {
+        if (typeof credentials === "function")
+          throw new TypeError("A token is for one tenant already: forTenant needs a client's id and secret.");
+        return forScopes([`${platform}.tenant=${tenant}`]);
+      },
+      request: (method, path, ask) => transport.json(method, path, ask),
+      pages: (path, ask) => transport.pages(path, ask),
+    };
+  };
+  return forScopes([]);
+}

@@ -1,0 +1,267 @@
+import { consumeEach, processAll, type ConsumeOptions, type ProcessOptions } from "./consume.ts";
+import { ConflictError, NotFoundError } from "./errors.ts";
+import type { Batch, ConsumedEvent, NewEvent, StoredEvent } from "./event.ts";
+import type { Transport } from "./transport.ts";
+
+export interface TopicStatus {
+  readonly topicOwnerClient: string;
+  readonly eventType: string;
+  readonly description: string;
+  readonly createdAt: number;
+  readonly shards: number;
+  readonly state: "active" | "deleting";
+  /** Null, like `lag`, for a caller who sees only its own tenant's events. */
+  readonly storedEvents: number | null;
+  readonly oldestEventAt: number | null;
+  readonly newestEventAt: number | null;
+  /** Stored events that the caller has not committed. */
+  readonly lag: number | null;
+}
+
+export type Topic = ReturnType<typeof createTopic>;
+
+/** The most that one publish takes. */
+const MAX_EVENTS = 1_000;
+const MAX_CHARS = 1_500_000;
+
+/**
+ * One topic: `plinth.topic("acme.shop", "orderPlaced")`.
+ *
+ * A publish has an idempotency key, so it is repeated after a lost answer and stores its events once. Reading comes in
+ * three forms: `consume` for a loop, `process` for a handler with concurrency, `read` and `commit` by hand.
+ */
+export function createTopic(transport: Transport, owner: string, eventType: string) {
+  const path = `/pubsub/v1/topics/${encodeURIComponent(owner)}/${encodeURIComponent(eventType)}`;
+
+  async function publishPart(events: readonly WireEvent[], key: string, signal?: AbortSignal): Promise<string[]> {
+    const { ids } = await transport.json<{ ids: string[] }>("POST", `${path}/publish`, {
+      json: events,
+      headers: { "idempotency-key": key },
+      repeatable: true,
+      signal,
+    });
+    return ids;
+  }
+
+  const topic = {
+    owner,
+    eventType,
+
+    /** Makes the topic. One that exists stays as it is. Returns true if this call made it. */
+    async create(options: { readonly description?: string; readonly shards?: number } = {}): Promise<boolean> {
+      try {
+        await transport.send("POST", "/pubsub/v1/topics", { json: { ...options, eventType } });
+        return true;
+      } catch (thrown) {
+        if (thrown instanceof ConflictError) return false;
+        throw thrown;
+      }
+    },
+
+    status: (): Promise<TopicStatus> => transport.json("GET", path),
+
+    /** Deletes the topic with its events. A missing one is fine. */
+    async delete(): Promise<void> {
+      await transport.send("DELETE", path).catch((thrown: unknown) => {
+        if (!(thrown instanceof NotFoundError)) throw thrown;
+      });
+    },
+
+    /**
+     * Publishes one event or many, in order; returns their ids. More than one request takes are sent in parts, each
+     * under a key of its own. Give `idempotencyKey` to publish the same events at most once even after a crash.
+     */
+    async publish(
+      events: NewEvent | readonly NewEvent[],
+      options: { readonly idempotencyKey?: string; readonly signal?: AbortSignal } = {},
+    ): Promise<string[]> {
+      const key = options.idempotencyKey ?? crypto.randomUUID();
+      const parts = partsOf((isList(events) ? events : [events]).map(toWire));
+      const ids: string[] = [];
+      for (const [at, part] of parts.entries())
+        ids.push(...(await publishPart(part, parts.length === 1 ? key : `${key}.${at}`, options.signal)));
+      return ids;
+    },
+
+    /**
+     * Collects single events and publishes them together: after `maxDelayMs` (20), or when `maxEvents` (100) wait.
+     * `publish` resolves with the event's id when it is stored. Call `close` before the program ends.
+     */
+    publisher(options: { readonly maxEvents?: number; readonly maxDelayMs?: number } = {}): Publisher {
+      return createPublisher((events) => topic.publish(events), options);
+    },
+
+    /** Locks and returns the next events; undefined if there are none now. Commit them when they are handled. */
+    async read(
+      options: { readonly numEvents?: number; readonly ttlMs?: number; readonly signal?: AbortSignal } = {},
+    ): Promise<Batch | undefined> {
+      const { numEvents = 100, ttlMs = 60_000, signal } = options;
+      const response = await transport.send("POST", `${path}/read`, {
+        json: { numEvents, ttlMs },
+        headers: { "idempotency-key": crypto.randomUUID() },
+        repeatable: true,
+        signal,
+      });
+      if (response.status === 204) return undefined;
+      const { events, token } = (await response.json()) as { events: StoredEvent[]; token: string };
+      const count = (suffix: string): number | undefined => numberOf(response.headers, suffix);
+      return { events, token, attempt: count("-delivery-attempt") ?? 1, lost: count("-events-lost") ?? 0 };
+    },
+
+    /** Ends a batch: its events are not read again. A repeat does no harm. */
+    async commit(token: string, signal?: AbortSignal): Promise<void> {
+      await transport.send("POST", `${path}/commit`, { json: { token }, repeatable: true, signal }).catch(isDone);
+    },
+
+    /** Holds a batch for `ttlMs` from now on. */
+    async extend(token: string, ttlMs: number, signal?: AbortSignal): Promise<void> {
+      await transport.send("POST", `${path}/extend`, { json: { token, ttlMs }, repeatable: true, signal });
+    },
+
+    /** Gives a batch back. `commitThrough`: the id of its last event that is handled. */
+    async release(token: string, commitThrough?: string): Promise<void> {
+      const json = { token, ...(commitThrough !== undefined && { commitThrough }) };
+      await transport.send("POST", `${path}/release`, { json, repeatable: true }).catch(isDone);
+    },
+
+    /** Moves this consumer's cursor: to the oldest event, behind the newest, or to a time in ms. */
+    async seek(to: "oldest" | "newest" | number): Promise<void> {
+      await transport.send("POST", `${path}/seek`, { json: { to }, repeatable: true });
+    },
+
+    /** Stored events in order, without a lock and without moving a cursor. `after`: an event's id. */
+    async *peek(options: { readonly after?: string; readonly signal?: AbortSignal } = {}): AsyncGenerator<StoredEvent> {
+      let { after } = options;
+      for (;;) {
+        const page = await transport.json<{ events: StoredEvent[]; next: string | null }>("GET", `${path}/events`, {
+          query: { after, limit: 100 },
+          signal: options.signal,
+        });
+        yield* page.events;
+        if (page.next === null) return;
+        after = page.next;
+      }
+    },
+
+    /**
+     * Events as they come, for ever or until `signal` aborts:
+     *
+     *   for await (const event of topic.consume()) await handle(event.json());
+     *
+     * Asking for the next event acknowledges the one before. Leaving the loop by `break`, `return` or an error does
+     * not: that event comes again, unless `event.ack()` was called. The lock is renewed while the loop works.
+     */
+    consume: (options: ConsumeOptions = {}): AsyncGenerator<ConsumedEvent, void, undefined> =>
+      consumeEach(topic, options),
+
+    /**
+     * Calls `handle` with each event, `concurrency` of them at once, until `signal` aborts; then waits for those that
+     * run. An event whose handler throws comes again, with all events behind it that are not handled yet.
+     */
+    process: (handle: (event: ConsumedEvent) => unknown, options: ProcessOptions = {}): Promise<void> =>
+      processAll(topic, handle, options),
+  };
+  return topic;
+}
+
+export interface Publisher {
+  publish(event: NewEvent): Promise<string>;
+  /** Sends what waits. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly event: NewEvent;
+  readonly resolve: (id: string) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+function createPublisher(
+  publish: (events: readonly NewEvent[]) => Promise<string[]>,
+  { maxEvents = 100, maxDelayMs = 20 }: { readonly maxEvents?: number; readonly maxDelayMs?: number },
+): Publisher {
+  let waiting: Waiting[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let closed = false;
+  /** Batches go one after the other, so that events keep their order. */
+  let sending = Promise.resolve();
+
+  function send(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const batch = waiting;
+    waiting = [];
+    if (batch.length > 0) sending = sendAfter(sending, batch);
+    return sending;
+  }
+
+  async function sendAfter(previous: Promise<void>, batch: readonly Waiting[]): Promise<void> {
+    await previous;
+    try {
+      const ids = await publish(batch.map(({ event }) => event));
+      for (const [at, { resolve }] of batch.entries()) resolve(ids[at]!);
+    } catch (thrown) {
+      for (const { reject } of batch) reject(thrown);
+    }
+  }
+
+  return {
+    publish(event) {
+      if (closed) return Promise.reject(new Error("This publisher is closed."));
+      return new Promise((resolve, reject) => {
+        waiting.push({ event, resolve, reject });
+        if (waiting.length >= maxEvents) void send();
+        else timer ??= setTimeout(() => void send(), maxDelayMs);
+      });
+    },
+    flush: send,
+    close() {
+      closed = true;
+      return send();
+    },
+  };
+}
+
+interface WireEvent {
+  readonly payload: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly tenant?: string;
+}
+
+function toWire({ payload, metadata, tenant }: NewEvent): WireEvent {
+  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
+  if (text === undefined) throw new TypeError("A payload must be a text or something that JSON can say.");
+  return { payload: text, ...(metadata !== undefined && { metadata }), ...(tenant !== undefined && { tenant }) };
+}
+
+/** Parts that each fit one request: 5 MiB of UTF-8, so at most so many characters of three bytes. */
+function partsOf(events: readonly WireEvent[]): readonly WireEvent[][] {
+  const parts: WireEvent[][] = [];
+  let chars = 0;
+  for (const event of events) {
+    const size = JSON.stringify(event).length;
+    const last = parts.at(-1);
+    if (last === undefined || last.length >= MAX_EVENTS || chars + size > MAX_CHARS) {
+      parts.push([event]);
+      chars = size;
+    } else {
+      last.push(event);
+      chars += size;
+    }
+  }
+  return parts;
+}
+
+/** The answer to the first commit was lost: it is done. */
+function isDone(thrown: unknown): void {
+  if (!(thrown instanceof ConflictError && thrown.has("already_committed"))) throw thrown;
+}
+
+const isList = (events: NewEvent | readonly NewEvent[]): events is readonly NewEvent[] => Array.isArray(events);
+
+/** The header's name begins with the platform's prefix, which the operator chooses. */
+function numberOf(headers: Headers, suffix: string): number | undefined {
+  for (const [name, value] of headers) if (name.endsWith(suffix)) return Number(value);
+  return undefined;
+}

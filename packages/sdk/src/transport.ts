@@ -1,0 +1,121 @@
+import type { TokenSource } from "./credentials.ts";
+import { errorOf, noAnswer, type PlinthError } from "./errors.ts";
+import { backoffMs, wait } from "./wait.ts";
+
+export interface TransportOptions {
+  /** The platform's address, with its path prefix. */
+  readonly url: string;
+  readonly tokens: TokenSource;
+  readonly fetch: typeof globalThis.fetch;
+  /** How often a request that may be repeated is sent; 5 by default. */
+  readonly attempts: number;
+  /** The longest wait for the headers of one answer; 30 s by default. */
+  readonly timeoutMs: number;
+}
+
+export interface Ask {
+  readonly query?: Readonly<Record<string, QueryValue>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** True if sending it twice does no harm: by an idempotency key, or by what it does. */
+  readonly repeatable?: boolean;
+}
+
+export type QueryValue = string | number | boolean | readonly string[] | undefined;
+
+export type Transport = ReturnType<typeof createTransport>;
+
+/** Methods that may be repeated as they are (RFC 9110 9.2.2). */
+const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
+const MAX_BACKOFF_MS = 10_000;
+/** A longer `Retry-After` is the caller's to decide about. */
+const MAX_WAIT_MS = 60_000;
+
+/**
+ * Sends requests with a token and repeats them by the platform's rules:
+ *
+ *   401                once, with a new token
+ *   429                after `Retry-After`; nothing was done
+ *   503, 502, 504,     after `Retry-After` or a growing random wait, if the request may be repeated
+ *   no answer
+ */
+export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: TransportOptions) {
+  async function once(method: string, address: string, ask: Ask, token: string): Promise<Response | PlinthError> {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = ask.signal === undefined ? timeout : AbortSignal.any([timeout, ask.signal]);
+    const headers: Record<string, string> = { ...ask.headers, authorization: `Bearer ${token}` };
+    if (ask.json !== undefined) headers["content-type"] = "application/json";
+    const body = ask.json === undefined ? null : JSON.stringify(ask.json);
+    try {
+      return await fetch(address, { method, headers, body, signal, redirect: "manual" });
+    } catch (thrown) {
+      if (ask.signal?.aborted === true) throw thrown;
+      return noAnswer(thrown, `${method} ${new URL(address).pathname} got no answer.`);
+    }
+  }
+
+  /** The answer, if it is a success or a redirect; throws a `PlinthError` otherwise. */
+  async function send(method: string, path: string, ask: Ask = {}): Promise<Response> {
+    const address = addressOf(url, path, ask.query);
+    const mayRepeat = ask.repeatable ?? REPEATABLE.has(method);
+    let renewed = false;
+    for (let attempt = 1; ; attempt++) {
+      const token = await tokens.get(ask.signal);
+      const answer = await once(method, address, ask, token);
+      if (answer instanceof Response && answer.status < 400) return answer;
+      const error = answer instanceof Response ? await errorOf(answer) : answer;
+      if (error.status === 401 && !renewed) {
+        renewed = true;
+        attempt -= 1;
+        tokens.refuse(token);
+        continue;
+      }
+      const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 250, MAX_BACKOFF_MS));
+      const passes = error.status === 429 || (mayRepeat && isPassing(error));
+      if (!passes || attempt >= attempts || waitMs > MAX_WAIT_MS) throw error;
+      await wait(waitMs, ask.signal);
+    }
+  }
+
+  return {
+    send,
+    /** The JSON of the answer; undefined without a body. */
+    async json<T>(method: string, path: string, ask: Ask = {}): Promise<T> {
+      const response = await send(method, path, ask);
+      const text = await response.text();
+      return (text === "" ? undefined : JSON.parse(text)) as T;
+    },
+    /** Every entry of a list, page by page as they are needed. */
+    async *pages<T>(path: string, ask: Ask = {}): AsyncGenerator<T, void, undefined> {
+      let next: string | undefined = addressOf(url, path, ask.query);
+      while (next !== undefined) {
+        const { query: _, ...rest } = ask;
+        const response: Response = await send("GET", next, rest);
+        yield* (await response.json()) as T[];
+        next = nextOf(response.headers.get("link") ?? "");
+      }
+    },
+  };
+}
+
+const isPassing = ({ status }: PlinthError): boolean =>
+  status === 0 || status === 502 || status === 503 || status === 504;
+
+function addressOf(url: string, path: string, query: Ask["query"] = {}): string {
+  const address = new URL(path.startsWith("/") ? `${url}${path}` : path);
+  // The token goes to the platform alone, whatever a link says.
+  if (address.origin !== new URL(url).origin) throw new TypeError(`${address.origin} is not the platform.`);
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    address.searchParams.set(name, Array.isArray(value) ? value.join(",") : String(value));
+  }
+  return address.href;
+}
+
+/** The link to the next page (RFC 8288). */
+export function nextOf(header: string): string | undefined {
+  for (const [, address, parameters = ""] of header.matchAll(/<([^>]*)>([^<]*)/g))
+    if (/;\s*rel="?next"?/i.test(parameters)) return address;
+  return undefined;
+}

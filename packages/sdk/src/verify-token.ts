@@ -1,0 +1,152 @@
+import { UnauthorizedError, UnavailableError } from "./errors.ts";
+
+/** Who calls, as the platform signed it. */
+export interface Caller {
+  /** Empty in a person's token without a tenant. */
+  readonly tenant: string;
+  /** The calling application's client id. */
+  readonly client: string;
+  /** The person; empty if the application acts for itself. */
+  readonly user: string;
+  readonly scopes: ReadonlySet<string>;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export interface VerifierOptions {
+  /** The platform's address, with its path prefix. Its issuer is `{url}/oauth2/v1`. */
+  readonly url: string;
+  /** The registered name of your service: callers of other tenants bring tokens made for it by the gateway. */
+  readonly service?: string;
+  readonly fetch?: typeof globalThis.fetch;
+  /** Tolerated difference of clocks, 5 s by default. */
+  readonly clockToleranceSec?: number;
+}
+
+export type TokenVerifier = (authorization: string | null | undefined) => Promise<Caller>;
+
+/** Keys are fetched anew for an unknown key id, but not more often, since anybody can make one up. */
+const REFETCH_MS = 10_000;
+const KEYS_MAX_AGE_MS = 3_600_000;
+const FETCH_MS = 5_000;
+const MAX_TOKEN_CHARS = 16_384;
+
+/**
+ * Checks an `Authorization` header or a bare token without asking the platform: signature (ES256, by a published key),
+ * `typ` with its audience, issuer, expiry. Two kinds are accepted: `at+jwt` for the whole platform, and, if `service`
+ * is given, `service+jwt` for this service alone. Throws `UnauthorizedError`, or `UnavailableError` if the keys cannot
+ * be fetched. A revoked token is valid here until it ends; only the platform knows sooner.
+ */
+export function createTokenVerifier({
+  url,
+  service,
+  fetch = globalThis.fetch.bind(globalThis),
+  clockToleranceSec = 5,
+}: VerifierOptions): TokenVerifier {
+  const issuer = `${url.replace(/\/$/, "")}/oauth2/v1`;
+  const audiences: Readonly<Record<string, string | undefined>> = {
+    "at+jwt": new URL(issuer).origin,
+    "service+jwt": service,
+  };
+  const keys = keySet(`${issuer}/jwks`, fetch);
+
+  return async (authorization) => {
+    const token = /^(?:Bearer +)?([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined || token.length > MAX_TOKEN_CHARS)
+      throw refusal("This needs an access token: send Authorization: Bearer <token>.");
+    const [head = "", body = "", signature = ""] = token.split(".");
+    const { alg, typ, kid } = decode(head);
+    const audience = typeof typ === "string" && Object.hasOwn(audiences, typ) ? audiences[typ] : undefined;
+    if (alg !== "ES256" || audience === undefined || typeof kid !== "string")
+      throw refusal("The access token is not one for this service.");
+    const key = await keys(kid);
+    const isSigned =
+      key !== undefined &&
+      (await crypto.subtle.verify(
+        { name: "ECDSA", hash: "SHA-256" },
+        key,
+        bytesOf(signature),
+        new TextEncoder().encode(`${head}.${body}`),
+      ));
+    if (!isSigned) throw refusal("The access token is not signed by the platform.");
+    const claims = decode(body);
+    const nowSec = Date.now() / 1_000;
+    const { iss, aud, exp, nbf } = claims;
+    if (iss !== issuer) throw refusal(`The access token is not one of ${issuer}.`);
+    if (aud !== audience) throw refusal("The access token is not one for this service.");
+    if (typeof exp !== "number" || nowSec >= exp + clockToleranceSec) throw refusal("The access token has expired.");
+    if (typeof nbf === "number" && nowSec < nbf - clockToleranceSec)
+      throw refusal("The access token is not valid yet.");
+    const text = (name: string): string => (typeof claims[name] === "string" ? claims[name] : "");
+    return {
+      tenant: text("tenant"),
+      client: text("client_id"),
+      user: text("user"),
+      scopes: new Set(text("scope").split(" ").filter(Boolean)),
+      claims,
+    };
+  };
+}
+
+/** The platform's public keys by id: fetched once, and again when a token names a new one. */
+function keySet(address: string, fetch: typeof globalThis.fetch): (kid: string) => Promise<CryptoKey | undefined> {
+  let kept = new Map<string, CryptoKey>();
+  let fetchedMs = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | undefined;
+
+  async function load(): Promise<void> {
+    const response = await fetch(address, { signal: AbortSignal.timeout(FETCH_MS) });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid?: string })[] };
+    const found = new Map<string, CryptoKey>();
+    for (const jwk of keys) {
+      if (jwk.kty !== "EC" || jwk.crv !== "P-256" || typeof jwk.kid !== "string") continue;
+      const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+      found.set(jwk.kid, await crypto.subtle.importKey("jwk", jwk, algorithm, false, ["verify"]));
+    }
+    kept = found;
+    fetchedMs = Date.now();
+  }
+
+  return async (kid) => {
+    const ageMs = Date.now() - fetchedMs;
+    const isStale = ageMs > KEYS_MAX_AGE_MS || (!kept.has(kid) && ageMs > REFETCH_MS);
+    if (isStale) {
+      fetching ??= load().finally(() => (fetching = undefined));
+      try {
+        await fetching;
+      } catch (cause) {
+        if (!kept.has(kid))
+          throw new UnavailableError({
+            status: 503,
+            type: "keys_unavailable",
+            message: `${address} does not answer.`,
+            cause,
+          });
+      }
+    }
+    return kept.get(kid);
+  };
+}
+
+/** True if the caller may do what the scope stands for. */
+export const hasScope = ({ scopes }: Caller, scope: string): boolean => scopes.has(scope);
+
+const refusal = (message: string): UnauthorizedError =>
+  new UnauthorizedError({ status: 401, type: "insufficient_credentials", message });
+
+function decode(part: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(
+      new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytesOf(part)),
+    );
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw refusal("The access token cannot be read.");
+}
+
+function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (char) => char.charCodeAt(0));
+}

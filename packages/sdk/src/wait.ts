@@ -1,0 +1,20 @@
+/** Waits; an aborted signal ends the wait with its reason. */
+export function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+    function done(): void {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }
+    function abort(): void {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    }
+  });
+}
+
+/** A random part of an exponential delay, so that clients that failed together do not come back together. */
+export const backoffMs = (attempt: number, baseMs: number, maxMs: number): number =>
+  Math.random() * Math.min(maxMs, baseMs * 2 ** attempt);

@@ -1,0 +1,479 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startReceiver } from "../../examples/tour/receiver.ts";
+import {
+  ConflictError,
+  createPlinth,
+  createTokenVerifier,
+  ForbiddenError,
+  InvalidRequestError,
+  NotFoundError,
+  UnauthorizedError,
+  UnavailableError,
+  verifyWebhook,
+  WebhookError,
+  type ConsumedEvent,
+  type Plinth,
+  type PlinthOptions,
+} from "../../packages/sdk/src/index.ts";
+import { expressAuth, fastifyAuth, honoAuth, withAuth } from "../../packages/sdk/src/middleware.ts";
+import { makeClient, OTHER_TENANT, SERVICE, TENANT, useWorld, type Client } from "./support/world.ts";
+
+/** The SDK against a started platform. Faults are those of a network: `fetch` loses requests and answers. */
+const world = useWorld();
+let client: Client;
+let plinth: Plinth;
+let count = 0;
+const fresh = (name: string): string => `${name}${(count += 1)}`;
+
+const SCOPES = ["plat.pubsub_publish", "plat.media_view", "plat.media_manage"];
+
+beforeAll(async () => {
+  client = await makeClient(world(), "sdk", { scopes: SCOPES, grantTypes: ["client_credentials"], service: SERVICE });
+  plinth = connect();
+});
+
+const connect = (more: Partial<PlinthOptions> = {}): Plinth =>
+  createPlinth({ url: world().base, credentials: { clientId: client.id, clientSecret: client.secret }, ...more });
+
+async function newTopic(events: number, shards = 1) {
+  const topic = plinth.topic(client.id, fresh("numbers"));
+  await topic.create({ shards });
+  const ids = await topic.publish(Array.from({ length: events }, (_, number) => ({ payload: { number } })));
+  return { topic, ids };
+}
+
+/** A `fetch` that loses the answers of chosen requests after the platform did its work. */
+function losing(isLost: (path: string, nth: number) => boolean) {
+  const seen = new Map<string, number>();
+  const requests: string[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const path = new URL(new Request(input).url).pathname;
+    const nth = (seen.get(path) ?? 0) + 1;
+    seen.set(path, nth);
+    requests.push(`${init?.method ?? "GET"} ${path}`);
+    const response = await globalThis.fetch(input, init);
+    if (!isLost(path, nth)) return response;
+    await response.body?.cancel();
+    throw new TypeError("fetch failed");
+  };
+  return { fetch, requests };
+}
+
+const numbersOf = (events: readonly { readonly payload: string }[]): number[] =>
+  events.map(({ payload }) => (JSON.parse(payload) as { number: number }).number);
+
+async function all<T>(entries: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const entry of entries) found.push(entry);
+  return found;
+}
+
+async function take(events: AsyncIterable<ConsumedEvent>, most: number): Promise<number[]> {
+  const taken: number[] = [];
+  for await (const event of events) {
+    taken.push(event.json<{ number: number }>().number);
+    event.ack();
+    if (taken.length === most) break;
+  }
+  return taken;
+}
+
+describe("tokens", () => {
+  test("one request serves all callers, and a refused token is replaced once", async () => {
+    const { fetch, requests } = losing(() => false);
+    const own = connect({ fetch });
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => own.token()));
+    expect(new Set(tokens).size).toBe(1);
+    await world().operate("POST", `clients/${client.id}/revoke`);
+    await sleep(1_100);
+    const topics = own.topics();
+    await topics.next();
+    expect(requests.filter((line) => line.endsWith("/token"))).toHaveLength(2);
+  });
+
+  test("a wrong secret is an UnauthorizedError that says so", async () => {
+    const wrong = connect({ credentials: { clientId: client.id, clientSecret: "wrong" } });
+    await expect(wrong.token()).rejects.toThrow(UnauthorizedError);
+  });
+
+  test("a platform that does not answer is an UnavailableError", async () => {
+    await expect(connect({ url: "http://127.0.0.1:9" }).token()).rejects.toThrow(UnavailableError);
+  });
+
+  test("forTenant acts for another tenant that subscribes to the client's service", async () => {
+    const { topic } = await newTopic(0);
+    const other = plinth.forTenant(OTHER_TENANT).topic(client.id, topic.eventType);
+    await other.publish({ payload: "theirs" });
+    const batch = await topic.read();
+    expect(batch?.events.map(({ tenant }) => tenant)).toEqual([OTHER_TENANT]);
+  });
+
+  test("a token never goes to another host", async () => {
+    await expect(plinth.request("GET", "https://elsewhere.example/x")).rejects.toThrow("is not the platform");
+  });
+});
+
+describe("publishing", () => {
+  test("stores events once when the answer is lost", async () => {
+    const { topic } = await newTopic(0);
+    const { fetch, requests } = losing((path, nth) => path.endsWith("/publish") && nth === 1);
+    const [id] = await connect({ fetch }).topic(client.id, topic.eventType).publish({ payload: "once" });
+    expect(requests.filter((line) => line.endsWith("/publish"))).toHaveLength(2);
+    const batch = await topic.read();
+    expect(batch?.events.map((event) => event.id)).toEqual([id]);
+  });
+
+  test("sends more events than one request takes, in order", async () => {
+    const { topic, ids } = await newTopic(1_200);
+    expect(new Set(ids).size).toBe(1_200);
+    const stored: string[] = [];
+    for await (const event of topic.peek()) stored.push(event.id);
+    expect(stored).toEqual(ids);
+  });
+
+  test("a publisher collects single events into few requests and keeps their order", async () => {
+    const { topic } = await newTopic(0);
+    const { fetch, requests } = losing(() => false);
+    const publisher = connect({ fetch }).topic(client.id, topic.eventType).publisher({ maxEvents: 40 });
+    const ids = await Promise.all(
+      Array.from({ length: 100 }, (_, number) => publisher.publish({ payload: { number } })),
+    );
+    await publisher.close();
+    expect(requests.filter((line) => line.endsWith("/publish"))).toHaveLength(3);
+    const batch = await topic.read({ numEvents: 100 });
+    expect(batch?.events.map(({ id }) => id)).toEqual(ids);
+    await expect(publisher.publish({ payload: "late" })).rejects.toThrow("closed");
+  });
+});
+
+describe("consuming", () => {
+  test("gives every event in order and commits what the loop asked beyond", async () => {
+    const { topic } = await newTopic(25);
+    expect(await take(topic.consume({ batchSize: 10 }), 25)).toEqual(Array.from({ length: 25 }, (_, at) => at));
+    expect((await topic.status()).lag).toBe(0);
+  });
+
+  test("leaves the event in work and those behind it to the next reader when the loop fails", async () => {
+    const { topic } = await newTopic(10);
+    const failing = async (): Promise<void> => {
+      for await (const event of topic.consume())
+        if (event.json<{ number: number }>().number === 4) throw new Error("no");
+    };
+    await expect(failing()).rejects.toThrow("no");
+    const batch = await topic.read();
+    expect(numbersOf(batch!.events)).toEqual([4, 5, 6, 7, 8, 9]);
+  });
+
+  test("renews the lock while an event takes longer than the lock", async () => {
+    const { topic } = await newTopic(3);
+    const seen: number[] = [];
+    for await (const event of topic.consume({ lockMs: 1_000 })) {
+      seen.push(event.json<{ number: number }>().number);
+      if (seen.length === 1) await sleep(2_500);
+      if (seen.length === 3) {
+        event.ack();
+        break;
+      }
+    }
+    expect(seen).toEqual([0, 1, 2]);
+    expect((await topic.status()).lag).toBe(0);
+  });
+
+  test("reads again, without a failure, when its lock was taken away", async () => {
+    const { topic } = await newTopic(4);
+    // Renewals do not arrive, as after a long pause of the process.
+    const fetch: typeof globalThis.fetch = (input, init) =>
+      new Request(input).url.endsWith("/extend")
+        ? Promise.reject(new TypeError("lost"))
+        : globalThis.fetch(input, init);
+    const own = connect({ fetch, attempts: 1 }).topic(client.id, topic.eventType);
+    const seen: number[] = [];
+    for await (const event of own.consume({ lockMs: 1_000, batchSize: 2 })) {
+      seen.push(event.json<{ number: number }>().number);
+      if (seen.length === 1) await sleep(1_500);
+      event.ack();
+      if (seen.length >= 6) break;
+    }
+    expect(seen).toEqual([0, 1, 0, 1, 2, 3]);
+  });
+
+  test("two workers of one client share the events without an error, each event once", async () => {
+    const { topic } = await newTopic(40);
+    const stop = new AbortController();
+    const seen: number[] = [];
+    const worker = (): Promise<void> =>
+      topic.process(
+        async (event) => {
+          await sleep(1);
+          seen.push(event.json<{ number: number }>().number);
+          if (seen.length === 40) stop.abort();
+        },
+        { batchSize: 5, signal: stop.signal, maxIdleMs: 20 },
+      );
+    await Promise.all([worker(), worker()]);
+    expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, at) => at));
+  });
+
+  test("handles events at once up to the concurrency, and stops after those in work", async () => {
+    const { topic } = await newTopic(30);
+    const stop = new AbortController();
+    let running = 0;
+    let most = 0;
+    let done = 0;
+    await topic.process(
+      async () => {
+        most = Math.max(most, (running += 1));
+        await sleep(20);
+        running -= 1;
+        if ((done += 1) === 15) stop.abort();
+      },
+      { concurrency: 5, signal: stop.signal },
+    );
+    expect(most).toBe(5);
+    expect(running).toBe(0);
+    expect(done).toBeLessThan(21);
+    expect((await topic.status()).lag).toBeLessThanOrEqual(30 - 15);
+  });
+
+  test("brings an event whose handler failed again, and tells of the failure", async () => {
+    const { topic } = await newTopic(3);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const errors: unknown[] = [];
+    await topic.process(
+      (event) => {
+        seen.push(`${event.json<{ number: number }>().number}/${event.attempt}`);
+        if (seen.length === 2) throw new Error("a poor moment");
+        if (seen.length === 4) stop.abort();
+      },
+      { signal: stop.signal, onError: (error) => errors.push(error) },
+    );
+    expect(seen).toEqual(["0/1", "1/1", "1/2", "2/2"]);
+    expect(errors).toEqual([new Error("a poor moment")]);
+  });
+
+  test("an aborted signal ends a loop that waits for events", async () => {
+    const { topic } = await newTopic(0);
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 150);
+    expect(await take(topic.consume({ signal: stop.signal }), 1)).toEqual([]);
+  });
+
+  test("commits once when the answer to a commit is lost", async () => {
+    const { topic } = await newTopic(2);
+    const { fetch } = losing((path, nth) => path.endsWith("/commit") && nth === 1);
+    const own = connect({ fetch }).topic(client.id, topic.eventType);
+    const batch = await own.read();
+    await own.commit(batch!.token);
+    expect((await topic.status()).lag).toBe(0);
+  });
+
+  test("a second reader learns that the topic is locked", async () => {
+    const { topic } = await newTopic(1);
+    await topic.read();
+    const locked = await topic.read().catch((thrown: unknown) => thrown);
+    expect(locked).toBeInstanceOf(ConflictError);
+    expect(locked).toMatchObject({ type: "topic_locked", status: 409 });
+    expect((locked as ConflictError).retryAfterMs).toBeGreaterThan(0);
+  });
+});
+
+describe("files", () => {
+  test("uploads bytes with metadata, finds them, and gives them back", async () => {
+    const album = fresh("album");
+    const progress: number[] = [];
+    const { id } = await plinth.files.upload(new File(["pixels"], "Bötchen 1.txt", { type: "text/plain" }), {
+      metadata: { album },
+      tenant: TENANT,
+      onProgress: ({ sentBytes }) => progress.push(sentBytes),
+    });
+    const found = await all(plinth.files.list({ tenant: TENANT, q: `album:${album}` }));
+    expect(found).toMatchObject([{ id, size: 6, fileName: "Bötchen 1.txt", "Content-Type": "text/plain" }]);
+    expect(await (await plinth.files.download(id)).text()).toBe("pixels");
+    expect([progress[0], progress.at(-1)]).toEqual([0, 6]);
+    await plinth.files.setMetadata(id, { album, title: "Boats" });
+    expect(await plinth.files.metadata(id)).toEqual({ album, title: "Boats" });
+    expect(await plinth.files.delete(id)).toMatch(/\/erasures\//);
+    await expect(plinth.files.link(id)).rejects.toThrow(NotFoundError);
+    expect(await plinth.files.delete(id)).toBeUndefined();
+  });
+
+  test("stores a file once when the answers to upload and commit are lost", async () => {
+    const album = fresh("album");
+    const { fetch, requests } = losing((path, nth) => nth === 1 && /\/(uploads\/|files\/.*\/commit)/.test(path));
+    await connect({ fetch }).files.upload("bytes", { metadata: { album }, tenant: TENANT, contentType: "text/plain" });
+    expect(requests.filter((line) => line.startsWith("PUT"))).toHaveLength(2);
+    expect(await all(plinth.files.list({ tenant: TENANT, q: `album:${album}` }))).toHaveLength(1);
+  });
+
+  test("a public file has an address that needs no token", async () => {
+    const { id } = await plinth.publicFiles.upload("for all", { tenant: TENANT, contentType: "text/plain" });
+    expect(await (await fetch(await plinth.publicFiles.link(id))).text()).toBe("for all");
+  });
+
+  test("lists follow pages to their end", async () => {
+    const tenants = await all(plinth.pages<{ id: string }>("/pubsub/v1/topics", { query: { pageSize: 2 } }));
+    expect(tenants.length).toBeGreaterThan(5);
+  });
+});
+
+describe("errors", () => {
+  test("carry the service's type, details and request id", async () => {
+    const error = await plinth
+      .topic(client.id, "no spaces here")
+      .create()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    expect(error).toMatchObject({
+      status: 400,
+      type: "validation_violation",
+      moreInfo: expect.stringMatching(/#validation/),
+    });
+    expect((error as InvalidRequestError).details).toMatchObject([{ field: "eventType" }]);
+    expect((error as InvalidRequestError).requestId).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test("a missing scope is a ForbiddenError that names it", async () => {
+    const weak = connect({
+      credentials: { clientId: client.id, clientSecret: client.secret, scope: `plat.tenant=${TENANT} plat.media_view` },
+    });
+    const error = await weak.files.upload("x").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ForbiddenError);
+    expect((error as ForbiddenError).message).toContain("plat.media_manage");
+  });
+});
+
+describe("a service that checks tokens", () => {
+  const verifier = () => createTokenVerifier({ url: world().base });
+
+  test("learns the caller of a good token, with and without Bearer", async () => {
+    const token = await plinth.token();
+    for (const header of [token, `Bearer ${token}`, `bearer ${token}`]) {
+      const caller = await verifier()(header);
+      expect([caller.client, caller.user, [...caller.scopes].includes("plat.media_view")]).toEqual([
+        client.id,
+        "",
+        true,
+      ]);
+    }
+  });
+
+  test.each<[string, (token: string) => string]>([
+    ["nothing", () => ""],
+    ["another scheme", (token) => `Basic ${token}`],
+    ["a changed payload", (token) => changed(token, 1, { exp: 9_999_999_999 })],
+    ["no signature", (token) => `${token.slice(0, token.lastIndexOf("."))}.`],
+    ["another signature", (token) => `${token.slice(0, token.lastIndexOf("."))}.${"A".repeat(86)}`],
+    ["the algorithm none", (token) => changed(token, 0, { alg: "none" })],
+    ["the algorithm HS256", (token) => changed(token, 0, { alg: "HS256" })],
+    ["another kind of token", (token) => changed(token, 0, { typ: "JWT" })],
+    ["an unknown key", (token) => changed(token, 0, { kid: "made-up" })],
+    ["a header that is no JSON", (token) => `x.${token.split(".").slice(1).join(".")}`],
+  ])("refuses %s", async (_, spoil) => {
+    await expect(verifier()(spoil(await plinth.token()))).rejects.toThrow(UnauthorizedError);
+  });
+
+  test("refuses a token of another issuer, and one for another service", async () => {
+    const elsewhere = createTokenVerifier({
+      url: "https://elsewhere.example",
+      fetch: () => fetch(`${world().issuer}/jwks`),
+    });
+    await expect(elsewhere(await plinth.token())).rejects.toThrow(UnauthorizedError);
+  });
+
+  test("says that keys cannot be fetched, instead of refusing the caller", async () => {
+    const cut = createTokenVerifier({ url: world().base, fetch: () => Promise.reject(new TypeError("down")) });
+    await expect(cut(await plinth.token())).rejects.toThrow(UnavailableError);
+  });
+
+  test("fetches the keys once for many callers", async () => {
+    let fetches = 0;
+    const counting = createTokenVerifier({
+      url: world().base,
+      fetch: (input, init) => {
+        fetches += 1;
+        return fetch(input, init);
+      },
+    });
+    const token = await plinth.token();
+    await Promise.all(Array.from({ length: 10 }, () => counting(token)));
+    await counting(changed(token, 0, { kid: "made-up" })).catch(() => undefined);
+    expect(fetches).toBe(1);
+  });
+
+  test("every middleware lets a good token pass, answers 401 without one and 403 without the scope", async () => {
+    const authorization = `Bearer ${await plinth.token()}`;
+    const url = world().base;
+    const outcomes = async (scope: string, header?: string): Promise<unknown[]> => {
+      const options = { url, scope };
+      const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
+      const plain = withAuth(options, (_, caller) => new Response(caller.client));
+      const web = await plain(new Request("http://app.example/", { headers }));
+      let inHono: unknown;
+      const context = {
+        req: { header: () => header },
+        set: (_: string, caller: { client: string }) => (inHono = caller.client),
+      };
+      const hono = await honoAuth(options)(context, async () => undefined);
+      const express = await new Promise((resolve) => {
+        const request: { headers: { authorization?: string }; caller?: { client: string } } = { headers };
+        const response = {
+          status: (code: number) => (resolve(code), response),
+          set: () => response,
+          json: () => response,
+        };
+        void expressAuth(options)(request as never, response, () => resolve(request.caller?.client));
+      });
+      const request: { headers: { authorization?: string }; caller?: { client: string } } = { headers };
+      let code = 0;
+      const reply = { code: (given: number) => ((code = given), reply), headers: () => reply, send: () => reply };
+      await fastifyAuth(options)(request as never, reply);
+      return [web.ok ? await web.text() : web.status, hono?.status ?? inHono, express, request.caller?.client ?? code];
+    };
+    expect(await outcomes("plat.media_view", authorization)).toEqual(Array(4).fill(client.id));
+    expect(await outcomes("plat.media_view")).toEqual(Array(4).fill(401));
+    expect(await outcomes("plat.nothing", authorization)).toEqual(Array(4).fill(403));
+  });
+});
+
+describe("a push", () => {
+  test("is verified by its headers and its body; a changed one is refused", async () => {
+    const { topic } = await newTopic(0);
+    const receiver = await startReceiver((_, response) => void response.writeHead(204).end());
+    try {
+      const { signingSecret } = await plinth.request<{ signingSecret: string }>(
+        "POST",
+        `/pubsub/v1/topics/${client.id}/${topic.eventType}/subscriptions`,
+        {
+          json: {
+            name: "hook",
+            pushConfig: { endpoint: `${receiver.origin}/hook`, basicAuth: { username: "a", password: "b" } },
+          },
+        },
+      );
+      const [id] = await topic.publish({ payload: "pushed", metadata: { über: "ß" } });
+      await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+      const { headers, body } = receiver.received[0]!;
+      expect(await verifyWebhook(headers as never, body, signingSecret)).toMatchObject({ id, payload: "pushed" });
+      await expect(verifyWebhook(headers as never, body.replace("pushed", "forged"), signingSecret)).rejects.toThrow(
+        WebhookError,
+      );
+      await expect(verifyWebhook(headers as never, body, "whsec_AAAA")).rejects.toThrow(WebhookError);
+      await expect(
+        verifyWebhook({ ...headers, "webhook-timestamp": "1000000000" }, body, signingSecret),
+      ).rejects.toThrow("too old");
+      await expect(verifyWebhook({}, body, signingSecret)).rejects.toThrow(WebhookError);
+    } finally {
+      await receiver.close();
+    }
+  });
+});
+
+/** The token with other fields in its header (0) or payload (1), under the old signature. */
+function changed(token: string, part: 0 | 1, fields: object): string {
+  const parts = token.split(".");
+  const value = JSON.parse(Buffer.from(parts[part]!, "base64url").toString()) as object;
+  parts[part] = Buffer.from(JSON.stringify({ ...value, ...fields })).toString("base64url");
+  return parts.join(".");
+}
