@@ -1,15 +1,17 @@
 import { parseArgs } from "node:util";
 import { getHealth } from "../api/plinth.ts";
+import { createAdminClient } from "../cli/client/admin-client.ts";
 import { readSettings } from "./lib/settings.ts";
 import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "../examples/tour/events.ts";
 import { tellMedia } from "../examples/tour/media.ts";
 import { clearUp, STOPPED } from "../examples/tour/clear-up.ts";
+import { leftovers } from "../examples/tour/leftovers.ts";
 import { newName, requireNew, setUp, signInOperator } from "../examples/tour/people.ts";
 import { tellPush } from "../examples/tour/push.ts";
 import { tellSignIn } from "../examples/tour/sign-in.ts";
 import { tellRevocation } from "../examples/tour/revocation.ts";
-import { createSession } from "../examples/tour/session.ts";
+import { createSession, type Session } from "../examples/tour/session.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
 const SAME_STOP_MS = 1_000;
@@ -19,16 +21,19 @@ const SAME_STOP_MS = 1_000;
  * with status and time, and every comparison. Ends with exit code 1 at the first wrong result. Always removes its
  * records at the end.
  *
+ * `-- --sweep` removes what tours left that were killed, and ends.
+ *
  * The platform is that of `npm start` (PORT, PATH_PREFIX, PLATFORM), or `-- --url <origin>`, with
  * OPERATOR_CLIENT_SECRET from the environment or `.dev.vars`.
  */
 async function tour(): Promise<void> {
   const startedMs = performance.now();
-  const { values } = parseArgs({ options: { url: { type: "string" } } });
+  const { values } = parseArgs({ options: { url: { type: "string" }, sweep: { type: "boolean" } } });
   const { host, port, config } = readSettings(process.env);
   const origin = values.url === undefined ? `http://${host}:${port}` : new URL(values.url).origin;
   const session = createSession(origin, config.pathPrefix, config.platform, values.url === undefined);
 
+  if (values.sweep === true) return sweep(session, config.operatorSecret);
   console.log(`A tour of ${session.base}`);
   await session.expect(200, getHealth);
   const operator = await signInOperator(session, config.operatorSecret);
@@ -65,6 +70,20 @@ async function tour(): Promise<void> {
     `\n${paint.green("Everything is as it should be")}: ${requests} requests, ${checks} checks, ${seconds} s`,
   );
   console.log(`Every operation: ${session.base}/docs`);
+}
+
+async function sweep(session: Session, secret: string): Promise<void> {
+  const operator = createAdminClient({
+    base: session.base,
+    platform: session.platform,
+    secret,
+    onRepeat: session.note,
+  });
+  const names = await leftovers(operator, Date.now());
+  if (names.length === 0) return console.log("No tour older than an hour has left anything.");
+  const left: string[] = [];
+  for (const name of names) left.push(...(await clearUp(session, secret, name, () => false)));
+  if (left.length > 0) throw new UserError(left.join("\n"));
 }
 
 /** One Ctrl-C arrives several times: from the terminal, from npm, from npm's child. */

@@ -22,8 +22,20 @@ export interface Cast {
 
 export const EVENT_TYPE = "orderPlaced";
 
-/** The name of the organization, the tenant and the role, as long as a tenant's may be. */
+/**
+ * The name of the organization, the tenant and the role, as long as a tenant's may be: `tour`, the start in ms by base
+ * 36, four random digits. Consumers of the platform's events tell a tour by it, and so does the sweep.
+ */
 export const newName = (): string => `tour${Date.now().toString(36)}${randomBytes(2).toString("hex")}`;
+const NAME = /^tour([0-9a-z]{8})[0-9a-f]{4}$/;
+
+/** When the tour of that name began; undefined: it is no tour's. */
+export function startedMs(name: string): number | undefined {
+  const [, start] = NAME.exec(name) ?? [];
+  return start === undefined ? undefined : Number.parseInt(start, 36);
+}
+
+export const ORGANIZATION = "Tour organization";
 export const emailOf = (tenant: string): string => `${tenant}@tour.example`;
 
 /** Returns the operator's token. Makes nothing yet. */
@@ -46,7 +58,7 @@ export async function requireNew(session: Session, token: string, name: string):
 export async function setUp(session: Session, operator: string, tenant: string): Promise<Cast> {
   const { platform } = session;
   const byOperator = { token: operator };
-  await session.expect(201, (to) => api.putOrganization(tenant, { name: "Tour organization" }, to), byOperator);
+  await session.expect(201, (to) => api.putOrganization(tenant, { name: ORGANIZATION }, to), byOperator);
   await session.expect(201, (to) => api.putTenant(tenant, { organization: tenant, name: "Tour" }, to), byOperator);
   await session.expect(201, (to) => api.putSubscription(tenant, "platform", {}, to), {
     ...byOperator,

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -263,6 +263,9 @@ describe("a deployment", () => {
   });
 
   it("is replaced by the next, with a new migration, its variables and secrets as they are", async () => {
+    // As a run leaves it that was killed while it uploaded.
+    const left = join(checkout, ".build", "deploy", "plinth", "secrets-abc.json");
+    writeFileSync(left, "{}");
     const sqlite = onlyDatabase().sqlite;
     writeFileSync(
       join(checkout, "migrations", "9999_more.sql"),
@@ -276,6 +279,7 @@ describe("a deployment", () => {
       PLATFORM: "linux",
     });
     expect(output).toContain("+ migration 9999_more.sql");
+    expect(existsSync(left)).toBe(false);
     expect(code, output).toBe(0);
     expect(sqlite.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'more%'").all()).toHaveLength(2);
     expect(variable("EVENT_RETENTION_DAYS")).toBe("365");

@@ -37,7 +37,7 @@ describe("npm run tour removes what it made", () => {
       method === "POST" && path.startsWith("/media/v2/public/files") ? "refuse" : undefined,
     );
     expect(code).toBe(1);
-    expect(output).toMatch(/The tenant \S+ is gone: 3 clients, 1 topic, 1 file/);
+    expect(output).toMatch(/The tenant tour[0-9a-z]{12} is gone: 3 clients, 1 topic, 1 file/);
     expect(output).toMatch(
       /The tour ends here\.\S*\nexpected: POST \/media\/v2\/public\/files\S* answers 200\n +got: 500/,
     );
@@ -99,6 +99,32 @@ describe("npm run tour removes what it made", () => {
     const [, name = ""] = /organizations\/(tour\w+)/.exec(output) ?? [];
     for (const kind of ["tenant", "organization"]) await plat(env, [kind, "delete", name, "--yes"]);
     expect(await listEverything(env)).toEqual(before);
+  });
+
+  // shows: running/commands/npm-run-tour-killed
+  test("or at a sweep, if it was killed an hour ago, and nothing else", async () => {
+    const nameAt = (ms: number): string => `tour${ms.toString(36)}beef`;
+    const [old, young] = [nameAt(Date.now() - 3_700_000), nameAt(Date.now())];
+    const [alike, customer] = [nameAt(Date.now() - 3_800_000), "tourism"];
+    const make = async (name: string, title: string): Promise<void> => {
+      await plat(env, ["organization", "set", name, "--name", title]);
+      await plat(env, ["tenant", "set", name, "--organization", name, "--name", "Tour"]);
+    };
+    await make(young, "Tour organization");
+    await make(alike, "Somebody's");
+    await make(customer, "Tour organization");
+    await make(old, "Tour organization");
+    const sweep = npm("tour", env, ["--", "--sweep"]);
+    expect(await sweep.ended, sweep.output()).toBe(0);
+    expect(sweep.output()).toContain(`The tenant ${old} is gone`);
+    const ids = async (kind: string): Promise<string[]> =>
+      (await plat(env, [kind, "list", "--json"])).json().map(({ id }: { id: string }) => id);
+    for (const kind of ["organization", "tenant"]) {
+      expect(await ids(kind)).toEqual(expect.arrayContaining([young, alike, customer]));
+      expect(await ids(kind)).not.toContain(old);
+    }
+    for (const name of [young, alike, customer])
+      for (const kind of ["tenant", "organization"]) await plat(env, [kind, "delete", name, "--yes"]);
   });
 
   // shows: running/commands/npm-run-tour

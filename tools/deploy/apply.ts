@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { wrangler } from "../../scripts/lib/bundle.ts";
@@ -31,6 +31,14 @@ const OBJECT_UPDATE = ["--durable-objects-code-update-mode", "deferred 30s"];
 const DAY_SEC = 86_400;
 
 export const workFolder = ({ worker }: Deployment): string => join(ROOT, ".build", "deploy", worker);
+const SECRETS_FILE = "secrets-";
+
+/** Makes the folder for files of this run, and removes secrets that a killed one has left there. */
+export function clearWorkFolder(deployment: Deployment): void {
+  const folder = workFolder(deployment);
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder)) if (name.startsWith(SECRETS_FILE)) rmSync(join(folder, name));
+}
 
 /** Everything but the Worker itself; gives the path of wrangler's configuration. */
 export async function prepare(steps: Steps): Promise<string> {
@@ -240,9 +248,7 @@ async function withSecretsFile(
   use: (args: string[]) => Promise<unknown>,
 ): Promise<void> {
   if (Object.keys(secrets).length === 0) return void (await use([]));
-  const folder = workFolder(deployment);
-  mkdirSync(folder, { recursive: true });
-  const path = join(folder, `${randomBytes(6).toString("hex")}.json`);
+  const path = join(workFolder(deployment), `${SECRETS_FILE}${randomBytes(6).toString("hex")}.json`);
   writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
   try {
     await use(["--secrets-file", path]);

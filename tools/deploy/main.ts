@@ -8,7 +8,7 @@ import { readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { run } from "../../scripts/lib/run.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { attachHosts, deployCanary, deployWorker, prepare, workFolder, type Steps } from "./apply.ts";
+import { attachHosts, clearWorkFolder, deployCanary, deployWorker, prepare, type Steps } from "./apply.ts";
 import { createCloudflare, type Cloudflare } from "./cloudflare.ts";
 import { deploymentPath, newDeploymentFile, readDeployment, type Deployment } from "./deployment.ts";
 import { destroy, destruction } from "./destroy.ts";
@@ -34,7 +34,7 @@ A deployment is a file, deploy/<name>.toml: hosts, place, variables. Nothing is 
 Options
   --yes                do not ask
   --plan               show what would change, and end
-  --tour               take the tour at the end; it makes a tenant named tour-… and removes it
+  --tour               take the tour at the end; it makes a tenant named tour… and removes it
   --secrets FILE       where secrets that are made here are kept (deploy/<name>.secrets)
   --at URL             where the tests reach the platform, before its name leads there
   --lose-events        a shorter retention, or smaller logs
@@ -119,7 +119,7 @@ async function deployAll(name: string, options: Options): Promise<void> {
   if (options.plan === true) return;
   await confirm(options, "Go on?", "y");
 
-  mkdirSync(workFolder(deployment), { recursive: true });
+  clearWorkFolder(deployment);
   keepSecrets(secretsPath, secrets.made);
   const steps: Steps = { cloudflare, deployment, found, secrets: secrets.values, say };
   const config = await prepare(steps);
