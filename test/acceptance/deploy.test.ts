@@ -352,6 +352,27 @@ describe("a deployment", () => {
     });
   });
 
+  /** Cloudflare does not go back over a class of objects. The command says so before it changes anything. */
+  async function refusesToLoseClasses(): Promise<void> {
+    const { versions, deployments } = account.workers.get("plinth")!;
+    const complete = versions.map(({ bindings: all }) => all.slice());
+    const without = ({ bindings: all }: (typeof versions)[number]) =>
+      all.splice(0, all.length, ...all.filter(({ class_name: name }) => name !== "GuessCounter"));
+    const before = deployments.length;
+
+    without(versions.at(-2)!);
+    const back = await deploy(["production", "rollback", "--yes"], GIVEN);
+    expect(back).toMatchObject({ code: 1, output: expect.stringContaining("objects of class GuessCounter, which") });
+
+    for (const version of versions) without(version);
+    const canary = await deploy(["production", "--yes", "--canary", "10"], GIVEN);
+    expect(canary).toMatchObject({ code: 1, output: expect.stringContaining("New classes of objects take no canary") });
+    expect(canary.output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
+
+    expect(deployments).toHaveLength(before);
+    versions.forEach(({ bindings: all }, index) => all.splice(0, all.length, ...complete[index]!));
+  }
+
   // shows: running/commands/npm-run-deploy-what-it-can-undo
   it("takes a canary, rolls back, and is destroyed once that is said twice", async () => {
     const worker = account.workers.get("plinth")!;
@@ -364,7 +385,13 @@ describe("a deployment", () => {
         expect.objectContaining({ version_id: second!.id, percentage: 10 }),
       ]),
     );
-    expect(await deploy(["production", "rollback", ...atPlatform()], GIVEN)).toMatchObject({ code: 0 });
+    await refusesToLoseClasses();
+    const back = await deploy(["production", "rollback", ...atPlatform()], GIVEN);
+    expect(back.code, back.output).toBe(0);
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+    expect(back.output).toContain(`plinth goes back to version ${first!.id}, release ${version}.`);
+    // Objects run the old version's code at once too, and not for five minutes more the new one's.
+    expect(JSON.stringify(worker.deployments[0])).toContain('"mode":"deferred","max_delay":30');
     expect(worker.deployments[0]!.versions).toEqual([
       expect.objectContaining({ version_id: first!.id, percentage: 100 }),
     ]);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse } from "smol-toml";
 import { wrangler } from "../../scripts/lib/bundle.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
+import { VERSION } from "../../scripts/lib/version.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
@@ -27,7 +28,9 @@ export interface Steps {
 }
 
 /** Cloudflare's default lets objects run old code for five minutes; all callers of ours take a reset. */
-const OBJECT_UPDATE = ["--durable-objects-code-update-mode", "deferred 30s"];
+export const OBJECT_UPDATE = ["--durable-objects-code-update-mode", "deferred 30s"];
+/** Names the release in the list of versions. */
+const TAG = ["--tag", VERSION, "--message", `Plinth ${VERSION}`];
 const DAY_SEC = 86_400;
 
 export const workFolder = ({ worker }: Deployment): string => join(ROOT, ".build", "deploy", worker);
@@ -72,9 +75,9 @@ export async function prepare(steps: Steps): Promise<string> {
 
 /** All requests go to the new version at once. */
 export async function deployWorker({ secrets, say, deployment }: Steps, config: string): Promise<void> {
-  say(`deploy worker ${deployment.worker}`);
+  say(`deploy worker ${deployment.worker}, release ${VERSION}`);
   await withSecretsFile(deployment, secrets, (args) =>
-    wrangler(["deploy", "--config", config, ...OBJECT_UPDATE, ...args]),
+    wrangler(["deploy", "--config", config, ...OBJECT_UPDATE, ...TAG, ...args]),
   );
 }
 
@@ -87,8 +90,10 @@ export async function deployCanary(
   const running = await runningVersion(cloudflare, deployment);
   if (running === undefined)
     throw new UserError("A first deployment has nothing to stand beside. Deploy it without --canary.");
-  say(`upload a version of ${deployment.worker}`);
-  await withSecretsFile(deployment, secrets, (args) => wrangler(["versions", "upload", "--config", config, ...args]));
+  say(`upload release ${VERSION} as a version of ${deployment.worker}`);
+  await withSecretsFile(deployment, secrets, (args) =>
+    wrangler(["versions", "upload", "--config", config, ...TAG, ...args]),
+  );
   const made = (await versions(cloudflare, deployment))[0];
   if (made === undefined || made === running) throw new UserError("The uploaded version is not listed. Run it again.");
   await split(deployment, config, [`${made}@${percent}`, `${running}@${100 - percent}`]);

@@ -40,6 +40,8 @@ export interface FoundWorker {
   readonly secrets: ReadonlySet<string>;
   /** The database that it is bound to as DB. */
   readonly databaseId: string | undefined;
+  /** Classes of its objects. */
+  readonly classes: ReadonlySet<string>;
 }
 
 export interface FoundHost {
@@ -54,11 +56,12 @@ export interface FoundHost {
   readonly records: readonly string[];
 }
 
-interface Binding {
+export interface Binding {
   readonly type: string;
   readonly name: string;
   readonly text?: string;
   readonly id?: string;
+  readonly class_name?: string;
 }
 
 interface FoundQueue extends FoundPlace {
@@ -150,8 +153,13 @@ async function findWorker({ account }: Cloudflare, name: string): Promise<FoundW
     vars: Object.fromEntries(plain.map((binding) => [binding.name, binding.text ?? ""])),
     secrets: new Set(bindings.filter(({ type }) => type === "secret_text").map((binding) => binding.name)),
     databaseId: bindings.find((binding) => binding.type === "d1" && binding.name === "DB")?.id,
+    classes: new Set(classesOf(bindings)),
   };
 }
+
+/** Classes of a version's own objects. */
+export const classesOf = (bindings: readonly Binding[]): string[] =>
+  bindings.flatMap(({ type, class_name: name }) => (type === "durable_object_namespace" && name ? [name] : []));
 
 async function findHosts(cloudflare: Cloudflare, { hosts, worker }: Deployment): Promise<FoundHost[]> {
   const [zones, domains] = await Promise.all([

@@ -8,13 +8,22 @@ import { readDevVars } from "../../scripts/lib/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { run } from "../../scripts/lib/run.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { attachHosts, clearWorkFolder, deployCanary, deployWorker, prepare, type Steps } from "./apply.ts";
+import {
+  attachHosts,
+  OBJECT_UPDATE,
+  clearWorkFolder,
+  deployCanary,
+  deployWorker,
+  prepare,
+  type Steps,
+} from "./apply.ts";
 import { createCloudflare, type Cloudflare } from "./cloudflare.ts";
 import { deploymentPath, newDeploymentFile, readDeployment, type Deployment } from "./deployment.ts";
 import { destroy, destruction } from "./destroy.ts";
 import { inspect } from "./found.ts";
 import { migrationNames } from "./migrations.ts";
 import { DANGER_FLAGS, makePlan, type Plan } from "./plan.ts";
+import { findWayBack, newClasses } from "./rollback.ts";
 import { askAt, askHost, waitUntilReachable, type Ask } from "./reach.ts";
 import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
 import { checkZones, smokeTest, type Check } from "./smoke.ts";
@@ -108,8 +117,10 @@ async function deployAll(name: string, options: Options): Promise<void> {
   const { s3 } = parseWithS3({ ...deployment.vars, ...PLACEHOLDER_SECRETS, ...secrets.values }, s3Secrets);
   await checkS3(s3, s3Secrets, found.worker?.secrets ?? new Set(), [deployment.bucket]);
 
-  const plan = makePlan(deployment, found, migrationNames(), secrets);
+  const plan = makePlan(deployment, found, migrationNames(), secrets, newClasses(found.worker));
   show(deployment, cloudflare, plan);
+  if (percent !== undefined && newClasses(found.worker).length > 0)
+    throw new UserError(`\nNothing was changed. New classes of objects take no canary: deploy without --canary.`);
   if (plan.refusals.length > 0) throw new UserError(`\nNothing was changed:\n${bullets(plan.refusals)}`);
   const forbidden = plan.dangers.filter(({ flag }) => options[flag as keyof Options] !== true);
   if (forbidden.length > 0 && options.plan !== true)
@@ -164,10 +175,16 @@ async function writeFile(name: string, { host, location, jurisdiction }: Options
 }
 
 async function rollback(name: string, options: Options): Promise<void> {
-  const { worker } = readDeployment(name);
-  await confirm(options, `${worker} goes back to the version before. The database stays as it is. Go on?`, "y");
-  say(await wrangler(["rollback", "--name", worker, "--yes", "--message", "npm run deploy -- rollback"]));
-  await test(await signIn(), readDeployment(name), options);
+  const deployment = readDeployment(name);
+  const { worker } = deployment;
+  const cloudflare = await signIn();
+  const { worker: running } = await inspect(cloudflare, deployment);
+  const { versionId, release = "not known" } = await findWayBack(cloudflare, deployment, running);
+  say(`${worker} goes back to version ${versionId}, release ${release}. The database stays as it is.`);
+  await confirm(options, "Go on?", "y");
+  const message = ["--message", "npm run deploy -- rollback"];
+  say(await wrangler(["rollback", versionId, "--name", worker, "--yes", ...message, ...OBJECT_UPDATE]));
+  await test(cloudflare, deployment, options);
 }
 
 async function destroyAll(name: string, options: Options): Promise<void> {

@@ -32,6 +32,7 @@ export function makePlan(
   found: Found,
   migrations: readonly string[],
   secrets: SecretPlan,
+  newClasses: readonly string[],
 ): Plan {
   const parts = [
     database(deployment, found, migrations),
@@ -39,6 +40,7 @@ export function makePlan(
     queues(deployment, found),
     jurisdiction(deployment, found),
     worker(deployment, found),
+    { changes: newClasses.map((name) => `+ objects of class ${name}; no rollback goes back over that`) },
     hosts(deployment, found),
     secrets,
   ];

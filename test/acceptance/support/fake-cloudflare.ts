@@ -152,8 +152,9 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     return version;
   }
 
-  const deploy = (name: string, versions: { version_id: string; percentage: number }[]) => {
+  const deploy = (name: string, versions: { version_id: string; percentage: number }[], asked: object = {}) => {
     const made = {
+      ...asked,
       id: randomUUID(),
       created_on: new Date().toISOString(),
       source: "wrangler",
@@ -366,7 +367,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
         versionOf(worker(name).versions.find((version) => version.id === id) ?? raise(NOT_FOUND(10007, "The version"))),
     ],
     ["GET", /^\/workers\/scripts\/([^/]+)\/deployments$/, (_, name) => ({ deployments: worker(name).deployments })],
-    ["POST", /^\/workers\/scripts\/([^/]+)\/deployments$/, ({ body }, name) => deploy(name, body.versions)],
+    ["POST", /^\/workers\/scripts\/([^/]+)\/deployments$/, ({ body }, name) => deploy(name, body.versions, body)],
     ["PATCH", /^\/workers\/scripts\/([^/]+)\/script-settings$/, ({ body }) => body],
     ["GET", /^\/workers\/scripts\/([^/]+)\/script-settings$/, () => ({})],
     ["GET", /^\/workers\/scripts\/([^/]+)\/subdomain$/, () => ({ enabled: false, previews_enabled: false })],
@@ -495,11 +496,11 @@ const MULTIPART_RULE = {
   abortMultipartUploadsTransition: { condition: { type: "Age", maxAge: 604_800 } },
 };
 
-const versionOf = ({ id, number, bindings }: FakeWorker["versions"][number]) => ({
+const versionOf = ({ id, number, bindings, metadata }: FakeWorker["versions"][number]) => ({
   id,
   number,
   metadata: { created_on: new Date(0).toISOString(), author_email: "somebody@example.com", source: "wrangler" },
-  annotations: {},
+  annotations: metadata.annotations ?? {},
   resources: { bindings, script: { etag: id }, script_runtime: {} },
 });
 
