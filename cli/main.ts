@@ -44,7 +44,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) return fail(error);
-    if (error.code === "commander.helpDisplayed") {
+    if (error.code === "commander.helpDisplayed" || error.code === "commander.version") {
       await io.out(help);
       return 0;
     }

@@ -1,4 +1,5 @@
 import { Command as Program, CommanderError, Option as ProgramOption } from "commander";
+import { VERSION } from "../../scripts/lib/version.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Command, Given, Option } from "./command.ts";
 
@@ -58,6 +59,7 @@ export function createProgram(
     .usage("<resource> <verb> [arguments] [options]")
     .enablePositionalOptions()
     .helpCommand(false)
+    .version(VERSION, "--version", "show the release of this checkout")
     .addHelpOption(new ProgramOption("-h, --help", "show this help").helpGroup(GLOBAL_HEADING))
     .exitOverride()
     .configureOutput({

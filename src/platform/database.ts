@@ -26,6 +26,9 @@ export function guardDatabase(db: D1Database, onTrip: OnTrip = () => {}): D1Data
 /** Is told of each round trip: the results of its statements, or undefined if it failed. */
 export type OnTrip = (results: readonly D1Result[] | undefined) => void;
 
+/** The deployment applies migrations first; whoever uploads a Worker by another way may leave that out. */
+const OLDER = "D1 has older tables than this release: apply migrations/";
+
 class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "first"> {
   readonly statement: D1PreparedStatement;
   readonly #onTrip: OnTrip;
@@ -70,6 +73,7 @@ async function trip<Results extends readonly D1Result[]>(
     return results;
   } catch (thrown) {
     onTrip(undefined);
-    throw new StoreUnavailable("D1 did not execute the statement", { cause: thrown });
+    const isOlder = /\bno such (table|column)\b|\bhas no column named\b/.test(String(thrown));
+    throw new StoreUnavailable(isOlder ? OLDER : "D1 did not execute the statement", { cause: thrown });
   }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -558,6 +558,8 @@ describe("help", () => {
 
   test("of everything and of a resource names every verb; unrequested, it is an error", async () => {
     const all = (await plat({}, ["--help"])).out;
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+    expect(await plat({}, ["--version"])).toMatchObject({ code: 0, out: `${version}\n` });
     for (const {
       words: [word = "", verb],
     } of commands) {

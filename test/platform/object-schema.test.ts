@@ -2,9 +2,11 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openSchema, type ObjectSchema } from "../../src/platform/object-schema.ts";
+import { withRetryAfter } from "../../src/events/access/request.ts";
 import { consumerName, logName, shardsOf } from "../../src/events/model/topic.ts";
 import { sha256Hex } from "../../src/platform/hash.ts";
 import * as worker from "../../src/worker.ts";
+import { heardLog } from "../support/heard-log.ts";
 import { call, expectJson, makeClient, tokenFor } from "../support/platform.ts";
 import { makeUser } from "../support/users.ts";
 
@@ -137,6 +139,15 @@ function* methodsOf(prototype: object): Generator<string> {
   for (let at = prototype; at !== Object.prototype; at = Object.getPrototypeOf(at))
     for (const name of Object.getOwnPropertyNames(at)) if (!/^(constructor|alarm)$/.test(name)) yield name;
 }
+
+describe("An object that still runs an older release", () => {
+  it("makes a method that it lacks answer 503 with a time to come again", async () => {
+    const stub = env.TOPIC_LOG.getByName("older") as unknown as { methodOfTomorrow(): Promise<never> };
+    const ports = { log: heardLog } as Parameters<typeof withRetryAfter>[0];
+    const answer = await withRetryAfter(ports, () => stub.methodOfTomorrow());
+    expect(answer).toMatchObject({ type: "service_temporarily_unavailable", headers: { "retry-after": "1" } });
+  });
+});
 
 describe("A schema of objects", () => {
   const stub = () => env.TOPIC_LOG.getByName("schema");

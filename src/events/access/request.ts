@@ -105,12 +105,15 @@ interface ObjectFault {
   readonly durableObjectReset?: boolean;
 }
 
-/** True if the object is restarting or overloaded, or its previous instance still holds the storage. */
+/**
+ * True if the object is restarting or overloaded, if its previous instance still holds the storage, or if it still runs
+ * an older release, which lacks the method.
+ */
 const isAway = (fault: ObjectFault | undefined): boolean =>
   fault?.retryable === true ||
   fault?.overloaded === true ||
   fault?.durableObjectReset === true ||
-  /\bSQLITE_BUSY\b/.test(fault?.message ?? "");
+  /\bSQLITE_BUSY\b|\bRPC receiver does not implement\b/.test(fault?.message ?? "");
 
 const topicOf = (call: TopicCall): TopicId => ({
   owner: call.params.topicOwnerClient,
