@@ -37,7 +37,8 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
     headers: {
       "content-type": "text/html; charset=utf-8",
       "content-language": lang,
-      "cache-control": "no-store",
+      // Cloudflare rewrites e-mail addresses in HTML by a script that the policy blocks, and adds others.
+      "cache-control": "no-store, no-transform",
       "content-security-policy": policy.join("; "),
       "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",

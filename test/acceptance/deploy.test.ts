@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseSync } from "node:sqlite";
 import { ROOT } from "../../scripts/lib/root.ts";
+import type { Cloudflare } from "../../tools/deploy/cloudflare.ts";
 import { newDeploymentFile, parseDeployment } from "../../tools/deploy/deployment.ts";
 import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
+import { askAt, type Ask } from "../../tools/deploy/reach.ts";
+import { checkZones, smokeTest, type Check } from "../../tools/deploy/smoke.ts";
 import { startFakeCloudflare, ZONE, type FakeCloudflare } from "./support/fake-cloudflare.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
@@ -210,6 +213,78 @@ describe("a first deployment that cannot be", () => {
     },
     240_000,
   );
+});
+
+describe("a smoke test", () => {
+  const faultsBehind = async (front: (ask: Ask) => Ask): Promise<string[]> => {
+    const deployment = parseDeployment("production", PRODUCTION);
+    const checks = await smokeTest({ ask: front(askAt(platform.url)), deployment, operatorSecret: SECRET });
+    return checks.flatMap(({ fault }) => fault ?? []);
+  };
+  const rewritten =
+    (change: (body: string) => string) =>
+    (ask: Ask): Ask =>
+    async (path, options) => {
+      const answer = await ask(path, options);
+      return String(answer.headers["content-type"]).startsWith("text/html")
+        ? { ...answer, body: change(answer.body) }
+        : answer;
+    };
+
+  it("passes where nothing is in front", async () => {
+    expect(await faultsBehind((ask) => ask)).toEqual([]);
+  });
+
+  // shows: running/commands/npm-run-deploy-the-zone-breaks-programs
+  it("finds a zone that refuses programs, one by their user agent and one by a challenge", async () => {
+    const refusing =
+      (status: number, headers: Record<string, string>, agents: RegExp) =>
+      (ask: Ask): Ask =>
+      async (path, options) =>
+        agents.test(options?.headers?.["user-agent"] ?? "node")
+          ? { status, headers, body: "error code: 1010" }
+          : ask(path, options);
+    expect(await faultsBehind(refusing(403, {}, /^Python/))).toEqual([
+      expect.stringContaining('"Python-urllib/3.13" is answered 403. See "Zone features"'),
+    ]);
+    expect(await faultsBehind(refusing(403, { "cf-mitigated": "challenge" }, /^(curl|Go)/))).toEqual([
+      expect.stringContaining('"Go-http-client/2.0" is answered 403, cf-mitigated: challenge.'),
+    ]);
+  });
+
+  // shows: running/commands/npm-run-deploy-the-zone-breaks-programs
+  it("finds a zone that rewrites pages", async () => {
+    const obfuscated = (body: string): string =>
+      body.replaceAll(
+        /[\w.]+@[\w.]+\.example/g,
+        '<a href="/cdn-cgi/l/email-protection" class="__cf_email__" data-cfemail="5d">[email&#160;protected]</a>',
+      );
+    expect(await faultsBehind(rewritten(obfuscated))).toEqual([
+      expect.stringContaining("/docs has /cdn-cgi/, which is not ours."),
+    ]);
+    const removed = (body: string): string => body.replaceAll("@", "");
+    expect(await faultsBehind(rewritten(removed))).toEqual([
+      expect.stringContaining("The e-mail addresses in /docs are gone."),
+    ]);
+  });
+
+  it("looks at the zone's settings, as far as its token may", async () => {
+    const found: Record<string, unknown> = {
+      "settings/browser_check": { value: "on" },
+      "settings/email_obfuscation": { value: "off" },
+      "settings/security_level": { value: "medium" },
+      bot_management: { fight_mode: false, enable_js: false, sbfm_definitely_automated: "managed_challenge" },
+    };
+    const root = {
+      find: async (path: string) => found[path.replace("/zones/z/", "")] ?? Promise.reject(new Error("403")),
+    };
+    const host = { host: HOST, zoneId: "z", service: undefined, domainId: undefined, records: [] };
+    const checks = await checkZones({ root } as unknown as Cloudflare, [host]);
+    const named = (which: (check: Check) => boolean): string[] =>
+      checks.filter((check) => which(check)).map(({ name }) => name.replace(` is off for ${HOST}`, ""));
+    expect(named(({ fault }) => fault !== undefined)).toEqual(["Browser Integrity Check", "Bot Fight Mode"]);
+    expect(named(({ unknown }) => unknown === true)).toEqual(["Rocket Loader", "Hotlink Protection"]);
+  });
 });
 
 describe("a deployment", () => {

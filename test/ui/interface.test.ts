@@ -79,7 +79,7 @@ describe("/docs", () => {
     const policy = response.headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toContain("script");
-    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("cache-control")).toBe("no-store, no-transform");
     expect(response.headers.get("access-control-allow-origin")).toBeNull();
     const page = await response.text();
     expect(page).not.toMatch(/<script|\bsrc=|\bstyle=|\bon[a-z]+="/);

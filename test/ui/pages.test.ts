@@ -193,7 +193,7 @@ describe("every page", () => {
     const response = show(view);
     const { headers } = response;
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("cache-control")).toBe("no-store, no-transform");
     expect(headers.get("referrer-policy")).toBe("no-referrer");
     expect(headers.get("permissions-policy")).toContain("camera=()");
     expect(headers.get("x-frame-options")).toBe("DENY");

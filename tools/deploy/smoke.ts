@@ -22,8 +22,12 @@ interface SmokeTarget {
   readonly operatorSecret: string | undefined;
 }
 
-/** Headers of a program that is no browser. */
-const PROGRAM = { "user-agent": "Python-urllib/3.13" };
+/** User agents of programs, those that Browser Integrity Check is known to refuse among them. */
+const PROGRAMS = ["Python-urllib/3.13", "libwww-perl/6.77", "Go-http-client/2.0", "curl/8.16.0", ""];
+const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const SEE_ZONE = 'See "Zone features" in docs/operate/deploy.md.';
+/** Marks of what Cloudflare puts into a page: obfuscated addresses, detection of bots, analytics, Rocket Loader. */
+const INJECTED = /\/cdn-cgi\/|data-cfemail|__cf_email__|cloudflareinsights\.com|rocket-loader/;
 
 export async function smokeTest({ ask, deployment, operatorSecret }: SmokeTarget): Promise<Check[]> {
   const { PLATFORM: platform = "", PATH_PREFIX: prefix = "" } = deployment.vars;
@@ -44,9 +48,20 @@ export async function smokeTest({ ask, deployment, operatorSecret }: SmokeTarget
       return keys.length > 0 ? undefined : `The signing keys cannot be read (status ${status}).`;
     }),
     await check("nothing in front refuses programs", async () => {
-      const { status, headers } = await ask("/health", { headers: PROGRAM });
-      if (status === 200 && headers["cf-mitigated"] === undefined) return undefined;
-      return `A program is answered ${status}${headers["cf-mitigated"] === undefined ? "" : " with a challenge"}. See "Zone features" in docs/operate/deploy.md.`;
+      for (const agent of PROGRAMS) {
+        const { status, headers } = await ask("/health", { headers: { "user-agent": agent } });
+        const mitigated = headers["cf-mitigated"];
+        if (status === 200 && mitigated === undefined) continue;
+        return `"${agent}" is answered ${status}${mitigated === undefined ? "" : `, cf-mitigated: ${String(mitigated)}`}. ${SEE_ZONE}`;
+      }
+      return undefined;
+    }),
+    await check("nothing in front rewrites pages", async () => {
+      const { status, body } = await ask(`${prefix}/docs`, { headers: { "user-agent": BROWSER, accept: "text/html" } });
+      if (status !== 200) return `/docs answers ${status}.`;
+      const mark = INJECTED.exec(body)?.[0];
+      if (mark !== undefined) return `/docs has ${mark}, which is not ours. ${SEE_ZONE}`;
+      return /[\w.]+@[\w.]+\.example/.test(body) ? undefined : `The e-mail addresses in /docs are gone. ${SEE_ZONE}`;
     }),
   ];
   if (operatorSecret === undefined)
@@ -80,40 +95,62 @@ async function check(name: string, look: () => Promise<string | undefined>): Pro
  * Settings of a zone that break clients that are no browsers, or change bodies: each is on by default in some plan.
  * They belong to the whole zone, so they are told and not changed.
  */
-const ZONE_SETTINGS = [
+interface ZoneSetting {
+  readonly path: string;
+  readonly name: string;
+  readonly harm: string;
+  isOff(found: any): boolean;
+}
+
+const isOff = ({ value }: any): boolean => value === "off";
+const ZONE_SETTINGS: readonly ZoneSetting[] = [
   {
     path: "settings/browser_check",
-    isOff: ({ value }: any) => value === "off",
+    isOff,
     name: "Browser Integrity Check",
     harm: "refuses programs by their user agent",
   },
+  { path: "settings/email_obfuscation", isOff, name: "Email Obfuscation", harm: "rewrites addresses in HTML" },
+  { path: "settings/rocket_loader", isOff, name: "Rocket Loader", harm: "rewrites scripts in HTML" },
+  { path: "settings/hotlink_protection", isOff, name: "Hotlink Protection", harm: "refuses images in pages of others" },
   {
-    path: "settings/email_obfuscation",
-    isOff: ({ value }: any) => value === "off",
-    name: "Email Obfuscation",
-    harm: "rewrites addresses in HTML",
+    path: "settings/security_level",
+    isOff: ({ value }) => value !== "under_attack",
+    name: "Under Attack mode",
+    harm: "challenges everybody",
   },
   {
     path: "bot_management",
-    isOff: ({ fight_mode: on }: any) => on !== true,
+    isOff: ({ fight_mode: fights, sbfm_definitely_automated: programs = "allow" }) =>
+      fights !== true && programs === "allow",
     name: "Bot Fight Mode",
     harm: "challenges programs",
   },
-] as const;
+  {
+    path: "bot_management",
+    isOff: ({ enable_js: detects }) => detects !== true,
+    name: "JavaScript Detections",
+    harm: "puts a script into pages, which they refuse to run",
+  },
+];
 
 export async function checkZones({ root }: Cloudflare, hosts: readonly FoundHost[]): Promise<Check[]> {
   const zones = new Map(hosts.flatMap(({ zoneId, host }) => (zoneId === undefined ? [] : [[zoneId, host] as const])));
   return Promise.all(
     [...zones].flatMap(([zone, host]) =>
-      ZONE_SETTINGS.map(async ({ path, isOff, name, harm }): Promise<Check> => {
+      ZONE_SETTINGS.map(async ({ path, name, harm, ...setting }): Promise<Check> => {
         const title = `${name} is off for ${host}`;
         const found = await root.find(`/zones/${zone}/${path}`).catch(() => undefined);
         if (found === undefined) return { name: title, fault: undefined, unknown: true };
         return {
           name: title,
-          fault: isOff(found) ? undefined : `${name} ${harm}. Turn it off for ${host} by a configuration rule.`,
+          fault: setting.isOff(found) ? undefined : `${name} ${harm}. Turn it off ${remedy(path, host)}.`,
         };
       }),
     ),
   );
 }
+
+/** Bots are told apart before rules run, so those settings belong to the zone alone. */
+const remedy = (path: string, host: string): string =>
+  path === "bot_management" ? `for the zone of ${host}` : `for ${host} by a configuration rule`;

@@ -192,7 +192,7 @@ describe("GET /account", () => {
     await give(second);
     const page = await (await signedIn()).get(ACCOUNT);
     expect(page.status).toBe(200);
-    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.headers.get("cache-control")).toBe("no-store, no-transform");
     const text = said(page);
     expect(text).toContain(`Ada ${user.email} Since May 6, 2031, 7:10 AM UTC`);
     expect(page.html).toContain('<time datetime="2031-05-06T07:10:00.000Z">');

@@ -109,7 +109,7 @@ describe("A client of a tenant that the user is not a member of", () => {
       ["decision", "allow", "Erlauben"],
       ["decision", "deny", "Ablehnen"],
     ]);
-    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.headers.get("cache-control")).toBe("no-store, no-transform");
     expect(page.headers.get("content-security-policy")).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
     expect(page.html).not.toContain("<script");
   });

@@ -173,7 +173,7 @@ describe("The sign-in page", () => {
     expect(page.html).not.toContain("<script>");
     expect(page.headers.get("content-language")).toBe("de");
     expect(page.headers.get("content-security-policy")).toContain("form-action 'self' https:;");
-    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.headers.get("cache-control")).toBe("no-store, no-transform");
     const carried = new URLSearchParams(page.forms[0]?.fields["request"]);
     expect(Object.fromEntries(carried)).toEqual(requestFor(app, { login_hint: hint, ui_locales: "de en" }));
   });

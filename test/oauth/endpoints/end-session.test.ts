@@ -56,7 +56,7 @@ describe.each<Way>(["GET", "POST"])("%s ends the browser's session", (way) => {
     const answer = await end(way, parameters());
     expect(answer.status).toBe(200);
     expect(answer.html).toMatch(/signed out/i);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("cache-control")).toBe("no-store, no-transform");
     expect(answer.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
     expect(browser.setCookies.at(-1)).toBe("__Host-plat_session=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0");
     expect(browser.cookie("session")).toBeUndefined();
