@@ -265,7 +265,8 @@ function responsesOf(mounted: MountedRoute, entry: Entry, service: ServiceEntrie
       const $ref = `#/components/responses/${errorComponent(mounted.errors, status)}`;
       return [String(status), text === undefined ? { $ref } : { $ref, description: text }] as const;
     });
-  return Object.fromEntries([...answers, ...refused]);
+  // An answer of the operation's own form includes the refusal of the same status.
+  return Object.fromEntries([...refused, ...answers]);
 }
 
 /** The refusals of `http/mount.ts` that follow from the route's data. */

@@ -223,6 +223,27 @@ export type RefreshToken = {
     /** When it was used last. In milliseconds since 1970. */
     lastUsedAt: number;
 };
+export type HealthCheck = {
+    /** The part: `database`, `bucket`, `object TopicLog`, `sweeps`, … */
+    name: string;
+    /** Whether it works. */
+    status: "ok" | "warn" | "fail";
+    /** How long the check took. */
+    tookMs: number;
+    /** Measured values, by the check. */
+    facts: {
+        [key: string]: unknown;
+    };
+    /** What is wrong and what to do next; empty if nothing. */
+    next: string;
+};
+export type DeepHealth = {
+    /** The worst of all checks. */
+    status: "ok" | "warn" | "fail";
+    /** Milliseconds since 1970. */
+    checkedAt: number;
+    checks: HealthCheck[];
+};
 export type Organization = {
     /** Its id. */
     id: string;
@@ -2020,6 +2041,38 @@ export function getServerMetadata(opts?: Oazapfts.RequestOpts) {
         status: 503;
         data: OAuthError;
     }>("/.well-known/oauth-authorization-server/oauth2/v1", {
+        ...opts
+    });
+}
+/**
+ * Check the platform's parts: database, bucket, objects, queue, sweeps, outbox, deletions, sizes
+ */
+export function getDeepHealth(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: DeepHealth;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: DeepHealth | Error;
+    }>("/health/deep", {
         ...opts
     });
 }

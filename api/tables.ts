@@ -56,6 +56,7 @@ const BINDINGS: readonly (keyof Env)[] = [
   "DB",
   "MEDIA",
   "MEDIA_JOBS",
+  "MEDIA_DEAD_JOBS",
   "IMAGES",
   "TOPIC_LOG",
   "TOPIC_CONSUMER",

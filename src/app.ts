@@ -31,6 +31,7 @@ export function servicesOf(deps: Deps): readonly Service[] {
     { name: "platform", base: "", routes: createReferenceRoutes(pathPrefix, documentOf), crossOrigin: false },
     { name: "platform", base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...deps.oauth.services,
+    { name: "platform", base: "/health", routes: deps.healthRoutes, crossOrigin: true },
     { name: "admin", base: "/admin/v1", routes: [...deps.adminRoutes, ...deps.metrics.routes], crossOrigin: true },
     { name: "events", base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
     {

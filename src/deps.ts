@@ -7,6 +7,7 @@ import { createPushStore } from "./events/push/push-store.ts";
 import type { PushPorts } from "./events/push/types.ts";
 import { createGateway, type Gateway } from "./gateway/service.ts";
 import { createEvents, type Events } from "./events/service.ts";
+import { createHealthRoutes } from "./health/service.ts";
 import { createHeartbeatStore, type HeartbeatStore } from "./health/heartbeat-store.ts";
 import { createLimits } from "./http/limits.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
@@ -19,6 +20,7 @@ import { onTripOf } from "./metrics/trips.ts";
 import { createOAuth, type OAuth } from "./oauth/service.ts";
 import { createOutbox, type Outbox } from "./oauth/subscription-events/outbox.ts";
 import { subscriptionTopics } from "./oauth/subscription-events/events.ts";
+import type { PingStub } from "./platform/answering-ping.ts";
 import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
 import { guardDatabase } from "./platform/database.ts";
@@ -47,6 +49,7 @@ export interface Deps {
   readonly media: Media;
   readonly gateway: Gateway;
   readonly heartbeats: HeartbeatStore;
+  readonly healthRoutes: readonly Route[];
   readonly metrics: Metrics;
 }
 
@@ -218,6 +221,26 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     meter: createRequestMeter(meter, env.ANALYTICS),
   };
   const heartbeats = createHeartbeatStore(dbFor("platform"));
+  const healthRoutes = createHealthRoutes({
+    clock,
+    db: dbFor("platform"),
+    heartbeats,
+    bucket: env.MEDIA,
+    objects: {
+      TopicLog: pingOf(env.TOPIC_LOG),
+      TopicConsumer: pingOf(env.TOPIC_CONSUMER),
+      PushSubscription: pingOf(env.PUSH_SUBSCRIPTION),
+      LoginAttempts: pingOf(env.LOGIN_ATTEMPTS),
+      GuessCounter: pingOf(env.GUESS_COUNTER),
+      MetricsCollector: pingOf(env.METRICS_COLLECTOR),
+      MetricsStore: pingOf(env.METRICS_STORE),
+    },
+    outbox: outbox.waiting,
+    dueJobs: media.backlog.dueJobs,
+    overdueErasures: media.backlog.overdueErasures,
+    queue: stateOf(env.MEDIA_JOBS),
+    deadLetters: stateOf(env.MEDIA_DEAD_JOBS),
+  });
   return {
     http,
     clock,
@@ -233,9 +256,25 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     media,
     gateway,
     heartbeats,
+    healthRoutes,
     metrics,
   };
 }
+
+/** Asks an object that has no other purpose. */
+const pingOf = (namespace: { getByName(name: string): unknown }) => async (): Promise<void> => {
+  try {
+    await (namespace.getByName("health") as PingStub).ping();
+  } catch (thrown) {
+    // For minutes after a deployment, an object may run the release before it, which refuses the call, and so lives.
+    if (!String(thrown).includes("does not implement")) throw thrown;
+  }
+};
+
+const stateOf = (queue: Queue) => async () => {
+  const { backlogCount, oldestMessageTimestamp } = await queue.metrics();
+  return { messages: backlogCount, oldestMs: oldestMessageTimestamp?.getTime() ?? null };
+};
 
 /** One origin for all keys of the cache, however the platform is called. Without a public address it runs locally. */
 const edgeCacheAt = (origin: string) =>

@@ -13,6 +13,8 @@ export interface Env {
   readonly MEDIA: R2Bucket;
   readonly IMAGES: ImagesBinding;
   readonly MEDIA_JOBS: Queue<MediaJob>;
+  /** Only to see how long it is. */
+  readonly MEDIA_DEAD_JOBS: Queue;
   readonly TOPIC_LOG: DurableObjectNamespace<TopicLog>;
   readonly TOPIC_CONSUMER: DurableObjectNamespace<TopicConsumer>;
   readonly PUSH_SUBSCRIPTION: DurableObjectNamespace<PushSubscriptionObject>;

@@ -14,12 +14,13 @@ import * as store from "./metrics/store.do.ts";
 import * as guesses from "./oauth/sign-in/guess-counter.do.ts";
 import * as attempts from "./oauth/sign-in/login-attempts.do.ts";
 import { placeObjects, withPlacedObjects } from "./place.ts";
+import { answeringPing } from "./platform/answering-ping.ts";
 import { refusingNewer, type ObjectClass, type ObjectSchema } from "./platform/object-schema.ts";
 import { runSchedule } from "./schedule.ts";
 
-/** Each class refuses tables of a newer release, and finds other objects where the deployment says. */
+/** Each class refuses tables of a newer release, answers `ping`, and finds other objects where the deployment says. */
 const exported = <T extends ObjectClass>(Class: T, schema: ObjectSchema): T =>
-  refusingNewer(withPlacedObjects(Class), schema);
+  refusingNewer(answeringPing(withPlacedObjects(Class)), schema);
 
 export const TopicLog = exported(log.TopicLog, LOG_SCHEMA);
 export const TopicConsumer = exported(consumer.TopicConsumer, CONSUMER_SCHEMA);

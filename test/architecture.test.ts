@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { NEWEST_MIGRATION } from "../src/health/schema.ts";
 import { ConfigError, readConfig } from "../src/config.ts";
 
 /** A function of Vite, which runs the tests. */
@@ -96,6 +97,14 @@ describe("the source", () => {
       expect(inCircles(folderGraph(service))).toEqual([]);
     },
   );
+
+  it("knows the newest migration, which deep health looks for", () => {
+    const migrations = (import.meta as unknown as Glob).glob("../migrations/*.sql", {
+      query: "?raw",
+      import: "default",
+    });
+    expect(NEWEST_MIGRATION).toBe(Object.keys(migrations).toSorted().at(-1)!.replace("../migrations/", ""));
+  });
 
   it.each(["api", "cli", "examples/tour", "scripts", "tools/bench", "tools/deploy", "tools/soak"])(
     "has no import circle of folders in %s, types included",

@@ -297,6 +297,7 @@ beforeAll(async () => {
   await signInOutside();
   await useGrants();
   await runSchedule(deps, Date.now());
+  await send("/health/deep", "GET", operator);
   // Without room for a row, so that the sweep of the audit log has something to do.
   const operatorClientId = OPERATOR.clientId;
   const nothingKept = {

@@ -30,6 +30,8 @@ export interface AdminClient {
 
 /** The operator, who can also call as another client if it has that client's secret. */
 export interface OperatorClient extends AdminClient {
+  /** A token, for an operation whose refusals are answers. */
+  bearer(): Promise<string>;
   as(who: Identity): AdminClient;
 }
 
@@ -205,6 +207,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
     base,
     platform,
     opts: { baseUrl: base, fetch: asFetch(fetchAnswer) },
+    bearer: () => currentToken(),
     as: (other) => createAdminClient(options, other),
   };
 }

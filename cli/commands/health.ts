@@ -1,20 +1,23 @@
-import { getHealth } from "../../api/plinth.ts";
+import { getDeepHealth, getHealth, type DeepHealth, type HealthCheck } from "../../api/plinth.ts";
 import { AdminRefusal } from "../client/admin-client.ts";
-import type { Command } from "../command-line/command.ts";
+import type { Command, Invocation } from "../command-line/command.ts";
 import { printRecord } from "../command-line/print.ts";
 import { asFetch, send } from "../client/send.ts";
+import type { Paint } from "../../scripts/lib/terminal.ts";
+import { toJson } from "../terminal/values.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Asks a public endpoint, so it needs no secret. */
+/** Without `--deep` it asks a public endpoint, and needs no secret. */
 export const healthCommand: Command = {
   words: ["health"],
-  summary: "Check whether the platform answers and works.",
+  summary: "Check whether the platform answers; with --deep, whether its parts work.",
   args: [],
-  options: [],
-  notes: ["Exit code 0 if it works, 1 if it does not or gives no answer."],
-  examples: ["health", "health --url https://plinth.example.com"],
+  options: [{ flag: "deep", help: "check database, bucket, objects, queue, sweeps … (needs the operator's secret)" }],
+  notes: ["Exit code 0 if it works, 1 if it does not or gives no answer. A warning is no failure."],
+  examples: ["health", "health --url https://plinth.example.com", "health --deep"],
   async run(invocation) {
+    if (invocation.options.has("deep")) return runDeep(invocation);
     const { base } = invocation;
     const startedMs = performance.now();
     const { status, data } = await getHealth({
@@ -28,3 +31,31 @@ export const healthCommand: Command = {
     return status === 200 ? 0 : 1;
   },
 };
+
+/** A failed check is an answer, so that it is not asked again like other 503s. */
+async function runDeep({ io, options, client }: Invocation): Promise<number> {
+  const { base, bearer } = await client();
+  const found = await getDeepHealth({
+    baseUrl: base,
+    headers: { authorization: `Bearer ${await bearer()}` },
+    fetch: asFetch((url, request) => send(url, request, TIMEOUT_MS)),
+  });
+  // The server at this address may not be a platform, or one without this operation.
+  const health = found.data as Partial<DeepHealth & { type: string; message: string }> | undefined;
+  if (health?.checks === undefined) {
+    const why = health?.message ?? "not as a platform does: is it one?";
+    throw new AdminRefusal(found.status, health?.type ?? "", `${base}/health/deep answered ${found.status}: ${why}`);
+  }
+  const { checks, status } = health;
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  const lines = checks.flatMap((check) => linesOf(check, width, io.paint));
+  await io.out(`${options.has("json") ? toJson(health, 2) : lines.join("\n")}\n`);
+  return status === "fail" ? 1 : 0;
+}
+
+function linesOf({ name, status, facts, next }: HealthCheck, width: number, paint: Paint): string[] {
+  const mark = { ok: paint.green("ok  "), warn: paint.yellow("warn"), fail: paint.red("fail") }[status];
+  const shown = Object.entries(facts).filter(([, value]) => typeof value !== "object");
+  const told = shown.map(([fact, value]) => `${fact} ${String(value)}`).join(", ");
+  return [`${mark}  ${name.padEnd(width)}  ${paint.dim(told)}`.trimEnd(), ...(next === "" ? [] : [`      → ${next}`])];
+}

@@ -29,7 +29,7 @@ const BEAT = `
     error = iif(excluded.failed_at IS NULL OR excluded.failed_at < failed_at, error, excluded.error)`;
 const ALL = `
   SELECT name, tried_at AS triedAt, succeeded_at AS succeededAt, failed_at AS failedAt, error, duration_ms AS durationMs
-  FROM sweep_run LIMIT 100`;
+  FROM sweep_run WHERE name > '' LIMIT 100`;
 
 /** Heartbeats of the cron's sweeps, a row each. */
 export function createHeartbeatStore(db: D1Database) {

@@ -140,6 +140,7 @@ export const RIGHTS = {
   putResource: { who: "operator", access: scoped("admin") },
   readResource: { who: "operator", access: scoped("admin") },
   deleteResource: { who: "operator", access: scoped("admin") },
+  readDeepHealth: { who: "operator", access: scoped("admin") },
   readUsage: { who: "operator", access: scoped("admin") },
   unlockUser: { who: "operator", access: scoped("admin") },
   makeClientSecret: { who: "operator", access: scoped("admin") },

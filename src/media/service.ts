@@ -66,6 +66,7 @@ import { createFileStore } from "./files/file-store.ts";
 import { createLinks, type Links } from "./files/links.ts";
 import { readMetadata, replaceMetadata } from "./files/metadata.ts";
 import { createPendingStore } from "./files/pending-store.ts";
+import { createBacklogStore, type BacklogStore } from "./backlog-store.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
 import { createTransformer } from "./images/transformer.ts";
 import { createJobQueue, type MediaJob } from "./model/job.ts";
@@ -120,6 +121,8 @@ export interface Media {
   /** Rows `{kind, id}` for the committed files of a client, by its name, in one tenant if given. */
   filesOfClient: UsageStore["filesOfClient"];
   filesOfTenant: UsageStore["filesOfTenant"];
+  /** Work that is due and not done, for the check of the platform's health. */
+  readonly backlog: BacklogStore;
   /** Compares R2 with D1 for the operator. */
   readonly consistency: Consistency;
 }
@@ -187,6 +190,7 @@ export function createMedia(deps: MediaDeps): Media {
     usage: usage.usageOf,
     filesOfClient: usage.filesOfClient,
     filesOfTenant: usage.filesOfTenant,
+    backlog: createBacklogStore(deps.db),
     consistency,
   };
 }

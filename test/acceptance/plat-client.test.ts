@@ -148,6 +148,18 @@ describe("calls of the operator service", () => {
     },
   );
 
+  test("a failed check of health --deep is shown at once, with exit code 1", async () => {
+    const check = { name: "bucket", status: "fail", tookMs: 3000, facts: { error: "no answer" }, next: "Look there." };
+    const { base, seen } = await play([{ status: 503, body: { status: "fail", checkedAt: 1, checks: [check] } }]);
+    const asked = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["health", "--deep", "--url", base]);
+    expect(asked).toMatchObject({ code: 1, err: "", out: "fail  bucket  error no answer\n      → Look there.\n" });
+    expect(seen).toHaveLength(1);
+    const error = { type: "service_temporarily_unavailable", message: "Tokens cannot be checked at the moment." };
+    const { base: down } = await play([{ status: 503, body: error }]);
+    const refused = await plat({ OPERATOR_CLIENT_SECRET: "s" }, ["health", "--deep", "--url", down]);
+    expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining("Tokens cannot be checked") });
+  });
+
   test("a change with a lost answer may have been done; a command that only reads says nothing of it", async () => {
     const lost = async (line: string): Promise<string> => {
       const { base } = await play(Array<"lost">(4).fill("lost"));

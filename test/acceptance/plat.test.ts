@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { DeepHealth } from "../../api/plinth.ts";
 import { DEMO } from "../../scripts/lib/demo.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { npm, localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
@@ -548,6 +549,16 @@ describe("actions", () => {
   test("health needs no secret", async () => {
     const asked = await plat({ ...env, OPERATOR_CLIENT_SECRET: "wrong" }, ["health", "--json"]);
     expect(asked.json()).toMatchObject({ status: "ok", url: `http://127.0.0.1:${platform.port}/base` });
+  });
+
+  test("health --deep looks at each part, and ends with 0 unless one fails", async () => {
+    const { out, code } = await run("health --deep");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ok {4}database +readMs \d+, writeMs \d+$/m);
+    expect(out).toMatch(/^ok {4}object TopicLog +pingMs \d+$/m);
+    const { status, checks } = JSON.parse((await run("health --deep --json")).out) as DeepHealth;
+    expect(status).toMatch(/^(ok|warn)$/);
+    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(["bucket", "queue", "sweeps", "erasures"]));
   });
 });
 

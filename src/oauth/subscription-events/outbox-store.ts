@@ -52,6 +52,10 @@ const RELEASE = `DELETE FROM lease WHERE name = 'outbox' AND holder = ?1`;
 
 const PENDING = `SELECT seq, id, event_type AS eventType, tenant, snapshot FROM outbox WHERE seq > ?1 ORDER BY seq LIMIT ?2`;
 const MORE = `SELECT seq FROM outbox WHERE seq > ?1 LIMIT 1`;
+/** The first rows. */
+const WAITING = `
+  SELECT count(*) AS rows, min(created_at) AS sinceMs
+  FROM (SELECT created_at FROM outbox WHERE seq > 0 ORDER BY seq LIMIT 1000)`;
 const REMOVE = `DELETE FROM outbox WHERE seq = ?1`;
 
 /** Events that a transaction decided on and that still have to be published, and the lease of the publisher. */
@@ -75,6 +79,10 @@ export function createOutboxStore(db: D1Database, builtIn: BuiltIn) {
     async pending(afterSeq: number, limit: number): Promise<readonly OutboxRow[]> {
       const { results } = await db.prepare(PENDING).bind(afterSeq, limit).all<StoredRow>();
       return results.map((row) => ({ ...row, snapshot: JSON.parse(row.snapshot) as SubscriptionSnapshot }));
+    },
+    /** How many rows wait, counted up to 1,000, and since when. */
+    async waiting(): Promise<{ readonly rows: number; readonly sinceMs: number | null }> {
+      return (await db.prepare(WAITING).first()) ?? { rows: 0, sinceMs: null };
     },
     /** Extends the lease and deletes the row that was published (`seq`). Returns false if the lease was lost. */
     async extend(holder: string, untilMs: number, seq: number | undefined): Promise<boolean> {

@@ -97,6 +97,7 @@ export function createOutbox(deps: OutboxDeps) {
     /** To run before the removal of a subscription. Writes nothing if there is none. */
     cancelled: (tenant: string, packageId: string, nowMs: number): D1PreparedStatement =>
       store.cancelled(randomId(random), tenant, packageId, nowMs),
+    waiting: store.waiting,
     async drain(): Promise<void> {
       const run: Run = {
         holder: randomId(random),

@@ -1,0 +1,31 @@
+/** Sizes of the database. Rows are counted by the first and last number of a table, so removed ones count too. */
+export interface Sizes {
+  readonly databaseBytes: number;
+  readonly auditRows: number;
+  readonly revocationRows: number;
+  readonly outboxRows: number;
+}
+
+const READ = `SELECT 1 AS one`;
+const SIZES = `
+  SELECT coalesce((SELECT max(seq) FROM audit) - (SELECT min(seq) FROM audit) + 1, 0) AS auditRows,
+    coalesce((SELECT max(seq) FROM revocation) - (SELECT min(seq) FROM revocation) + 1, 0) AS revocationRows,
+    coalesce((SELECT max(seq) FROM outbox) - (SELECT min(seq) FROM outbox) + 1, 0) AS outboxRows`;
+/** The table of `wrangler d1 migrations`. */
+const MIGRATIONS = `SELECT name FROM d1_migrations WHERE id > 0 ORDER BY id DESC LIMIT 100`;
+
+/** Facts about the database as a whole. */
+export function createFactsStore(db: D1Database) {
+  return {
+    read: async (): Promise<void> => void (await db.prepare(READ).run()),
+    async sizes(): Promise<Sizes> {
+      const { results, meta } = await db.prepare(SIZES).all<Omit<Sizes, "databaseBytes">>();
+      return { databaseBytes: meta.size_after, ...results[0]! };
+    },
+    /** Applied migrations, the newest first. */
+    migrations: async (): Promise<readonly string[]> =>
+      (await db.prepare(MIGRATIONS).all<{ name: string }>()).results.map(({ name }) => name),
+  };
+}
+
+export type FactsStore = ReturnType<typeof createFactsStore>;

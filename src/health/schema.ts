@@ -1,0 +1,2 @@
+/** The newest file of migrations/ that this release reads or writes. A test compares it with the folder. */
+export const NEWEST_MIGRATION = "0002_sweep_run.sql";

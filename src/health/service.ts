@@ -1,0 +1,40 @@
+/**
+ * Deep health: whether the platform's parts work, for an operator. `/health` (src/ui/routes.ts) says only that the
+ * Worker answers, asks nothing of D1, and is for load balancers.
+ *
+ *   each check: run, at most CHECK_MS ──→ ok, warn or fail, its facts, what to do next
+ *   all checks, at the same time ──→ the worst status; fail: 503
+ *
+ * The checks read; the one of the database writes a row of its own. Ports to the other services are bound in deps.ts.
+ */
+import { defineRoute, json, type Route } from "../http/route.ts";
+import type { Clock } from "../platform/clock.ts";
+import { runCheck, worst } from "./check.ts";
+import { createFactsStore } from "./facts-store.ts";
+import type { HeartbeatStore } from "./heartbeat-store.ts";
+import { storeChecks, type StoreCheckDeps } from "./store-checks.ts";
+import { workChecks, type WorkCheckDeps } from "./work-checks.ts";
+
+export interface HealthDeps extends Omit<StoreCheckDeps, "facts">, WorkCheckDeps {
+  readonly clock: Clock;
+  readonly db: D1Database;
+  readonly heartbeats: HeartbeatStore;
+}
+
+export function createHealthRoutes(deps: HealthDeps): readonly Route[] {
+  const checks = [...storeChecks({ ...deps, facts: createFactsStore(deps.db) }), ...workChecks(deps)];
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/deep",
+      summary: "Check the platform's parts: database, bucket, objects, queue, sweeps, outbox, deletions, sizes",
+      operation: "readDeepHealth",
+      async handle({ nowMs }) {
+        const results = await Promise.all(checks.map((check) => runCheck(check, deps.clock)));
+        const status = worst(results);
+        const headers = { "cache-control": "no-store" };
+        return json(status === "fail" ? 503 : 200, { status, checkedAt: nowMs, checks: results }, headers);
+      },
+    }),
+  ];
+}

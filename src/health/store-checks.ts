@@ -1,0 +1,88 @@
+import type { Clock } from "../platform/clock.ts";
+import { judge, ok, type Check } from "./check.ts";
+import type { FactsStore } from "./facts-store.ts";
+import type { HeartbeatStore } from "./heartbeat-store.ts";
+import { LIMITS } from "./limits.ts";
+import { NEWEST_MIGRATION } from "./schema.ts";
+
+export interface StoreCheckDeps {
+  readonly clock: Clock;
+  readonly facts: FactsStore;
+  readonly heartbeats: HeartbeatStore;
+  readonly bucket: Pick<R2Bucket, "head">;
+  /** By class: asks one object of it, which reads its storage. */
+  readonly objects: Readonly<Record<string, () => Promise<void>>>;
+}
+
+/** A key of no file. */
+const PROBED_KEY = "health";
+
+/** Checks of what stores: D1 with its schema and size, the bucket, the objects. */
+export function storeChecks({ clock, facts, heartbeats, bucket, objects }: StoreCheckDeps): readonly Check[] {
+  async function timed(work: () => Promise<unknown>): Promise<number> {
+    const startMs = clock.nowMs();
+    await work();
+    return clock.nowMs() - startMs;
+  }
+  const isSlow = (...times: readonly number[]): boolean => times.some((ms) => ms > LIMITS.slowMs);
+
+  const database: Check = {
+    name: "database",
+    unanswered:
+      "D1 does not answer: see Cloudflare's status page and the database's metrics, then the page `database`.",
+    async run(nowMs) {
+      const readMs = await timed(facts.read);
+      // One row, written again and again.
+      const writeMs = await timed(() =>
+        heartbeats.beat({ name: "health", atMs: nowMs, durationMs: 0, error: undefined }),
+      );
+      const slow = "D1 answers slowly: look for its longest queries (`wrangler d1 insights`) and its load.";
+      return judge({ readMs, writeMs }, ["warn", isSlow(readMs, writeMs), slow]);
+    },
+  };
+  const schema: Check = {
+    name: "schema",
+    unanswered: "The list of migrations cannot be read: apply the migrations by `npm run deploy`.",
+    async run() {
+      const applied = await facts.migrations();
+      const known = { needed: NEWEST_MIGRATION, applied: applied[0] ?? "none" };
+      return judge(known, [
+        "fail",
+        !applied.includes(NEWEST_MIGRATION),
+        "The database lacks a migration of this release: run `npm run deploy`.",
+      ]);
+    },
+  };
+  const sizes: Check = {
+    name: "sizes",
+    unanswered: "The sizes of the database cannot be read.",
+    async run() {
+      const measured = await facts.sizes();
+      const full = "D1 is nearly full and refuses writes at 10 GB: delete files, or spread tenants over deployments.";
+      return judge(
+        { ...measured },
+        ["fail", measured.databaseBytes > LIMITS.databaseFailBytes, full],
+        ["warn", measured.databaseBytes > LIMITS.databaseWarnBytes, full],
+      );
+    },
+  };
+  const media: Check = {
+    name: "bucket",
+    unanswered: "R2 does not answer: see Cloudflare's status page; uploads and downloads fail until it does.",
+    async run() {
+      const headMs = await timed(() => bucket.head(PROBED_KEY));
+      return judge({ headMs }, ["warn", isSlow(headMs), "R2 answers slowly: see Cloudflare's status page."]);
+    },
+  };
+  const pings = Object.entries(objects).map(([name, ping]): Check => ({
+    name: `object ${name}`,
+    unanswered: `Objects of the class ${name} do not answer: see Cloudflare's status page and the Worker's log.`,
+    async run() {
+      const pingMs = await timed(ping);
+      return isSlow(pingMs)
+        ? judge({ pingMs }, ["warn", true, `Objects of the class ${name} answer slowly.`])
+        : ok({ pingMs });
+    },
+  }));
+  return [database, schema, sizes, media, ...pings];
+}
