@@ -7,6 +7,8 @@ import { readReleased, readReleasedBundle } from "../../scripts/lib/released.ts"
 import { ROOT } from "../../scripts/lib/root.ts";
 
 const released = readReleased();
+/** What the last release no longer reads or writes may go: `session.proven_at is gone`. Emptied by each release. */
+const UNUSED: readonly string[] = [];
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
@@ -43,7 +45,7 @@ describe("Migrations since the last release", () => {
   });
 
   test("only add, so that the released Worker reads and writes on", () => {
-    expect(lossesOf(migrated(known), migrated(names))).toEqual([]);
+    expect(lossesOf(migrated(known), migrated(names))).toEqual(UNUSED);
   });
 
   test.each([
