@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { readReleased, readReleasedBundle } from "../../scripts/lib/released.ts";
+import { readReleased, readReleasedBundle, RELEASED } from "../../scripts/lib/released.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 
 const released = readReleased();
@@ -22,6 +22,14 @@ describe("The last release", () => {
 
   test("has its Worker kept as it was built", () => {
     expect(sha256(readReleasedBundle())).toBe(released.bundleSha256);
+  });
+
+  test("has every class of objects compared with today's by test/upgrade/rpc.ts", () => {
+    const types = join(RELEASED, "types");
+    const classes = globSync("**/*.do.ts", { cwd: types });
+    expect(classes.length).toBeGreaterThan(4);
+    const compared = read("test/upgrade/rpc.ts");
+    expect(classes.filter((path) => !compared.includes(`./released/types/${path}`))).toEqual([]);
   });
 
   test("has migrations that nobody has edited since", () => {

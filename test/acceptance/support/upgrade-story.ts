@@ -39,7 +39,7 @@ const PHOTO = readFileSync(join(ROOT, "scripts", "data", "photo.jpg"));
 const CLIP = { clip: "64x64" };
 const PUSH = "billing";
 const REDIRECT = "http://127.0.0.1/callback";
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 const SERVICE = "upgraded";
 
 /** The service that all stories call. Registered before the first one, since other isolates learn of it within 30 s. */
