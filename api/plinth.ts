@@ -4647,10 +4647,15 @@ export function listSigningKeys({ pageNumber, pageSize, cursor }: {
 /**
  * Sign with new keys from now on; the old ones verify while their tokens live
  */
-export function rotateSigningKeys(opts?: Oazapfts.RequestOpts) {
+export function rotateSigningKeys({ leaked }: {
+    leaked?: boolean;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 201;
         data: SigningKey[];
+    } | {
+        status: 400;
+        data: Error;
     } | {
         status: 401;
         data: Error;
@@ -4672,7 +4677,9 @@ export function rotateSigningKeys(opts?: Oazapfts.RequestOpts) {
     } | {
         status: 503;
         data: Error;
-    }>("/admin/v1/signing-keys", {
+    }>(`/admin/v1/signing-keys${QS.query(QS.explode({
+        leaked
+    }))}`, {
         ...opts,
         method: "POST"
     });

@@ -418,6 +418,9 @@ export const admin: ServiceEntries = {
     "POST /signing-keys": {
       id: "rotateSigningKeys",
       tag: TAGS.upkeep,
+      parameters: {
+        leaked: { text: "`true`: the earlier keys end at once, and every access token and ID token with them." },
+      },
       answers: { 201: { text: "The new keys.", json: list(ref("SigningKey")) } },
       errors: { 429: "Too many active signing keys. Wait until an older key expires." },
     },

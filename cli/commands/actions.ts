@@ -187,13 +187,25 @@ const rotateKeys: Command = {
   words: ["signing-key", "rotate"],
   summary: "Sign with new keys from now on. The old ones verify until their tokens expire.",
   args: [],
-  options: [],
-  notes: ["The platform also rotates keys by itself. Nobody is signed out, so there is no question."],
-  examples: ["signing-key rotate"],
+  options: [
+    { flag: "leaked", help: "end the old keys at once, and every access token and ID token with them" },
+    YES_OPTION,
+  ],
+  notes: [
+    "The platform also rotates keys by itself. Nobody is signed out, so there is no question without --leaked.",
+    "With --leaked, clients get new tokens by their secret or refresh token; people stay signed in.",
+  ],
+  examples: ["signing-key rotate", "signing-key rotate --leaked --yes"],
   changes: true,
-  async run({ options, io, client }) {
-    const keys = await ok(api.rotateSigningKeys((await client()).opts));
-    sayDone(io, "New keys sign from now on.");
+  async run(invocation) {
+    const { options, io, client } = invocation;
+    const leaked = options.has("leaked");
+    if (leaked) await confirm(invocation, "End the old keys and every access token and ID token?");
+    const keys = await ok(api.rotateSigningKeys(leaked ? { leaked } : {}, (await client()).opts));
+    sayDone(
+      io,
+      leaked ? "New keys sign from now on. All tokens of the old ones have ended." : "New keys sign from now on.",
+    );
     await printRows(keys, { io, asJson: options.has("json"), columns: KEY_COLUMNS, limit: Infinity, nouns: "keys" });
   },
 };

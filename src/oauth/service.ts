@@ -54,7 +54,7 @@ import { createGuessGuard, noGuessGuard } from "./sign-in/guess-guard.ts";
 import type { LoginAttempts } from "./sign-in/login-attempts.do.ts";
 import { createSessionStore } from "./sign-in/session-store.ts";
 import { allExpiredSec, createTokenVerifier } from "./tokens/access-token.ts";
-import { createKeyRotation, type Operator } from "./tokens/key-rotation.ts";
+import { createKeyRotation, type EarlierKeys, type Operator } from "./tokens/key-rotation.ts";
 import { createKeyStore } from "./tokens/key-store.ts";
 import { createServiceTokens, type AudienceService } from "./tokens/service-token.ts";
 import { makeKey } from "./tokens/signing-key.ts";
@@ -207,9 +207,9 @@ export function createOAuth(deps: OAuthDeps) {
     /** The signing keys, for an operator to see and to replace: here at once, elsewhere within ten minutes. */
     signingKeys: {
       page: rotation.page,
-      async byOperator(by: Operator) {
+      async byOperator(by: Operator, earlier: EarlierKeys) {
         try {
-          return await rotation.byOperator(by);
+          return await rotation.byOperator(by, earlier);
         } finally {
           // The keys may have been written even if the response was lost.
           await trust.ensure(by.nowMs, "now");

@@ -93,7 +93,7 @@ const TENANT = { organization: "acme", name: "Acme" };
 const CALLS = {
   GET: async (opts: RequestOpts): Promise<unknown> => ok(api.getTenant("acme", opts)),
   PUT: async (opts: RequestOpts): Promise<unknown> => ok(api.putTenant("acme", TENANT, opts)),
-  POST: async (opts: RequestOpts): Promise<unknown> => ok(api.rotateSigningKeys(opts)),
+  POST: async (opts: RequestOpts): Promise<unknown> => ok(api.rotateSigningKeys({}, opts)),
   DELETE: async (opts: RequestOpts): Promise<unknown> => ok(api.deleteTenant("acme", opts)),
 };
 

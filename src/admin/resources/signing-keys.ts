@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { problem } from "../../http/errors.ts";
 import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
@@ -7,12 +8,14 @@ import type { Result } from "../../platform/result.ts";
 export interface SigningKeys {
   /** The newest first. */
   page(page: KeyPage, nowMs: number): Promise<readonly SigningKey[]>;
-  /** Makes keys that sign at once, and an audit row. Refused while too many keys are published. */
-  byOperator(by: {
-    readonly actor: string;
-    readonly requestId: string;
-    readonly nowMs: number;
-  }): Promise<Result<readonly SigningKey[], { readonly retryAfterSec: number }>>;
+  /**
+   * Makes keys that sign at once, and an audit row. Refused while too many keys are published, unless the earlier ones
+   * end.
+   */
+  byOperator(
+    by: { readonly actor: string; readonly requestId: string; readonly nowMs: number },
+    earlier: "verify" | "end",
+  ): Promise<Result<readonly SigningKey[], { readonly retryAfterSec: number }>>;
 }
 
 export interface KeyPage {
@@ -53,8 +56,10 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
     path: "/signing-keys",
     summary: "Sign with new keys from now on; the old ones verify while their tokens live",
     operation: "rotateSigningKeys",
-    handle: async ({ principal, requestId, nowMs }) => {
-      const made = await keys.byOperator({ actor: principal.clientId, requestId, nowMs });
+    query: z.object({ leaked: z.optional(z.enum(["true", "false"])) }),
+    handle: async ({ principal, requestId, nowMs, query: { leaked } }) => {
+      const by = { actor: principal.clientId, requestId, nowMs };
+      const made = await keys.byOperator(by, leaked === "true" ? "end" : "verify");
       if (made.ok) return json(201, made.value.map(toJson));
       return problem("insufficient_resources", "Too many active signing keys. Wait until an older key expires.", {
         headers: { "retry-after": String(made.error.retryAfterSec) },

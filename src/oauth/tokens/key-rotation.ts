@@ -13,6 +13,9 @@ export interface Operator {
   readonly nowMs: number;
 }
 
+/** Earlier keys verify until their tokens have expired; or a thief has one, and they and all their tokens end at once. */
+export type EarlierKeys = "verify" | "end";
+
 /** A key without its secrets, for people. */
 export interface KeyView extends KeyTimes {
   readonly state: KeyState;
@@ -97,13 +100,19 @@ export function createKeyRotation(store: KeyStore, makeKey: (alg: SigningAlg) =>
     },
 
     /** Makes keys of every algorithm that sign at once. The error says when to retry, if too many are published. */
-    async byOperator(by: Operator): Promise<Result<readonly KeyView[], { readonly retryAfterSec: number }>> {
+    async byOperator(
+      by: Operator,
+      earlier: EarlierKeys,
+    ): Promise<Result<readonly KeyView[], { readonly retryAfterSec: number }>> {
       const { nowMs } = by;
-      const fullSec = await fullForSec(nowMs);
+      const end = earlier === "end";
+      // Too many keys are no reason to keep a stolen one: they all end.
+      const fullSec = end ? undefined : await fullForSec(nowMs);
       if (fullSec !== undefined) return err({ retryAfterSec: fullSec });
-      const condition = { unless: "published", count: MAX_PUBLISHED } as const;
-      const times = { signsFromMs: nowMs, keptMs: TOKENS_LIVE_MS };
-      const added = await add(SIGNING_ALGS, times, condition, { ...by, why: "by operator" });
+      const count = end ? Number.MAX_SAFE_INTEGER : MAX_PUBLISHED;
+      const times = { signsFromMs: nowMs, keptMs: end ? 0 : TOKENS_LIVE_MS };
+      const why = end ? "leaked, earlier keys ended" : "by operator";
+      const added = await add(SIGNING_ALGS, times, { unless: "published", count }, { ...by, why });
       if (added.length === 0) return err({ retryAfterSec: (await fullForSec(nowMs)) ?? 1 });
       return ok(added.map((key) => ({ ...key, state: keyState(key, added, nowMs) })));
     },

@@ -28,7 +28,8 @@ const published = async (nowMs: number, alg = "ES256"): Promise<readonly KeyTime
   (await store.published(nowMs)).filter((key) => key.alg === alg);
 const signer = async (nowMs: number): Promise<string | undefined> =>
   selectSigner(await store.published(nowMs), "ES256", nowMs)?.kid;
-const rotate = (nowMs: number) => rotation.byOperator({ actor: "plat.operator", requestId: "r", nowMs });
+const rotate = (nowMs: number, earlier: "verify" | "end" = "verify") =>
+  rotation.byOperator({ actor: "plat.operator", requestId: "r", nowMs }, earlier);
 
 /** Only for tests in which no isolate has a copy. */
 const forgetKeys = () => env.DB.prepare("DELETE FROM signing_key").run();
@@ -105,6 +106,16 @@ describe("The rotation by an operator", () => {
     // An isolate signs from a copy that is ten minutes old at most, and a token lives an hour.
     expect(await published(START + HOUR + 10 * MIN + HOUR)).toHaveLength(2);
     expect(await published(START + HOUR + 80 * MIN)).toHaveLength(1);
+  });
+
+  it("ends earlier keys at once when one has leaked, even if there are too many for a usual rotation", async () => {
+    await rotation.bySchedule(START);
+    while ((await rotate(START + HOUR)).ok);
+    expect(await published(START + HOUR)).toHaveLength(10);
+    expect(await rotate(START + HOUR, "end")).toMatchObject({ ok: true });
+    const left = await published(START + HOUR);
+    expect(left).toMatchObject([{ signsFromMs: START + HOUR, publishedUntilMs: undefined }]);
+    expect(await signer(START + HOUR)).toBe(left[0]!.kid);
   });
 
   it("overtakes a key that waits for its time: it never signs once the new ones are known", async () => {
@@ -201,7 +212,8 @@ describe("GET and POST /signing-keys", () => {
   beforeAll(forgetKeys);
   let client: TestClient;
   const keys = async (query = "") => call(`/admin/v1/signing-keys${query}`, { token: await tokenFor(OPERATOR) });
-  const post = async () => call("/admin/v1/signing-keys", { method: "POST", token: await tokenFor(OPERATOR) });
+  const post = async (query = "") =>
+    call(`/admin/v1/signing-keys${query}`, { method: "POST", token: await tokenFor(OPERATOR) });
   const jwks = async (): Promise<JSONWebKeySet> => expectJson(await call("/oauth2/v1/jwks"), 200);
   beforeEach(async () => {
     client = await makeClient({ scopes: ["plat.media_view"] });
@@ -241,6 +253,25 @@ describe("GET and POST /signing-keys", () => {
       requestId: response.headers.get("plat-request-id"),
       reason: expect.stringContaining(added[0].kid),
     });
+  });
+
+  // shows: operator/resources/signing-keys-one-leaked
+  it("ends every token of a leaked key at once, here and in an isolate with a copy of the keys", async () => {
+    const other = isolate();
+    // A client may not ask this: 403 for a valid token, 401 for any other.
+    const verified = async (token: string): Promise<number[]> => {
+      const headers = { authorization: `Bearer ${token}` };
+      const mine = await call("/admin/v1/tenants", { token });
+      return [mine.status, (await other.fetch("/admin/v1/tenants", { headers })).status];
+    };
+    const stolen = await tokenFor(client);
+    expect(await verified(stolen)).toEqual([403, 403]);
+    await expectJson(await post("?leaked=true"), 201);
+    vi.setSystemTime(Date.now() + 5_000);
+    expect(await verified(stolen)).toEqual([401, 401]);
+    expect((await jwks()).keys).toHaveLength(SIGNING_ALGS.length);
+    expect(await verified(await tokenFor(client))).toEqual([403, 403]);
+    expect((await post("?leaked=yes")).status).toBe(400);
   });
 
   // shows: operator/resources/signing-keys
