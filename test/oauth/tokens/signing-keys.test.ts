@@ -255,25 +255,6 @@ describe("GET and POST /signing-keys", () => {
     });
   });
 
-  // shows: operator/resources/signing-keys-one-leaked
-  it("ends every token of a leaked key at once, here and in an isolate with a copy of the keys", async () => {
-    const other = isolate();
-    // A client may not ask this: 403 for a valid token, 401 for any other.
-    const verified = async (token: string): Promise<number[]> => {
-      const headers = { authorization: `Bearer ${token}` };
-      const mine = await call("/admin/v1/tenants", { token });
-      return [mine.status, (await other.fetch("/admin/v1/tenants", { headers })).status];
-    };
-    const stolen = await tokenFor(client);
-    expect(await verified(stolen)).toEqual([403, 403]);
-    await expectJson(await post("?leaked=true"), 201);
-    vi.setSystemTime(Date.now() + 5_000);
-    expect(await verified(stolen)).toEqual([401, 401]);
-    expect((await jwks()).keys).toHaveLength(SIGNING_ALGS.length);
-    expect(await verified(await tokenFor(client))).toEqual([403, 403]);
-    expect((await post("?leaked=yes")).status).toBe(400);
-  });
-
   // shows: operator/resources/signing-keys
   it("returns 200 with every key and its state, the newest first, page by page, and nothing secret", async () => {
     for (let n = 0; n < 2; n++) await expectJson(await post(), 201);
@@ -352,6 +333,25 @@ describe("GET and POST /signing-keys", () => {
     expect((await jwks()).keys.filter((key) => key.alg === "ES256")).toHaveLength(10);
     await tokenFor(client);
   }, 20_000);
+
+  // shows: operator/resources/signing-keys-one-leaked
+  it("ends every token of a leaked key at once, here and in an isolate with a copy of the keys", async () => {
+    const other = isolate();
+    // A client may not ask this: 403 for a valid token, 401 for any other.
+    const verified = async (token: string): Promise<number[]> => {
+      const headers = { authorization: `Bearer ${token}` };
+      const mine = await call("/admin/v1/tenants", { token });
+      return [mine.status, (await other.fetch("/admin/v1/tenants", { headers })).status];
+    };
+    const stolen = await tokenFor(client);
+    expect(await verified(stolen)).toEqual([403, 403]);
+    await expectJson(await post("?leaked=true"), 201);
+    vi.setSystemTime(Date.now() + 5_000);
+    expect(await verified(stolen)).toEqual([401, 401]);
+    expect((await jwks()).keys).toHaveLength(SIGNING_ALGS.length);
+    expect(await verified(await tokenFor(client))).toEqual([403, 403]);
+    expect((await post("?leaked=yes")).status).toBe(400);
+  });
 });
 
 describe("Signing", () => {
