@@ -76,10 +76,13 @@ function makeNotices(checkout: string): string {
   return text.slice(text.indexOf("## Notices of the packages in the bundle")).replace("##", "#");
 }
 
+/** Messages of the queue wait while the version changes. */
+const QUEUED = ["media/model/job.ts", "MediaJob"] as const;
+
 /** Members of an object's class that no caller sees. The types behind them are many. */
 const NOT_CALLED = /^ +(#private|constructor\(.*\)|readonly ports: .*);\n/gm;
 
-/** The declarations of the objects' classes and of all that their methods take and give, by path below src. */
+/** The declarations of messages, of the objects' classes and of all that their methods take and give, by path below src. */
 function makeTypes(checkout: string, to: string): Map<string, string> {
   const emit = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--removeComments", "--outDir", to];
   tool(checkout, "typescript/bin/tsc", ["-p", ".", ...emit]);
@@ -109,6 +112,7 @@ function makeTypes(checkout: string, to: string): Map<string, string> {
   };
   for (const path of globSync("**/*.do.ts", { cwd: join(checkout, "src") }).toSorted())
     for (const part of sourceOf(path)) if (part.startsWith("export declare class")) want(path, nameOf(part)!);
+  want(...QUEUED);
   return new Map([...wanted].map(([path, names]) => [path, keptOf(sourceOf(path), names)]));
 }
 

@@ -2,11 +2,13 @@ import type { DurableObject } from "cloudflare:workers";
 import type { TopicConsumer } from "../../src/events/consume/topic-consumer.do.ts";
 import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
 import type { PushSubscriptionObject } from "../../src/events/push/push-subscription.do.ts";
+import type { MediaJob } from "../../src/media/model/job.ts";
 import type { GuessCounter } from "../../src/oauth/sign-in/guess-counter.do.ts";
 import type { LoginAttempts } from "../../src/oauth/sign-in/login-attempts.do.ts";
 import type { TopicConsumer as ReleasedConsumer } from "./released/types/events/consume/topic-consumer.do.ts";
 import type { TopicLog as ReleasedLog } from "./released/types/events/log/topic-log.do.ts";
 import type { PushSubscriptionObject as ReleasedPush } from "./released/types/events/push/push-subscription.do.ts";
+import type { MediaJob as ReleasedJob } from "./released/types/media/model/job.ts";
 import type { GuessCounter as ReleasedGuesses } from "./released/types/oauth/sign-in/guess-counter.do.ts";
 import type { LoginAttempts as ReleasedAttempts } from "./released/types/oauth/sign-in/login-attempts.do.ts";
 
@@ -33,6 +35,9 @@ export const push = (both: Both<PushSubscriptionObject, ReleasedPush>): Seen<Pus
   both;
 export const guesses = (both: Both<GuessCounter, ReleasedGuesses>): Seen<GuessCounter, ReleasedGuesses> => both;
 export const attempts = (both: Both<LoginAttempts, ReleasedAttempts>): Seen<LoginAttempts, ReleasedAttempts> => both;
+
+/** Messages of the queue are read by either version, whichever wrote them. */
+export const jobs = (both: readonly [MediaJob, ReleasedJob]): readonly [ReleasedJob, MediaJob] => both;
 
 /** The rule, on a method that has every kind of part. */
 interface Before {
