@@ -43,6 +43,9 @@ export function components(tables: Tables, services: readonly ServiceEntries[], 
         "Makes a repeat of this request do nothing more: 1 to 255 visible ASCII characters.",
         { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
       ),
+      Prefer: header("Prefer", "`wait=20`: wait up to so many seconds, at most 30, for a first event (RFC 7240).", {
+        type: "string",
+      }),
       "If-None-Match": header("If-None-Match", "The caller's ETags: one, a list, or `*`.", {
         type: "string",
       }),
@@ -107,6 +110,7 @@ const HEADERS = {
     type: "integer",
   }),
   "Events-Lost": answerHeader("How many events retention removed before this client read them.", { type: "integer" }),
+  "Preference-Applied": answerHeader("The preference `wait`, as it was applied."),
   Deprecation: answerHeader("Deprecated since (RFC 9745)."),
 } as const;
 

@@ -5547,8 +5547,9 @@ export function readEvents(topicOwnerClient: string, eventType: string, body?: {
     ttlMs?: number;
     /** Commits the batch at once, without a lock. Events in a lost answer are lost. */
     autoCommit?: boolean;
-}, { idempotencyKey }: {
+}, { idempotencyKey, prefer }: {
     idempotencyKey?: string;
+    prefer?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -5596,7 +5597,8 @@ export function readEvents(topicOwnerClient: string, eventType: string, body?: {
         method: "POST",
         body,
         headers: oazapfts.mergeHeaders(opts?.headers, {
-            "Idempotency-Key": idempotencyKey
+            "Idempotency-Key": idempotencyKey,
+            Prefer: prefer
         })
     }));
 }
@@ -5610,8 +5612,9 @@ export function deprecatedReadEvents(topicOwnerClient: string, eventType: string
     ttlMs?: number;
     /** Commits the batch at once, without a lock. Events in a lost answer are lost. */
     autoCommit?: boolean;
-}, { idempotencyKey }: {
+}, { idempotencyKey, prefer }: {
     idempotencyKey?: string;
+    prefer?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -5659,7 +5662,8 @@ export function deprecatedReadEvents(topicOwnerClient: string, eventType: string
         method: "POST",
         body,
         headers: oazapfts.mergeHeaders(opts?.headers, {
-            "Idempotency-Key": idempotencyKey
+            "Idempotency-Key": idempotencyKey,
+            Prefer: prefer
         })
     }));
 }

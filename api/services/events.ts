@@ -352,8 +352,8 @@ export const events: ServiceEntries = {
     [`POST ${TOPIC_PATH}/read`]: {
       id: "readEvents",
       tag: CONSUMING,
-      about: `Locks the topic for the calling client until its batch is committed, released or expired. A client that never read begins at the oldest event. ${SCOPE} With \`Idempotency-Key\` a repeat gets the same batch and token while its lock lives; a read with \`autoCommit\` has no lock, so its key repeats nothing.`,
-      headers: ["Idempotency-Key"],
+      about: `Locks the topic for the calling client until its batch is committed, released or expired. A client that never read begins at the oldest event. ${SCOPE} With \`Idempotency-Key\` a repeat gets the same batch and token while its lock lives; a read with \`autoCommit\` has no lock, so its key repeats nothing. With \`Prefer: wait=20\` the answer comes as soon as there is an event, else 204 after so many seconds.`,
+      headers: ["Idempotency-Key", "Prefer"],
       body: {
         fields: {
           numEvents: "The most events, 1 by default; more than 1000 count as 1000.",
@@ -369,11 +369,11 @@ export const events: ServiceEntries = {
             "The next events, at least one, at most 5 MiB of payload. A repeat returns its batch as far as " +
             "retention left it, perhaps nothing.",
           json: ref("Batch"),
-          headers: ["Delivery-Attempt", "Events-Lost"],
+          headers: ["Delivery-Attempt", "Events-Lost", "Preference-Applied"],
         },
         204: {
           text: 'There is nothing to read. With `Link: <…>; rel="more"` a shard could not be looked at: follow it.',
-          headers: ["Link", "Events-Lost"],
+          headers: ["Link", "Events-Lost", "Preference-Applied"],
         },
       },
       errors: { ...consumer, 409: `${LOCKED} \`idempotency_key_used\`: the key came with another request before.` },

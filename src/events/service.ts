@@ -1,5 +1,6 @@
 import type { Route } from "../http/route.ts";
 import type { AuditRecord } from "../platform/audit.ts";
+import { systemClock } from "../platform/clock.ts";
 import { TopicAccess } from "./access/access.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";
 import { createTopicStore } from "./access/topic-store.ts";
@@ -79,6 +80,7 @@ export function createEvents(deps: EventsDeps): Events {
     ...making,
     names,
     log,
+    clock: systemClock,
     directory,
     access,
     clients,

@@ -8,6 +8,7 @@ const ALLOWED_HEADERS = [
   "If-None-Match",
   "Range",
   "Idempotency-Key",
+  "Prefer",
   "Content-Disposition",
   "Content-MD5",
   "Content-Digest",

@@ -3,7 +3,7 @@ import { describeError } from "../platform/log.ts";
 import { randomId } from "../platform/random.ts";
 import { redactSecrets } from "../platform/text.ts";
 import { admit } from "./admit.ts";
-import type { Principal } from "./auth.ts";
+import { authenticate, type Principal } from "./auth.ts";
 import { drain } from "./body.ts";
 import { allowAnyOrigin, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
@@ -41,7 +41,7 @@ export interface Endpoint {
 /** A request before its input is read. */
 type RequestContext = Pick<
   Call<unknown, unknown, unknown, unknown>,
-  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil" | "attributeTo"
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil" | "attributeTo" | "checkToken"
 >;
 
 /** The answer of a route or of the fallback, and what its headers depend on. */
@@ -74,7 +74,12 @@ export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: I
     );
   let tenant = "";
   const attributeTo = (named: string): void => void (tenant = named);
-  const context: RequestContext = { request, url, publicBase, requestId, nowMs, waitUntil, attributeTo };
+  const checkToken = async (): Promise<Problem | undefined> => {
+    const header = request.headers.get("authorization");
+    const caller = await authenticate(header, deps.verifier, deps.names, deps.clock.nowMs());
+    return caller.ok ? undefined : caller.error;
+  };
+  const context: RequestContext = { request, url, publicBase, requestId, nowMs, waitUntil, attributeTo, checkToken };
   const outcome = await dispatch(deps, endpoint, incoming, context);
   const render =
     service?.renderProblem ??

@@ -55,6 +55,11 @@ export interface Call<P, Q, B, W> {
   readonly paging: Paging;
   /** Lets work go on after the response; its failure is logged. */
   waitUntil(work: Promise<unknown>): void;
+  /**
+   * Checks the request's token again, for a request that takes long: the refusal if it is not valid any more. Ports
+   * keep their answer fresh, so this mostly asks nobody.
+   */
+  checkToken(): Promise<Problem | undefined>;
   /** Counts the request for this tenant, where no token names one. */
   attributeTo(tenant: string): void;
 }

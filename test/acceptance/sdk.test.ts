@@ -253,6 +253,17 @@ describe("consuming", () => {
     expect(errors).toEqual([new Error("a poor moment")]);
   });
 
+  test("gets an event by one request that waits for it", async () => {
+    const { topic } = await newTopic(0);
+    const { fetch, requests } = losing(() => false);
+    const own = connect({ fetch }).topic(client.id, topic.eventType);
+    const taking = take(own.consume(), 1);
+    await sleep(300);
+    await topic.publish({ payload: { number: 7 } });
+    expect(await taking).toEqual([7]);
+    expect(requests.filter((line) => line.endsWith("/read"))).toHaveLength(1);
+  });
+
   test("an aborted signal ends a loop that waits for events", async () => {
     const { topic } = await newTopic(0);
     const stop = new AbortController();

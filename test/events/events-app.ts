@@ -36,6 +36,8 @@ export interface EventsApp {
   readonly registered: Set<string>;
   /** `<client id> <tenant>` */
   readonly actsFor: Set<string>;
+  /** Clients whose tokens are revoked. */
+  readonly revoked: Set<string>;
 }
 
 export interface EventsCall {
@@ -68,6 +70,7 @@ export function eventsApp(
   const names = createNames("plat");
   const registered = new Set<string>();
   const actsFor = new Set<string>();
+  const revoked = new Set<string>();
   const { routes, sweep, publish } = createEvents({
     push: {
       names,
@@ -113,7 +116,9 @@ export function eventsApp(
       verifier: {
         verify: async (token) => {
           const text = fromUtf8(fromBase64Url(token) ?? utf8(""));
-          return text?.startsWith("{") ? { ok: true, value: JSON.parse(text) } : { ok: false, error: "malformed" };
+          if (!text?.startsWith("{")) return { ok: false, error: "malformed" };
+          const value = JSON.parse(text) as Principal;
+          return revoked.has(value.clientId) ? { ok: false, error: "revoked" } : { ok: true, value };
         },
       },
     },
@@ -123,6 +128,7 @@ export function eventsApp(
     publish,
     registered,
     actsFor,
+    revoked,
     async call(path, init = {}) {
       const headers = new Headers(init.headers);
       if (init.as !== undefined) headers.set("authorization", `Bearer ${toBase64Url(utf8(JSON.stringify(init.as)))}`);

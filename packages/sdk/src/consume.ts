@@ -9,7 +9,7 @@ import { backoffMs, wait } from "./wait.ts";
  *     │                 │ renew the lock at half its time
  *     │                 ├─ left, failed, stopped ──▶ release through the last acknowledged event in order
  *     │                 └─ lock lost (another reader may have the events) ──▶ read: the events come again
- *     ├─ nothing ──▶ wait, longer each time up to `maxIdleMs`
+ *     ├─ nothing for 20 s ──▶ read: the platform waits, so an event comes at once
  *     └─ locked by another worker of this client ──▶ wait
  *
  * An event is handled at least once. It is handled again after a crash, a lost lock or a failed handler.
@@ -19,7 +19,7 @@ export interface ConsumeOptions {
   readonly batchSize?: number;
   /** Duration of the lock, which is renewed at half of it; 60 s by default. After a crash, others wait for so long. */
   readonly lockMs?: number;
-  /** The longest wait between reads that find nothing; 1 s by default. */
+  /** The longest wait while another worker of this client has the lock; 1 s by default. */
   readonly maxIdleMs?: number;
   /** Ends the loop: the event in work is finished, the others are given back. */
   readonly signal?: AbortSignal;
@@ -36,12 +36,20 @@ export interface ProcessOptions extends ConsumeOptions {
 
 /** What reading needs of a topic. */
 interface Source {
-  read(options: { numEvents: number; ttlMs: number; signal?: AbortSignal }): Promise<Batch | undefined>;
+  read(options: {
+    numEvents: number;
+    ttlMs: number;
+    waitSec: number;
+    signal?: AbortSignal;
+  }): Promise<Batch | undefined>;
   commit(token: string): Promise<void>;
   extend(token: string, ttlMs: number): Promise<void>;
   release(token: string, commitThrough?: string): Promise<void>;
 }
 
+/** Proxies may cut a connection that is quiet for longer. */
+const WAIT_SEC = 20;
+/** A read that came back at once without events, as one does while a shard fails, is not repeated sooner. */
 const FIRST_IDLE_MS = 50;
 const FAILED_MAX_MS = 10_000;
 
@@ -111,10 +119,11 @@ interface Held {
 async function nextBatch(source: Source, options: ConsumeOptions): Promise<Held | undefined> {
   const { batchSize: numEvents = 100, lockMs: ttlMs = 60_000, maxIdleMs = 1_000, signal, onLost } = options;
   for (let empty = 0; ; empty++) {
+    const startedMs = Date.now();
     if (hasStopped(signal)) return undefined;
     let idleMs = Math.min(maxIdleMs, FIRST_IDLE_MS * 2 ** empty);
     try {
-      const batch = await source.read({ numEvents, ttlMs, ...(signal !== undefined && { signal }) });
+      const batch = await source.read({ numEvents, ttlMs, waitSec: WAIT_SEC, ...(signal !== undefined && { signal }) });
       if (batch !== undefined) {
         if (batch.lost > 0) onLost?.(batch.lost);
         return hold(source, batch, ttlMs);
@@ -125,6 +134,8 @@ async function nextBatch(source: Source, options: ConsumeOptions): Promise<Held 
       if (!(thrown instanceof ConflictError) || thrown.type !== "topic_locked") throw thrown;
       idleMs = Math.min(maxIdleMs, thrown.retryAfterMs ?? maxIdleMs);
     }
+    // The platform waited already.
+    if (Date.now() - startedMs > maxIdleMs) continue;
     await wait(idleMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);
   }
 }

@@ -18,6 +18,16 @@ export interface TopicStatus {
   readonly lag: number | null;
 }
 
+export interface ReadOptions {
+  /** The most events, 100 by default. */
+  readonly numEvents?: number;
+  /** Duration of the lock, 60 s by default. */
+  readonly ttlMs?: number;
+  /** How long to wait for a first event, 0 by default. */
+  readonly waitSec?: number;
+  readonly signal?: AbortSignal;
+}
+
 export type Topic = ReturnType<typeof createTopic>;
 
 /** The most that one publish takes. */
@@ -91,15 +101,20 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
       return createPublisher((events) => topic.publish(events), options);
     },
 
-    /** Locks and returns the next events; undefined if there are none now. Commit them when they are handled. */
-    async read(
-      options: { readonly numEvents?: number; readonly ttlMs?: number; readonly signal?: AbortSignal } = {},
-    ): Promise<Batch | undefined> {
-      const { numEvents = 100, ttlMs = 60_000, signal } = options;
+    /**
+     * Locks and returns the next events; undefined if there are none. `waitSec` waits for the first one, at most 30 s.
+     * Commit the batch when its events are handled.
+     */
+    async read(options: ReadOptions = {}): Promise<Batch | undefined> {
+      const { numEvents = 100, ttlMs = 60_000, waitSec = 0, signal } = options;
       const response = await transport.send("POST", `${path}/read`, {
         json: { numEvents, ttlMs },
-        headers: { "idempotency-key": crypto.randomUUID() },
+        headers: {
+          "idempotency-key": crypto.randomUUID(),
+          ...(waitSec > 0 && { prefer: `wait=${Math.ceil(waitSec)}` }),
+        },
         repeatable: true,
+        extraMs: waitSec * 1_000,
         signal,
       });
       if (response.status === 204) return undefined;

@@ -20,6 +20,8 @@ export interface Ask {
   readonly signal?: AbortSignal | undefined;
   /** True if sending it twice does no harm: by an idempotency key, or by what it does. */
   readonly repeatable?: boolean;
+  /** Time that the platform may take beyond the usual. */
+  readonly extraMs?: number;
 }
 
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
@@ -42,7 +44,7 @@ const MAX_WAIT_MS = 60_000;
  */
 export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: TransportOptions) {
   async function once(method: string, address: string, ask: Ask, token: string): Promise<Response | PlinthError> {
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timeoutMs + (ask.extraMs ?? 0));
     const signal = ask.signal === undefined ? timeout : AbortSignal.any([timeout, ask.signal]);
     const headers: Record<string, string> = { ...ask.headers, authorization: `Bearer ${token}` };
     if (ask.json !== undefined) headers["content-type"] = "application/json";

@@ -5,14 +5,17 @@ import { ok, type Result } from "../../platform/result.ts";
 import type { Reader } from "../access/reader.ts";
 import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
+import { WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
 import { peek, peekQuery } from "./peek.ts";
+import { preferredWaitSec } from "../../http/prefer.ts";
 import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
 import { seek, seekBody } from "./seek.ts";
+import { readWaiting, type WaitPorts } from "./wait.ts";
 
 /** Routes for consuming a topic: reading with a lock, and ending or moving it. */
-export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [
+export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
   defineRoute({
     method: "POST",
     path: "/topics/{topicOwnerClient}/{eventType}/read",
@@ -22,9 +25,14 @@ export const consumeRoutes = (ports: RequestPorts & ConsumePorts): Route[] => [
     body: optionalJsonBody(readBody),
     handle: (call) =>
       asReader(ports, call, async (topic, reader) => {
-        const key = call.request.headers.get("idempotency-key");
-        const answer = await read(ports, topic, reader, call.body ?? {}, key, call.nowMs);
-        return answer.ok ? ok(readResponse(answer.value, call.url, ports.names)) : answer;
+        const { headers } = call.request;
+        const key = headers.get("idempotency-key");
+        const body = call.body ?? {};
+        const waitSec = preferredWaitSec(headers, WAIT.maxSec);
+        const answer = await (waitSec === undefined
+          ? read(ports, topic, reader, body, key, call.nowMs)
+          : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken: call.checkToken }));
+        return answer.ok ? ok(readResponse(answer.value, call.url, ports.names, waitSec)) : answer;
       }),
   }),
   change(
@@ -99,8 +107,9 @@ function change<B>(
 }
 
 /** Joins the events, which are JSON texts already, without parsing them. */
-function readResponse(answer: ReadAnswer, url: URL, names: Names): Response {
+function readResponse(answer: ReadAnswer, url: URL, names: Names, waitSec: number | undefined): Response {
   const headers: Record<string, string> = {};
+  if (waitSec !== undefined) headers["preference-applied"] = `wait=${waitSec}`;
   if (answer.lost > 0) headers[names.header("events-lost")] = String(answer.lost);
   if (answer.kind === "empty") {
     if (answer.more) headers["link"] = `<${url.origin}${url.pathname}>; rel="more"`;

@@ -176,6 +176,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
         kind: "empty",
         more: this.#prefetch.failed || this.#prefetch.isCut,
         lost: visibleLoss(request, buffer.lost),
+        upTo: shardsOf(topic).map((shard) => buffer.endOf(shard)),
       };
     }
   }

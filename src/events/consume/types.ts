@@ -29,9 +29,10 @@ export type ConsumerReadOutcome =
     }
   /**
    * `more`: a shard failed or was not read to its end, so there may be events. `lost`: as above, and counted again
-   * until a batch passes them.
+   * until a batch passes them. `upTo`: the position of each shard up to which nothing was found; absent from objects
+   * of the first release.
    */
-  | { readonly kind: "empty"; readonly more: boolean; readonly lost: number }
+  | { readonly kind: "empty"; readonly more: boolean; readonly lost: number; readonly upTo?: readonly number[] }
   | { readonly kind: "locked"; readonly retryAfterMs: number }
   /** The key holds the batch of another read. */
   | { readonly kind: "key_used" }

@@ -14,6 +14,7 @@ import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "
 import { SubscriberTable } from "./subscriber-table.ts";
 import type { Subscriber } from "./subscriber.ts";
 import { readTenant, type TenantRead } from "./tenant-segments.ts";
+import { WaitingReaders } from "./waiting-readers.ts";
 import type {
   Gone,
   LogStats,
@@ -47,6 +48,7 @@ export class TopicLog extends DurableObject<LogEnv> {
   readonly #retention = new LogRetention(this.#sql, this.#segments);
   readonly #keys = new IdempotencyKeys(this.#sql);
   readonly #subscribers = new SubscriberTable(this.#sql);
+  readonly #readers = new WaitingReaders(this.ctx);
   #tail: Tail | undefined = this.#load();
   /** When the alarm set by this instance is due. One set by an earlier instance is set again, which costs one row. */
   #alarmAtMs = Infinity;
@@ -98,10 +100,16 @@ export class TopicLog extends DurableObject<LogEnv> {
     else this.ctx.storage.transactionSync(store);
     for (const segment of segments) this.#retention.stored(segment.events.length);
     const { seq } = (this.#tail = { ...tail, seq: tail.seq + events.length, createdAtMs });
+    this.#readers.wake();
     const isDue = isOtherRule || this.#retention.isOver();
     const trimDueMs = Math.min(createdAtMs + retention.ageMs, clearedAtMs(key?.expiresAtMs ?? Infinity));
     this.#runBy(isDue ? 0 : Math.min(trimDueMs, this.#subscribers.dueMs(seq, nowMs)));
     return { kind: "stored", ids, keyExpiresAtMs: key?.expiresAtMs };
+  }
+
+  /** Lets a reader wait for the next event by a WebSocket (waiting-readers.ts). */
+  override async fetch(request: Request): Promise<Response> {
+    return this.#readers.answer(request, this.#tail?.seq);
   }
 
   /** Does the due work, a step at a time. Never throws, since the runtime gives up after several failures. */
@@ -247,6 +255,7 @@ export class TopicLog extends DurableObject<LogEnv> {
   #end(): void {
     this.#tail = undefined;
     this.#subscribers.unload();
+    this.#readers.wake();
   }
 
   #exists(): boolean {

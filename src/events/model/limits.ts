@@ -100,6 +100,14 @@ export const READ = {
   deliveryCountSteps: 16,
 } as const;
 
+/** Reads that wait (`Prefer: wait`). */
+export const WAIT = {
+  maxSec: 30,
+  /** Least time of a round that finds nothing; doubled with each further one. */
+  minRoundMs: 20,
+  maxRoundMs: 1_000,
+} as const;
+
 /** The same numbers as paging. */
 export const PEEK = {
   defaultEvents: 16,

@@ -444,7 +444,7 @@ describe("POST …/read", () => {
         vi.useRealTimers();
         return settled;
       });
-      expect(outcomes).toEqual(Array.from({ length: 5 }, () => ({ kind: "empty", more: true, lost: 0 })));
+      expect(outcomes).toEqual(Array.from({ length: 5 }, () => ({ kind: "empty", more: true, lost: 0, upTo: [0] })));
       await mend();
       expect((await topic.read()).status).toBe(200);
     });

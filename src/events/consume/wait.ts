@@ -1,0 +1,94 @@
+import type { Problem } from "../../http/errors.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Result } from "../../platform/result.ts";
+import type { Reader } from "../access/reader.ts";
+import { logOf } from "../log/client.ts";
+import type { Failure } from "../model/failure.ts";
+import { WAIT } from "../model/limits.ts";
+import { addressOf, shardFor, shardsOf, type TopicAddress, type TopicId } from "../model/topic.ts";
+import { read, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
+
+export interface WaitPorts extends ConsumePorts {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How a request waits. */
+export interface Waiting {
+  readonly ms: number;
+  readonly key: string | null;
+  /** The caller's token is checked again before each further read: it may be revoked meanwhile. */
+  readonly checkToken: () => Promise<Problem | undefined>;
+}
+
+/**
+ * A read that waits for its first event (`Prefer: wait=20`):
+ *
+ *   read ──batch, refusal, a shard that fails──▶ answer
+ *    ▲ └──nothing──▶ wait at the log of each shard, behind what was read (log/waiting-readers.ts)
+ *    │                │
+ *    └──news, a lost connection, or the time is over (then for the last time)
+ *
+ * The Worker waits; the objects sleep. News can be of another tenant, or taken by a parallel read, so rounds that find
+ * nothing grow longer. A client that leaves ends its request, and so its WebSockets.
+ */
+export async function readWaiting(
+  ports: WaitPorts,
+  id: TopicId,
+  reader: Reader,
+  body: ReadBody,
+  { ms, key, checkToken }: Waiting,
+): Promise<Result<ReadAnswer, Failure | Problem>> {
+  const { clock } = ports;
+  const endMs = clock.nowMs() + ms;
+  for (let rounds = 0; ; rounds++) {
+    const nowMs = clock.nowMs();
+    const answer = await read(ports, id, reader, body, key, nowMs);
+    if (!answer.ok || answer.value.kind === "batch" || answer.value.more) return answer;
+    const { upTo } = answer.value;
+    const leftMs = endMs - clock.nowMs();
+    if (leftMs <= 0 || upTo === undefined) return answer;
+    const topic = await ports.directory.onActive(id, nowMs, async (active) => addressOf(active));
+    if (topic === undefined) continue;
+    const roundMs = Math.min(WAIT.minRoundMs * 2 ** rounds, WAIT.maxRoundMs);
+    await Promise.all([news(ports, topic, reader, upTo, leftMs), scheduler.wait(Math.min(roundMs, leftMs))]);
+    const refused = await checkToken();
+    if (refused !== undefined) return { ok: false, error: refused };
+  }
+}
+
+/** Resolves when a shard has more than was read, its log cannot be asked, or the time is over. */
+async function news(
+  { logs, log }: WaitPorts,
+  topic: TopicAddress,
+  { onlyTenant }: Reader,
+  upTo: readonly number[],
+  ms: number,
+): Promise<void> {
+  const shards = onlyTenant === undefined ? shardsOf(topic) : [shardFor(onlyTenant, topic.shards)];
+  const sockets: WebSocket[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isOver = false;
+  const timer = setTimeout(resolve, ms);
+  const waitAt = async (shard: number): Promise<void> => {
+    try {
+      const address = `https://log/news?after=${Math.max(0, upTo[shard] ?? 0)}`;
+      const { webSocket } = await logOf(logs, topic, shard).fetch(address, { headers: { upgrade: "websocket" } });
+      if (webSocket === null) return resolve();
+      webSocket.addEventListener("close", () => resolve());
+      webSocket.addEventListener("error", () => resolve());
+      webSocket.accept();
+      if (isOver) webSocket.close();
+      else sockets.push(webSocket);
+    } catch (thrown) {
+      log.warn("topic log failed", { eventType: topic.eventType, shard, error: String(thrown) });
+      resolve();
+    }
+  };
+  for (const shard of shards) void waitAt(shard);
+  await promise;
+  isOver = true;
+  clearTimeout(timer);
+  for (const socket of sockets) socket.close();
+}
