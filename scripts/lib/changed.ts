@@ -30,6 +30,10 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["api/", "openapi"],
   ["api/", "typed-client"],
   ["migrations/", "start"],
+  ["migrations/", "released"],
+  ["migrations/", "upgrade"],
+  ["test/upgrade/", "released"],
+  ["test/upgrade/", "upgrade"],
 ];
 
 /**
@@ -41,7 +45,8 @@ export function testsFor(changed: readonly string[]): ChosenTests {
   const acceptance = new Set<string>();
   for (const path of changed) {
     if (path.startsWith("test/acceptance/")) acceptance.add(isTest(path) ? path : folderOf(path));
-    else if (path.startsWith("test/")) worker.add(isTest(path) ? path : folderOf(path));
+    else if (path.startsWith("test/") && !path.startsWith("test/upgrade/"))
+      worker.add(isTest(path) ? path : folderOf(path));
     else if (path.startsWith("src/")) worker.add(mirrorOf(path)).add("test/architecture.test.ts");
     else if (path.startsWith("migrations/")) worker.add("test/statements.test.ts");
     for (const [folder, test] of PRODUCTS) if (path.startsWith(folder)) acceptance.add(`test/acceptance/${test}`);

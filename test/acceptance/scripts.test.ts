@@ -163,6 +163,9 @@ describe("npm test -- --changed", () => {
       acceptance: [],
     });
     expect(of("cli/main.ts", "README.md")).toEqual({ worker: [], acceptance: ["test/acceptance/plat"] });
+    const upgrade = ["test/acceptance/released", "test/acceptance/upgrade"];
+    expect(of("test/upgrade/rpc.ts")).toEqual({ worker: [], acceptance: upgrade });
+    expect(of("migrations/0001_schema.sql").acceptance).toEqual(expect.arrayContaining(upgrade));
     expect(of("docs/storage.md")).toEqual({ worker: [], acceptance: [] });
   });
 
