@@ -57,13 +57,13 @@ export interface Deps {
  * Wires the services: bindings and variables become their dependencies. No other file does. `waitUntil`: the runtime's,
  * for the request that is running; without it, work ends with its request.
  */
-export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void = () => undefined): Deps {
+export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => void): Deps {
   const config = readConfig(env as unknown as Record<string, unknown>);
   const names = createNames(config.platform);
   const builtIn = createBuiltIn(names);
   const clock = systemClock;
   const random = systemRandom;
-  const isolate = createIsolate(clock, random, waitUntil);
+  const isolate = createIsolate(clock, random, waitUntil ?? (() => undefined));
   const log = createLog(config.logLevel);
   const sealer = createSealer(config.sealKeys, random);
   const meter = createMetering({
@@ -71,8 +71,8 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     random,
     log,
     collectors: env.METRICS_COLLECTOR,
-    // On this machine the isolate stays, and the tests' requests do not wait.
-    wait: config.allowLoopback ? undefined : (ms) => scheduler.wait(ms),
+    // On one machine the isolate stays, so the last counts may wait for the next answer.
+    wait: waitUntil === undefined || config.allowLoopback ? undefined : (ms) => scheduler.wait(ms),
   });
   const dbFor = (service: MeteredService) => guardDatabase(env.DB, onTripOf(meter, service));
 
@@ -108,6 +108,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     isolate,
     random,
     log,
+    meter,
     audit,
     pages: createPages(pathPrefix),
     uiLocales: Object.keys(LANGUAGES),
@@ -122,6 +123,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
   const push: PushPorts = {
     names,
     log,
+    meter,
     random,
     sealer,
     store: createPushStore(dbFor("events"), audit, names),
@@ -150,6 +152,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
   const media = createMedia({
     names,
     log,
+    meter,
     clock,
     random,
     sealer,
@@ -171,6 +174,7 @@ export function createDeps(env: Env, waitUntil: (work: Promise<unknown>) => void
     clock,
     random,
     log,
+    meter,
     verifier: oauth.verifier,
     access: oauth.access,
     limits,

@@ -30,7 +30,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
 
 /** The heartbeat of a success is a part of the sweep; that of a failure must not hide the failure. */
 async function withHeartbeat(
-  { clock, log, heartbeats }: Deps,
+  { clock, log, meter, heartbeats }: Deps,
   name: string,
   sweep: () => Promise<void>,
 ): Promise<void> {
@@ -39,6 +39,7 @@ async function withHeartbeat(
   try {
     await sweep();
   } catch (thrown) {
+    meter.add("sweeps_failed", { service: "platform", label: name });
     await beat(summarize(thrown)).catch((lost: unknown) =>
       log.error("heartbeat not written", { sweep: name, error: describeError(lost) }),
     );

@@ -47,8 +47,17 @@ function start(env: Env): { readonly deps: Deps; readonly app: App } {
   return running;
 }
 
+/** Sends what the work counted, even if it fails. */
+async function metered(deps: Deps, work: (deps: Deps) => Promise<void>): Promise<void> {
+  try {
+    await work(deps);
+  } finally {
+    deps.meter.flushBeside(waitUntil);
+  }
+}
+
 export default {
   fetch: (request, env, context) => start(env).app.fetch(request, env, context),
-  queue: (batch, env) => start(env).deps.media.consume(batch),
-  scheduled: (controller, env) => runSchedule(start(env).deps, controller.scheduledTime),
+  queue: (batch, env) => metered(start(env).deps, ({ media }) => media.consume(batch)),
+  scheduled: ({ scheduledTime }, env) => metered(start(env).deps, (deps) => runSchedule(deps, scheduledTime)),
 } satisfies ExportedHandler<Env>;

@@ -71,9 +71,9 @@ export interface Events {
  */
 export function createEvents(deps: EventsDeps): Events {
   const { push, topicLogs: logs, topicConsumers: consumers, retention, platformTopics } = deps;
-  const { names, log, random, clients } = push;
+  const { names, log, random, clients, meter } = push;
   const store = createTopicStore(deps.db);
-  const making = { store, logs, random, retention };
+  const making = { store, logs, random, retention, meter };
   const directory = new TopicDirectory((id, nowMs) => findOrCreate(making, platformTopics, id, nowMs));
   const access = new TopicAccess(clients, names);
   const ports = {

@@ -1,7 +1,9 @@
+import { Buffer } from "node:buffer";
 import type { Access } from "./access.ts";
 import type { Principal } from "./auth.ts";
 import type { Problem } from "./errors.ts";
 import type { Page, Paging } from "./paging.ts";
+import { withSize } from "./request-meter.ts";
 import { RIGHTS, type Operation } from "./rights.ts";
 import type { Schema } from "./validate.ts";
 
@@ -129,7 +131,14 @@ export function defineRoute<
 
 /** A JSON response. */
 export const json = (status: number, value: unknown, headers: Record<string, string> = {}): Response =>
-  new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
+  jsonText(status, JSON.stringify(value), headers);
+
+/** The same for a value that is JSON already. */
+export const jsonText = (status: number, text: string, headers: Record<string, string> = {}): Response =>
+  withSize(
+    new Response(text, { status, headers: { "content-type": "application/json", ...headers } }),
+    Buffer.byteLength(text),
+  );
 
 /** A response without a body, and so without a content type. */
 export const empty = (status: number, headers: Record<string, string> = {}): Response =>

@@ -44,6 +44,7 @@ import type { Route } from "../http/route.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import type { Meter } from "../platform/metrics.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
@@ -88,6 +89,7 @@ import { createVariants, deleteVariants, listVariants } from "./variants/variant
 export interface MediaDeps {
   readonly names: Names;
   readonly log: Log;
+  readonly meter: Meter;
   readonly clock: Clock;
   readonly random: Random;
   readonly sealer: Sealer;
@@ -135,6 +137,7 @@ export function createMedia(deps: MediaDeps): Media {
   const filters = createFilterStore(deps.db, deps.queryRowBudget);
   const media = {
     log: deps.log,
+    meter: deps.meter,
     clock: deps.clock,
     random: deps.random,
     access: deps.access,

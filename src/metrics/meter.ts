@@ -78,6 +78,10 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
 
   const isRecent = (sinceMs: number, lengthMs: number): boolean => Math.abs(clock.nowMs() - sinceMs) < lengthMs;
 
+  const isEmpty = (): boolean => batch === undefined && counted.size === 0;
+  const isDue = (): boolean =>
+    !isEmpty() && !isRecent(lastFlushMs, tenants.size >= LIMITS.batchTenants ? LIMITS.fullFlushMs : LIMITS.flushMs);
+
   async function flush(): Promise<void> {
     if (isRecent(sendingSinceMs, LIMITS.sendMs)) return;
     const startMs = clock.nowMs();
@@ -104,11 +108,12 @@ export function createMeter({ clock, log, send, wait }: MeterDeps): FlushingMete
       count(tenant, seriesName(name, service, "sum"), value);
     },
     flush,
+    flushIfDue(waitUntil) {
+      if (isDue()) waitUntil(flush());
+    },
     flushBeside(waitUntil) {
-      if (batch === undefined && counted.size === 0) return;
-      const everyMs = tenants.size >= LIMITS.batchTenants ? LIMITS.fullFlushMs : LIMITS.flushMs;
-      if (!isRecent(lastFlushMs, everyMs)) return waitUntil(flush());
-      if (wait === undefined || isRecent(waitingSinceMs, 2 * LIMITS.flushMs)) return;
+      if (isDue()) return waitUntil(flush());
+      if (isEmpty() || wait === undefined || isRecent(waitingSinceMs, 2 * LIMITS.flushMs)) return;
       waitingSinceMs = clock.nowMs();
       waitUntil(
         wait(LIMITS.flushMs).then(() => {

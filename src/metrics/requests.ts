@@ -11,7 +11,8 @@ export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEng
       meter.add("requests", { ...by, label: statusClass });
       meter.observe("request_time", by, durationMs);
       if (refusal !== undefined) meter.add("refusals", { ...by, label: refusal });
-      if (bytesIn > 0) meter.add("received_bytes", by, bytesIn);
+      // A file counts when it is committed, for its tenant.
+      if (bytesIn > 0 && operation !== "uploadFile") meter.add("received_bytes", by, bytesIn);
       if (bytesOut > 0) meter.add("sent_bytes", by, bytesOut);
       analytics?.writeDataPoint({
         indexes: [tenant],

@@ -28,6 +28,7 @@ import { toSec } from "../platform/clock.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import type { Isolate } from "../platform/isolate.ts";
 import { describeError, type Log } from "../platform/log.ts";
+import type { Meter } from "../platform/metrics.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
@@ -75,6 +76,7 @@ export interface OAuthDeps {
   readonly isolate: Isolate;
   readonly random: Random;
   readonly log: Log;
+  readonly meter: Meter;
   readonly pathPrefix: string;
   readonly publicUrl: string;
   /** The origin of the pages if they have their own host, else empty. */
@@ -140,6 +142,7 @@ export function createOAuth(deps: OAuthDeps) {
     random,
     sealer: deps.sealer,
     log,
+    meter: deps.meter,
     directory,
     trust,
     verifier,

@@ -35,10 +35,10 @@ export const METRICS = {
   sent_bytes: { kind: "counter", unit: "bytes", help: "Bytes of bodies that went out." },
   tokens_issued: { kind: "counter", unit: "1", label: "grant", help: "Access tokens issued, by grant." },
   tokens_refused: { kind: "counter", unit: "1", label: "error", help: "Token requests that were refused, by error." },
-  events_published: { kind: "counter", unit: "1", help: "Events that were stored." },
-  events_read: { kind: "counter", unit: "1", help: "Events that were given to readers, repeated ones too." },
+  events_published: { kind: "counter", unit: "1", help: "Events that clients published." },
+  events_read: { kind: "counter", unit: "1", help: "Events that readers got." },
   events_pushed: { kind: "counter", unit: "1", label: "outcome", help: "Attempts to push an event, by outcome." },
-  consumer_lag: { kind: "peak", unit: "1", help: "The most events that a reader was behind when it read." },
+  consumer_lag: { kind: "peak", unit: "1", help: "The most events that a reader had before it when it read." },
   variants_made: { kind: "counter", unit: "1", label: "outcome", help: "Variants of images, by outcome." },
   jobs: { kind: "counter", unit: "1", label: "outcome", help: "Messages of the media queue, by outcome." },
   job_age: { kind: "peak", unit: "ms", help: "The longest time that a message of the media queue waited." },
@@ -77,14 +77,18 @@ export interface MeteredBy {
   readonly tenant?: string | undefined;
 }
 
+export type WaitUntil = (work: Promise<unknown>) => void;
+
 /** A port: what is counted is sent on beside a later answer, and lost if the isolate ends before. */
 export interface Meter {
   add(name: OfKind<"counter">, by: MeteredBy, amount?: number): void;
   observe(name: OfKind<"histogram">, by: MeteredBy, value: number): void;
   peak(name: OfKind<"peak">, by: MeteredBy, value: number): void;
-  /** Sends what was counted, beside the work of the caller, if it is time to. */
-  flushBeside(waitUntil: (work: Promise<unknown>) => void): void;
+  /** Sends what was counted, beside the work of the caller, if it is time to; else a request waits until it is. */
+  flushBeside(waitUntil: WaitUntil): void;
+  /** The same without waiting, which would keep an object in memory. */
+  flushIfDue(waitUntil: WaitUntil): void;
 }
 
 /** Counts nothing. */
-export const noMeter: Meter = { add() {}, observe() {}, peak() {}, flushBeside() {} };
+export const noMeter: Meter = { add() {}, observe() {}, peak() {}, flushBeside() {}, flushIfDue() {} };

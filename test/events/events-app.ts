@@ -14,6 +14,7 @@ import type { PlatformTopic } from "../../src/events/topics/platform-topics.ts";
 import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { noRequestMeter } from "../../src/http/request-meter.ts";
+import { noMeter } from "../../src/platform/metrics.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";
@@ -75,6 +76,7 @@ export function eventsApp(
     push: {
       names,
       log: LOG,
+      meter: noMeter,
       random: systemRandom,
       sealer: createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom),
       store: createPushStore(bindings.DB, auditedBy(bindings.DB).audit, names),

@@ -9,6 +9,7 @@ import { noRequestMeter } from "../../src/http/request-meter.ts";
 import type { Service } from "../../src/http/service.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/model/job.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/service.ts";
+import { noMeter } from "../../src/platform/metrics.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -68,6 +69,7 @@ export function mediaApp(
   const media = createMedia({
     names,
     log: heardLog,
+    meter: noMeter,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     sealer: createSealer(sealKeys, systemRandom),

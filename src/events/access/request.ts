@@ -4,6 +4,7 @@ import { isProblem, type Problem } from "../../http/errors.ts";
 import type { Answer, Call } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { describeError, type Log } from "../../platform/log.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
 import type { Result } from "../../platform/result.ts";
 import { toProblem, unreachable, type Failure } from "../model/failure.ts";
@@ -16,6 +17,7 @@ export interface RequestPorts {
   readonly names: Names;
   readonly log: Log;
   readonly access: TopicAccess;
+  readonly meter: Meter;
 }
 
 /** The path parameters of one topic. */

@@ -21,8 +21,21 @@ export class Prefetch {
   #complete = false;
   /** Consecutive fetches in which a shard did not answer. */
   #failures = 0;
+  /** The last event of each shard, as its log told; of a tenant's events alone nothing is known. */
+  readonly #heads: number[] = [];
   /** The last fetch stopped because it skipped too many events of other tenants. */
   #isCut = false;
+
+  /** Events behind the cursor; undefined until each shard told its last one. */
+  lagBehind(cursor: readonly number[]): number | undefined {
+    let lag = 0;
+    for (const [shard, position] of cursor.entries()) {
+      const head = this.#heads[shard];
+      if (head === undefined) return undefined;
+      lag += Math.max(0, head - Math.max(position, 0));
+    }
+    return lag;
+  }
 
   get failed(): boolean {
     return this.#failures > 0;
@@ -113,6 +126,7 @@ export class Prefetch {
     for (const [index, answer] of answers.entries())
       if (answer?.kind === "segments") {
         this.buffer.append(shards[index]!, answer.segments, answer.endSeq);
+        if (own === undefined) this.#heads[shards[index]!] = answer.lastSeq ?? answer.endSeq;
         if (!answer.atEnd) unread.push(shards[index]!);
       }
     const isCut = answers.some((answer) => answer?.kind === "segments" && answer.isCut === true);

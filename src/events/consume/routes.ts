@@ -1,5 +1,6 @@
-import { defineRoute, empty, jsonBody, optionalJsonBody, type Route } from "../../http/route.ts";
+import { defineRoute, empty, jsonBody, jsonText, optionalJsonBody, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import type { Names } from "../../platform/names.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import type { Reader } from "../access/reader.ts";
@@ -32,6 +33,7 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
         const answer = await (waitSec === undefined
           ? read(ports, topic, reader, body, key, call.nowMs)
           : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken: call.checkToken }));
+        if (answer.ok) meterRead(ports.meter, call.principal.tenant, answer.value);
         return answer.ok ? ok(readResponse(answer.value, call.url, ports.names, waitSec)) : answer;
       }),
   }),
@@ -75,10 +77,17 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
         const view = await peek(ports, topic, reader, call.query, call.nowMs);
         if (!view.ok) return view;
         const { events, next } = view.value;
-        return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`));
+        return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`, NOT_STORED));
       }),
   }),
 ];
+
+/** A repeat under a key is told without its number of events, and so counts none. */
+function meterRead(meter: Meter, tenant: string, answer: ReadAnswer): void {
+  const by = { service: "events", tenant } as const;
+  if (answer.kind === "batch" && answer.count !== undefined) meter.add("events_read", by, answer.count);
+  if (answer.lag !== undefined) meter.peak("consumer_lag", by, answer.lag);
+}
 
 /** `POST …/{name}`: changes the caller's lock or cursor and responds without a body. */
 function change<B>(
@@ -117,11 +126,7 @@ function readResponse(answer: ReadAnswer, url: URL, names: Names, waitSec: numbe
   }
   headers[names.header("delivery-attempt")] = String(answer.attempt);
   const token = answer.token === undefined ? "" : `,"token":${JSON.stringify(answer.token)}`;
-  return jsonText(200, `{"events":[${answer.events}]${token}}`, headers);
+  return jsonText(200, `{"events":[${answer.events}]${token}}`, { ...NOT_STORED, ...headers });
 }
 
-const jsonText = (status: number, text: string, headers: Record<string, string> = {}): Response =>
-  new Response(text, {
-    status,
-    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
-  });
+const NOT_STORED = { "cache-control": "no-store" };

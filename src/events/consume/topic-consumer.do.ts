@@ -177,6 +177,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
         more: this.#prefetch.failed || this.#prefetch.isCut,
         lost: visibleLoss(request, buffer.lost),
         upTo: shardsOf(topic).map((shard) => buffer.endOf(shard)),
+        lag: this.#prefetch.failed ? undefined : this.#prefetch.lagBehind(record.state.cursor),
       };
     }
   }
@@ -193,6 +194,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     const keyed = key === undefined ? undefined : { key, numEvents, ttlMs, attempt };
     const given = { batch, autoCommit, ttlMs, nonce, keyed };
     const state = acquire(record.state, given, systemClock.nowMs(), READ.outcomes);
+    const lag = this.#prefetch.lagBehind(record.state.cursor);
     const upTo = cursorAfter(record.state.cursor, batch);
     const handouts = record.handouts.map((known, shard) =>
       upTo[shard]! > record.state.cursor[shard]! ? countBatch(known, upTo[shard]!, READ.deliveryCountSteps) : known,
@@ -200,7 +202,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     this.#save({ state, handouts });
     this.#prefetch.shrink();
     const events = taken.texts.join(",");
-    return { kind: "batch", events, token: state.lock?.token, attempt, lost: visibleLoss(request, lost) };
+    const count = taken.texts.length;
+    return { kind: "batch", events, token: state.lock?.token, attempt, lost: visibleLoss(request, lost), count, lag };
   }
 
   async #register(topic: TopicAddress, consumer: string): Promise<"registered" | "gone" | "failed"> {

@@ -26,13 +26,23 @@ export type ConsumerReadOutcome =
       readonly attempt: number;
       /** Events that retention removed before this client got them. */
       readonly lost: number;
+      /** The number of events; absent in a repeat. */
+      readonly count?: number;
+      /** Events of all shards behind the cursor before this read, these ones included, as far as it is known. */
+      readonly lag?: number | undefined;
     }
   /**
    * `more`: a shard failed or was not read to its end, so there may be events. `lost`: as above, and counted again
    * until a batch passes them. `upTo`: the position of each shard up to which nothing was found; absent from objects
    * of the first release.
    */
-  | { readonly kind: "empty"; readonly more: boolean; readonly lost: number; readonly upTo?: readonly number[] }
+  | {
+      readonly kind: "empty";
+      readonly more: boolean;
+      readonly lost: number;
+      readonly upTo?: readonly number[];
+      readonly lag?: number | undefined;
+    }
   | { readonly kind: "locked"; readonly retryAfterMs: number }
   /** The key holds the batch of another read. */
   | { readonly kind: "key_used" }

@@ -74,7 +74,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     const earlier = once === undefined ? undefined : this.#keys.find(once, nowMs);
     if (earlier !== undefined)
       return earlier.isSame
-        ? { kind: "stored", ids: earlier.ids, keyExpiresAtMs: earlier.expiresAtMs }
+        ? { kind: "stored", ids: earlier.ids, keyExpiresAtMs: earlier.expiresAtMs, isRepeat: true }
         : { kind: "key_used" };
     const isOtherRule = this.#retention.isOther(retention);
     if (isOtherRule) this.#retention.change(retention);
@@ -146,7 +146,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     let endSeq = afterSeq;
     for (const segment of this.#segments.from(afterSeq + 1)) {
       if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents))
-        return { kind: "segments", segments, endSeq, atEnd: false };
+        return { kind: "segments", segments, endSeq, atEnd: false, lastSeq };
       segments.push(segment);
       chars += segment.events.length;
       endSeq = segment.lastSeq;

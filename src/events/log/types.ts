@@ -28,6 +28,8 @@ export type PublishOutcome =
       readonly ids: readonly string[];
       /** When the request's key expires; undefined without a key. */
       readonly keyExpiresAtMs: number | undefined;
+      /** The key was used for this before, and nothing was stored now. */
+      readonly isRepeat?: boolean;
     }
   /** The key was used before with another request. */
   | { readonly kind: "key_used" }
@@ -44,6 +46,8 @@ export type ReadOutcome =
       readonly atEnd: boolean;
       /** The read stopped because it skipped too many events of other tenants. */
       readonly isCut?: boolean;
+      /** The position of the log's last event, if the read did not come so far. */
+      readonly lastSeq?: number;
     }
   | Gone;
 

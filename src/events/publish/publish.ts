@@ -1,6 +1,7 @@
 import type { ClientAccess, Principal } from "../../http/auth.ts";
 import type { Problem } from "../../http/errors.ts";
 import { sha256Hex } from "../../platform/hash.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import { logOf } from "../log/client.ts";
@@ -16,6 +17,7 @@ export interface StoringPorts {
   readonly directory: TopicDirectory;
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly retention: Retention;
+  readonly meter: Meter;
 }
 
 export interface PublishPorts extends StoringPorts {
@@ -86,7 +88,7 @@ async function refusedTenant(
 
 /** Undefined when the topic is gone. */
 async function storeAll(
-  { logs, retention }: StoringPorts,
+  { logs, retention, meter }: StoringPorts,
   topic: Topic,
   events: readonly NamedEvent[],
   encoded: readonly NewEvent[],
@@ -95,7 +97,11 @@ async function storeAll(
   const places = events.map((event) => shardFor(event.tenant, topic.shards));
   const store = async (shard: number, key: Once | undefined): Promise<[number, PublishOutcome]> => {
     const part = encoded.filter((_, index) => places[index] === shard);
-    return [shard, await logOf(logs, topic, shard).publish(part, key, retention)];
+    const outcome: PublishOutcome = await logOf(logs, topic, shard).publish(part, key, retention);
+    if (outcome.kind === "stored" && outcome.isRepeat !== true)
+      for (const [index, { tenant }] of events.entries())
+        if (places[index] === shard) meter.add("events_published", { service: "events", tenant });
+    return [shard, outcome];
   };
   const shards = new Set(places);
   const outcomes = new Map<number, PublishOutcome>();

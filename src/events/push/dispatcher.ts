@@ -266,6 +266,8 @@ export class PushDispatcher {
     if (row?.state !== "pending") return;
     const message = { eventId, text: text.text, number: row.attemptCount + 1 };
     const { answer, attempt: made } = await attempt({ ...ports, clock }, now.target, message);
+    const outcome = judge(answer, clock.nowMs()).kind === "delivered" ? "delivered" : "failed";
+    ports.meter.add("events_pushed", { service: "events", tenant: now.target.tenant, label: outcome });
     if (!this.#stopped) this.#record(message, answer, made, now.target.version);
   }
 

@@ -15,6 +15,8 @@ export interface Target {
   readonly username: string;
   readonly password: string;
   readonly signingSecret: string;
+  /** The tenant that the subscription was made in; empty if it is not known. */
+  readonly tenant: string;
 }
 
 /**
@@ -144,8 +146,8 @@ export class PushEligibility {
 
   async #open(record: PushRecord): Promise<Target> {
     const { password, signingSecret } = await openCredentials(this.#ports.sealer, record);
-    const { version, endpoint, username } = record;
-    return { version, endpoint, username, password, signingSecret };
+    const { version, endpoint, username, made } = record;
+    return { version, endpoint, username, password, signingSecret, tenant: made?.tenant ?? "" };
   }
 }
 

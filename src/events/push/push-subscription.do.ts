@@ -136,6 +136,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       this.ports.log.error("push run failed", { push: open.state.id, error: describeError(thrown) });
       outcome = "failed";
     }
+    this.ports.meter.flushIfDue((work) => this.ctx.waitUntil(work));
     // A run that started meanwhile sets the next alarm.
     if (this.#runningSinceMs !== startMs) return;
     this.#runningSinceMs = undefined;

@@ -1,4 +1,5 @@
 import type { ClientAccess } from "../../http/auth.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
 import type { Random } from "../../platform/random.ts";
@@ -14,6 +15,7 @@ export interface PushPorts {
   readonly sealer: Sealer;
   readonly store: PushStore;
   readonly clients: ClientAccess;
+  readonly meter: Meter;
   /** Allow endpoints on this machine, also by plain http. */
   readonly allowLoopback: boolean;
 }

@@ -2,6 +2,7 @@ import { authenticate, type Principal } from "../../http/auth.ts";
 import { problem, type Problem } from "../../http/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import { mayUse, type AdmissionDeps, type GatewayRequest } from "../admission/admission.ts";
 import type { Breakers, CallOutcome } from "../breaker/breakers.ts";
 import { callerOf } from "../breaker/caller.ts";
@@ -16,6 +17,7 @@ import { CLOSINGS, relayWebSocket, type Closing } from "./web-socket.ts";
 export interface ExchangeDeps extends Pick<AdmissionDeps, "names" | "verifier" | "access"> {
   readonly clock: Clock;
   readonly log: Log;
+  readonly meter: Meter;
   readonly pathPrefix: string;
   /** The longest time to wait for a service's headers, and between two pieces of its body. */
   readonly timeoutMs: number;
@@ -113,6 +115,8 @@ async function passOn(
     idleMs: timeoutMs,
     relayWebSocket: (socket: WebSocket) => relayUntilTokenEnds(deps, request, socket),
     beforeEnd: settled,
+    onPassedOn: (bytes: number) =>
+      deps.meter.add("sent_bytes", { service: "gateway", tenant: request.principal?.tenant }, bytes),
     onBroken: (thrown: unknown) =>
       log.warn("answer broke off", { service: name, requestId: call.requestId, reason: String(thrown) }),
   };

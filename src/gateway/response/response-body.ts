@@ -14,12 +14,14 @@ export interface ResponseBody {
   readonly mayBeEmpty: boolean;
   /** The service broke off or took too long; the caller sees a broken connection, never a complete response. */
   onBroken(thrown: unknown): void;
+  /** Is told the size of a body of unknown length at its end, before it was rewritten. */
+  onPassedOn(sizeBytes: number): void;
 }
 
 /** Passes a service's body on to the caller. */
 export function relayResponseBody(
   body: ReadableStream<Uint8Array>,
-  { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, onBroken }: ResponseBody,
+  { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, onBroken, onPassedOn }: ResponseBody,
 ): ReadableStream<Uint8Array> {
   const { readable, writable } =
     lengthBytes === undefined ? new IdentityTransformStream() : new FixedLengthStream(lengthBytes);
@@ -36,6 +38,7 @@ export function relayResponseBody(
     },
     ended() {
       idle.end();
+      if (lengthBytes === undefined) onPassedOn(receivedBytes);
       return beforeEnd?.();
     },
     async failed(thrown) {

@@ -1,3 +1,4 @@
+import { withSize } from "../../http/request-meter.ts";
 import type { Names } from "../../platform/names.ts";
 import { acceptsCoding, contentLength, isPlatformCookie, type ReceivedHeaders } from "../model/headers.ts";
 import type { Watchdog } from "../model/watchdog.ts";
@@ -68,11 +69,13 @@ export interface ResponseDeps {
   /** Awaited before the end of the response goes out. */
   readonly beforeEnd: (() => Promise<void>) | undefined;
   onBroken(thrown: unknown): void;
+  /** Is told the size of a body whose headers do not tell it, when it was passed on. */
+  onPassedOn(sizeBytes: number): void;
 }
 
 /** A service's response as the caller gets it; undefined if a small body did not arrive whole. */
 export async function toResponse(
-  { names, rewriter, isolation, idleMs, relayWebSocket, beforeEnd, onBroken }: ResponseDeps,
+  { names, rewriter, isolation, idleMs, relayWebSocket, beforeEnd, onBroken, onPassedOn }: ResponseDeps,
   { response, deadline, headers: received, coding, rewrites }: ServiceResponse,
   request: RequestSent,
 ): Promise<Response | undefined> {
@@ -85,6 +88,7 @@ export async function toResponse(
   const headers = responseHeaders(received, { header: rewriter.header, isChanged, weakensETag, extra }, names);
   const respond = (body: BodyInit | null): Response => {
     const made = new Response(body, { status, headers, webSocket: webSocket && relayWebSocket(webSocket) });
+    if (body instanceof Uint8Array) withSize(made, body.length);
     if (received.has("set-cookie"))
       for (const cookie of response.headers.getSetCookie()) {
         const confined = isolation === undefined ? cookie : confineCookie(cookie, isolation);
@@ -118,7 +122,8 @@ export async function toResponse(
     return respond(response.body);
   }
   const lengthBytes = isChanged ? undefined : declaredBytes;
-  return respond(relayResponseBody(response.body, { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, onBroken }));
+  const relay = { idleMs, lengthBytes, scan, beforeEnd, mayBeEmpty, onBroken, onPassedOn };
+  return respond(relayResponseBody(response.body, relay));
 }
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);

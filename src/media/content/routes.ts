@@ -77,6 +77,7 @@ const PRIVATE = { "cache-control": "private, no-store" };
 /** Undefined if the copy cannot serve the request: several ranges are read from R2. */
 async function answerFromEdge({ about, body }: CachedContent, call: ContentCall): Promise<Answer | undefined> {
   // RFC 9111 section 5.1: browsers may keep it for the rest of the 300 s.
+  call.attributeTo(about.owner.tenant);
   const shared = { ...PUBLIC, age: String(Math.floor((call.nowMs - about.readAtMs) / 1000)) };
   const plan = planContent(call.request, about, shared, call.nowMs);
   switch (plan.send) {
@@ -94,6 +95,7 @@ async function answerFromEdge({ about, body }: CachedContent, call: ContentCall)
 async function answerFromStore(deps: ContentDeps, call: ContentCall, address: ContentAddress): Promise<Answer> {
   const file = await findReadable(deps, call, address.variant);
   if (!file.ok) return toProblem(file.error);
+  call.attributeTo(file.value.tenant);
   const found = representationOf(file.value, address.variant, false);
   if (!found.ok) return toProblem(found.error);
   const isPublic = file.value.visibility === "public";

@@ -4,6 +4,7 @@ import { defineRoute, json, jsonObjectBody, type Route } from "../../http/route.
 import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { describeError } from "../../platform/log.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { retryOnce } from "../../platform/retry-once.ts";
@@ -23,6 +24,7 @@ interface CommitDeps extends AccessDeps {
   readonly uploads: Uploads;
   readonly queue: JobQueue;
   readonly links: Links;
+  readonly meter: Meter;
 }
 
 /** `POST P/{fileId}/commit`: pins the upload and gives the file its tenant. */
@@ -99,7 +101,11 @@ async function commit(
     const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
     // Repeating it changes nothing; the row tells which commit was first.
     const started = await retryOnce(() => deps.files.commit(fileId, caller, write));
-    if (started.ok) return started;
+    if (started.ok) {
+      // Uploads have no token, and those to R2 never come here: their bytes count with the file's tenant.
+      deps.meter.add("received_bytes", { service: "media", tenant }, pinned.value.sizeBytes);
+      return started;
+    }
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
   }
 }

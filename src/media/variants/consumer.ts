@@ -37,12 +37,16 @@ export async function consumeJobs(
       deps.log.error("unknown message in the media queue", { messageId: message.id });
       return message.ack();
     }
+    const by = { service: "media" } as const;
+    const waitedMs = deps.clock.nowMs() - message.timestamp.getTime();
+    if (message.attempts === 1) deps.meter.peak("job_age", by, Math.max(waitedMs, 0));
     let fault: string | undefined;
     try {
       fault = await run(job);
     } catch (thrown) {
       fault = describeError(thrown);
     }
+    deps.meter.add("jobs", { ...by, label: isDead ? "dead" : fault === undefined ? "done" : "retried" });
     if (fault === undefined) return message.ack();
     deps.log.warn("media job failed and will be retried", { ...job, attempt: message.attempts, fault });
     message.retry({ delaySeconds: RETRY_DELAYS_SEC[message.attempts - 1] ?? RETRY_DELAYS_SEC.at(-1)! });

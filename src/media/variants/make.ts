@@ -1,5 +1,6 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { variantKey, type BlobStore } from "../blobs/blob-store.ts";
 import { PartReader } from "../blobs/part-reader.ts";
@@ -14,6 +15,7 @@ import type { JobRow, MadeVariant, VariantStore } from "./variant-store.ts";
 
 export interface MakeVariantDeps {
   readonly log: Log;
+  readonly meter: Meter;
   readonly variants: VariantStore;
   readonly blobs: BlobStore;
   readonly transformer: ImageTransformer;
@@ -42,11 +44,13 @@ export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promi
   if (row.state !== "pending") return undefined;
   const made = await make(deps, job, row);
   if (made.ok) {
+    deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "made" });
     if (await deps.variants.markReady(job.fileId, job.nonce, made.value)) return undefined;
     const now = await deps.variants.findJob(job.fileId, job.nonce);
     return now?.state === "ready" && now.fileState === "committed" ? undefined : discard(deps, job);
   }
   if (made.error.kind === "temporary") return made.error.fault;
+  deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "failed" });
   await deps.variants.markFailed(job.fileId, job.nonce, made.error.reason);
   deps.log.info("variant failed", { fileId: job.fileId, nonce: job.nonce, reason: made.error.reason });
   return undefined;

@@ -110,6 +110,7 @@ async function issue(
     deps,
     {
       granted: { ...granted, recordsAsOfMs },
+      grant: "implicit",
       sessionId,
       callerSessionId,
       grantId: hint?.grantId,

@@ -23,10 +23,10 @@ export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 /** `POST /token`: form → parameters → scopes → the grant's own step → tokens. No grant can skip a shared check. */
 export async function token(deps: TokenEndpointDeps, call: TokenCall): Promise<Response> {
   const outcome = await grant(deps, call);
-  if (!outcome.ok) return deps.refuse(call, "token", outcome.error);
+  if (!outcome.ok) return refuse(deps, call, outcome.error);
   const { granted, refreshToken } = outcome.value;
   const issued = await issueTokens(deps, outcome.value, call);
-  if (!issued.ok) return deps.refuse(call, "token", issued.error);
+  if (!issued.ok) return refuse(deps, call, issued.error);
   const body = {
     token_type: "Bearer",
     access_token: issued.value.accessToken,
@@ -38,10 +38,15 @@ export async function token(deps: TokenEndpointDeps, call: TokenCall): Promise<R
   return json(200, body, { "cache-control": "no-store", pragma: "no-cache" });
 }
 
+function refuse(deps: TokenEndpointDeps, call: TokenCall, refusal: OAuthFailure): Response {
+  deps.meter.add("tokens_refused", { service: "oauth", label: refusal.error });
+  return deps.refuse(call, "token", refusal);
+}
+
 async function grant(
   deps: TokenEndpointDeps,
   call: TokenCall,
-): Promise<Result<GrantOutcome & Pick<Issue, "callerSessionId">, OAuthFailure>> {
+): Promise<Result<GrantOutcome & Pick<Issue, "callerSessionId" | "grant">, OAuthFailure>> {
   const parameters = readParameters(call.body, deps.names);
   if (!parameters.ok) return parameters;
   const grantType = parameters.value.get("grant_type");
@@ -64,5 +69,5 @@ async function grant(
     scopes: scopes.value,
   };
   const outcome = await step(deps, request);
-  return outcome.ok ? ok({ ...outcome.value, callerSessionId: callerSessionId.value }) : outcome;
+  return outcome.ok ? ok({ ...outcome.value, callerSessionId: callerSessionId.value, grant: grantType }) : outcome;
 }

@@ -42,7 +42,7 @@ export interface TokenRequest {
 export type GrantStep = (deps: GrantDeps, request: TokenRequest) => Promise<Result<GrantOutcome, OAuthFailure>>;
 
 /** The result of a grant's own step. */
-export interface GrantOutcome extends Omit<Issue, "callerSessionId"> {
+export interface GrantOutcome extends Omit<Issue, "callerSessionId" | "grant"> {
   /** Returned with the access token. */
   readonly refreshToken: string | undefined;
 }

@@ -1,6 +1,7 @@
 import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Meter } from "../../platform/metrics.ts";
 import type { Names } from "../../platform/names.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { randomId, type Random } from "../../platform/random.ts";
@@ -17,11 +18,14 @@ export interface IssueDeps extends Pick<Addresses, "issuerFor"> {
   readonly random: Random;
   readonly log: Log;
   readonly trust: Trust;
+  readonly meter: Meter;
 }
 
 /** The input of tokens, at the token endpoint and in the implicit flow. */
 export interface Issue {
   readonly granted: Granted;
+  /** The grant type; `implicit` without the token endpoint. */
+  readonly grant: string;
   /** The platform's own id: of the browser's session, or of this sign-in or token alone. */
   readonly sessionId: string;
   /** The caller's own session id, for the log. Undefined if none was sent. */
@@ -68,7 +72,7 @@ export interface Issued {
 /** Signs and logs the tokens. A lost response costs nothing, because the unseen token expires. */
 export async function issueTokens(
   deps: IssueDeps,
-  { granted, sessionId, callerSessionId, grantId, idToken, hint }: Issue,
+  { granted, grant, sessionId, callerSessionId, grantId, idToken, hint }: Issue,
   call: AnyCall,
 ): Promise<Result<Issued, OAuthFailure>> {
   const { trust, random, log, names } = deps;
@@ -84,6 +88,8 @@ export async function issueTokens(
   const expiresInSec = expiresAtSec - toSec(call.nowMs);
   if (trust.wantsRefresh(call.nowMs)) call.waitUntil(trust.ensure(call.nowMs, "recent"));
   const { clientId, tenant, user, subject } = granted;
+  deps.meter.add("tokens_issued", { service: "oauth", tenant, label: grant });
+  call.attributeTo(tenant);
   log.info("token issued", { requestId: call.requestId, clientId, tenant, user, tokenId, ...of, callerSessionId });
   if (idToken === undefined || !granted.scopes.includes("openid"))
     return ok({ accessToken, idToken: undefined, expiresInSec });

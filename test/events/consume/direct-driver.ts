@@ -15,6 +15,7 @@ import { storeEvents } from "../../../src/events/publish/publish.ts";
 import { clearTopic, deleteTopic } from "../../../src/events/topics/delete.ts";
 import { createTopic } from "../../../src/events/topics/topics.ts";
 import type { Principal } from "../../../src/http/auth.ts";
+import { noMeter } from "../../../src/platform/metrics.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import type { Result } from "../../../src/platform/result.ts";
 import { failing, logsWith, type Fault } from "../broken-log.ts";
@@ -179,6 +180,7 @@ function memoryStore() {
     logs: env.TOPIC_LOG,
     random: systemRandom,
     retention: { ageMs: RETENTION_MS, maxBytes: 1e9 },
+    meter: noMeter,
     push: { store: { some: async () => [], removeOfTopic: async () => {} } as never },
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
   });

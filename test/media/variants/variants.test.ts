@@ -7,6 +7,7 @@ import { LIMITS } from "../../../src/media/model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "../../../src/media/variants/make.ts";
 import { createVariantStore } from "../../../src/media/variants/variant-store.ts";
 import { utf8 } from "../../../src/platform/encoding.ts";
+import { noMeter } from "../../../src/platform/metrics.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { ok } from "../../../src/platform/result.ts";
 import { decodeGif, encodeGif } from "../../support/gifs.ts";
@@ -282,7 +283,9 @@ describe("the ETag of a variant", () => {
         },
       };
       const [variants, blobs] = [createVariantStore(env.DB), createBlobStore(env.MEDIA, systemRandom)];
-      expect(await makeVariant({ variants, blobs, transformer } as MakeVariantDeps, job!)).toBeUndefined();
+      expect(
+        await makeVariant({ variants, blobs, transformer, meter: noMeter } as unknown as MakeVariantDeps, job!),
+      ).toBeUndefined();
       etags.push((await listed(file))[0].etag);
       await env.DB.prepare("UPDATE variant SET state = 'pending' WHERE file_id = ?").bind(file.id).run();
     }

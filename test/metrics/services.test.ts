@@ -1,0 +1,110 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createDeps } from "../../src/deps.ts";
+import { runSchedule } from "../../src/schedule.ts";
+import { makeFile, makeTopic } from "../fuzz/belongings.ts";
+import { answerAt, answerJson } from "../support/outside.ts";
+import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
+import { metricOf } from "./metrics-support.ts";
+
+/** What each service counts, by tenant. */
+describe("The OAuth service counts", () => {
+  it("tokens by grant for their tenant, and refused requests by error", async () => {
+    const client = await makeClient();
+    const refused = await metricOf("tokens_refused oauth invalid_client");
+    for (let n = 0; n < 3; n++) await tokenFor(client);
+    const form = { grant_type: "client_credentials" };
+    const wrong = basic({ ...client, clientSecret: "wrong" });
+    expect((await call("/oauth2/v1/token", { form, headers: { authorization: wrong } })).status).toBe(401);
+    expect(await metricOf("tokens_issued oauth client_credentials", client.tenant)).toBe(3);
+    expect(await metricOf("requests oauth 2xx", client.tenant)).toBe(3);
+    expect((await metricOf("tokens_refused oauth invalid_client")) - refused).toBe(1);
+  });
+});
+
+describe("The events service counts", () => {
+  it("events in and out, a repeated publish once, their bytes, and how far readers are behind", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const { path } = await makeTopic(token);
+    const json = Array.from({ length: 5 }, (_, n) => ({ payload: String(n) }));
+    for (let n = 0; n < 2; n++)
+      await expectJson(await call(`${path}/publish`, { token, json, headers: { "idempotency-key": "once" } }), 201);
+    await expectJson(await call(`${path}/publish`, { token, json: { payload: "x" } }), 201);
+    const read = await call(`${path}/read`, { token, json: { numEvents: 2, autoCommit: true } });
+    const text = await read.text();
+    expect(JSON.parse(text).events).toHaveLength(2);
+    await call(`${path}/read`, { token, json: { numEvents: 10, autoCommit: true } });
+    expect((await call(`${path}/read`, { token, json: {} })).status).toBe(204);
+    const of = (name: string) => metricOf(`${name} events`, client.tenant);
+    expect([await of("events_published"), await of("events_read"), await of("consumer_lag")]).toEqual([6, 6, 6]);
+    expect(await of("sent_bytes")).toBeGreaterThan(text.length);
+    expect(await of("received_bytes")).toBeGreaterThan(JSON.stringify(json).length);
+  });
+
+  it("attempts to push, by outcome", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const { path } = await makeTopic(token);
+    const endpoint = `https://${unique("hook-")}.example.com/in`;
+    await answerAt(endpoint, { status: 200 });
+    const subscription = { name: "hook", pushConfig: { endpoint, basicAuth: { username: "u", password: "p" } } };
+    await expectJson(await call(`${path}/subscriptions`, { token, json: subscription }), 201);
+    await call(`${path}/publish`, { token, json: [{ payload: "1" }, { payload: "2" }] });
+    await expect
+      .poll(() => metricOf("events_pushed events delivered", client.tenant), { timeout: 20_000, interval: 200 })
+      .toBe(2);
+  });
+});
+
+describe("The media service counts", () => {
+  it("bytes of committed files and of content for the file's tenant, and the variants made", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const id = await makeFile(token, "public/files", "picture");
+    const content = await call(`/media/v2/content/${id}`);
+    const { byteLength } = await content.arrayBuffer();
+    await call(`/media/v2/content/${id}`);
+    expect(await metricOf("sent_bytes media", client.tenant)).toBeGreaterThanOrEqual(2 * byteLength);
+    expect(await metricOf("received_bytes media", client.tenant)).toBeGreaterThanOrEqual(byteLength);
+    const before = await metricOf("jobs media done");
+    await call(`/media/v2/public/files/${id}/variants?clip=8x8`, { method: "POST", token });
+    await expect
+      .poll(() => metricOf("variants_made media made", client.tenant), { timeout: 20_000, interval: 200 })
+      .toBe(1);
+    expect(await metricOf("jobs media done")).toBeGreaterThan(before);
+  });
+});
+
+describe("The gateway counts", () => {
+  it("requests and bytes for the caller's tenant, those of unknown length too", async () => {
+    const name = unique("svc-");
+    const tenant = await makeTenant({ subscribed: false });
+    const source = `https://${name}.example.com/v1`;
+    const proxyPath = `/${name}/v1`;
+    await put(`services/${name}`, {
+      sourceUrl: source,
+      proxyPath,
+      scopes: [],
+      essential: false,
+      tenant,
+      access: "token",
+    });
+    const token = await tokenFor(await makeClient({ tenant, scopes: [] }));
+    await answerJson(`${source}/`, { some: "answer" });
+    const text = await (await call(`${proxyPath}/`, { token })).text();
+    expect(await metricOf("requests gateway 2xx", tenant)).toBe(1);
+    expect(await metricOf("sent_bytes gateway", tenant)).toBe(text.length);
+  });
+});
+
+describe("The cron counts", () => {
+  it("each sweep that fails", async () => {
+    const before = await metricOf("sweeps_failed platform topics");
+    const deps = createDeps(env);
+    const fails = () => Promise.reject(new Error("injected"));
+    await runSchedule({ ...deps, events: { ...deps.events, sweep: fails } }, Date.now()).catch(() => undefined);
+    deps.meter.flushBeside(() => {});
+    await expect.poll(async () => (await metricOf("sweeps_failed platform topics")) - before).toBe(1);
+  });
+});
