@@ -24,7 +24,7 @@ export default defineConfig({
                 ALLOW_LOOPBACK: "true",
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",
                 // Everything that can be logged; test/support/log-watch.ts shows less.
-                LOG_LEVEL: "info",
+                LOG_LEVEL: "debug",
                 MODEL_SEED: process.env["MODEL_SEED"] ?? "",
                 MODEL_PATH: process.env["MODEL_PATH"] ?? "",
                 PUSH_SCHEDULES: process.env["PUSH_SCHEDULES"] ?? "",

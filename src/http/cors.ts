@@ -1,7 +1,10 @@
 /** Cross-origin rules: services answer any origin, without credentials; pages answer none. */
 import type { Names } from "../platform/names.ts";
 
-/** Request headers of the API, of uploads with file name and digest, and of conditional and resumed downloads. */
+/**
+ * Request headers of the API, of uploads with file name and digest, and of conditional and resumed downloads, for a
+ * preflight that names none.
+ */
 const ALLOWED_HEADERS = [
   "Authorization",
   "Content-Type",
@@ -33,10 +36,22 @@ const EXPOSED_HEADERS = [
 const EXPOSED_SUFFIXES = ["request-id", "delivery-attempt", "events-lost"];
 const PREFLIGHT_MAX_AGE_SEC = 7200;
 
-export function preflight(methods: readonly string[], names: Names): Response {
+/** Names of headers with commas between them. */
+const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,4096}$/;
+
+/**
+ * Allows every header that the browser asks for, such as `traceparent` or those of a tool for developers. A list would
+ * protect nothing: any origin may call, and none has credentials.
+ */
+export function preflight(methods: readonly string[], names: Names, { headers: asked }: Request): Response {
+  const requested = asked.get("access-control-request-headers") ?? "";
+  const known = [...ALLOWED_HEADERS, names.header("session-id")];
+  const isKnown = new Set(known.map((name) => name.toLowerCase()));
+  const more = HEADER_NAMES.test(requested) ? requested.split(",").map((name) => name.trim()) : [];
   const headers = new Headers({
     "access-control-allow-methods": methods.join(", "),
-    "access-control-allow-headers": [...ALLOWED_HEADERS, names.header("session-id")].join(", "),
+    "access-control-allow-headers": [...known, ...more.filter((name) => !isKnown.has(name.toLowerCase()))].join(", "),
+    vary: "Access-Control-Request-Headers",
     "access-control-max-age": String(PREFLIGHT_MAX_AGE_SEC),
     allow: methods.join(", "),
   });

@@ -133,7 +133,7 @@ async function dispatch(
   if (method === "OPTIONS") {
     const methods = allowedMethods(routes);
     const withoutCors = () => new Response(null, { status: 204, headers: { allow: methods.join(", ") } });
-    return { answer: service?.crossOrigin === false ? withoutCors() : preflight(methods, deps.names) };
+    return { answer: service?.crossOrigin === false ? withoutCors() : preflight(methods, deps.names, request) };
   }
   const route = routes.find((candidate) => (method === "HEAD" ? takesHead(candidate) : candidate.method === method));
   if (route === undefined) {

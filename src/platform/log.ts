@@ -2,6 +2,8 @@
  * Writes one JSON object a line to the console, long texts cut. Never pass a secret, token, password or signed link.
  */
 export interface Log {
+  /** Not logged unless the deployment asks for it: what succeeded, and happens as often as requests do. */
+  debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
@@ -12,7 +14,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | unde
 /** Longer fields are cut: a reason may contain a caller's input, and the console drops lines that are too long. */
 const MAX_FIELD_CHARS = 8_192;
 
-export const LOG_LEVELS = ["info", "warn", "error"] as const;
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export function createLog(lowest: LogLevel): Log {
@@ -21,7 +23,7 @@ export function createLog(lowest: LogLevel): Log {
     return (event: string, fields: LogFields = {}) =>
       console[level](JSON.stringify({ level, event, ...fields }, cut).replaceAll(STEERING, escape));
   };
-  return { info: line("info"), warn: line("warn"), error: line("error") };
+  return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
 }
 
 const cut = (_: string, value: unknown): unknown =>

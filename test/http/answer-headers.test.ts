@@ -125,6 +125,24 @@ describe("every route, for refused requests", () => {
       for (const name of ["Authorization", "Content-Type", "If-None-Match", "Range", "Idempotency-Key"])
         expect(allowed?.split(", ")).toContain(name);
   });
+
+  // shows: platform/errors-of-every-service/preflight-any-header
+  it("allow every header that a preflight asks for, and nothing that is no list of names", async () => {
+    const ask = async (asked: string) => {
+      const headers = { ...FOREIGN, "access-control-request-method": "POST", "access-control-request-headers": asked };
+      const answer = await call("/oauth2/v1/token", { method: "OPTIONS", headers });
+      expect(answer.headers.get("vary")).toBe("Access-Control-Request-Headers");
+      return answer.headers.get("access-control-allow-headers")!.split(", ");
+    };
+    const asked = "authorization,traceparent, tracestate,sentry-trace,baggage,x-requested-with,cache-control,pragma";
+    const allowed = await ask(asked);
+    for (const name of asked.split(/, ?/).slice(1)) expect(allowed).toContain(name);
+    expect(new Set(allowed.map((name) => name.toLowerCase())).size).toBe(allowed.length);
+    const usual = await ask("");
+    expect(usual).toContain("Idempotency-Key");
+    expect(await ask("x: y")).toEqual(usual);
+    expect(await ask(`x-${"y".repeat(5_000)}`)).toEqual(usual);
+  });
 });
 
 interface World {

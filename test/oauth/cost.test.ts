@@ -1,11 +1,19 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { parse } from "smol-toml";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
+import type { Env } from "../../src/env.ts";
 import { counting, emptyTally } from "../support/counting.ts";
+import { isolate as isolateOf, type Isolate } from "../support/isolate.ts";
 import { basic, call, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
 import { makeFlow, signIn } from "./user-flow.ts";
+
+/** A function of Vite, which runs the tests. */
+interface Glob {
+  glob(pattern: string, options: object): Record<string, string>;
+}
 
 /** A fresh isolate: new caches over counted bindings. */
 function freshIsolate() {
@@ -177,6 +185,45 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
         });
       }
     }
+  });
+});
+
+describe("The log of a deployment", () => {
+  /** What Cloudflare bills: lines, and a line for each invocation unless that is turned off. */
+  const linesOf = async (own: Partial<Env>, ask: (own: Isolate) => Promise<Response>): Promise<string[]> => {
+    const said: string[] = [];
+    const spies = (["debug", "info", "warn", "error", "log"] as const).map((level) =>
+      vi.spyOn(console, level).mockImplementation((line) => void said.push(String(line))),
+    );
+    expect((await ask(isolateOf(own))).status).toBe(200);
+    for (const spy of spies) spy.mockRestore();
+    return said;
+  };
+  const [text = ""] = Object.values(
+    (import.meta as unknown as Glob).glob("../../wrangler.toml", { query: "?raw", import: "default", eager: true }),
+  );
+  const settings = parse(text) as {
+    readonly vars: { readonly LOG_LEVEL: string };
+    readonly observability: { readonly logs: object };
+  };
+  const asDeployed = { LOG_LEVEL: settings.vars.LOG_LEVEL };
+
+  it("has no line for a token, a check of one or an answered request, and none for an invocation", async () => {
+    expect(settings.observability.logs).toMatchObject({ enabled: true, invocation_logs: false });
+    expect(await linesOf(asDeployed, (own) => own.token(client))).toEqual([]);
+    const token = await tokenFor(client);
+    expect(await linesOf(asDeployed, (own) => own.fetch(`/oauth2/v1/tokeninfo?access_token=${token}`))).toEqual([]);
+    const headers = { authorization: `Bearer ${token}` };
+    expect(await linesOf(asDeployed, (own) => own.fetch("/pubsub/v1/topics", { headers }))).toEqual([]);
+  });
+
+  it("has a line for each token at the level debug, and where the caller names its session", async () => {
+    const named = { ...tokenRequest(client), body: "grant_type=client_credentials&plat-session-id=s1" };
+    for (const lines of [
+      await linesOf({ LOG_LEVEL: "debug" }, (own) => own.token(client)),
+      await linesOf(asDeployed, (own) => own.fetch("/oauth2/v1/token", named)),
+    ])
+      expect(lines).toEqual([expect.stringContaining('"event":"token issued"')]);
   });
 });
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, vi } from "vitest";
 import { noteSecret, secretsIn } from "./secrets.ts";
 
 /**
- * Hears all that the Worker logs, down to `info`, whether a test silences it or not, and fails the test after which a
+ * Hears all that the Worker logs, down to `debug`, whether a test silences it or not, and fails the test after which a
  * secret stands there. What is less than an error is not shown.
  */
 const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
@@ -23,7 +23,7 @@ function listen(level: Level): void {
   };
 }
 
-for (const level of ["info", "warn"] as const) {
+for (const level of ["debug", "info", "warn"] as const) {
   const show = console[level];
   // A line of the Worker's log (`platform/log.ts`), and not of the test.
   console[level] = (...given: unknown[]) => {

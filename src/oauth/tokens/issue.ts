@@ -90,7 +90,16 @@ export async function issueTokens(
   const { clientId, tenant, user, subject } = granted;
   deps.meter.add("tokens_issued", { service: "oauth", tenant, label: grant });
   call.attributeTo(tenant);
-  log.info("token issued", { requestId: call.requestId, clientId, tenant, user, tokenId, ...of, callerSessionId });
+  // A line for each token would be most of what a token costs. A caller that names its session wants to find it.
+  log[callerSessionId === undefined ? "debug" : "info"]("token issued", {
+    requestId: call.requestId,
+    clientId,
+    tenant,
+    user,
+    tokenId,
+    ...of,
+    callerSessionId,
+  });
   if (idToken === undefined || !granted.scopes.includes("openid"))
     return ok({ accessToken, idToken: undefined, expiresInSec });
   const { recordsAsOfMs, userAsOfMs } = granted;

@@ -58,7 +58,7 @@ export const WITHOUT_PASSWORD = "mum@acme.example";
 
 /** For one test file. */
 export function useStage(): () => Stage {
-  const world = useWorld({ PUBLIC_URL, LOG_LEVEL: "info" });
+  const world = useWorld({ PUBLIC_URL, LOG_LEVEL: "debug" });
   let stage: Stage | undefined;
   beforeAll(async () => {
     const made = world();

@@ -86,14 +86,15 @@ describe("POST /token: 200", () => {
   // shows: oauth/post-token/client_credentials-plat-session-id
   it("logs the caller's session id from header or parameter; each token has its own session id", async () => {
     const client = await makeClient();
-    const worker = isolate({ LOG_LEVEL: "info" });
+    const worker = isolate({ LOG_LEVEL: "debug" });
     const issue = async (form: Record<string, string>, headers: Record<string, string> = {}) => {
-      const lines = vi.spyOn(console, "info").mockImplementation(() => {});
+      const lines = vi.fn();
+      const spies = (["debug", "info"] as const).map((level) => vi.spyOn(console, level).mockImplementation(lines));
       const init = { method: "POST", headers: { authorization: basic(client), ...headers } };
       const body = new URLSearchParams({ ...grant, ...form });
       const { access_token: token } = await expectJson(await worker.fetch(TOKEN, { ...init, body }), 200);
       const told = lines.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
-      lines.mockRestore();
+      for (const spy of spies) spy.mockRestore();
       const { sid } = decodeJwt<{ sid: string }>(token);
       expect(sid).toMatch(/^[0-9a-f]{32}$/);
       return { sid, told: told.find(({ event }) => event === "token issued") };

@@ -17,8 +17,8 @@ export const costBench: Bench = {
       "the answer. It is counted around the platform's own Worker (tools/bench/cost/worker.ts) with `LOG_LEVEL=info` as " +
       "deployed and fresh caches. CPU ms is the processor time of the whole local runtime with D1, R2 and the objects, so " +
       "more than a Worker is billed for. Object ms is the time from call to answer, and of alarms; deployed, writes wait " +
-      "for other machines, and 10 ms more cost US$ 0.016 a million. A log event is an invocation of the Worker or an " +
-      "object, or a logged line. US$ a million: beyond what the plan includes, at the prices of the Workers Paid plan of " +
+      "for other machines, and 10 ms more cost US$ 0.016 a million. A log event is a logged line: " +
+      "invocations are not logged. US$ a million: beyond what the plan includes, at the prices of the Workers Paid plan of " +
       `${PRICES_READ} (tools/bench/cost/prices.ts).`,
   ],
   operations: [],

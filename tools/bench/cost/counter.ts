@@ -147,7 +147,7 @@ export function countCopies(): void {
 }
 
 export function countLines(): void {
-  for (const level of ["log", "info", "warn", "error"] as const) {
+  for (const level of ["log", "debug", "info", "warn", "error"] as const) {
     const write = console[level].bind(console);
     console[level] = (...args: unknown[]) => {
       own.lines += 1;
@@ -182,7 +182,7 @@ function countsNow(): Counts {
     r2ClassB: r2(CLASS_B),
     queueOperations: own.queueOperations,
     images: own.images,
-    logEvents: own.workerRequests + objectRequests + own.lines,
+    logEvents: own.lines,
   };
 }
 

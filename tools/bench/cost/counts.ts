@@ -20,7 +20,7 @@ export interface Counts {
   readonly queueOperations: number;
   /** Calls of the Images binding; each is a transformation. */
   readonly images: number;
-  /** One for each invocation of the Worker or an object, and one for each logged line. */
+  /** One for each logged line; wrangler.toml turns off those of invocations. */
   readonly logEvents: number;
 }
 
