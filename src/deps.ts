@@ -133,6 +133,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const events = createEvents({
     push,
     db: dbFor("events"),
+    isolate,
     topicLogs: env.TOPIC_LOG,
     topicConsumers: env.TOPIC_CONSUMER,
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
@@ -171,6 +172,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const gateway = createGateway({
     names,
     db: dbFor("gateway"),
+    isolate,
     clock,
     random,
     log,

@@ -1,6 +1,7 @@
 import type { Route } from "../http/route.ts";
 import type { AuditRecord } from "../platform/audit.ts";
 import { systemClock } from "../platform/clock.ts";
+import type { Isolate } from "../platform/isolate.ts";
 import { TopicAccess } from "./access/access.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";
 import { createTopicStore } from "./access/topic-store.ts";
@@ -24,6 +25,7 @@ import { topicRoutes } from "./topics/routes.ts";
 export interface EventsDeps {
   readonly push: PushPorts;
   readonly db: D1Database;
+  readonly isolate: Isolate;
   readonly topicLogs: DurableObjectNamespace<TopicLog>;
   readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
@@ -74,7 +76,7 @@ export function createEvents(deps: EventsDeps): Events {
   const { names, log, random, clients, meter } = push;
   const store = createTopicStore(deps.db);
   const making = { store, logs, random, retention, meter };
-  const directory = new TopicDirectory((id, nowMs) => findOrCreate(making, platformTopics, id, nowMs));
+  const directory = new TopicDirectory((id, nowMs) => findOrCreate(making, platformTopics, id, nowMs), deps.isolate);
   const access = new TopicAccess(clients, names);
   const ports = {
     ...making,

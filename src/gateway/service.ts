@@ -18,6 +18,7 @@
 import type { ClientAccess } from "../http/auth.ts";
 import { invalid, type Problem } from "../http/errors.ts";
 import type { Fallback, FallbackCall } from "../http/service.ts";
+import type { Isolate } from "../platform/isolate.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, type Result } from "../platform/result.ts";
 import { SESSION_ID } from "../platform/session-id.ts";
@@ -42,6 +43,7 @@ interface ForwardDeps extends AdmissionDeps, ServiceTokenDeps, ExchangeDeps {
 export interface GatewayDeps extends Omit<ForwardDeps, "registry" | "breakers"> {
   readonly db: D1Database;
   readonly allowLoopback: boolean;
+  readonly isolate: Isolate;
 }
 
 export interface Gateway {
@@ -51,7 +53,7 @@ export interface Gateway {
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const registry = createRegistry(createRegistryStore(deps.db), deps.allowLoopback);
+  const registry = createRegistry(createRegistryStore(deps.db), deps.allowLoopback, deps.isolate);
   const forwardDeps: ForwardDeps = { ...deps, registry, breakers: createBreakers() };
   return {
     async answer(call) {

@@ -109,13 +109,12 @@ export function createOAuth(deps: OAuthDeps) {
     log.error("keys and revocations unread", { error: describeError(thrown) }),
   );
   const directoryStore = createDirectoryStore(deps.db);
-  const directory = createDirectory(directoryStore, builtIn, () =>
-    Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret))),
-  );
+  const operatorDigests = () => Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret)));
+  const directory = createDirectory(directoryStore, builtIn, operatorDigests, deps.isolate);
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 
-  const serviceTokens = createServiceTokens(trust, random);
+  const serviceTokens = createServiceTokens(trust, random, deps.isolate);
   const ownIssuer = (origin: string): Issuer => issuerAt(publicUrl || origin);
 
   const users = createUserStore(deps.db, deps.subject, random);
@@ -203,7 +202,15 @@ export function createOAuth(deps: OAuthDeps) {
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
     explain: (question: ExplainQuestion, nowMs: number): Promise<Explanation> =>
       explain(
-        { names, builtIn, directoryStore, users, store: explainStore, passwordGrant: deps.passwordGrant },
+        {
+          names,
+          builtIn,
+          directoryStore,
+          users,
+          store: explainStore,
+          passwordGrant: deps.passwordGrant,
+          isolate: deps.isolate,
+        },
         question,
         nowMs,
       ),

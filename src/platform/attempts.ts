@@ -1,3 +1,4 @@
+import { StoreUnavailable } from "./database.ts";
 import type { Isolate } from "./isolate.ts";
 
 /**
@@ -7,8 +8,8 @@ import type { Isolate } from "./isolate.ts";
  *     ▲                                        │
  *     └────────────any attempt lands───────────┘
  *
- * An attempt is late after `waitMs`. It goes on, and its answer is used when it comes. The runtime may end a request and
- * its attempt without a word, so the age of an attempt decides, and no timer.
+ * An attempt is late after `waitMs`. It goes on, and its answer is used when it comes. The runtime may end a request
+ * and its attempt without a word, so the age of an attempt decides, and no timer.
  */
 export class Attempts {
   readonly #isolate: Isolate;
@@ -47,19 +48,21 @@ export class Attempts {
     return this.isFailing(nowMs) && Math.abs(nowMs - this.#failedAtMs) < this.#backoffMs;
   }
 
-  /** Runs `work` and returns its value. Throws what it throws, and `Late` after `waitMs`; the work goes on. */
+  /** Runs `work` and returns its value. Throws what it throws, and after `waitMs`; the work goes on. */
   async run<T>(nowMs: number, work: () => Promise<T>): Promise<T> {
     const attempt: Attempt = { begunAtMs: nowMs, isSettled: false };
     this.#running.add(attempt);
     const landing = this.#land(attempt, work);
-    const late = this.#isolate.pause(this.#waitMs).then(() => {
-      this.#running.delete(attempt);
-      this.#fail(attempt, nowMs + this.#waitMs);
-      throw new Late(`no answer within ${this.#waitMs} ms`);
+    this.#isolate.keepAlive(landing);
+    let stop = (): void => undefined;
+    const late = new Promise<never>((_, reject) => {
+      stop = this.#isolate.after(this.#waitMs, () => {
+        this.#running.delete(attempt);
+        this.#fail(attempt, nowMs + this.#waitMs);
+        reject(new StoreUnavailable(`no answer within ${this.#waitMs} ms`));
+      });
     });
-    const first = Promise.race([landing, late]);
-    this.#isolate.keepAlive(Promise.allSettled([landing, first]));
-    return first;
+    return Promise.race([landing, late]).finally(stop);
   }
 
   async #land<T>(attempt: Attempt, work: () => Promise<T>): Promise<T> {
@@ -88,11 +91,6 @@ export class Attempts {
     this.#failedAtMs = nowMs;
     this.#backoffMs = longestMs * (1 - BACKOFF.jitter * this.#isolate.chance());
   }
-}
-
-/** An attempt whose answer has not come in time. */
-export class Late extends Error {
-  override name = "Late";
 }
 
 const BACKOFF = { firstMs: 1_000, maxMs: 15_000, jitter: 0.5 } as const;

@@ -1,53 +1,179 @@
+import { Attempts } from "./attempts.ts";
+import { StoreUnavailable } from "./database.ts";
+import type { Isolate } from "./isolate.ts";
+
+/** A value, and when the reading of it began. A value from another copy is as old as that copy. */
+export interface Read<V> {
+  readonly value: V;
+  readonly readAtMs: number;
+}
+
+export interface FreshCacheLimits<V> {
+  /** The greatest age of a value. */
+  readonly ttlMs: number;
+  readonly maxEntries: number;
+  /** From this age on, a request loads the value anew beside its answer. Default: 4/5 of `ttlMs`. */
+  readonly aheadMs?: number;
+  /** The greatest age while the source does not respond. Default: `ttlMs`. */
+  readonly withoutSourceMs?: number;
+  /** A longer load counts as no response. Default: 3 s. */
+  readonly waitMs?: number;
+  /** The values to keep. Default: all, so that known and unknown keys cost the same. */
+  readonly keeps?: (value: V) => boolean;
+}
+
 /**
  * A bounded cache of records that may be some seconds old.
  *
- * - Misses are kept like hits, so that known and unknown keys cost the same, unless `keeps` says otherwise.
+ *   none ──load──▶ fresh ──aheadMs──▶ ageing ──ttlMs──▶ old ──withoutSourceMs──▶ none
+ *                    ▲                  │ one request loads it beside its answer
+ *                    └──────────────────┘
+ *
+ * - One load of a key runs at a time. Other requests look for its value, and load themselves if it brings none.
  * - Values are kept, never promises: in a Worker a promise belongs to the request that made it, and a cancelled one
  *   would leave every other request waiting.
+ * - After three failed loads in a row, of whatever keys, loads back off (attempts.ts), and requests without a value
+ *   fail
+ *   at once. A load that is late fails its request, and its value is kept when it comes.
  * - `clear` also stops running loads from being kept, since they may have read the state before a change.
  */
 export class FreshCache<K, V> {
-  readonly #entries = new Map<K, { readonly value: V; readonly freshUntilMs: number }>();
-  readonly #ttlMs: number;
-  readonly #maxEntries: number;
-  readonly #keeps: (value: V) => boolean;
+  readonly #entries = new Map<K, Read<V>>();
+  readonly #loads = new Map<K, Load<V>>();
+  readonly #isolate: Isolate;
+  readonly #limits: Required<FreshCacheLimits<V>>;
+  readonly #attempts: Attempts;
   #generation = 0;
 
-  constructor(limits: { readonly ttlMs: number; readonly maxEntries: number; readonly keeps?: (value: V) => boolean }) {
-    this.#ttlMs = limits.ttlMs;
-    this.#maxEntries = limits.maxEntries;
-    this.#keeps = limits.keeps ?? (() => true);
+  constructor(limits: FreshCacheLimits<V>, isolate: Isolate) {
+    const { ttlMs } = limits;
+    const aheadMs = ttlMs * (4 / 5);
+    this.#limits = { aheadMs, withoutSourceMs: ttlMs, waitMs: 3_000, keeps: () => true, ...limits };
+    this.#isolate = isolate;
+    this.#attempts = new Attempts(isolate, { waitMs: this.#limits.waitMs, tolerated: TOLERATED_FAILURES });
   }
 
   /** Returns the kept value while it is fresh, else loads it. A failed load is not kept. */
-  async get(key: K, nowMs: number, load: () => Promise<V>): Promise<V> {
+  get(key: K, nowMs: number, load: () => Promise<V>): Promise<V> {
+    return this.getRead(key, nowMs, async () => ({ value: await load(), readAtMs: nowMs }));
+  }
+
+  /** The same, for a value that may be older than its load. */
+  async getRead(key: K, nowMs: number, load: () => Promise<Read<V>>): Promise<V> {
+    const { ttlMs, aheadMs, withoutSourceMs } = this.#limits;
     const kept = this.#entries.get(key);
-    // The lower bound makes an entry old if the clock was set back, instead of fresh for all that time.
-    if (kept !== undefined && nowMs < kept.freshUntilMs && nowMs >= kept.freshUntilMs - this.#ttlMs) return kept.value;
-    const generation = this.#generation;
-    const value = await load();
-    if (generation === this.#generation && this.#keeps(value)) this.#keep(key, value, nowMs + this.#ttlMs);
-    return value;
+    // If the clock was set back, the entry is old by the difference, instead of fresh for all that time.
+    const ageMs = kept === undefined ? Infinity : Math.abs(nowMs - kept.readAtMs);
+    if (kept !== undefined && (ageMs < ttlMs || (ageMs < withoutSourceMs && this.#attempts.isFailing(nowMs)))) {
+      if (ageMs >= aheadMs && this.#running(key, nowMs) === undefined && this.#mayAsk(nowMs))
+        this.#isolate.keepAlive(this.#load(key, nowMs, load));
+      return kept.value;
+    }
+    if (ageMs >= withoutSourceMs) this.#entries.delete(key);
+    try {
+      return await this.#loadOrWait(key, nowMs, load);
+    } catch (thrown) {
+      const left = this.#entries.get(key);
+      if (left !== undefined && ageMs < withoutSourceMs) return left.value;
+      throw thrown;
+    }
   }
 
   clear(): void {
     this.#generation += 1;
     this.#entries.clear();
+    this.#loads.clear();
   }
 
   /** Like `clear` for one key. Running loads of other keys are not kept either, which costs a load. */
   invalidate(key: K): void {
     this.#generation += 1;
     this.#entries.delete(key);
+    this.#loads.delete(key);
   }
 
-  #keep(key: K, value: V, freshUntilMs: number): void {
+  /** Uses the value that another request loads, and loads it itself if nobody does or what they load is not kept. */
+  async #loadOrWait(key: K, nowMs: number, load: () => Promise<Read<V>>): Promise<V> {
+    const beganAtMs = this.#isolate.nowMs();
+    let waitedMs = 0;
+    let seen: Load<V> | undefined;
+    for (let stepMs = STEP.firstMs; waitedMs < this.#limits.waitMs; stepMs = Math.min(2 * stepMs, STEP.maxMs)) {
+      if (seen?.kept !== undefined) return seen.kept.value;
+      if (seen?.hasFailed === true) throw new StoreUnavailable("the load of another request failed");
+      const running = this.#running(key, nowMs + waitedMs);
+      if (running === undefined || seen?.isOver === true) {
+        if (!this.#mayAsk(nowMs + waitedMs)) throw new StoreUnavailable("the last loads failed");
+        return this.#load(key, nowMs + waitedMs, load);
+      }
+      seen = running;
+      await this.#isolate.pause(stepMs);
+      waitedMs = Math.max(waitedMs + stepMs, this.#isolate.nowMs() - beganAtMs);
+    }
+    throw new StoreUnavailable(`no value within ${this.#limits.waitMs} ms`);
+  }
+
+  async #load(key: K, nowMs: number, load: () => Promise<Read<V>>): Promise<V> {
+    const generation = this.#generation;
+    const own: Load<V> = { begunAtMs: nowMs, kept: undefined, hasFailed: false, isOver: false };
+    this.#loads.set(key, own);
+    this.#forgetLost(nowMs);
+    const loadAndKeep = async (): Promise<V> => {
+      try {
+        const read = await load();
+        if (generation === this.#generation && this.#limits.keeps(read.value)) own.kept = this.#keep(key, read);
+        return read.value;
+      } catch (thrown) {
+        own.hasFailed = true;
+        throw thrown;
+      } finally {
+        own.isOver = true;
+        if (this.#loads.get(key) === own) this.#loads.delete(key);
+      }
+    };
+    return this.#attempts.run(nowMs, loadAndKeep);
+  }
+
+  /** The load of a key, unless it is late. */
+  #running(key: K, nowMs: number): Load<V> | undefined {
+    const load = this.#loads.get(key);
+    return load !== undefined && Math.abs(nowMs - load.begunAtMs) < this.#limits.waitMs ? load : undefined;
+  }
+
+  #mayAsk(nowMs: number): boolean {
+    if (!this.#attempts.isFailing(nowMs)) return true;
+    return !this.#attempts.isBackingOff(nowMs) && this.#attempts.running(nowMs) === 0;
+  }
+
+  /** The runtime may end a request and its load without a word. */
+  #forgetLost(nowMs: number): void {
+    if (this.#loads.size < MAX_LOADS) return;
+    for (const key of this.#loads.keys()) if (this.#running(key, nowMs) === undefined) this.#loads.delete(key);
+  }
+
+  /** Keeps the younger of two values, since a load may be late, and returns it. */
+  #keep(key: K, read: Read<V>): Read<V> {
+    const before = this.#entries.get(key);
+    const kept = before !== undefined && before.readAtMs > read.readAtMs ? before : read;
     this.#entries.delete(key);
-    this.#entries.set(key, { value, freshUntilMs });
+    this.#entries.set(key, kept);
     // The first key is the oldest: a Map keeps the order of insertion, and a refreshed key is inserted again.
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#maxEntries) return;
+      if (this.#entries.size <= this.#limits.maxEntries) break;
       this.#entries.delete(oldest);
     }
+    return kept;
   }
 }
+
+interface Load<V> {
+  readonly begunAtMs: number;
+  kept: Read<V> | undefined;
+  hasFailed: boolean;
+  isOver: boolean;
+}
+
+const TOLERATED_FAILURES = 2;
+/** More loads at a time are looked through for lost ones. */
+const MAX_LOADS = 1_000;
+/** The pauses between two looks for what another request loads. */
+const STEP: { readonly firstMs: number; readonly maxMs: number } = { firstMs: 5, maxMs: 50 };

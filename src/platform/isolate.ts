@@ -6,6 +6,8 @@ export interface Isolate extends Clock {
   /** A number in [0, 1), to spread what many isolates would do at once. */
   chance(): number;
   pause(ms: number): Promise<void>;
+  /** Runs something later, unless the function that it returns is called before. */
+  after(ms: number, run: () => void): () => void;
   /** Lets work go on after its request was answered or cancelled: 30 s at most, then the runtime ends it. */
   keepAlive(work: Promise<unknown>): void;
 }
@@ -14,6 +16,10 @@ export interface Isolate extends Clock {
 export const createIsolate = (clock: Clock, random: Random, waitUntil: (work: Promise<unknown>) => void): Isolate => ({
   nowMs: () => clock.nowMs(),
   chance: () => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32,
-  pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+  pause: (ms) => scheduler.wait(ms),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
   keepAlive: (work) => waitUntil(work.catch(() => undefined)),
 });

@@ -24,6 +24,7 @@ import { createSealer } from "../../src/platform/seal.ts";
 import { heardLog } from "../support/heard-log.ts";
 import { unique } from "../support/platform.ts";
 import { noteRequest } from "../support/secrets.ts";
+import { ownIsolate } from "../support/own-isolate.ts";
 
 /**
  * The events service alone, on the real database and Durable Objects, behind the real HTTP layer. Only the ports to
@@ -73,6 +74,7 @@ export function eventsApp(
   const actsFor = new Set<string>();
   const revoked = new Set<string>();
   const { routes, sweep, publish } = createEvents({
+    isolate: ownIsolate,
     push: {
       names,
       log: LOG,

@@ -2,7 +2,6 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
-import { FreshCache } from "../../src/platform/fresh-cache.ts";
 import { equalDigests } from "../../src/platform/hash.ts";
 import {
   hashPassword,
@@ -204,35 +203,6 @@ describe("normalizeEmail", () => {
     ["\u202eada@b.cd", undefined],
     ["ada@b.c\u00add", undefined],
   ])("case %#", (given, expected) => expect(normalizeEmail(given)).toBe(expected));
-});
-
-describe("FreshCache", () => {
-  it("loads once while fresh, again when old, and never keeps a load from before a clear", async () => {
-    const cache = new FreshCache<string, number>({ ttlMs: 10, maxEntries: 2 });
-    let loads = 0;
-    const load = async () => ++loads;
-    expect(await cache.get("a", 0, load)).toBe(1);
-    expect(await cache.get("a", 9, load)).toBe(1);
-    expect(await cache.get("a", 10, load)).toBe(2);
-    let release: (value: number) => void = () => {};
-    const slow = cache.get("b", 10, () => new Promise((resolve) => (release = resolve)));
-    cache.clear();
-    release(99);
-    expect(await slow).toBe(99);
-    expect(await cache.get("b", 10, load)).toBe(3);
-  });
-
-  it("keeps the newest entries up to its limit, and no failure", async () => {
-    const cache = new FreshCache<number, number>({ ttlMs: 1000, maxEntries: 2 });
-    for (const key of [1, 2, 3]) await cache.get(key, 0, async () => key);
-    let loaded = false;
-    await cache.get(3, 0, async () => ((loaded = true), 3));
-    expect(loaded).toBe(false);
-    await cache.get(1, 0, async () => ((loaded = true), 1));
-    expect(loaded).toBe(true);
-    await expect((async () => cache.get(9, 0, () => Promise.reject(new Error("away"))))()).rejects.toThrow("away");
-    expect(await cache.get(9, 0, async () => 9)).toBe(9);
-  });
 });
 
 describe("redactSecrets", () => {

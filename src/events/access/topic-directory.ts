@@ -1,24 +1,30 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
 /**
  * The topics that this isolate remembers, so that reading, committing and publishing need no D1 call.
  *
- * A record may be 30 s old. Two things make that harmless. Only active topics are remembered, so a topic that another
- * isolate has just created is found at once. The objects of a deleted topic answer "gone"; then the record is read
- * again, so a topic that was deleted and created again is found at once too.
+ * A record may be 30 s old, and 60 s while D1 does not respond. Two things make that harmless. Only active topics are
+ * remembered, so a topic that another isolate has just created is found at once. The objects of a deleted topic
+ * answer "gone"; then the record is read again, so a topic that was deleted and created again is found at once too.
  */
 export class TopicDirectory {
   readonly #load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>;
-  readonly #records = new FreshCache<string, Topic | undefined>({
-    ttlMs: TOPIC.recordTtlMs,
-    maxEntries: TOPIC.maxRecords,
-    keeps: (topic) => topic?.state === "active",
-  });
+  readonly #records: FreshCache<string, Topic | undefined>;
 
-  constructor(load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>) {
+  constructor(load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>, isolate: Isolate) {
     this.#load = load;
+    this.#records = new FreshCache(
+      {
+        ttlMs: TOPIC.recordTtlMs,
+        withoutSourceMs: TOPIC.recordKeptMs,
+        maxEntries: TOPIC.maxRecords,
+        keeps: (topic) => topic?.state === "active",
+      },
+      isolate,
+    );
   }
 
   find(id: TopicId, nowMs: number): Promise<Topic | undefined> {

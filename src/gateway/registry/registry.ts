@@ -1,4 +1,5 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { createRewriter, type Rewriter } from "../rewrite/rewriter.ts";
@@ -28,8 +29,8 @@ export interface Registry {
 const CACHE = { ttlMs: 30_000, maxEntries: 1 } as const;
 const ALL = "all";
 
-export function createRegistry(store: RegistryStore, allowLoopback: boolean): Registry {
-  const cache = new FreshCache<typeof ALL, ReadonlyMap<string, RegisteredService>>(CACHE);
+export function createRegistry(store: RegistryStore, allowLoopback: boolean, isolate: Isolate): Registry {
+  const cache = new FreshCache<typeof ALL, ReadonlyMap<string, RegisteredService>>(CACHE, isolate);
   const load = async () =>
     new Map((await store.all()).map((row) => [row.proxyPath, toRegisteredService(row, allowLoopback)]));
   return {

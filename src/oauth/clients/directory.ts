@@ -1,6 +1,7 @@
 import type { ClientAccess } from "../../http/auth.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { mayActFor, type TenantRights } from "../model/scopes.ts";
 import type { ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
@@ -28,8 +29,9 @@ export function createDirectory(
   store: DirectoryStore,
   builtIn: BuiltIn,
   operatorDigests: () => Promise<readonly string[]>,
+  isolate: Isolate,
 ) {
-  const cache = new FreshCache<string, Entry>(CACHE);
+  const cache = new FreshCache<string, Entry>(CACHE, isolate);
   const intern = createInterning(CACHE.maxEntries);
 
   /**

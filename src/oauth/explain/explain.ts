@@ -1,4 +1,5 @@
 import type { BuiltIn } from "../../platform/built-in.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import type { Names } from "../../platform/names.ts";
 import { err } from "../../platform/result.ts";
 import type { DirectoryStore, ClientRecord } from "../clients/directory-store.ts";
@@ -61,6 +62,7 @@ export interface ExplainDeps {
   readonly users: UserStore;
   readonly store: ExplainStore;
   readonly passwordGrant: PasswordGrant;
+  readonly isolate: Isolate;
 }
 
 const USER_GRANTS = ["authorization_code", "implicit", "password"] as const;
@@ -76,7 +78,8 @@ export async function explain(deps: ExplainDeps, question: ExplainQuestion, nowM
   const request = parsed.value;
   const hints = createHints(deps.store);
   // A directory of its own for each question, so nothing cached decides. Nobody authenticates, so any digest will do.
-  const directory = createDirectory(deps.directoryStore, builtIn, async () => ["of the operator's secret"]);
+  const digests = async () => ["of the operator's secret"];
+  const directory = createDirectory(deps.directoryStore, builtIn, digests, deps.isolate);
 
   let entry: Entry | undefined;
   if (question.clientId !== undefined) {

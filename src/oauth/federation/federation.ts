@@ -17,6 +17,7 @@
  * sign-in (nonce, PKCE) and this client alone. Issuer and `sub` identify an account (OIDC Core 5.7). Its verified
  * e-mail address counts once, to find the user to link it to.
  */
+import type { Isolate } from "../../platform/isolate.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import { isLocal, mayVouchFor, UNBOUND, type Bindings } from "../model/binding.ts";
@@ -33,6 +34,7 @@ export function createFederation(deps: {
   readonly db: D1Database;
   readonly sealer: Sealer;
   readonly allowLoopback: boolean;
+  readonly isolate: Isolate;
 }) {
   const store = createFederationStore(deps.db);
   const identities = createIdentityStore(deps.db);
@@ -42,10 +44,10 @@ export function createFederation(deps: {
     return binding !== undefined && mayVouchFor(binding, email) ? binding : undefined;
   };
   return {
-    providers: createProviders(store, deps.sealer),
+    providers: createProviders(store, deps.sealer, deps.isolate),
     pending: createPendingSignIns(store, deps.sealer),
-    metadata: createMetadataSource(deps.allowLoopback),
-    keys: createProviderKeys(),
+    metadata: createMetadataSource(deps.allowLoopback, deps.isolate),
+    keys: createProviderKeys(deps.isolate),
     identities,
     findBinding,
     /** Deletes at most `limit` sign-ins that expired and returns how many. */

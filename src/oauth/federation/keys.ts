@@ -1,8 +1,9 @@
 import { createLocalJWKSet, errors as joseErrors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { faulty, type FederationFailure } from "../model/provider-failure.ts";
-import { fetchJson } from "./fetch-json.ts";
+import { FETCH_LIMITS, fetchJson } from "./fetch-json.ts";
 
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
@@ -11,16 +12,16 @@ export interface KeySet {
 }
 
 /** Our choice, as for metadata. A key set is up to 256 KiB of text. */
-const CACHE = { ttlMs: 600_000, maxEntries: 32 } as const;
+const CACHE = { ttlMs: 600_000, maxEntries: 32, waitMs: 2 * FETCH_LIMITS.timeoutMs } as const;
 
 export type ProviderKeys = ReturnType<typeof createProviderKeys>;
 
 /** The public keys of providers, cached as long as their metadata. */
-export function createProviderKeys() {
-  const cache = new FreshCache<string, Result<JSONWebKeySet, FederationFailure>>({
-    ...CACHE,
-    keeps: (kept) => kept.ok,
-  });
+export function createProviderKeys(isolate: Isolate) {
+  const cache = new FreshCache<string, Result<JSONWebKeySet, FederationFailure>>(
+    { ...CACHE, keeps: (kept) => kept.ok },
+    isolate,
+  );
   return {
     /** `known`: cached keys will do. `now`: asks the provider, because no cached key fits its signature. */
     async find(jwksUri: string, nowMs: number, which: "known" | "now"): Promise<Result<KeySet, FederationFailure>> {

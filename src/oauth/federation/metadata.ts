@@ -1,8 +1,9 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
-import { fetchJson, type JsonObject } from "./fetch-json.ts";
+import { FETCH_LIMITS, fetchJson, type JsonObject } from "./fetch-json.ts";
 
 /** The part of a provider's metadata (OpenID Connect Discovery 1.0) that is used here. */
 export interface ProviderMetadata {
@@ -17,15 +18,15 @@ export interface ProviderMetadata {
 }
 
 /** Our choice: metadata rarely changes. Failures are not cached. */
-const CACHE = { ttlMs: 600_000, maxEntries: 100 } as const;
+const CACHE = { ttlMs: 600_000, maxEntries: 100, waitMs: 2 * FETCH_LIMITS.timeoutMs } as const;
 
 export type MetadataSource = ReturnType<typeof createMetadataSource>;
 
-export function createMetadataSource(allowLoopback: boolean) {
-  const cache = new FreshCache<string, Result<ProviderMetadata, FederationFailure>>({
-    ...CACHE,
-    keeps: (kept) => kept.ok,
-  });
+export function createMetadataSource(allowLoopback: boolean, isolate: Isolate) {
+  const cache = new FreshCache<string, Result<ProviderMetadata, FederationFailure>>(
+    { ...CACHE, keeps: (kept) => kept.ok },
+    isolate,
+  );
   return {
     find: (issuer: string, nowMs: number): Promise<Result<ProviderMetadata, FederationFailure>> =>
       cache.get(issuer, nowMs, async () => {

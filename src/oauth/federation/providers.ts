@@ -1,4 +1,5 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import type { FederationStore, ProviderRecord } from "./federation-store.ts";
 
@@ -15,8 +16,8 @@ const ID = /^[A-Za-z0-9._-]{1,64}$/;
 export type Providers = ReturnType<typeof createProviders>;
 
 /** The registered providers. The isolate keeps each for 30 s, unknown ids too. */
-export function createProviders(store: FederationStore, sealer: Sealer) {
-  const cache = new FreshCache<string, ProviderRecord | undefined>(CACHE);
+export function createProviders(store: FederationStore, sealer: Sealer, isolate: Isolate) {
+  const cache = new FreshCache<string, ProviderRecord | undefined>(CACHE, isolate);
   const secrets: ProviderSecrets = {
     seal: (id, secret) => sealer.seal(secret, providerSealContext(id)),
     open: (id, sealed) => sealer.open(sealed, providerSealContext(id)),

@@ -1,6 +1,7 @@
 import type { Principal } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
+import type { Isolate } from "../../platform/isolate.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { identityClaims } from "./access-token.ts";
@@ -27,8 +28,8 @@ export interface AudienceService {
   readonly scopes: readonly string[];
 }
 
-export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random) {
-  const kept = new FreshCache<string, string>(KEPT);
+export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random, isolate: Isolate) {
+  const kept = new FreshCache<string, string>(KEPT, isolate);
   return {
     /** `issuer`: as known at the request's origin. The token ends with the caller's own at the latest. */
     tokenFor: (caller: Principal, service: AudienceService, issuer: string, nowMs: number): Promise<string> =>

@@ -55,10 +55,10 @@ export type Trust = ReturnType<typeof createTrust>;
  *                        ▲              │ one request refreshes beside its answer
  *                        └──────────────┘
  *
- * A refresh reads every key and the revocations since the last one, in one statement. One runs at a time, whatever the
- * number of requests. Only where the copy is old do requests wait, until the refresh lands or D1 counts as not
- * responding: a failure, or 3 s without an answer. From then on they use the copy until it is void, without waiting, and
- * refreshes back off (platform/attempts.ts). A late answer still counts.
+ * A refresh reads every key and the revocations since the last one, in one statement. One runs at a time, whatever
+ * the number of requests. Only where the copy is old do requests wait, until the refresh lands or D1 counts as not
+ * responding: a failure, or 3 s without an answer. From then on they use the copy until it is void, without waiting,
+ * and refreshes back off (platform/attempts.ts). A late answer still counts.
  *
  * Requests share values only, and look for them: a promise belongs to the request that made it, and a cancelled one
  * would strand the others. A late response undoes nothing, because rows carry a number and refreshes are counted.
@@ -141,8 +141,8 @@ export function createTrust(
   }
 
   /**
-   * Looks again and again for what another request may bring. Asks D1 itself where `next` says so, and returns false if
-   * D1 does not respond.
+   * Looks again and again for what another request may bring. Asks D1 itself where `next` says so, and returns false
+   * if D1 does not respond.
    */
   async function wait(nowMs: number, next: (nowMs: number) => "landed" | "ask" | "wait" | "give up"): Promise<boolean> {
     const beganAtMs = isolate.nowMs();
@@ -152,7 +152,7 @@ export function createTrust(
       if (step === "ask") return attempt(nowMs + waitedMs);
       if (step !== "wait") return step === "landed";
       await isolate.pause(stepMs);
-      waitedMs = Math.max(waitedMs + 1, isolate.nowMs() - beganAtMs);
+      waitedMs = Math.max(waitedMs + stepMs, isolate.nowMs() - beganAtMs);
     }
     return false;
   }
@@ -181,9 +181,9 @@ export function createTrust(
   }
 
   /**
-   * Updates the copy unless it is fresh. "recent": at most 5 s old. "newest" and "now": read from D1 after this call. If
-   * D1 does not respond, "recent" and "newest" accept a copy at most 60 s old, "now" accepts none. Returns false if
-   * there is no copy to be trusted.
+   * Updates the copy unless it is fresh. "recent": at most 5 s old. "newest" and "now": read from D1 after this call.
+   * If D1 does not respond, "recent" and "newest" accept a copy at most 60 s old, "now" accepts none. Returns false
+   * if there is no copy to be trusted.
    */
   async function ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean> {
     if (freshness === "recent") return ensureRecent(nowMs);

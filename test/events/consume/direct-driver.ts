@@ -22,6 +22,7 @@ import { failing, logsWith, type Fault } from "../broken-log.ts";
 import { someClient } from "../events-app.ts";
 import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import type { Driver } from "./schedules.ts";
+import { ownIsolate } from "../../support/own-isolate.ts";
 
 const RETENTION_MS = 3_000;
 
@@ -175,7 +176,7 @@ function memoryStore() {
   } as unknown as TopicStore;
   const ports = (consumers: typeof env.TOPIC_CONSUMER) => ({
     store,
-    directory: new TopicDirectory(() => store.find({ owner: "", eventType: "" })),
+    directory: new TopicDirectory(() => store.find({ owner: "", eventType: "" }), ownIsolate),
     consumers,
     logs: env.TOPIC_LOG,
     random: systemRandom,

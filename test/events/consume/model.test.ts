@@ -88,7 +88,11 @@ describe("thousands of events", () => {
     const reading = async () => {
       while (seen.length < total) {
         const read = await topic.read({ numEvents: upTo(400) });
-        if (read.status === 204) continue;
+        if (read.status === 204) {
+          // Calls within one process alone would keep its timers waiting.
+          await scheduler.wait(1);
+          continue;
+        }
         seen.push(...payloads(read));
         expect((await topic.commit(read.token)).status).toBe(200);
       }

@@ -22,6 +22,7 @@ import {
   store,
   subscriptionsOf,
 } from "../push-support.ts";
+import { ownIsolate } from "../../support/own-isolate.ts";
 
 const app = playedApp();
 const key = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
@@ -37,7 +38,7 @@ function portsOf(played: ReturnType<typeof playedObjects>, changes: Partial<Push
     lines,
     push: { store, sealer, random: systemRandom, log, ...changes } as PushPorts,
     pushSubscriptions: played.binding,
-    directory: new TopicDirectory(async () => undefined),
+    directory: new TopicDirectory(async () => undefined, ownIsolate),
   };
 }
 

@@ -3,6 +3,7 @@ import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
 import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
+import { ownIsolate } from "../../support/own-isolate.ts";
 
 /** A directory over a store that counts its reads and can be changed. */
 function make() {
@@ -37,7 +38,7 @@ function make() {
       return { client: clientId === "" ? undefined : row(clientId), tenant: known ? found : undefined, asOfMs: reads };
     },
   };
-  const directory = createDirectory(store, createBuiltIn(createNames("plat")), async () => []);
+  const directory = createDirectory(store, createBuiltIn(createNames("plat")), async () => [], ownIsolate);
   return { directory, change: () => (version += 1), reads: () => reads };
 }
 
@@ -52,7 +53,7 @@ describe("The cached record of a client", () => {
     }
     expect((await directory.find("acme.other", "tenant1", 0)).client).not.toBe(own.client);
     expect(reads()).toBe(52);
-    await directory.find("acme.app", "tenant7", 29_999);
+    await directory.find("acme.app", "tenant7", 9_999);
     expect(reads()).toBe(52);
   });
 

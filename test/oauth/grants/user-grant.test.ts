@@ -12,6 +12,7 @@ import { parseScopes } from "../../../src/oauth/model/scopes.ts";
 import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { call, expectJson, makeTenant, put, unique } from "../../support/platform.ts";
 import { makeUser } from "../../support/users.ts";
+import { ownIsolate } from "../../support/own-isolate.ts";
 
 /**
  * The scopes in a user flow, over random small platforms in a real database, compared with the rules as plain set
@@ -183,7 +184,7 @@ describe("grantForUser", () => {
     await fc.assert(
       fc.asyncProperty(world, async (w) => {
         await build(w);
-        const directory = createDirectory(createDirectoryStore(env.DB), builtIn, async () => []);
+        const directory = createDirectory(createDirectoryStore(env.DB), builtIn, async () => [], ownIsolate);
         const asked = parseScopes([w.place, ...w.named].join(" "), names);
         const user = await users.find("ada@example.com");
         if (!asked.ok || user === undefined) throw new Error("the request parses and the user exists");

@@ -1,8 +1,6 @@
-import { env, waitUntil } from "cloudflare:workers";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/platform/clock.ts";
 import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-time.ts";
-import { createIsolate } from "../../../src/platform/isolate.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createSealer } from "../../../src/platform/seal.ts";
 import { createDeps } from "../../../src/deps.ts";
@@ -16,13 +14,14 @@ import {
   type TrustStore,
 } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.ts";
+import { ownIsolate } from "../../support/own-isolate.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
 const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
 /** The copy of a separate isolate. */
 const trustOver = (store: TrustStore = createTrustStore(env.DB)) =>
-  createTrust(store, rotation.makeFirst, sealer, createIsolate(systemClock, systemRandom, waitUntil), () => {});
+  createTrust(store, rotation.makeFirst, sealer, ownIsolate, () => {});
 const issued = (asOfMs: number): IssuedToken => ({
   clientId: "acme.app",
   clientName: "acme.app",

@@ -1,8 +1,6 @@
-import { env, waitUntil } from "cloudflare:workers";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { createIsolate } from "../../../src/platform/isolate.ts";
 import { randomId, systemRandom } from "../../../src/platform/random.ts";
 import { createSealer } from "../../../src/platform/seal.ts";
 import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
@@ -12,6 +10,7 @@ import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
+import { ownIsolate } from "../../support/own-isolate.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
@@ -22,13 +21,7 @@ const HOUR_MS = 3_600_000;
 
 /** A separate isolate that issues and verifies. */
 function isolate() {
-  const trust = createTrust(
-    createTrustStore(env.DB),
-    rotation.makeFirst,
-    sealer,
-    createIsolate(systemClock, systemRandom, waitUntil),
-    () => {},
-  );
+  const trust = createTrust(createTrustStore(env.DB), rotation.makeFirst, sealer, ownIsolate, () => {});
   const { verify } = createTokenVerifier(trust, ISSUER);
   const issue = (tokenId: string): Promise<string> => issueAccessToken(newToken(tokenId), ISSUER, trust, NOW_MS);
   return { trust, verify, issue };

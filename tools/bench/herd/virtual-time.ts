@@ -78,6 +78,11 @@ async function settled(): Promise<void> {
 export const virtualIsolate = (time: VirtualTime, chance: () => number = () => 0.5): Isolate => ({
   nowMs: time.nowMs,
   pause: time.pause,
+  after(ms, run) {
+    let isStopped = false;
+    time.at(time.nowMs() + ms, () => void (isStopped || run()));
+    return () => void (isStopped = true);
+  },
   chance,
   keepAlive: (work) => void work.catch(() => undefined),
 });

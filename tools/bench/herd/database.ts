@@ -1,0 +1,61 @@
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** What the modelled database can do, and when it does nothing. */
+export interface DatabaseModel {
+  readonly queriesPerSec: number;
+  /** Queries of other work, evenly spread. */
+  readonly othersPerSec: number;
+  /** The way there and back. */
+  readonly roundTripMs: number;
+  readonly stallsAtMs: number;
+  readonly stallMs: number;
+}
+
+/**
+ * A database that runs one query at a time, in the order in which they come, and forgets none: a query whose caller has
+ * gone away costs as much as any other.
+ */
+export class Database {
+  readonly #time: VirtualTime;
+  readonly #model: DatabaseModel;
+  readonly #perQueryMs: number;
+  #freeAtMs = 0;
+  #othersUntilMs = 0;
+  /** Queries of the isolates by the second in which they came. */
+  readonly perSec: number[] = [];
+
+  constructor(time: VirtualTime, model: DatabaseModel) {
+    this.#time = time;
+    this.#model = model;
+    this.#perQueryMs = 1000 / model.queriesPerSec;
+  }
+
+  /** How long a query would wait now. */
+  get queueMs(): number {
+    return Math.max(0, this.#freeAtMs - this.#time.nowMs());
+  }
+
+  /** Resolves when the answer is back at the isolate. */
+  query(): Promise<void> {
+    const nowMs = this.#time.nowMs();
+    const second = Math.floor(nowMs / 1000);
+    this.perSec[second] = (this.perSec[second] ?? 0) + 1;
+    const halfMs = this.#model.roundTripMs / 2;
+    this.#runOthers(nowMs + halfMs);
+    const endsAtMs = this.#run(nowMs + halfMs);
+    return new Promise((resolve) => this.#time.at(endsAtMs + halfMs, resolve));
+  }
+
+  #runOthers(untilMs: number): void {
+    const gapMs = 1000 / this.#model.othersPerSec;
+    for (; this.#othersUntilMs + gapMs <= untilMs;) this.#run((this.#othersUntilMs += gapMs));
+  }
+
+  #run(atMs: number): number {
+    const { stallsAtMs, stallMs } = this.#model;
+    const freeAtMs = Math.max(this.#freeAtMs, atMs);
+    const startMs = freeAtMs >= stallsAtMs && freeAtMs < stallsAtMs + stallMs ? stallsAtMs + stallMs : freeAtMs;
+    this.#freeAtMs = startMs + this.#perQueryMs;
+    return this.#freeAtMs;
+  }
+}

@@ -1,0 +1,101 @@
+import { TopicDirectory } from "../../../src/events/access/topic-directory.ts";
+import { createRegistry } from "../../../src/gateway/registry/registry.ts";
+import type { RegistryStore } from "../../../src/gateway/registry/registry-store.ts";
+import type { DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
+import { createDirectory } from "../../../src/oauth/clients/directory.ts";
+import type { TrustStore } from "../../../src/oauth/tokens/trust-store.ts";
+import { createTrust } from "../../../src/oauth/tokens/trust.ts";
+import { createBuiltIn } from "../../../src/platform/built-in.ts";
+import { createNames } from "../../../src/platform/names.ts";
+import type { Sealer } from "../../../src/platform/seal.ts";
+import type { Database } from "./database.ts";
+import { virtualIsolate, type VirtualTime } from "./virtual-time.ts";
+
+/** Three kinds of requests, by what they need to know. Each resolves to false if it has to be refused. */
+export interface SimulatedIsolate {
+  /** An event is published: the token, the topic. */
+  publish(tenant: number, nowMs: number): Promise<boolean>;
+  /** A request through the gateway: the service, the token, the tenant's subscriptions. */
+  gateway(tenant: number, nowMs: number): Promise<boolean>;
+  /** A token is issued: the client and its tenant. */
+  token(tenant: number, nowMs: number): Promise<boolean>;
+}
+
+const builtIn = createBuiltIn(createNames("plat"));
+/** The keys of the simulation are no real ones. */
+const noSealer = {} as Sealer;
+
+/** What a request needs of an isolate's copies, by the product's own code over stores that ask the modelled database. */
+export function simulateIsolate(time: VirtualTime, database: Database, chance: () => number): SimulatedIsolate {
+  const isolate = virtualIsolate(time, chance);
+  const trustStore = {
+    async readUpdate() {
+      await database.query();
+      return { keys: [], revocations: [] };
+    },
+  } as unknown as TrustStore;
+  const trust = createTrust(
+    trustStore,
+    async () => undefined,
+    noSealer,
+    isolate,
+    () => undefined,
+  );
+  const topics = new TopicDirectory(async (id) => {
+    await database.query();
+    return { ...id, description: "", shards: 1, incarnation: "1", state: "active", createdAtMs: 0 };
+  }, isolate);
+  const directoryStore: DirectoryStore = {
+    async clientAndTenant(clientId, tenant) {
+      await database.query();
+      const id = tenant ?? clientId;
+      const found = {
+        id,
+        disabled: false,
+        plan: "standard" as const,
+        services: [],
+        subscribed: ["echo"],
+        packages: [],
+      };
+      return { client: clientOf(clientId), tenant: found, asOfMs: time.nowMs() };
+    },
+  };
+  const directory = createDirectory(directoryStore, builtIn, async () => [], isolate);
+  const registryStore: RegistryStore = {
+    async all() {
+      await database.query();
+      return [];
+    },
+  };
+  const registry = createRegistry(registryStore, false, isolate);
+  const isDone = (work: Promise<unknown>): Promise<boolean> =>
+    work.then(
+      () => true,
+      () => false,
+    );
+  return {
+    publish: async (tenant, nowMs) =>
+      (await trust.ensure(nowMs, "recent")) &&
+      isDone(topics.find({ owner: `t${tenant}.app`, eventType: "changed" }, nowMs)),
+    gateway: async (tenant, nowMs) =>
+      (await isDone(registry.find("/echo", nowMs))) &&
+      (await trust.ensure(nowMs, "recent")) &&
+      isDone(directory.access.tenantUses({ tenant: `t${tenant}` }, "echo", nowMs)),
+    token: (tenant, nowMs) => isDone(directory.find(`t${tenant}.app`, undefined, nowMs)),
+  };
+}
+
+const clientOf = (id: string) => ({
+  id,
+  name: id,
+  tenant: id,
+  confidential: true,
+  service: undefined,
+  redirectUris: [],
+  postLogoutRedirectUris: [],
+  requirePkce: false,
+  grantTypes: ["client_credentials"],
+  scopes: [],
+  disabled: false,
+  secretDigests: [],
+});
