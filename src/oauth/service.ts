@@ -59,6 +59,8 @@ import { createKeyRotation, type EarlierKeys, type Operator } from "./tokens/key
 import { createKeyStore } from "./tokens/key-store.ts";
 import { createServiceTokens, type AudienceService } from "./tokens/service-token.ts";
 import { makeKey } from "./tokens/signing-key.ts";
+import { createRevocationBoundStore } from "./tokens/revocation-bound-store.ts";
+import { createRevocationBound } from "./tokens/revocation-bound.ts";
 import { createTrustStore, type OwnerKind } from "./tokens/trust-store.ts";
 import { createTrust } from "./tokens/trust.ts";
 import { createUserStore, type Subject } from "./users/user-store.ts";
@@ -102,11 +104,18 @@ export type OAuth = ReturnType<typeof createOAuth>;
 
 export function createOAuth(deps: OAuthDeps) {
   const { names, builtIn, random, log, pathPrefix, publicUrl, authUrl, audit } = deps;
-  const trustStore = createTrustStore(deps.db);
+  const revocationBound = createRevocationBoundStore(deps.db);
+  const trustStore = createTrustStore(deps.db, revocationBound);
   const sealStore = createSealStore(deps.db, deps.sealer, log);
   const rotation = createKeyRotation(createKeyStore(deps.db), (alg) => makeKey(alg, deps.sealer), audit);
-  const trust = createTrust(trustStore, rotation.makeFirst, deps.sealer, deps.isolate, (thrown) =>
-    log.error("keys and revocations unread", { error: describeError(thrown) }),
+  const boundRevocations = createRevocationBound(revocationBound, audit, deps.isolate, log);
+  const trust = createTrust(
+    trustStore,
+    rotation.makeFirst,
+    deps.sealer,
+    deps.isolate,
+    (thrown) => log.error("keys and revocations unread", { error: describeError(thrown) }),
+    boundRevocations,
   );
   const directoryStore = createDirectoryStore(deps.db);
   const operatorDigests = () => Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret)));
@@ -242,6 +251,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => codes.deleteExpired(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
+      await boundRevocations();
       for (const deleteRows of steps)
         for (let step = 0; step < SWEEP.steps; step++) if ((await deleteRows(SWEEP.rows)) < SWEEP.rows) break;
     },

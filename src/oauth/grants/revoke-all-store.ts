@@ -47,10 +47,10 @@ const removeConsents = (kind: "client" | "user"): string => `
   DELETE FROM consent WHERE (email, client, org) IN (
     SELECT email, client, org FROM consent WHERE ${kind === "user" ? "email" : "client"} = ?1 LIMIT ${MAX_ROWS[kind]})`;
 const REVOKE_GRANTS = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  SELECT 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?2 FROM (
-    SELECT id FROM (${some("refresh_grant", "session", "id")})
-    UNION SELECT grant_id FROM (${some("authorization_code", "session", "grant_id")}))`;
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, issued_to)
+  SELECT 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?2, client FROM (
+    SELECT id, client FROM (${some("refresh_grant", "session", "id, client")})
+    UNION SELECT grant_id, client FROM (${some("authorization_code", "session", "grant_id, client")}))`;
 const SIGN_OUT = `UPDATE user SET signed_out_at = ${signedOutAt("?2")} WHERE email = ?1`;
 
 export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;

@@ -5,6 +5,7 @@ import { planOf } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { HintBounds } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
+import { ACCESS_TOKEN_LIFETIME_SEC, LATE_ISSUE_SEC } from "./lifetimes.ts";
 import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
 import type { IssuedToken, Trust } from "./trust.ts";
@@ -15,9 +16,6 @@ import { VerifiedTokens } from "./verified-tokens.ts";
  * isolate's copy of keys and revocations is fresh. `asof` and `user_asof` say when the records behind it were read,
  * which decides whether a revocation concerns it.
  */
-export const ACCESS_TOKEN_LIFETIME_SEC = 3600;
-/** Other isolates issue tokens from records that are up to 30 s old. A minute covers requests in progress too. */
-const LATE_ISSUE_SEC = 60;
 /** After this time, every token that is issued from the current records has expired. */
 export const ALL_EXPIRED_AFTER_SEC = ACCESS_TOKEN_LIFETIME_SEC + LATE_ISSUE_SEC;
 export const allExpiredSec = (nowMs: number): number => toSec(nowMs) + ALL_EXPIRED_AFTER_SEC;

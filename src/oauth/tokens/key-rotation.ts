@@ -1,6 +1,6 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { ACCESS_TOKEN_LIFETIME_SEC } from "./access-token.ts";
+import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
 import { ID_TOKEN_LIFETIME_SEC } from "./id-token.ts";
 import { keyState, type KeyState } from "./key-life.ts";
 import type { KeyCondition, KeyPage, KeyStore, KeyTimes, NewKey } from "./key-store.ts";

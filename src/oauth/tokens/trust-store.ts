@@ -1,5 +1,6 @@
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { isPublished, type NewKey } from "./key-store.ts";
+import { createRevocationBoundStore } from "./revocation-bound-store.ts";
 
 /** A published key. key-store.ts writes these rows. */
 export interface SigningKeyRow extends NewKey {
@@ -36,6 +37,8 @@ export interface TrustUpdate {
   readonly keys: readonly SigningKeyRow[];
   /** In the order in which they were made. Of two for one key, the later one counts. */
   readonly revocations: readonly Revocation[];
+  /** There are more, after the last of these. */
+  readonly isMore?: boolean;
 }
 
 /** Names all grants of a user to a client. Ids of grants contain no space. */
@@ -44,6 +47,9 @@ export const accessKey = (email: string, clientId: string): string => `${clientI
 /** Valid revoked tokens per client: five a second for an hour. A copy takes some megabytes in each isolate. */
 export const REVOKED_TOKENS_PER_CLIENT = 20_000;
 
+/** A row takes some 200 bytes of the answer. */
+const REVOCATIONS_A_PAGE = 20_000;
+
 const UPDATE = `
   SELECT 'key' AS tag, json_object('kid', kid, 'alg', alg, 'publicJwk', json(public_jwk),
       'sealedPrivateJwk', sealed_private_jwk, 'createdAtMs', created_at, 'signsFromMs', signs_from) AS value
@@ -51,12 +57,13 @@ const UPDATE = `
   UNION ALL
   SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec,
       'client', client)
-    FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2`;
+    FROM (SELECT * FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2 ORDER BY seq LIMIT ?3)`;
 
-/** A replaced row gets a new number, so every copy reads it. */
+/** A replaced row gets a new number, so every copy reads it. To run before the grants are removed. */
 const REVOKE = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, client)
-  SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client'
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, client, issued_to)
+  SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client',
+    coalesce(value ->> 'client', (SELECT client FROM refresh_grant WHERE value ->> 'kind' = 'grant' AND id = value ->> 'key'))
   FROM json_each(?1)
   RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec, client`;
 /** Those of the named clients that have too many rows of single tokens. */
@@ -70,7 +77,9 @@ const DELETE_COLLAPSED = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
 const REVOKE_OWNER = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
-const REVOKE_ACCESS = `${REVOKE_OWNER} WHERE EXISTS (SELECT 1 FROM client WHERE id = ?4)`;
+const REVOKE_ACCESS = `
+  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, issued_to)
+  SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3, id FROM client WHERE id = ?4`;
 const REVOKE_MEMBERS = `
   INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
   SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
@@ -86,25 +95,30 @@ const DELETE_EXPIRED = `
 export type TrustStore = ReturnType<typeof createTrustStore>;
 
 /** Signing keys and revocations: they decide whether a token is the platform's own and still valid. */
-export const createTrustStore = (db: D1Database) => ({
-  /** All published keys, and the revocations after `afterSeq` that may concern a valid token. One round trip. */
-  async readUpdate(afterSeq: number, nowMs: number): Promise<TrustUpdate> {
-    const { results } = await db.prepare(UPDATE).bind(afterSeq, nowMs).all<{ tag: string; value: string }>();
+export const createTrustStore = (db: D1Database, bound = createRevocationBoundStore(db)) => ({
+  /**
+   * All published keys, and a page of the revocations after `afterSeq` that may concern a valid token. One round trip.
+   */
+  async readUpdate(afterSeq: number, nowMs: number, pageRows: number = REVOCATIONS_A_PAGE): Promise<TrustUpdate> {
+    const { results } = await db.prepare(UPDATE).bind(afterSeq, nowMs, pageRows).all<{ tag: string; value: string }>();
     const tagged = (tag: string): unknown[] =>
       results.filter((row) => row.tag === tag).map((row) => JSON.parse(row.value) as unknown);
-    return {
-      keys: tagged("key") as SigningKeyRow[],
-      revocations: (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq),
-    };
+    const revocations = (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq);
+    return { keys: tagged("key") as SigningKeyRow[], revocations, isMore: revocations.length === pageRows };
   },
-  /** Adds revocations, in one transaction with the statements `beside`. */
+  /**
+   * Adds revocations, in one transaction with the statements `beside`. `isOverfull`: there may be more of them than an
+   * isolate should hold.
+   */
   async revoke(
     revocations: readonly NewRevocation[],
     beside: readonly D1PreparedStatement[],
-  ): Promise<readonly Revocation[]> {
-    if (revocations.length + beside.length === 0) return [];
-    const [added] = await db.batch<Revocation>([db.prepare(REVOKE).bind(JSON.stringify(revocations)), ...beside]);
-    return added?.results ?? [];
+  ): Promise<{ readonly added: readonly Revocation[]; readonly isOverfull: boolean }> {
+    if (revocations.length + beside.length === 0) return { added: [], isOverfull: false };
+    const add = db.prepare(REVOKE).bind(JSON.stringify(revocations));
+    const results = await db.batch([add, ...beside, bound.isDueStatement()]);
+    const due = results.at(-1)?.results as { isDue: number }[] | undefined;
+    return { added: (results[0]?.results ?? []) as Revocation[], isOverfull: due?.[0]?.isDue === 1 };
   },
   /**
    * To run after `revoke`. If a client has more revoked tokens than a copy should hold, the first statement revokes all

@@ -5,8 +5,10 @@ import type { Isolate } from "../../platform/isolate.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import { selectSigner } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
+import { EVERY_TENANT } from "./revocation-bound-store.ts";
+import { RevocationTable } from "./revocation-table.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
-import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
+import { accessKey, type NewRevocation, type SigningKeyRow, type TrustStore, type TrustUpdate } from "./trust-store.ts";
 
 /** The part of a token that revocations refer to. */
 export interface IssuedToken extends Principal {
@@ -35,6 +37,8 @@ const TRUST_AGE = {
 } as const;
 /** The oldest copy that an isolate signs by. It goes on with a replaced key for this long. */
 export const SIGNING_COPY_MS = 600_000;
+/** More rows than D1 ever has, at 20 to 30 bytes each. */
+const COPIED_ROWS = 500_000;
 /** A longer wait counts as no response. */
 const D1_WAIT_MS = 3_000;
 /** Reads of D1 at a time for requests that need an answer from after their arrival. One is not enough for the next. */
@@ -63,7 +67,7 @@ export type Trust = ReturnType<typeof createTrust>;
  * Requests share values only, and look for them: a promise belongs to the request that made it, and a cancelled one
  * would strand the others. A late response undoes nothing, because rows carry a number and refreshes are counted.
  *
- * `makeFirstKey`: makes an algorithm's first key unless there is one.
+ * `makeFirstKey`: makes an algorithm's first key unless there is one. `onOverfull`: collapses revocations in D1.
  */
 export function createTrust(
   store: TrustStore,
@@ -71,9 +75,11 @@ export function createTrust(
   sealer: Sealer,
   isolate: Isolate,
   onFault: (thrown: unknown) => void,
+  onOverfull: () => Promise<void> = async () => {},
 ) {
   const keys = new Map<string, Key>();
-  const revoked = new Map<string, Revocation>();
+  const hashKey = { low: Math.floor(isolate.chance() * 2 ** 32), high: Math.floor(isolate.chance() * 2 ** 32) };
+  let revoked = new RevocationTable(hashKey);
   let loadedAtMs = Number.NEGATIVE_INFINITY;
   let lastSeq = 0;
   let refreshesBegun = 0;
@@ -90,30 +96,36 @@ export function createTrust(
   async function refresh(nowMs: number): Promise<void> {
     const number = ++refreshesBegun;
     const changesSeen = changes;
-    const update = await store.readUpdate(lastSeq, nowMs);
+    const update = await readPages(nowMs);
     for (const row of update.keys) {
       const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
       // A parallel refresh may have added the key, and may have opened its private half.
       if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify });
     }
-    update.revocations.forEach(remember);
-    lastSeq = Math.max(lastSeq, update.revocations.at(-1)?.seq ?? 0);
     settledChanges = Math.max(settledChanges, changesSeen);
     if (number < lastLanded) return;
     lastLanded = number;
     loadedAtMs = nowMs;
     const published = new Set(update.keys.map((row) => row.kid));
     for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
-    for (const [name, row] of revoked) if (row.expiresSec * 1000 <= nowMs) revoked.delete(name);
+    if (revoked.size > COPIED_ROWS) startAnew();
   }
 
-  function remember(row: Revocation): void {
-    const name = revocationKey(row.kind, row.key);
-    if ((revoked.get(name)?.seq ?? -1) >= row.seq) return;
-    revoked.set(name, row);
-    // The client's row includes the rows of its single tokens (trust-store.ts, collapseStatements).
-    if (row.kind !== "client") return;
-    for (const [other, { client, seq }] of revoked) if (client === row.key && seq < row.seq) revoked.delete(other);
+  /** Reads the revocations page by page. A page that was read counts, even if the next one is never read. */
+  async function readPages(nowMs: number): Promise<TrustUpdate> {
+    for (;;) {
+      const update = await store.readUpdate(lastSeq, nowMs);
+      for (const row of update.revocations) revoked.add(row, nowMs);
+      lastSeq = Math.max(lastSeq, update.revocations.at(-1)?.seq ?? 0);
+      if (update.isMore !== true) return update;
+    }
+  }
+
+  /** The database has fewer rows: it collapsed those that are still here (revocation-bound-store.ts). */
+  function startAnew(): void {
+    revoked = new RevocationTable(hashKey);
+    lastSeq = 0;
+    loadedAtMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Two isolates may find no key. The database keeps the first one, and both read it. */
@@ -224,9 +236,10 @@ export function createTrust(
         ["session", token.sessionId, recordsAsOfMs],
         ["client", token.clientId, recordsAsOfMs],
         ["tenant", token.tenant, recordsAsOfMs],
+        ["tenant", EVERY_TENANT, recordsAsOfMs],
         ["user", token.user, userAsOfMs],
       ] as const;
-      return about.some(([kind, key, asOfMs]) => (revoked.get(revocationKey(kind, key))?.untilMs ?? -1) >= asOfMs);
+      return about.some(([kind, key, asOfMs]) => revoked.untilMs(kind, key) >= asOfMs);
     },
 
     /** The key that signs now. Made with the platform's first token of its kind. */
@@ -252,7 +265,9 @@ export function createTrust(
      */
     async revoke(added: readonly NewRevocation[], beside: readonly D1PreparedStatement[]): Promise<void> {
       try {
-        (await store.revoke(added, beside)).forEach(remember);
+        const result = await store.revoke(added, beside);
+        for (const row of result.added) revoked.add(row, isolate.nowMs());
+        if (result.isOverfull) isolate.keepAlive(onOverfull());
       } catch (thrown) {
         // The statement may have run.
         markStale();
@@ -264,5 +279,3 @@ export function createTrust(
 
 /** The pauses between two looks for what another request reads. */
 const LOOK: { readonly firstMs: number; readonly maxMs: number } = { firstMs: 5, maxMs: 50 };
-
-const revocationKey = (kind: Revocation["kind"], key: string): string => `${kind}:${key}`;

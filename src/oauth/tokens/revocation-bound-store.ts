@@ -1,0 +1,96 @@
+import { DATABASE_NOW_MS } from "../../platform/database.ts";
+import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
+
+/**
+ * Bounds the revocations of the whole platform, because each isolate holds all of them.
+ *
+ *   up to 100,000   nothing
+ *   more            the clients with the most rows lose all that they got until now: one row each in place of their
+ *                   rows, until 75,000 are left
+ *   still more      rows without a client, such as those of users: the whole platform's tokens end, by one row
+ *
+ * The cut-off of a client or of the platform includes a row if it was made when every token that the row revokes had
+ * been issued. A row without an end may revoke a token that is being issued at the same time; a request takes at most
+ * a minute for that (LATE_ISSUE_SEC), so a row is included from the age of a minute on. Its age follows from its
+ * expiry. So a row is only deleted beside a cut-off that revokes as much, whoever else writes at the same time.
+ *
+ * The rows of sessions stay in any case: they stop codes too (code-store.ts), and only an operator makes them.
+ *
+ * Counting reads every row. So one row remembers a count and the newest number at that time: numbers only grow, so the
+ * difference to the newest one bounds the number of rows since.
+ */
+export const REVOCATION_BOUND = { rows: 100_000, collapsedFrom: 90_000, left: 75_000, gainAtLeast: 10_000 } as const;
+export type RevocationBound = { readonly [name in keyof typeof REVOCATION_BOUND]: number };
+
+/** The key of the row that revokes the tokens of all tenants, of organizations and of none. No tenant has this name. */
+export const EVERY_TENANT = "*";
+
+const NEWEST = "(SELECT coalesce(max(seq), 0) FROM revocation)";
+const NOW_SEC = "unixepoch()";
+const RECOUNT = `
+  UPDATE revocation_bound SET seq = ${NEWEST}, living = (SELECT count(*) FROM revocation WHERE expires_sec > ${NOW_SEC})`;
+/** The bound comes first in each join, so that rows are read only if there are too many. */
+const SQL = {
+  isDue: `SELECT living + ${NEWEST} - seq > ?1 AS isDue FROM revocation_bound WHERE id = 1`,
+  recountIfDue: `${RECOUNT} WHERE id = 1 AND living + ${NEWEST} - seq > ?1`,
+  recountIfCollapsed: `${RECOUNT} WHERE id = 1 AND living > ?1`,
+  cutOffClients: `
+    INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
+    SELECT 'client', name, ${DATABASE_NOW_MS}, ?3 FROM (
+      SELECT name, living, sum(size) OVER (ORDER BY size DESC, name) - size AS gained FROM (
+        SELECT coalesce(row.issued_to, row.client) AS name, count(*) AS size, max(bound.living) AS living
+        FROM revocation_bound AS bound CROSS JOIN revocation AS row
+        WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > ${NOW_SEC}
+          AND row.expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC} AND coalesce(row.issued_to, row.client) IS NOT NULL
+        GROUP BY name HAVING size > 1))
+    WHERE gained < living - ?2
+    RETURNING key`,
+  cutOffAll: `
+    INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
+    SELECT 'tenant', '${EVERY_TENANT}', ${DATABASE_NOW_MS}, ?3 FROM revocation_bound WHERE id = 1 AND living > ?1
+      AND (SELECT count(*) FROM revocation
+        WHERE expires_sec > ${NOW_SEC} AND expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC}) > ?2
+    RETURNING key`,
+} as const;
+const deleteIncluded = (cutOff: string): string => `
+  DELETE FROM revocation WHERE seq IN (
+    SELECT row.seq FROM revocation_bound AS bound CROSS JOIN revocation AS row CROSS JOIN revocation AS cut_off
+    WHERE bound.id = 1 AND bound.living > ?1 AND row.expires_sec > 0 AND ${cutOff} AND row.expires_sec <= cut_off.expires_sec
+      AND row.expires_sec * 1000 <= cut_off.until_ms + ${ACCESS_TOKEN_LIFETIME_SEC} * 1000)`;
+const DELETE_OF_CLIENTS = deleteIncluded(
+  "cut_off.kind = 'client' AND cut_off.key = coalesce(row.issued_to, row.client)",
+);
+const DELETE_OF_ALL = deleteIncluded(
+  `cut_off.kind = 'tenant' AND cut_off.key = '${EVERY_TENANT}' AND row.kind <> 'session'`,
+);
+
+export type RevocationBoundStore = ReturnType<typeof createRevocationBoundStore>;
+
+export function createRevocationBoundStore(db: D1Database, bound: RevocationBound = REVOCATION_BOUND) {
+  return {
+    /** Returns a row with `isDue` 1 if there may be too many rows. Reads two rows. */
+    isDueStatement: (): D1PreparedStatement => db.prepare(SQL.isDue).bind(bound.rows),
+    /**
+     * Collapses rows if there are too many, in one transaction. Returns the clients whose tokens ended, and whether all
+     * tokens did. `reportStatement`: an audit row if the statement before it changed a row.
+     */
+    async collapse(
+      expiresSec: number,
+      reportStatement: (whose: "clients" | "all") => D1PreparedStatement,
+    ): Promise<{ readonly clients: readonly string[]; readonly all: boolean }> {
+      const from = bound.collapsedFrom;
+      const [, clients, , , , all] = await db.batch<{ key: string }>([
+        db.prepare(SQL.recountIfDue).bind(bound.rows),
+        db.prepare(SQL.cutOffClients).bind(from, bound.left, expiresSec),
+        reportStatement("clients"),
+        db.prepare(DELETE_OF_CLIENTS).bind(from),
+        db.prepare(SQL.recountIfCollapsed).bind(from),
+        db.prepare(SQL.cutOffAll).bind(from, bound.gainAtLeast, expiresSec),
+        reportStatement("all"),
+        db.prepare(DELETE_OF_ALL).bind(from),
+        db.prepare(SQL.recountIfCollapsed).bind(from),
+      ]);
+      return { clients: (clients?.results ?? []).map(({ key }) => key), all: (all?.results ?? []).length > 0 };
+    },
+  };
+}
