@@ -293,6 +293,62 @@ export type TenantUsage = {
         /** The most bytes. */
         bytes?: number;
     };
+    /** What it used in the month that was asked for. */
+    used?: {
+        /** The month, of UTC. */
+        month: string;
+        /** The month is over, and everything counted in it has arrived. */
+        isComplete: boolean;
+        /** Requests with a valid token of the tenant, and those for its tokens and content. */
+        requests: number;
+        /** Access tokens issued. */
+        tokens: number;
+        /** Events of the tenant that were stored. */
+        eventsPublished: number;
+        /** Events that its clients read. */
+        eventsRead: number;
+        /** Events that endpoints of its subscriptions took. */
+        eventsPushed: number;
+        /** Bytes of bodies and committed files. */
+        receivedBytes: number;
+        /** Bytes of answers and content. */
+        sentBytes: number;
+        /** Variants of images that were made. */
+        variants: number;
+        /** Stored bytes, times the hours. */
+        storedByteHours: number;
+        /** The most files at any full hour. */
+        mostFiles: number;
+        /** The most bytes at any full hour. */
+        mostBytes: number;
+        /** Days with anything in them. */
+        days: {
+            /** A day of UTC. */
+            day: string;
+            /** Requests with a valid token of the tenant, and those for its tokens and content. */
+            requests: number;
+            /** Access tokens issued. */
+            tokens: number;
+            /** Events of the tenant that were stored. */
+            eventsPublished: number;
+            /** Events that its clients read. */
+            eventsRead: number;
+            /** Events that endpoints of its subscriptions took. */
+            eventsPushed: number;
+            /** Bytes of bodies and committed files. */
+            receivedBytes: number;
+            /** Bytes of answers and content. */
+            sentBytes: number;
+            /** Variants of images that were made. */
+            variants: number;
+            /** Stored bytes, times the hours. */
+            storedByteHours: number;
+            /** The most files at any full hour. */
+            mostFiles: number;
+            /** The most bytes at any full hour. */
+            mostBytes: number;
+        }[];
+    };
 };
 export type User = {
     /** The account's address, normalised. */
@@ -2432,9 +2488,11 @@ export function deleteTenant(id: string, opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * Show what the tenant stores, and its quota
+ * Show what the tenant stores and its quota, and what it used in a month
  */
-export function getTenantUsage(id: string, opts?: Oazapfts.RequestOpts) {
+export function getTenantUsage(id: string, { month }: {
+    month?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: TenantUsage;
@@ -2465,7 +2523,9 @@ export function getTenantUsage(id: string, opts?: Oazapfts.RequestOpts) {
     } | {
         status: 503;
         data: Error;
-    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/usage`, {
+    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/usage${QS.query(QS.explode({
+        month
+    }))}`, {
         ...opts
     });
 }

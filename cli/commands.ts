@@ -6,6 +6,7 @@ import type { Command } from "./command-line/command.ts";
 import { consistencyCommands } from "./commands/consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
 import { explainCommand } from "./commands/explain.ts";
+import { metricsCommand } from "./commands/metrics.ts";
 import { healthCommand } from "./commands/health.ts";
 import { pushSubscriptionCommands } from "./commands/push-subscriptions.ts";
 import { resourceCommands } from "./commands/resource-commands.ts";
@@ -22,6 +23,7 @@ export function allCommands(): readonly Command[] {
     auditCommand,
     ...auditCopyCommands(),
     explainCommand,
+    metricsCommand,
     healthCommand,
     applyCommand,
   ];

@@ -185,7 +185,14 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,
   });
-  const metrics = createMetrics({ clock, log, meter, collectors: env.METRICS_COLLECTOR, stores: env.METRICS_STORE });
+  const metrics = createMetrics({
+    clock,
+    log,
+    meter,
+    collectors: env.METRICS_COLLECTOR,
+    stores: env.METRICS_STORE,
+    storedByTenant: media.storedByTenant,
+  });
   const auditCopies = createAuditCopies({ db: dbFor("platform"), bucket: env.MEDIA, log });
   const adminRoutes = createAdminRoutes({
     names,
@@ -202,6 +209,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     outbox,
     events,
     media,
+    metrics,
     auditCopies,
     sealKeys: {
       configured: sealer.keyIds,

@@ -18,6 +18,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     keys: () => deps.oauth.rotateKeys(nowMs),
     copies: () => deps.auditCopies.run(nowMs),
     audit: () => deps.audit.sweep(nowMs),
+    usage: () => deps.metrics.sample(nowMs),
     topics: () => deps.events.sweep(nowMs),
     media: () => deps.media.sweep(nowMs),
   } satisfies Record<SweepName, () => Promise<void>>;

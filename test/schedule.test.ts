@@ -31,6 +31,7 @@ describe("the cron", () => {
       audit: { sweep: of("audit") },
       auditCopies: { run: of("copies") },
       outbox: { drain: of("outbox") },
+      metrics: { sample: of("usage") },
       log: {
         info: () => {},
         warn: () => {},
@@ -71,8 +72,8 @@ describe("the cron", () => {
     expect([...first.keys()].toSorted()).toEqual(SWEEPS.toSorted());
     expect(first.get("media")).toEqual({
       name: "media",
-      triedAt: 1_090,
-      succeededAt: 1_090,
+      triedAt: 1_100,
+      succeededAt: 1_100,
       failedAt: null,
       error: null,
       durationMs: 10,
@@ -82,7 +83,7 @@ describe("the cron", () => {
     expect((await rowsOf()).get("media")).toEqual({
       name: "media",
       triedAt: 9_000,
-      succeededAt: 1_090,
+      succeededAt: 1_100,
       failedAt: 9_000,
       error: "at 9000 (the cause)",
       durationMs: 0,
@@ -90,7 +91,7 @@ describe("the cron", () => {
     nowMs = 20_000;
     await run([], 7);
     const last = await rowsOf();
-    expect(last.get("media")).toMatchObject({ triedAt: 20_063, succeededAt: 20_063, failedAt: 9_000, durationMs: 7 });
+    expect(last.get("media")).toMatchObject({ triedAt: 20_070, succeededAt: 20_070, failedAt: 9_000, durationMs: 7 });
     // A run that began earlier and ends later takes nothing back.
     await createHeartbeatStore(env.DB).beat({ name: "media", atMs: 15_000, durationMs: 99_000, error: "late" });
     expect((await rowsOf()).get("media")).toEqual({ ...last.get("media"), failedAt: 15_000, error: "late" });

@@ -91,6 +91,32 @@ const quota = obj(
   { "files?": int("The most files.", { minimum: 0 }), "bytes?": int("The most bytes.", { minimum: 0 }) },
   "Its quota; an absent limit means none.",
 );
+const usedFields = {
+  requests: int("Requests with a valid token of the tenant, and those for its tokens and content."),
+  tokens: int("Access tokens issued."),
+  eventsPublished: int("Events of the tenant that were stored."),
+  eventsRead: int("Events that its clients read."),
+  eventsPushed: int("Events that endpoints of its subscriptions took."),
+  receivedBytes: int("Bytes of bodies and committed files."),
+  sentBytes: int("Bytes of answers and content."),
+  variants: int("Variants of images that were made."),
+  storedByteHours: int("Stored bytes, times the hours."),
+  mostFiles: int("The most files at any full hour."),
+  mostBytes: int("The most bytes at any full hour."),
+};
+const USED = {
+  requests: 18_204,
+  tokens: 410,
+  eventsPublished: 5_120,
+  eventsRead: 5_120,
+  eventsPushed: 0,
+  receivedBytes: 7_340_032,
+  sentBytes: 48_234_496,
+  variants: 24,
+  storedByteHours: 138_848_544,
+  mostFiles: 12,
+  mostBytes: 5_785_356,
+};
 const PLAN = "Its plan, which sets its limit of requests a minute.";
 const plan = str(PLAN, { enum: PLANS });
 const builtInFlag = bool("It belongs to the platform itself; otherwise absent.", { enum: [true] });
@@ -170,6 +196,15 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
         bytes: int("Bytes reserved for their uploads, if the tenant has a limit of bytes."),
       }),
       quota,
+      "used?": obj(
+        {
+          month: str("The month, of UTC."),
+          isComplete: bool("The month is over, and everything counted in it has arrived."),
+          ...usedFields,
+          days: list(obj({ day: str("A day of UTC."), ...usedFields }), "Days with anything in them."),
+        },
+        "What it used in the month that was asked for.",
+      ),
     }),
     example: {
       tenant: "demo",
@@ -177,6 +212,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       bytes: 5_785_356,
       pending: { files: 1, bytes: 0 },
       quota: { files: 10_000 },
+      used: { month: "2026-11", isComplete: false, ...USED, days: [{ day: "2026-11-23", ...USED }] },
     },
   },
   User: {

@@ -323,7 +323,11 @@ export const admin: ServiceEntries = {
     "GET /tenants/{id}/usage": {
       id: "getTenantUsage",
       tag: TAGS.tenants,
-      answers: { 200: { text: "What it stores.", json: ref("TenantUsage") } },
+      about:
+        "With a month, also for a tenant that is gone. The numbers of a month may be too small by what isolates counted " +
+        "in their last 10 s, and are never too large; stored bytes are counted once an hour.",
+      parameters: { month: { text: "A month of the last two years, of UTC.", example: "2026-11" } },
+      answers: { 200: { text: "What it stores, and used.", json: ref("TenantUsage") } },
       errors: { 404: "" },
     },
     "POST /users/{email}/unlock": {

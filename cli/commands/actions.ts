@@ -59,23 +59,41 @@ const newSecret: Command = {
   },
 };
 
+const usedText = (used: NonNullable<api.TenantUsage["used"]>): string => {
+  const count = (value: number): string => value.toLocaleString("en");
+  const rows = [
+    ["requests", count(used.requests)],
+    ["tokens", count(used.tokens)],
+    ["events", `${count(used.eventsPublished)} published, ${count(used.eventsRead)} read`],
+    ["", `${count(used.eventsPushed)} pushed`],
+    ["traffic", `${formatBytes(used.receivedBytes)} in, ${formatBytes(used.sentBytes)} out`],
+    ["variants", count(used.variants)],
+    ["stored", `at most ${count(used.mostFiles)} files, ${formatBytes(used.mostBytes)}`],
+    ["", `${formatBytes(used.storedByteHours)} hours`],
+  ];
+  const title = `\n${used.month}, ${used.isComplete ? "complete" : "so far"}\n`;
+  return title + rows.map(([name = "", text = ""]) => `${name.padEnd(9)} ${text}\n`).join("");
+};
+
 const usage: Command = {
   words: ["tenant", "usage"],
-  summary: "Show how much a tenant stores in the media service, and its quota.",
+  summary: "Show how much a tenant stores, its quota, and what it used in a month.",
   args: [{ name: "tenant", help: "the tenant" }],
-  options: [],
-  examples: ["tenant usage acmeshop", "tenant usage acmeshop --json"],
+  options: [{ flag: "month", value: "<month>", help: "what it used in this month: 2026-11" }],
+  examples: ["tenant usage acmeshop", "tenant usage acmeshop --month 2026-11", "tenant usage acmeshop --json"],
   async run(invocation) {
     const { args, io, options, client } = invocation;
-    const stored = await ok(api.getTenantUsage(args["tenant"] ?? "", (await client()).opts));
+    const { opts } = await client();
+    const stored = await ok(api.getTenantUsage(args["tenant"] ?? "", { month: options.value("month") }, opts));
     if (options.has("json")) return printRecord(invocation, stored);
-    const { files, bytes, pending, quota } = stored;
+    const { files, bytes, pending, quota, used } = stored;
     const count = (value: number): string => value.toLocaleString("en");
     const share = (part: number, limit: number | undefined, show: (value: number) => string): string =>
       limit === undefined ? "no limit" : `${percent(part, limit)} of ${show(limit)}`;
     await io.out(`files  ${count(files)}, ${share(files, quota.files, count)}\n`);
     await io.out(`bytes  ${formatBytes(bytes)}, ${share(bytes, quota.bytes, formatBytes)}\n`);
     await io.out(`pending  ${count(pending.files)} files, ${formatBytes(pending.bytes)} reserved\n`);
+    if (used !== undefined) await io.out(usedText(used));
   },
 };
 

@@ -42,7 +42,7 @@ export async function eraseTenant(operator: OperatorClient, plan: Plan, say: Say
     };
     await eraseAll();
     // Deletes what arrived by tokens that were not yet revoked everywhere.
-    while ((await ok(api.getTenantUsage(tenant.id, opts))).files > 0)
+    while ((await ok(api.getTenantUsage(tenant.id, {}, opts))).files > 0)
       if ((await eraseAll()).files === 0) throw await ofOthers(operator, plan);
     for (const { client, own } of cut) gone = plus(gone, await removeClient(operator, own, client, tenant.id, say));
     await removeRecords(operator, tenant.id);

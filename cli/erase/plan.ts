@@ -26,7 +26,7 @@ export interface Plan {
 export async function makePlan({ opts }: AdminClient, id: string): Promise<Plan> {
   const tenant = await ok(api.getTenant(id, opts));
   const [usage, tenants, clients, services, packages, subscribed, members] = await Promise.all([
-    ok(api.getTenantUsage(id, opts)),
+    ok(api.getTenantUsage(id, {}, opts)),
     allRows((page) => api.listTenants(page, opts)),
     allRows((page) => api.listClients(page, opts)),
     allRows((page) => api.listServices(page, opts)),

@@ -2,7 +2,7 @@ import type { Route } from "../http/route.ts";
 import type { Random } from "../platform/random.ts";
 import type { AuditCopies } from "./audit/copies.ts";
 import { auditCopyRoutes, auditRoute } from "./audit/routes.ts";
-import type { EventsPort, MediaPort, OAuthPort, OutboxPort } from "./model/ports.ts";
+import type { EventsPort, MediaPort, MetricsPort, OAuthPort, OutboxPort } from "./model/ports.ts";
 import type { RuleContext } from "./model/rules.ts";
 import { clientSecretRoute } from "./resources/client-secret.ts";
 import { clients } from "./resources/clients.ts";
@@ -31,6 +31,7 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
   readonly outbox: OutboxPort;
   readonly events: EventsPort & { readonly operated: PushSubscriptions };
   readonly media: MediaPort & { readonly consistency: MediaConsistency };
+  readonly metrics: MetricsPort;
   readonly auditCopies: AuditCopies;
   readonly sealKeys: SealKeys;
 }

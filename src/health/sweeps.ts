@@ -8,6 +8,7 @@ export const SWEEPS = [
   "keys",
   "copies",
   "audit",
+  "usage",
   "topics",
   "media",
 ] as const;

@@ -120,6 +120,8 @@ export interface Media {
   sweep(nowMs: number): Promise<void>;
   /** Files and bytes that a tenant stores, private and public, of all its clients. */
   usage(tenant: string): Promise<Usage>;
+  /** Files and bytes of each tenant whose name lies between the two. */
+  storedByTenant: UsageStore["byTenant"];
   /** Rows `{kind, id}` for the committed files of a client, by its name, in one tenant if given. */
   filesOfClient: UsageStore["filesOfClient"];
   filesOfTenant: UsageStore["filesOfTenant"];
@@ -191,6 +193,7 @@ export function createMedia(deps: MediaDeps): Media {
     consume: (batch) => consumeJobs(media, steps, batch),
     sweep: (nowMs) => sweepMedia(media, consistency, nowMs),
     usage: usage.usageOf,
+    storedByTenant: usage.byTenant,
     filesOfClient: usage.filesOfClient,
     filesOfTenant: usage.filesOfTenant,
     backlog: createBacklogStore(deps.db),

@@ -18,7 +18,9 @@ import { createMeter, type FlushingMeter } from "./meter.ts";
 import { hashOf, collectorName } from "./model/places.ts";
 import { createReader } from "./reader.ts";
 import { metricsRoutes } from "./routes.ts";
+import { sampleStored, type StoredByTenant } from "./sampling.ts";
 import type { MetricsStore } from "./store.do.ts";
+import { monthOfUse, type MonthOfUse } from "./usage.ts";
 
 export interface MeteringDeps {
   readonly clock: Clock;
@@ -45,15 +47,24 @@ export function createMetering({ clock, random, log, collectors, wait }: Meterin
 export interface MetricsDeps extends Pick<MeteringDeps, "clock" | "log" | "collectors"> {
   readonly meter: FlushingMeter;
   readonly stores: DurableObjectNamespace<MetricsStore>;
+  readonly storedByTenant: StoredByTenant;
 }
 
 export interface Metrics {
   /** For operators, below the address of their service. */
   readonly routes: readonly Route[];
+  /** The use of a tenant in a month, `2026-11`, so far. */
+  monthOfUse(tenant: string, month: string, nowMs: number): Promise<MonthOfUse>;
+  /** Counts what each tenant stores, unless this hour has it. */
+  sample(nowMs: number): Promise<void>;
 }
 
 /** Reads what all isolates counted. */
 export function createMetrics(deps: MetricsDeps): Metrics {
   const reader = createReader(deps);
-  return { routes: metricsRoutes({ ...deps, reader }) };
+  return {
+    routes: metricsRoutes({ ...deps, reader }),
+    monthOfUse: (tenant, month, nowMs) => monthOfUse(reader, tenant, month, nowMs),
+    sample: (nowMs) => sampleStored(deps, nowMs),
+  };
 }

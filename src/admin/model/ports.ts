@@ -68,6 +68,12 @@ export interface MediaPort {
   usage(tenant: string): Promise<Stored & { readonly pending: Stored }>;
 }
 
+/** The use of tenants, by month. */
+export interface MetricsPort {
+  /** `month`: `2026-11`. Without days, nothing was counted. */
+  monthOfUse(tenant: string, month: string, nowMs: number): Promise<{ readonly days: readonly object[] }>;
+}
+
 interface Stored {
   readonly files: number;
   readonly bytes: number;

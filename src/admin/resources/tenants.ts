@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { noSuch } from "../../http/errors.ts";
+import { invalid, noSuch, type Problem } from "../../http/errors.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { DEFAULT_PLAN, PLANS } from "../../platform/plans.ts";
 import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../model/fields.ts";
-import type { MediaPort, OAuthPort } from "../model/ports.ts";
+import type { MediaPort, MetricsPort, OAuthPort } from "../model/ports.ts";
 import { builtInRefusal, type RuleContext } from "../model/rules.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, type Resource, type Row } from "./resource.ts";
 
@@ -103,18 +103,41 @@ const toQuota = (row: Row): { readonly files?: number; readonly bytes?: number }
 interface UsageDeps {
   readonly db: D1Database;
   readonly media: Pick<MediaPort, "usage">;
+  readonly metrics: MetricsPort;
 }
 
-export const tenantUsageRoute = ({ db, media }: UsageDeps): Route =>
+/** Days are kept for two years. */
+const MONTHS_KEPT = 24;
+const month = z.string().check(z.regex(/^20\d\d-(0[1-9]|1[0-2])$/));
+
+/** Undefined: there are numbers of this month. */
+function refusedMonth(asked: string, nowMs: number): Problem | undefined {
+  const number = (text: string): number => Number(text.slice(0, 4)) * 12 + Number(text.slice(5, 7));
+  const ago = number(new Date(nowMs).toISOString()) - number(asked);
+  if (ago < 0) return invalid("invalid_query_parameter", "month", `${asked} has not begun.`);
+  if (ago <= MONTHS_KEPT) return undefined;
+  return invalid("invalid_query_parameter", "month", `${asked} is too long ago: numbers are kept for two years.`);
+}
+
+/** With a month also what the tenant used in it, so that a bill can be made, even for a tenant that is gone. */
+export const tenantUsageRoute = ({ db, media, metrics }: UsageDeps): Route =>
   defineRoute({
     method: "GET",
     path: "/tenants/{id}/usage",
-    summary: "Show what the tenant stores, and its quota",
+    summary: "Show what the tenant stores and its quota, and what it used in a month",
     operation: "readUsage",
     params,
-    async handle({ params: { id } }) {
-      const [row, stored] = await Promise.all([db.prepare(QUOTA).bind(id).first<Row>(), media.usage(id)]);
-      if (row === null) return noSuch("tenant");
-      return json(200, { tenant: id, ...stored, quota: toQuota(row) });
+    query: z.object({ month: z.optional(month) }),
+    async handle({ params: { id }, query, nowMs }) {
+      const refused = query.month === undefined ? undefined : refusedMonth(query.month, nowMs);
+      if (refused !== undefined) return refused;
+      const [row, stored, used] = await Promise.all([
+        db.prepare(QUOTA).bind(id).first<Row>(),
+        media.usage(id),
+        query.month === undefined ? undefined : metrics.monthOfUse(id, query.month, nowMs),
+      ]);
+      if (row === null && (used === undefined || used.days.length === 0)) return noSuch("tenant");
+      const quota = row === null ? {} : toQuota(row);
+      return json(200, { tenant: id, ...stored, quota, ...(used === undefined ? {} : { used }) });
     },
   });

@@ -50,6 +50,8 @@ const NAMED = `SELECT 'files' AS kind,
 const SQL = {
   usage: `SELECT ${sumOf("files", "?1")} AS files, ${sumOf("bytes", "?1")} AS bytes,
     ${reservedOf("files", "?1")} AS pendingFiles, ${reservedOf("bytes", "?1")} AS pendingBytes`,
+  byTenant: `SELECT tenant, sum(files) AS files, sum(bytes) AS bytes FROM owner
+    WHERE erasure_id IS NULL AND tenant >= ?1 AND tenant < ?2 GROUP BY tenant HAVING sum(files) > 0`,
   filesOfClient: `${NAMED} AND client = ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY tenant, visibility LIMIT ?2`,
   filesOfTenant: `${NAMED} AND tenant = ?1 LIMIT ?2`,
 } as const;
@@ -60,6 +62,9 @@ export const createUsageStore = (db: D1Database) => ({
     const { files = 0, bytes = 0, pendingFiles = 0, pendingBytes = 0 } = row ?? {};
     return { files, bytes, pending: { files: pendingFiles, bytes: pendingBytes } };
   },
+  /** Files and bytes of each tenant whose name lies between the two. */
+  byTenant: async (from: string, before: string) =>
+    (await db.prepare(SQL.byTenant).bind(from, before).all<{ tenant: string; files: number; bytes: number }>()).results,
   /** Rows `{kind, id}`, one for each owner with files of the client, in one tenant if given; `id` is for people. */
   filesOfClient: (client: string, limit: number, tenant?: string): D1PreparedStatement =>
     db.prepare(SQL.filesOfClient).bind(client, limit, tenant ?? null),

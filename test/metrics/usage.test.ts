@@ -1,0 +1,122 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sampleStored, type StoredOfTenant } from "../../src/metrics/sampling.ts";
+import { createDeps } from "../../src/deps.ts";
+import { makeFile, makeTopic } from "../fuzz/belongings.ts";
+import { isolate } from "../support/isolate.ts";
+import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+import { metricOf, readMetrics } from "./metrics-support.ts";
+
+/** What a tenant used in a month, from which its bill is made. */
+const HOUR = 3_600_000;
+const thisMonth = (): string => new Date().toISOString().slice(0, 7);
+
+async function usageOf(tenant: string, month = thisMonth()): Promise<any> {
+  await readMetrics();
+  const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}` };
+  return expectJson(await isolate().fetch(`/admin/v1/tenants/${tenant}/usage?month=${month}`, { headers }), 200);
+}
+
+describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
+  let client: TestClient;
+  let sizeBytes: number;
+  beforeAll(async () => {
+    client = await makeClient();
+    const token = await tokenFor(client);
+    const { path } = await makeTopic(token);
+    await call(`${path}/publish`, { token, json: [{ payload: "1" }, { payload: "2" }] });
+    await call(`${path}/read`, { token, json: { numEvents: 2, autoCommit: true } });
+    await makeFile(token, "files", "text");
+    sizeBytes = "some content".length;
+  });
+
+  // shows: operator/metrics/usage
+  it("is what the tenant did, in all and by day", async () => {
+    const { used, files } = await usageOf(client.tenant);
+    expect(files).toBe(1);
+    expect(used).toMatchObject({
+      month: thisMonth(),
+      isComplete: false,
+      // The token, its topic, the publish, the read, the file and its commit.
+      requests: 6,
+      tokens: 1,
+      eventsPublished: 2,
+      eventsRead: 2,
+      eventsPushed: 0,
+    });
+    expect(used.receivedBytes).toBeGreaterThan(sizeBytes);
+    expect(used.sentBytes).toBeGreaterThan(0);
+    expect(used.days).toHaveLength(1);
+    const { days: _, month: __, isComplete: ___, ...sum } = used;
+    expect(used.days[0]).toEqual({ day: new Date().toISOString().slice(0, 10), ...sum });
+  });
+
+  it("has stored bytes once for each hour, however often the cron runs", async () => {
+    const { metrics } = createDeps(env);
+    const hourMs = Math.floor(Date.now() / HOUR) * HOUR;
+    for (const atMs of [hourMs, hourMs + 300_000, hourMs + 600_000]) await metrics.sample(atMs);
+    expect((await usageOf(client.tenant)).used).toMatchObject({
+      storedByteHours: sizeBytes,
+      mostFiles: 1,
+      mostBytes: sizeBytes,
+    });
+    await metrics.sample(hourMs + HOUR);
+    expect(await metricOf("stored_byte_hours media", client.tenant)).toBe(2 * sizeBytes);
+    expect(await metricOf("stored_bytes media")).toBeGreaterThanOrEqual(sizeBytes);
+  });
+
+  it("counts a page of tenants once if a run breaks off and the next one finishes it", async () => {
+    const stored: StoredOfTenant[] = [
+      { tenant: "abroken", files: 1, bytes: 5 },
+      { tenant: "zbroken", files: 2, bytes: 7 },
+    ];
+    let fails = true;
+    const storedByTenant = async (from: string, before: string) => {
+      if (from === "m" && fails) throw new Error("broken off");
+      return stored.filter(({ tenant }) => tenant >= from && tenant < before);
+    };
+    const deps = { collectors: env.METRICS_COLLECTOR, storedByTenant };
+    const atMs = Date.now() - 5 * HOUR;
+    await expect(sampleStored(deps, atMs)).rejects.toThrow("broken off");
+    fails = false;
+    await sampleStored(deps, atMs);
+    const of = async (tenant: string) =>
+      (await readMetrics(`?from=${atMs - HOUR}&step=hour&metric=stored_byte_hours&tenant=${tenant}`)).series[0].values;
+    const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
+    expect(sum(await of("abroken"))).toBe(5);
+    expect(sum(await of("zbroken"))).toBe(7);
+  });
+
+  it("has a complete month an hour after its end, and nothing of it before", async () => {
+    const month = thisMonth();
+    const nextMonth = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1);
+    const { metrics } = createDeps(env);
+    expect(await metrics.monthOfUse(client.tenant, month, nextMonth + HOUR - 1)).toMatchObject({ isComplete: false });
+    expect(await metrics.monthOfUse(client.tenant, month, nextMonth + HOUR)).toMatchObject({ isComplete: true });
+  });
+
+  it("is there for a tenant that is gone, and 404 for one that never was", async () => {
+    const token = await tokenFor(OPERATOR);
+    const gone = await makeClient();
+    await tokenFor(gone);
+    for (const path of [
+      `clients/${gone.clientId}`,
+      `tenants/${gone.tenant}/subscriptions/platform`,
+      `tenants/${gone.tenant}`,
+    ])
+      expect((await call(`/admin/v1/${path}`, { method: "DELETE", token })).status, path).toBeLessThan(300);
+    expect(await usageOf(gone.tenant)).toMatchObject({ files: 0, used: { tokens: 1 } });
+    expect((await call(`/admin/v1/tenants/${gone.tenant}/usage`, { token })).status).toBe(404);
+    expect((await call(`/admin/v1/tenants/neverwas/usage?month=${thisMonth()}`, { token })).status).toBe(404);
+  });
+
+  it.each([
+    ["2026-13", "must match"],
+    ["2099-01", "has not begun"],
+    ["2020-01", "too long ago"],
+  ])("refuses the month %s and says why", async (month, why) => {
+    const token = await tokenFor(OPERATOR);
+    const refused = await call(`/admin/v1/tenants/${client.tenant}/usage?month=${month}`, { token });
+    expect(JSON.stringify(await expectJson(refused, 400))).toContain(why);
+  });
+});
