@@ -13,7 +13,7 @@ export interface Operator {
   readonly nowMs: number;
 }
 
-/** Earlier keys verify until their tokens have expired; or a thief has one, and they and all their tokens end at once. */
+/** Earlier keys verify until their tokens have expired. If one has leaked, they end at once, with all their tokens. */
 export type EarlierKeys = "verify" | "end";
 
 /** A key without its secrets, for people. */
