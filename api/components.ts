@@ -43,6 +43,11 @@ export function components(tables: Tables, services: readonly ServiceEntries[], 
         "Makes a repeat of this request do nothing more: 1 to 255 visible ASCII characters.",
         { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
       ),
+      Consumer: header(
+        "Consumer",
+        "Names one of the caller's consumers, each with a cursor and a lock of its own; at most 100 on a topic.",
+        { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" },
+      ),
       Prefer: header("Prefer", "`wait=20`: wait up to so many seconds, at most 30, for a first event (RFC 7240).", {
         type: "string",
       }),

@@ -34,7 +34,7 @@ export type Error = {
     /** All mistakes; at most 20. */
     details: {
         /** The exact mistake; the error reference says what to do about it. */
-        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "other_run_under_way";
+        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "other_run_under_way";
         /** The field in bean notation, or the parameter or header; empty if it is none of them. */
         field: string;
         /** The same, for people. */
@@ -928,6 +928,10 @@ export type Look = {
     events: Event[];
     /** The `after` of the next request; null: this was the end. */
     next: string | null;
+};
+export type ConsumerName = {
+    /** The consumer's name. */
+    name: string;
 };
 export type SubscriptionName = {
     /** The subscription's name, unique for the client on this topic. */
@@ -5607,9 +5611,10 @@ export function readEvents(topicOwnerClient: string, eventType: string, body?: {
     ttlMs?: number;
     /** Commits the batch at once, without a lock. Events in a lost answer are lost. */
     autoCommit?: boolean;
-}, { idempotencyKey, prefer }: {
+}, { idempotencyKey, prefer, consumer }: {
     idempotencyKey?: string;
     prefer?: string;
+    consumer?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -5658,7 +5663,8 @@ export function readEvents(topicOwnerClient: string, eventType: string, body?: {
         body,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "Idempotency-Key": idempotencyKey,
-            Prefer: prefer
+            Prefer: prefer,
+            Consumer: consumer
         })
     }));
 }
@@ -5672,9 +5678,10 @@ export function deprecatedReadEvents(topicOwnerClient: string, eventType: string
     ttlMs?: number;
     /** Commits the batch at once, without a lock. Events in a lost answer are lost. */
     autoCommit?: boolean;
-}, { idempotencyKey, prefer }: {
+}, { idempotencyKey, prefer, consumer }: {
     idempotencyKey?: string;
     prefer?: string;
+    consumer?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -5723,7 +5730,8 @@ export function deprecatedReadEvents(topicOwnerClient: string, eventType: string
         body,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "Idempotency-Key": idempotencyKey,
-            Prefer: prefer
+            Prefer: prefer,
+            Consumer: consumer
         })
     }));
 }
@@ -5733,7 +5741,9 @@ export function deprecatedReadEvents(topicOwnerClient: string, eventType: string
 export function commitEvents(topicOwnerClient: string, eventType: string, body: {
     /** The token of the read that locked the topic. */
     token: string;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -5772,7 +5782,10 @@ export function commitEvents(topicOwnerClient: string, eventType: string, body: 
     }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/commit`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -5781,7 +5794,9 @@ export function commitEvents(topicOwnerClient: string, eventType: string, body: 
 export function deprecatedCommitEvents(topicOwnerClient: string, eventType: string, body: {
     /** The token of the read that locked the topic. */
     token: string;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -5820,7 +5835,10 @@ export function deprecatedCommitEvents(topicOwnerClient: string, eventType: stri
     }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/commit`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -5831,7 +5849,9 @@ export function extendLock(topicOwnerClient: string, eventType: string, body: {
     token: string;
     /** New duration of the lock, from now on. */
     ttlMs: number;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -5870,7 +5890,10 @@ export function extendLock(topicOwnerClient: string, eventType: string, body: {
     }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/extend`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -5881,7 +5904,9 @@ export function deprecatedExtendLock(topicOwnerClient: string, eventType: string
     token: string;
     /** New duration of the lock, from now on. */
     ttlMs: number;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -5920,7 +5945,10 @@ export function deprecatedExtendLock(topicOwnerClient: string, eventType: string
     }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/extend`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -5931,7 +5959,9 @@ export function releaseEvents(topicOwnerClient: string, eventType: string, body:
     token: string;
     /** The id of an event of the batch: commits it and those before it. */
     commitThrough?: string;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -5970,7 +6000,10 @@ export function releaseEvents(topicOwnerClient: string, eventType: string, body:
     }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/release`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -5981,7 +6014,9 @@ export function deprecatedReleaseEvents(topicOwnerClient: string, eventType: str
     token: string;
     /** The id of an event of the batch: commits it and those before it. */
     commitThrough?: string;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -6020,7 +6055,10 @@ export function deprecatedReleaseEvents(topicOwnerClient: string, eventType: str
     }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/release`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -6029,7 +6067,9 @@ export function deprecatedReleaseEvents(topicOwnerClient: string, eventType: str
 export function seekCursor(topicOwnerClient: string, eventType: string, body: {
     /** `oldest`, `newest`, or a time in ms: the next read begins with the first event of that time or later. */
     to: ("oldest" | "newest") | number;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -6068,7 +6108,10 @@ export function seekCursor(topicOwnerClient: string, eventType: string, body: {
     }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/seek`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -6077,7 +6120,9 @@ export function seekCursor(topicOwnerClient: string, eventType: string, body: {
 export function deprecatedSeekCursor(topicOwnerClient: string, eventType: string, body: {
     /** `oldest`, `newest`, or a time in ms: the next read begins with the first event of that time or later. */
     to: ("oldest" | "newest") | number;
-}, opts?: Oazapfts.RequestOpts) {
+}, { consumer }: {
+    consumer?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
     } | {
@@ -6116,7 +6161,10 @@ export function deprecatedSeekCursor(topicOwnerClient: string, eventType: string
     }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/seek`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            Consumer: consumer
+        })
     }));
 }
 /**
@@ -6205,6 +6253,152 @@ export function deprecatedLookAtEvents(topicOwnerClient: string, eventType: stri
         limit
     }))}`, {
         ...opts
+    });
+}
+/**
+ * List the caller's named consumers
+ */
+export function listConsumers(topicOwnerClient: string, eventType: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ConsumerName[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/consumers`, {
+        ...opts
+    });
+}
+/**
+ * List the caller's named consumers
+ */
+export function deprecatedListConsumers(topicOwnerClient: string, eventType: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ConsumerName[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/consumers`, {
+        ...opts
+    });
+}
+/**
+ * Remove one of the caller's named consumers, with its cursor and lock
+ */
+export function removeConsumer(topicOwnerClient: string, eventType: string, consumer: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/consumers/${encodeURIComponent(consumer)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * Remove one of the caller's named consumers, with its cursor and lock
+ */
+export function deprecatedRemoveConsumer(topicOwnerClient: string, eventType: string, consumer: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/consumers/${encodeURIComponent(consumer)}`, {
+        ...opts,
+        method: "DELETE"
     });
 }
 /**

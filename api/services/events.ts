@@ -96,6 +96,7 @@ const NO_SCOPE = "The token lacks the topic's scope, for which its client is reg
 const consumer = { 403: NO_SCOPE, 404: GONE };
 const token = "The token of the read that locked the topic.";
 const LOCKED = "`topic_locked`: the client has an uncommitted batch; `Retry-After` says for how long.";
+const TOO_MANY = "`too_many_consumers`: the caller has 100 named consumers on this topic.";
 const NOT_LOCKED =
   "`topic_not_locked`; `details[0].type` is `already_committed`, `lock_expired` or `unknown_token`, " +
   "which tells the outcome after a lost answer.";
@@ -104,6 +105,7 @@ const onLock = (id: string, about: string, fields: Readonly<Record<string, strin
   id,
   tag: CONSUMING,
   about: `${about} ${SCOPE}`,
+  headers: ["Consumer"],
   body: { fields, example },
   answers: { 200: { text: "Done. The answer has no body." } },
   errors: { ...consumer, 409: NOT_LOCKED },
@@ -113,6 +115,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   topicOwnerClient: { text: "The name of the client that owns the topic, `<project>.<app>`.", example: "demo.shop" },
   eventType: { text: "The topic's event type.", example: "orderCreated" },
   name: { text: "The subscription's name.", example: "orders-to-erp" },
+  consumer: { text: "The consumer's name.", example: "worker-1" },
   eventId: { text: "The event's id.", example: event.id },
   subscriberId: { text: "The id of a subscription, as the list shows it.", example: subscriber.id },
 };
@@ -224,6 +227,7 @@ export const events: ServiceEntries = {
       schema: obj({ name: subscriptionFields.name, href: uri("The subscription's own address.") }),
       example: { name: "orders-to-erp", href: `${topic.href}/subscriptions/orders-to-erp` },
     },
+    ConsumerName: { schema: obj({ name: str("The consumer's name.") }), example: { name: "worker-1" } },
     NewPushSubscription: {
       schema: obj({
         ...subscriptionFields,
@@ -353,7 +357,7 @@ export const events: ServiceEntries = {
       id: "readEvents",
       tag: CONSUMING,
       about: `Locks the topic for the calling client until its batch is committed, released or expired. A client that never read begins at the oldest event. ${SCOPE} With \`Idempotency-Key\` a repeat gets the same batch and token while its lock lives; a read with \`autoCommit\` has no lock, so its key repeats nothing. With \`Prefer: wait=20\` the answer comes as soon as there is an event, else 204 after so many seconds.`,
-      headers: ["Idempotency-Key", "Prefer"],
+      headers: ["Idempotency-Key", "Prefer", "Consumer"],
       body: {
         fields: {
           numEvents: "The most events, 1 by default; more than 1000 count as 1000.",
@@ -376,7 +380,10 @@ export const events: ServiceEntries = {
           headers: ["Link", "Events-Lost", "Preference-Applied"],
         },
       },
-      errors: { ...consumer, 409: `${LOCKED} \`idempotency_key_used\`: the key came with another request before.` },
+      errors: {
+        ...consumer,
+        409: `${LOCKED} \`idempotency_key_used\`: the key came with another request before. ${TOO_MANY}`,
+      },
     },
     [`POST ${TOPIC_PATH}/commit`]: onLock(
       "commitEvents",
@@ -402,6 +409,7 @@ export const events: ServiceEntries = {
       id: "seekCursor",
       tag: CONSUMING,
       about: SCOPE,
+      headers: ["Consumer"],
       body: {
         fields: {
           to:
@@ -411,7 +419,21 @@ export const events: ServiceEntries = {
         example: { to: "oldest" },
       },
       answers: { 200: { text: "Done. The answer has no body." } },
-      errors: { ...consumer, 409: LOCKED },
+      errors: { ...consumer, 409: `${LOCKED} ${TOO_MANY}` },
+    },
+    [`GET ${TOPIC_PATH}/consumers`]: {
+      id: "listConsumers",
+      tag: CONSUMING,
+      about: `Those that read or moved their cursor. ${SCOPE}`,
+      answers: { 200: { text: "Their names, in order.", json: list(ref("ConsumerName")) } },
+      errors: consumer,
+    },
+    [`DELETE ${TOPIC_PATH}/consumers/{consumer}`]: {
+      id: "removeConsumer",
+      tag: CONSUMING,
+      about: `A later read under the name begins at the oldest event. ${SCOPE}`,
+      answers: { 204: { text: "There is none of this name any more." } },
+      errors: consumer,
     },
     [`GET ${TOPIC_PATH}/events`]: {
       id: "lookAtEvents",

@@ -94,7 +94,7 @@ const read =
 const commit =
   ({ session, owner }: Consumer, batch: api.Batch) =>
   (to: RequestOpts) =>
-    api.commitEvents(owner, EVENT_TYPE, { token: session.given("a token of the lock", batch.token) }, to);
+    api.commitEvents(owner, EVENT_TYPE, { token: session.given("a token of the lock", batch.token) }, {}, to);
 
 async function showLock(consumer: Consumer): Promise<api.Event[]> {
   const { session, token } = consumer;

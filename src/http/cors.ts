@@ -12,6 +12,7 @@ const ALLOWED_HEADERS = [
   "Range",
   "Idempotency-Key",
   "Prefer",
+  "Consumer",
   "Content-Disposition",
   "Content-MD5",
   "Content-Digest",

@@ -19,6 +19,7 @@ export const DETAIL_TYPES = {
   lock_expired: "Read again: the events are delivered once more.",
   unknown_token: "Send the token of the last read.",
   already_committed: "A batch is done. A file stays as it was committed first.",
+  too_many_consumers: "Remove a named consumer that is not needed any more, or use its name.",
   subscription_exists: "Update the subscription, or choose another name.",
   subscription_disabled: "Update the subscription to enable it.",
   subscription_unverified: "Let the endpoint answer with the challenge; an update of the subscription sends it again.",

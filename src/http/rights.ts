@@ -77,6 +77,8 @@ export const RIGHTS = {
   commitEvents: { who: "topicReader", access: READS_TOPIC },
   extendLock: { who: "topicReader", access: READS_TOPIC },
   releaseLock: { who: "topicReader", access: READS_TOPIC },
+  listConsumers: { who: "topicReader", access: READS_TOPIC },
+  removeConsumer: { who: "topicReader", access: READS_TOPIC },
   lookAtEvents: { who: "topicReader", access: READS_TOPIC },
   seekEvents: { who: "topicConsumer", access: BY_TOPIC },
   // Push subscriptions

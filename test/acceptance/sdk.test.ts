@@ -264,6 +264,16 @@ describe("consuming", () => {
     expect(requests.filter((line) => line.endsWith("/read"))).toHaveLength(1);
   });
 
+  test("reads with a cursor of its own under a consumer's name", async () => {
+    const { topic } = await newTopic(2);
+    const named = plinth.topic(client.id, topic.eventType, { consumer: "audit" });
+    expect(await take(named.consume(), 2)).toEqual([0, 1]);
+    expect([(await named.status()).lag, (await topic.status()).lag]).toEqual([0, 2]);
+    expect(await topic.consumers()).toEqual(["audit"]);
+    await topic.removeConsumer("audit");
+    expect(await topic.consumers()).toEqual([]);
+  });
+
   test("an aborted signal ends a loop that waits for events", async () => {
     const { topic } = await newTopic(0);
     const stop = new AbortController();

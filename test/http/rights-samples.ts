@@ -99,6 +99,8 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
     init: { json: { token: await asked.lock() } },
     changes: true,
   }),
+  listConsumers: (asked) => ({ params: topic(asked) }),
+  removeConsumer: (asked) => ({ params: { ...topic(asked), consumer: "unknown" } }),
   lookAtEvents: (asked) => ({ params: topic(asked) }),
   seekEvents: (asked) => ({ params: topic(asked), init: { json: { to: "newest" } }, changes: true }),
   listSubscriptions: (asked) => ({ params: topic(asked) }),

@@ -1,6 +1,6 @@
 import { tokenSource, type Credentials } from "./credentials.ts";
 import { createFiles, type Files } from "./files.ts";
-import { createTopic, type Topic } from "./topic.ts";
+import { createTopic, type Topic, type TopicOptions } from "./topic.ts";
 import { createTransport, type Ask } from "./transport.ts";
 
 export interface PlinthOptions {
@@ -21,7 +21,7 @@ export interface PlinthOptions {
 export interface Plinth {
   /** A valid access token, for requests of your own. */
   token(): Promise<string>;
-  topic(owner: string, eventType: string): Topic;
+  topic(owner: string, eventType: string, options?: TopicOptions): Topic;
   /** Topics that this client owns or may read. */
   topics(): AsyncGenerator<{ topicOwnerClient: string; eventType: string; description: string }, void, undefined>;
   /** Private files of this client. */
@@ -51,7 +51,7 @@ export function createPlinth(options: PlinthOptions): Plinth {
     const transport = createTransport({ url, tokens, fetch, attempts, timeoutMs });
     return {
       token: () => tokens.get(),
-      topic: (owner, eventType) => createTopic(transport, owner, eventType),
+      topic: (owner, eventType, topicOptions) => createTopic(transport, owner, eventType, topicOptions),
       topics: () => transport.pages("/pubsub/v1/topics", { query: { pageSize: 100 } }),
       files: createFiles(transport, fetch, "private"),
       publicFiles: createFiles(transport, fetch, "public"),

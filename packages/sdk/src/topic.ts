@@ -18,6 +18,14 @@ export interface TopicStatus {
   readonly lag: number | null;
 }
 
+export interface TopicOptions {
+  /**
+   * Reads with a cursor and a lock of this name, beside those of the client; at most 100 on a topic. Two programs of one
+   * client each get all events under two names, and share them under one.
+   */
+  readonly consumer?: string;
+}
+
 export interface ReadOptions {
   /** The most events, 100 by default. */
   readonly numEvents?: number;
@@ -40,7 +48,8 @@ const MAX_CHARS = 1_500_000;
  * A publish has an idempotency key, so it is repeated after a lost answer and stores its events once. Reading comes in
  * three forms: `consume` for a loop, `process` for a handler with concurrency, `read` and `commit` by hand.
  */
-export function createTopic(transport: Transport, owner: string, eventType: string) {
+export function createTopic(transport: Transport, owner: string, eventType: string, { consumer }: TopicOptions = {}) {
+  const asConsumer: Readonly<Record<string, string>> = consumer === undefined ? {} : { consumer };
   const path = `/pubsub/v1/topics/${encodeURIComponent(owner)}/${encodeURIComponent(eventType)}`;
 
   async function publishPart(events: readonly WireEvent[], key: string, signal?: AbortSignal): Promise<string[]> {
@@ -68,7 +77,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
       }
     },
 
-    status: (): Promise<TopicStatus> => transport.json("GET", path),
+    status: (): Promise<TopicStatus> => transport.json("GET", path, { headers: asConsumer }),
 
     /** Deletes the topic with its events. A missing one is fine. */
     async delete(): Promise<void> {
@@ -110,6 +119,7 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
       const response = await transport.send("POST", `${path}/read`, {
         json: { numEvents, ttlMs },
         headers: {
+          ...asConsumer,
           "idempotency-key": crypto.randomUUID(),
           ...(waitSec > 0 && { prefer: `wait=${Math.ceil(waitSec)}` }),
         },
@@ -125,23 +135,41 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
 
     /** Ends a batch: its events are not read again. A repeat does no harm. */
     async commit(token: string, signal?: AbortSignal): Promise<void> {
-      await transport.send("POST", `${path}/commit`, { json: { token }, repeatable: true, signal }).catch(isDone);
+      await transport
+        .send("POST", `${path}/commit`, { headers: asConsumer, json: { token }, repeatable: true, signal })
+        .catch(isDone);
     },
 
     /** Holds a batch for `ttlMs` from now on. */
     async extend(token: string, ttlMs: number, signal?: AbortSignal): Promise<void> {
-      await transport.send("POST", `${path}/extend`, { json: { token, ttlMs }, repeatable: true, signal });
+      await transport.send("POST", `${path}/extend`, {
+        headers: asConsumer,
+        json: { token, ttlMs },
+        repeatable: true,
+        signal,
+      });
     },
 
     /** Gives a batch back. `commitThrough`: the id of its last event that is handled. */
     async release(token: string, commitThrough?: string): Promise<void> {
       const json = { token, ...(commitThrough !== undefined && { commitThrough }) };
-      await transport.send("POST", `${path}/release`, { json, repeatable: true }).catch(isDone);
+      await transport.send("POST", `${path}/release`, { headers: asConsumer, json, repeatable: true }).catch(isDone);
     },
 
     /** Moves this consumer's cursor: to the oldest event, behind the newest, or to a time in ms. */
     async seek(to: "oldest" | "newest" | number): Promise<void> {
-      await transport.send("POST", `${path}/seek`, { json: { to }, repeatable: true });
+      await transport.send("POST", `${path}/seek`, { headers: asConsumer, json: { to }, repeatable: true });
+    },
+
+    /** Names of this client's named consumers. */
+    async consumers(): Promise<string[]> {
+      const found = await transport.json<{ name: string }[]>("GET", `${path}/consumers`);
+      return found.map(({ name }) => name);
+    },
+
+    /** Removes a named consumer with its cursor and lock. */
+    async removeConsumer(name: string): Promise<void> {
+      await transport.send("DELETE", `${path}/consumers/${encodeURIComponent(name)}`);
     },
 
     /** Stored events in order, without a lock and without moving a cursor. `after`: an event's id. */

@@ -1,6 +1,7 @@
 import type { Principal } from "../../http/auth.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import type { OwnTenant } from "../log/hidden-ids.ts";
+import type { Failure } from "../model/failure.ts";
 import type { TopicAddress } from "../model/topic.ts";
 import type { Reach } from "./access.ts";
 
@@ -10,7 +11,12 @@ export interface Reader {
   readonly name: string;
   /** Show only this tenant's events; undefined shows all. */
   readonly onlyTenant?: string | undefined;
+  /** The beginning of the names of this caller's named consumers; undefined: this one has no name of its own. */
+  readonly named?: string | undefined;
 }
+
+/** The header `Consumer` of a request. */
+export const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
  * Chooses the consumer for a token.
@@ -20,11 +26,25 @@ export interface Reader {
  * - A person's token reads for this person in this tenant at this client. One client may serve people of many tenants,
  *   and none may move the cursor of another or of the client. The name has a hash of the person.
  *
- * Names cannot collide: no client id has a "/".
+ * - Each of them may have further consumers under names of its own (the header `Consumer`).
+ *
+ * Names cannot collide: no client id and no consumer's name has a "/".
  */
-export async function readerOf({ clientId, user, tenant }: Principal, reach: Reach): Promise<Reader> {
+export async function readerOf(
+  { clientId, user, tenant }: Principal,
+  reach: Reach,
+  consumer: string | null,
+): Promise<Reader> {
   const whose = user === "" ? clientId : `${clientId}/person/${await sha256Hex(user)}/${tenant}`;
-  return reach === "all" ? { name: whose } : { name: `${whose}/of/${tenant}`, onlyTenant: tenant };
+  const reader: Reader = reach === "all" ? { name: whose } : { name: `${whose}/of/${tenant}`, onlyTenant: tenant };
+  const named = `${reader.name}/consumer/`;
+  return consumer === null ? reader : { ...reader, name: `${named}${consumer}`, named };
+}
+
+/** The failure of a reader whose lock holds: it says until when, and which of the caller's consumers has it. */
+export function lockedBy({ name, named }: Reader, retryAfterMs: number, nowMs: number): Failure {
+  const holder = named === undefined ? "Another read of yours" : `Your consumer ${name.slice(named.length)}`;
+  return { kind: "topic_locked", retryAfterMs, untilMs: nowMs + retryAfterMs, holder };
 }
 
 /** The tenant filter of a reader; undefined if it is shown all events. */

@@ -6,11 +6,11 @@ import { matching } from "../../http/validate.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import type { Meter } from "../../platform/metrics.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
-import type { Result } from "../../platform/result.ts";
+import { err, type Result } from "../../platform/result.ts";
 import { toProblem, unreachable, type Failure } from "../model/failure.ts";
 import type { TopicId } from "../model/topic.ts";
-import type { TopicAccess } from "./access.ts";
-import { readerOf, type Reader } from "./reader.ts";
+import type { Reach, TopicAccess } from "./access.ts";
+import { CONSUMER_NAME, readerOf, type Reader } from "./reader.ts";
 
 /** Dependencies of requests on a topic. */
 export interface RequestPorts {
@@ -36,6 +36,7 @@ export const callerOf = ({
 });
 
 interface TopicCall {
+  readonly request: Request;
   readonly principal: Principal;
   readonly params: z.infer<typeof topicParams>;
   readonly nowMs: number;
@@ -49,7 +50,7 @@ export function asReader(ports: RequestPorts, call: TopicCall, run: Reading): Pr
   return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
     const allowed = await ports.access.mayRead(call.principal, topic, call.nowMs);
-    return allowed.ok ? run(topic, await readerOf(call.principal, allowed.value)) : allowed;
+    return allowed.ok ? asNamed(call, allowed.value, (reader) => run(topic, reader)) : allowed;
   });
 }
 
@@ -58,8 +59,19 @@ export function asConsumer(ports: RequestPorts, call: TopicCall, run: Reading): 
   return withRetryAfter(ports, async () => {
     const topic = topicOf(call);
     const allowed = await ports.access.mayConsume(call.principal, topic, call.nowMs);
-    return allowed.ok ? run(topic, await readerOf(call.principal, "all")) : allowed;
+    return allowed.ok ? asNamed(call, "all", (reader) => run(topic, reader)) : allowed;
   });
+}
+
+/** Chooses the caller's consumer, by its name if the request has one. */
+async function asNamed<T>(
+  { request, principal }: TopicCall,
+  reach: Reach,
+  run: (reader: Reader) => Promise<Result<T, Failure | Problem>>,
+): Promise<Result<T, Failure | Problem>> {
+  const consumer = request.headers.get("consumer");
+  if (consumer !== null && !CONSUMER_NAME.test(consumer)) return err({ kind: "consumer_malformed" });
+  return run(await readerOf(principal, reach, consumer));
 }
 
 /** Runs an operation if the caller owns the topic and may publish. */

@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { Reader } from "../access/reader.ts";
+import { lockedBy, type Reader } from "../access/reader.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Failure } from "../model/failure.ts";
 import { refusedKey } from "../model/idempotency-key.ts";
 import { READ } from "../model/limits.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
+import { admitConsumer } from "./named-consumers.ts";
 import { consumerOf } from "./stub.ts";
 import type { TopicConsumer } from "./topic-consumer.do.ts";
 import type { ConsumerReadOutcome } from "./types.ts";
@@ -52,6 +53,8 @@ export async function read(
   const refused = refusedKey(key);
   if (refused !== undefined) return err(refused);
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const admitted = await admitConsumer(ports.logs, topic, reader);
+    if (admitted !== "admitted") return admitted === "gone" ? undefined : { kind: admitted };
     const answer: ConsumerReadOutcome = await consumerOf(ports.consumers, topic, reader.name).read({
       topic: addressOf(topic),
       consumer: reader.name,
@@ -67,9 +70,11 @@ export async function read(
     case undefined:
       return err({ kind: "no_topic" });
     case "locked":
-      return err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs });
+      return err(lockedBy(reader, outcome.retryAfterMs, nowMs));
     case "key_used":
       return err({ kind: "key_used" });
+    case "too_many_consumers":
+      return err({ kind: "too_many_consumers", most: READ.namedConsumers });
     case "failed":
       return err({ kind: "unavailable" });
     case "batch":

@@ -1,14 +1,16 @@
-import { defineRoute, empty, jsonBody, jsonText, optionalJsonBody, type Route } from "../../http/route.ts";
-import type { Schema } from "../../http/validate.ts";
+import * as z from "zod/mini";
+import { defineRoute, empty, json, jsonBody, jsonText, optionalJsonBody, type Route } from "../../http/route.ts";
+import { matching, type Schema } from "../../http/validate.ts";
 import type { Meter } from "../../platform/metrics.ts";
 import type { Names } from "../../platform/names.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import type { Reader } from "../access/reader.ts";
+import { CONSUMER_NAME, type Reader } from "../access/reader.ts";
 import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
 import { WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
+import { listConsumers, removeConsumer } from "./named-consumers.ts";
 import { peek, peekQuery } from "./peek.ts";
 import { preferredWaitSec } from "../../http/prefer.ts";
 import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
@@ -78,6 +80,38 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
         if (!view.ok) return view;
         const { events, next } = view.value;
         return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`, NOT_STORED));
+      }),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/topics/{topicOwnerClient}/{eventType}/consumers",
+    summary: "List the caller's named consumers",
+    operation: "listConsumers",
+    params: topicParams,
+    handle: (call) =>
+      asReader(ports, call, async (topic, reader) => {
+        const names = await listConsumers(ports, topic, reader, call.nowMs);
+        return names.ok
+          ? ok(
+              json(
+                200,
+                names.value.map((name) => ({ name })),
+              ),
+            )
+          : names;
+      }),
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/topics/{topicOwnerClient}/{eventType}/consumers/{consumer}",
+    summary: "Remove one of the caller's named consumers, with its cursor and lock",
+    operation: "removeConsumer",
+    params: z.extend(topicParams, { consumer: matching(CONSUMER_NAME) }),
+    produces: "any",
+    handle: (call) =>
+      asReader(ports, call, async (topic, reader) => {
+        const removed = await removeConsumer(ports, topic, reader, call.params.consumer, call.nowMs);
+        return removed.ok ? ok(empty(204)) : removed;
       }),
   }),
 ];

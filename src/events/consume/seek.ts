@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { Reader } from "../access/reader.ts";
+import { lockedBy, type Reader } from "../access/reader.ts";
 import type { Failure } from "../model/failure.ts";
+import { READ } from "../model/limits.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
+import { admitConsumer } from "./named-consumers.ts";
 import type { ConsumePorts } from "./read.ts";
 import { consumerOf } from "./stub.ts";
 import type { SeekOutcome } from "./types.ts";
@@ -24,6 +26,8 @@ export async function seek(
   nowMs: number,
 ): Promise<Result<void, Failure>> {
   const outcome = await ports.directory.onActive(id, nowMs, async (topic) => {
+    const admitted = await admitConsumer(ports.logs, topic, reader);
+    if (admitted !== "admitted") return admitted === "gone" ? undefined : { kind: admitted };
     const answer: SeekOutcome = await consumerOf(ports.consumers, topic, reader.name).seek(
       addressOf(topic),
       reader.name,
@@ -37,7 +41,9 @@ export async function seek(
     case "done":
       return ok(undefined);
     case "locked":
-      return err({ kind: "topic_locked", retryAfterMs: outcome.retryAfterMs });
+      return err(lockedBy(reader, outcome.retryAfterMs, nowMs));
+    case "too_many_consumers":
+      return err({ kind: "too_many_consumers", most: READ.namedConsumers });
     case "failed":
       return err({ kind: "unavailable" });
   }

@@ -129,6 +129,24 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     });
   }
 
+  /**
+   * Forgets everything at the client's wish. The topic forgets the name last, so a crash in between leaves an empty
+   * object that the topic still knows.
+   */
+  remove(topic: TopicAddress, consumer: string): Promise<"removed" | "failed"> {
+    return this.#mutex.run(async () => {
+      this.#record = undefined;
+      this.#registered = false;
+      this.#prefetch = new Prefetch();
+      await this.ctx.storage.deleteAll();
+      const forgotten = await askLog(this.env.TOPIC_LOG, topic, 0, async (log): Promise<boolean> => {
+        await log.forgetConsumers([consumer]);
+        return true;
+      });
+      return forgotten === undefined ? "failed" : "removed";
+    });
+  }
+
   /** Position of each shard's last committed event; undefined if nothing was ever read. */
   position(): readonly number[] | undefined {
     return this.#record?.state.cursor;

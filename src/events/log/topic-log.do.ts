@@ -217,6 +217,23 @@ export class TopicLog extends DurableObject<LogEnv> {
     return [...this.#sql.exec<{ client_id: string }>(names, limit)].map((row) => row.client_id);
   }
 
+  /** Registers a consumer unless there are `most` others whose names begin so. */
+  addNamedConsumer(name: string, beginning: string, most: number): "added" | "full" | "gone" {
+    const names = this.consumersNamed(beginning, most);
+    return names.length >= most && !names.includes(name) ? "full" : this.addConsumer(name);
+  }
+
+  /** Some of the names that begin so, in order. */
+  consumersNamed(beginning: string, limit: number): string[] {
+    if (this.#tail === undefined) return [];
+    const rows = this.#sql.exec<{ client_id: string }>(
+      `SELECT client_id FROM consumer WHERE client_id >= ?1 AND client_id < ?1 || char(0x10ffff) ORDER BY client_id LIMIT ?2`,
+      beginning,
+      limit,
+    );
+    return [...rows].map((row) => row.client_id);
+  }
+
   forgetConsumers(names: readonly string[]): void {
     if (this.#exists()) for (const name of names) this.#sql.exec(`DELETE FROM consumer WHERE client_id = ?`, name);
   }

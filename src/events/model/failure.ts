@@ -11,7 +11,7 @@ export type Failure =
   | { readonly kind: "no_client" }
   | { readonly kind: "topic_exists" }
   | { readonly kind: "topic_deleting" }
-  | { readonly kind: "topic_locked"; readonly retryAfterMs: number }
+  | { readonly kind: "topic_locked"; readonly retryAfterMs: number; readonly untilMs: number; readonly holder: string }
   | { readonly kind: "topic_not_locked"; readonly why: NotLocked }
   | { readonly kind: "not_in_batch" }
   | { readonly kind: "no_subscription" }
@@ -34,6 +34,8 @@ export type Failure =
   | { readonly kind: "tenant_refused"; readonly field: string; readonly tenant: string }
   | { readonly kind: "too_large"; readonly field: string; readonly what: string; readonly maxBytes: number }
   | { readonly kind: "too_many_events"; readonly maxEvents: number }
+  | { readonly kind: "consumer_malformed" }
+  | { readonly kind: "too_many_consumers"; readonly most: number }
   | { readonly kind: "key_malformed"; readonly maxChars: number }
   | { readonly kind: "key_used" };
 
@@ -54,7 +56,9 @@ export function toProblem(failure: Failure, names: Names): Problem {
       return conflict("topic_deletion_in_progress", "eventType", "The topic is being deleted.");
     case "topic_locked": {
       const headers = retryAfter(failure.retryAfterMs);
-      return problem("topic_locked", "You hold an uncommitted batch of this topic.", { headers });
+      const until = new Date(failure.untilMs).toISOString();
+      const message = `${failure.holder} holds an uncommitted batch of this topic until ${until}.`;
+      return problem("topic_locked", message, { headers });
     }
     case "topic_not_locked": {
       const message = NOT_LOCKED[failure.why];
@@ -126,6 +130,18 @@ export function toProblem(failure: Failure, names: Names): Problem {
     }
     case "too_many_events":
       return refusedField("invalid_field", "", `Send 1 to ${failure.maxEvents} events a request.`);
+    case "consumer_malformed":
+      return refusedField(
+        "invalid_header",
+        "Consumer",
+        "Consumer must be 1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first.",
+      );
+    case "too_many_consumers":
+      return conflict(
+        "too_many_consumers",
+        "Consumer",
+        `You have ${failure.most} named consumers on this topic. Remove one that you do not need any more.`,
+      );
     case "key_malformed":
       return refusedField(
         "invalid_header",

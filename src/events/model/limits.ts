@@ -98,6 +98,8 @@ export const READ = {
   failedFetches: 4,
   /** Ended batches that are remembered, so that a repeated commit is told what happened. */
   outcomes: 16,
+  /** Named consumers of a caller on a topic. */
+  namedConsumers: 100,
   /** Precision of the delivery counts of one shard. */
   deliveryCountSteps: 16,
 } as const;

@@ -160,6 +160,7 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
 };
 
 interface SubscriptionCall {
+  readonly request: Request;
   readonly principal: Principal;
   readonly params: z.infer<typeof params>;
   readonly nowMs: number;

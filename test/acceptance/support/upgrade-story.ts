@@ -110,7 +110,9 @@ export async function finish(session: Session, begun: Begun): Promise<void> {
 
   const info = await session.expect(200, (to) => api.getTokenInfo(shop, {}, to));
   session.same("a token of the other version is one", info.data.clientId, owner);
-  await session.expect(200, (to) => api.commitEvents(owner, EVENT_TYPE, { token: begun.lock }, to), { token: billing });
+  await session.expect(200, (to) => api.commitEvents(owner, EVENT_TYPE, { token: begun.lock }, {}, to), {
+    token: billing,
+  });
   const all = [...events, ...(await publish(session, cast, shop, "three"))];
   const rest = await session.expect(200, (to) => api.readEvents(owner, EVENT_TYPE, { numEvents: 9 }, {}, to), {
     token: billing,
@@ -121,7 +123,7 @@ export async function finish(session: Session, begun: Begun): Promise<void> {
     all.slice(1),
   );
   const lock = session.given("a lock", rest.data.token);
-  await session.expect(200, (to) => api.commitEvents(owner, EVENT_TYPE, { token: lock }, to), { token: billing });
+  await session.expect(200, (to) => api.commitEvents(owner, EVENT_TYPE, { token: lock }, {}, to), { token: billing });
 
   endpoint.healthy = true;
   for (const id of all)

@@ -19,7 +19,7 @@ export async function adversaryOf({ owner, path }: TestTopic): Promise<Adversary
   const app = eventsApp();
   const tokens = tokensOf(owner);
   const limited = tokens.filter(({ isLimited }) => isLimited);
-  const readers = await Promise.all(limited.map(({ as }) => readerOf(as, "own_tenant")));
+  const readers = await Promise.all(limited.map(({ as }) => readerOf(as, "own_tenant", null)));
   const attack = async (stolen: Stolen): Promise<void> => {
     const { as, isLimited } = tokens[next % tokens.length]!;
     const operation = BELOW_A_TOPIC[Math.floor(next / tokens.length) % BELOW_A_TOPIC.length]!;
