@@ -213,6 +213,32 @@ describe("a first deployment that cannot be", () => {
     },
     240_000,
   );
+
+  it.each(FAULTS)(
+    "becomes an upgrade that is simply repeated where it broke off, call %i",
+    async (call) => {
+      writeDeployment("production", PRODUCTION);
+      const made = await deploy(["production", ...atPlatform()], GIVEN);
+      expect(made.code, made.output).toBe(0);
+      writeFileSync(
+        join(checkout, "migrations", "9999_more.sql"),
+        "CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;\n",
+      );
+      writeDeployment("production", WITH_EVENTS);
+      account.failAt(call);
+      const first = await deploy(["production", ...atPlatform()], GIVEN);
+      // An upgrade has fewer calls than that.
+      if (!account.hasFailed()) return expect(first.code).toBe(0);
+      expect(first.code, first.output).toBe(1);
+      const second = await deploy(["production", ...atPlatform()], GIVEN);
+      expect(second.code, second.output).toBe(0);
+      const tables = onlyDatabase().sqlite.prepare("SELECT name FROM sqlite_master WHERE name = 'more'").all();
+      expect(tables).toHaveLength(1);
+      expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
+      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 1, 2]);
+    },
+    240_000,
+  );
 });
 
 describe("a smoke test", () => {
