@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "../platform/database.ts";
 import { describeError } from "../platform/log.ts";
-import { randomId } from "../platform/random.ts";
+import { randomId, type Random } from "../platform/random.ts";
 import { redactSecrets } from "../platform/text.ts";
 import { admit } from "./admit.ts";
 import { authenticate, type Principal } from "./auth.ts";
@@ -202,7 +202,7 @@ async function problemIfThrown(
 }
 
 function renderRefusal(
-  { log }: PipelineDeps,
+  { log, random }: PipelineDeps,
   render: ProblemRenderer,
   { request, url, publicBase, requestId }: RequestContext,
   refused: Problem,
@@ -218,7 +218,15 @@ function renderRefusal(
   });
   const response = render(refused, `${publicBase}/docs/errors`, requestId, { request, publicBase });
   for (const [name, value] of Object.entries(refused.headers)) response.headers.set(name, value);
+  const retryAfter = response.headers.get("retry-after");
+  if (response.status === 503 && retryAfter !== null) response.headers.set("retry-after", spread(retryAfter, random));
   return response;
+}
+
+/** Up to twice the time, so that callers who were refused together do not come again together. */
+function spread(retryAfter: string, random: Random): string {
+  const seconds = Number(retryAfter);
+  return String(seconds + Math.floor((seconds + 1) * (random.bytes(1)[0]! / 256)));
 }
 
 /** The runtime makes the URL from any `Host`; one that is not a host is the caller's mistake (RFC 9112 section 3.2). */

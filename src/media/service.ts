@@ -56,7 +56,7 @@ import { createConsistency, type Consistency } from "./consistency/run.ts";
 import { createEdgeCache, noEdgeCache } from "./content/edge-cache.ts";
 import { contentRoutes } from "./content/routes.ts";
 import { deleteFile, deleteFiles } from "./erasure/delete.ts";
-import { eraseStep } from "./erasure/erase.ts";
+import { createDeadWorkStore } from "./dead/dead-work-store.ts";
 import { createErasureStore } from "./erasure/erasure-store.ts";
 import { createRemovedFileStore } from "./erasure/removed-store.ts";
 import { erasureRoutes } from "./erasure/reports.ts";
@@ -76,7 +76,7 @@ import type { Uploads } from "./model/uploads.ts";
 import { createFilterStore } from "./search/filter-store.ts";
 import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
-import { sweepMedia } from "./sweep.ts";
+import { sweepMedia, sweepOrErase } from "./sweep.ts";
 import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { createR2Uploads } from "./uploads/r2.ts";
 import { uploadFile, createWorkerUploads } from "./uploads/worker.ts";
@@ -157,6 +157,7 @@ export function createMedia(deps: MediaDeps): Media {
     uploads: createUploads(deps, { pinned, blobs, links }),
     pending: createPendingStore(deps.db),
     queue: createJobQueue(deps.jobs),
+    deadWork: createDeadWorkStore(deps.db),
     transformer: createTransformer(deps.images),
     maxUploadBytes: deps.maxUploadBytes,
   };
@@ -167,7 +168,7 @@ export function createMedia(deps: MediaDeps): Media {
     audit: deps.audit,
     limits: LIMITS.consistency,
   });
-  const steps = { erase: (id: string, nowMs: number) => eraseStep(media, id, nowMs), compare: consistency.step };
+  const steps = { erase: (id: string, nowMs: number) => sweepOrErase(media, id, nowMs), compare: consistency.step };
   return {
     routes: [
       ...(["private", "public"] as const).flatMap((visibility) => [

@@ -2,7 +2,8 @@ import { attemptEach } from "../platform/attempt-each.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
-import { processRemoved, type EraseDeps } from "./erasure/erase.ts";
+import type { DeadWorkStore } from "./dead/dead-work-store.ts";
+import { eraseStep, processRemoved, type EraseDeps } from "./erasure/erase.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
@@ -10,6 +11,7 @@ import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
   readonly log: Log;
   readonly pinned: PinnedUploadStore;
+  readonly deadWork: DeadWorkStore;
 }
 
 /**
@@ -20,6 +22,10 @@ interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
 export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowMs: number): Promise<void> {
   const pages: Record<string, () => Promise<number>> = {
     files: () => sweepFiles(deps, nowMs),
+    "dead work": async () => {
+      await deps.deadWork.deleteOld(nowMs);
+      return 0;
+    },
     "ended links": () => sweepLinks(deps, nowMs),
     deletions: () => sweepErasures(deps, nowMs),
     variants: () => sweepVariants(deps, nowMs),
@@ -27,17 +33,38 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowM
   };
   await attemptEach(
     Object.entries(pages),
-    ([, sweepPage]) => inPages(sweepPage),
+    async ([what, sweepPage]) => {
+      const isMore = await inPages(sweepPage);
+      if (isMore && what === "files") await deps.queue.send([removedWork(nowMs + LIMITS.removedWorkMs)]);
+    },
     ([what], thrown) => deps.log.error("could not sweep a page", { what, error: describeError(thrown) }),
   );
 }
 
-/** `sweepPage` returns how many rows were due. */
-async function inPages(sweepPage: () => Promise<number>): Promise<void> {
-  for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return;
+/** `sweepPage` returns how many rows were due. True: there may be more. */
+async function inPages(sweepPage: () => Promise<number>): Promise<boolean> {
+  for (let page = 0; page < LIMITS.sweepPages; page++) if ((await sweepPage()) < LIMITS.sweepRows) return false;
+  return true;
 }
 
-async function sweepFiles(deps: SweepDeps, nowMs: number): Promise<number> {
+/** The beginning of a job's id that stands for removed files of all owners, until the time behind it. */
+const ALL_OWNERS = "due-until-";
+const removedWork = (untilMs: number) => ({ work: "erase", id: `${ALL_OWNERS}${untilMs}` }) as const;
+
+/**
+ * A step of a deletion, or a page of the removed files of all owners, which sends itself for the next page: 9,000 files
+ * in five minutes, where a sweep alone has room for 500. It ends before the next sweep. The release before this one
+ * knows no such id, and does nothing.
+ */
+export async function sweepOrErase(deps: EraseDeps, id: string, nowMs: number): Promise<undefined> {
+  if (!id.startsWith(ALL_OWNERS)) return eraseStep(deps, id, nowMs);
+  const untilMs = Number(id.slice(ALL_OWNERS.length));
+  const files = await sweepFiles(deps, nowMs);
+  if (files === LIMITS.sweepRows && nowMs < untilMs) await deps.queue.send([removedWork(untilMs)]);
+  return undefined;
+}
+
+async function sweepFiles(deps: EraseDeps, nowMs: number): Promise<number> {
   const files = await deps.removed.due(nowMs, LIMITS.sweepRows);
   await processRemoved(deps, files, nowMs);
   return files.length;
@@ -46,7 +73,8 @@ async function sweepFiles(deps: SweepDeps, nowMs: number): Promise<number> {
 async function sweepErasures(deps: SweepDeps, nowMs: number): Promise<number> {
   const forgotten = await deps.erasures.deleteExpired(nowMs, LIMITS.sweepRows);
   const due = await deps.erasures.takeDue(nowMs, LIMITS.sweepRows);
-  await deps.queue.send(due.map((id) => ({ work: "erase", id })));
+  const jobs = due.map((id) => ({ work: "erase", id }) as const);
+  await deps.queue.send(await deps.deadWork.sendable(jobs, nowMs));
   return Math.max(forgotten, due.length);
 }
 

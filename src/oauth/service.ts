@@ -97,8 +97,11 @@ export interface OAuthDeps {
   readonly uiLocales: readonly string[];
 }
 
-/** Rows of one step of the sweep, and steps of one run. */
-const SWEEP = { rows: 5_000, steps: 20 } as const;
+/**
+ * Rows of one step of the sweep, steps of one run, and the pause between two: nothing else can use the database during
+ * a step. D1 allows 1,000 statements in one invocation, which other sweeps share.
+ */
+const SWEEP = { rows: 500, steps: 100, pauseMs: 50 } as const;
 
 export type OAuth = ReturnType<typeof createOAuth>;
 
@@ -253,7 +256,10 @@ export function createOAuth(deps: OAuthDeps) {
       ];
       await boundRevocations();
       for (const deleteRows of steps)
-        for (let step = 0; step < SWEEP.steps; step++) if ((await deleteRows(SWEEP.rows)) < SWEEP.rows) break;
+        for (let step = 0; step < SWEEP.steps; step++) {
+          if ((await deleteRows(SWEEP.rows)) < SWEEP.rows) break;
+          await deps.isolate.pause(SWEEP.pauseMs);
+        }
     },
   };
 }

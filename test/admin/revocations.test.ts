@@ -247,7 +247,7 @@ describe("revocation by an operator", () => {
     const held = await hold(flow, shared);
     const shut = await revoke(`sessions/${shared}`);
     expect(await expectJson(shut, 503)).toMatchObject({ type: "service_temporarily_unavailable" });
-    expect(shut.headers.get("retry-after")).toBe("1");
+    expect(shut.headers.get("retry-after")).toMatch(/^[12]$/);
     expect(await left()).toBe(300 + 5_400 + 1);
     expect((await revoke(`sessions/${shared}`)).status).toBe(204);
     expect(await left()).toBe(5_400);

@@ -96,6 +96,30 @@ describe("the sweep", () => {
     expect(await countOf("file", ids)).toBe(0);
   });
 
+  it("hands removed files beyond its pages to the queue, which works until the next sweep", async () => {
+    const busy = mediaApp();
+    const due = START_MS + 7 * DAY_MS;
+    const ids = await insertPending(LIMITS.sweepRows * (LIMITS.sweepPages + 2) + 50, due - DAY_MS);
+    await busy.media.sweep(due);
+    expect(await countOf("variant", ids)).toBe(250);
+    expect(busy.longJobs).toHaveLength(1);
+    busy.clock.nowMs = due + 1_000;
+    await busy.consume();
+    expect(await countOf("variant", ids)).toBe(150);
+    busy.clock.nowMs = due + LIMITS.removedWorkMs;
+    await busy.consume();
+    expect(await countOf("variant", ids)).toBe(50);
+    expect(busy.longJobs).toEqual([]);
+    await busy.media.sweep(due);
+    expect(await countOf("variant", ids)).toBe(0);
+    expect(busy.longJobs).toEqual([]);
+    const later = due + LIMITS.removedWorkMs + LIMITS.lastWriteMs;
+    busy.clock.nowMs = later;
+    await busy.media.sweep(later);
+    while (busy.longJobs.length > 0) await busy.consume();
+    expect(await countOf("file", ids)).toBe(0);
+  });
+
   it("reads the files that are due, and none of those that wait", async () => {
     const { env: counted, tally, reset } = counting(env);
     const due = START_MS + 11 * DAY_MS;

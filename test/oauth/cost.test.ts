@@ -262,7 +262,7 @@ describe("If D1 does not respond", () => {
     vi.setSystemTime(startMs + 61_000);
     const refused = await fetch("/admin/v1/roles");
     expect(refused.status).toBe(503);
-    expect(refused.headers.get("retry-after")).toBe("5");
+    expect(refused.headers.get("retry-after")).toMatch(/^([5-9]|10)$/);
     expect(await refused.json()).toMatchObject({ type: "service_temporarily_unavailable" });
     expect(errors).toHaveBeenCalled();
     errors.mockRestore();

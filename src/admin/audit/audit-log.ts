@@ -63,7 +63,7 @@ interface Kept {
 const LISTED = { everyMs: 600_000, remembered: 100 } as const;
 
 export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
-  const store = createAuditStore(db);
+  const store = createAuditStore(db, wait);
   const budget = createNoteBudget(NOTES);
   const listedAtMs = new Map<string, number>();
 

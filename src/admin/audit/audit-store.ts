@@ -8,8 +8,8 @@ export type Share = "operator" | "done" | "known" | "unknown";
 
 /** Characters of each text that a row keeps. */
 export const TEXT_CHARS = { requestId: 64, actor: 256, action: 64, subject: 512, reason: 1024 } as const;
-/** Rows that one step of a removal removes, and steps of one removal. */
-const REMOVAL = { rows: 2_000, steps: 25 } as const;
+/** Rows that one step of a removal removes, steps of one removal, and the pause between two. */
+const REMOVAL = { rows: 1_000, steps: 50, pauseMs: 50 } as const;
 
 export interface AuditRow {
   readonly seq: number;
@@ -84,7 +84,7 @@ const pageSql = (index: string, conditions: readonly string[]): string => `
 
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
-export function createAuditStore(db: D1Database) {
+export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<void> = async () => {}) {
   const valuesOf = (record: AuditRecord, share: Share): readonly (string | number)[] => [
     record.atMs,
     sanitizeForLog(record.requestId, TEXT_CHARS.requestId),
@@ -103,6 +103,7 @@ export function createAuditStore(db: D1Database) {
       const { changes } = (await removal.run()).meta;
       removed += changes;
       if (changes < REMOVAL.rows) break;
+      await wait(REMOVAL.pauseMs);
     }
     return removed;
   }

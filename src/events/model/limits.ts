@@ -155,8 +155,9 @@ export const SUBSCRIPTION = {
   updateAttempts: 10,
   /** Number of subscriptions that get their own audit row when they end with their topic or client. */
   endedNamed: 100,
-  /** Work of one sweep: objects woken, and credentials sealed again. */
-  wokenASweep: 50,
+  /** Work of one sweep: objects woken, so many at a time, and credentials sealed again. */
+  wokenASweep: 250,
+  wokenAtOnce: 50,
   resealedASweep: 50,
 } as const;
 

@@ -40,7 +40,7 @@ export async function resealSubscriptions({ push }: SubscriptionPorts): Promise<
   log.info("push credentials sealed anew", { count: records.length - failed, failed });
 }
 
-/** Runs the same work for all in parallel. Logs each failure as `failure` and returns them. */
+/** Runs the same work for all, `wokenAtOnce` at a time. Logs each failure as `failure` and returns them. */
 async function forEach(
   records: readonly PushRecord[],
   log: Log,
@@ -48,15 +48,16 @@ async function forEach(
   run: (record: PushRecord) => Promise<unknown>,
 ): Promise<readonly unknown[]> {
   const failures: unknown[] = [];
-  await Promise.all(
-    records.map(async (record) => {
+  const waiting = records.values();
+  const lane = async (): Promise<void> => {
+    for (const record of waiting)
       try {
         await run(record);
       } catch (thrown) {
         failures.push(thrown);
         log.error(failure, { push: record.id, error: describeError(thrown) });
       }
-    }),
-  );
+  };
+  await Promise.all(Array.from({ length: SUBSCRIPTION.wokenAtOnce }, lane));
   return failures;
 }

@@ -16,7 +16,8 @@ import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { describeError } from "../../platform/log.ts";
 import { randomId } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import type { JobQueue, MediaJob } from "../model/job.ts";
+import type { DeadWorkStore } from "../dead/dead-work-store.ts";
+import type { JobQueue, LongJob, MediaJob } from "../model/job.ts";
 import { comparePage } from "./compare.ts";
 import { KEYSPACES } from "./keyspaces.ts";
 import { repairPage, type RepairDeps } from "./repair.ts";
@@ -25,6 +26,7 @@ import type { Run } from "./run-store.ts";
 export interface ConsistencyDeps extends RepairDeps {
   readonly queue: JobQueue;
   readonly audit: AuditTrail;
+  readonly deadWork: DeadWorkStore;
 }
 
 export type Consistency = ReturnType<typeof createConsistency>;
@@ -85,7 +87,7 @@ export function createConsistency(deps: ConsistencyDeps) {
     /** Resumes stalled runs and deletes an old one; how many it resumed. */
     async sweep(nowMs: number): Promise<number> {
       const stalled = await runs.takeStalled(nowMs, dueAfter(nowMs));
-      await queue.send(stalled.map(nextStep));
+      await queue.send(await deps.deadWork.sendable(stalled.map(nextStep), nowMs));
       await runs.deleteOld(nowMs - limits.keptMs);
       return stalled.length;
     },
@@ -131,7 +133,7 @@ async function repairStep(deps: ConsistencyDeps, run: Run, nowMs: number): Promi
   return [];
 }
 
-const nextStep = (id: string): MediaJob => ({ work: "compare", id });
+const nextStep = (id: string): LongJob => ({ work: "compare", id });
 
 const auditRecord = (by: Operator, action: "compare" | "repair", id: string, reason: string): AuditRecord => ({
   atMs: by.nowMs,

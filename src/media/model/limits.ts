@@ -131,6 +131,10 @@ export const LIMITS = {
    * keys.
    */
   sweepRows: 100,
+  /** A sweep that leaves removed files hands them to the queue until the next one. Less than the cron's period. */
+  removedWorkMs: 4.5 * 60_000,
+  /** The longest wait of long work that failed in every attempt, and how long its failures are remembered. */
+  deadWork: { mostMs: 24 * 60 * 60_000, keptMs: 7 * 24 * 60 * 60_000 },
   sweepPages: 5,
   parallelLists: 6,
 } as const;

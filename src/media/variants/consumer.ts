@@ -2,12 +2,14 @@ import type { Clock } from "../../platform/clock.ts";
 import { describeError } from "../../platform/log.ts";
 import { variantKey } from "../blobs/blob-store.ts";
 import { inParallel } from "../blobs/parallel.ts";
-import { parseJob, type LongWork, type MediaJob, type VariantJob } from "../model/job.ts";
+import type { DeadWorkStore } from "../dead/dead-work-store.ts";
+import { parseJob, type LongJob, type LongWork, type MediaJob, type VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "./make.ts";
 
 interface ConsumerDeps extends MakeVariantDeps {
   readonly clock: Clock;
+  readonly deadWork: DeadWorkStore;
 }
 
 /** Delays before the attempts after the first. */
@@ -28,8 +30,7 @@ export async function consumeJobs(
   const isDead = batch.queue.endsWith("-dead");
   const run = (job: MediaJob): Promise<string | undefined> => {
     if (!("work" in job)) return isDead ? giveUp(deps, job) : makeVariant(deps, job);
-    // Long work is never given up: its row stays due, and the sweep resumes it.
-    return isDead ? Promise.resolve(undefined) : steps[job.work](job.id, deps.clock.nowMs());
+    return isDead ? waitLonger(deps, job) : steps[job.work](job.id, deps.clock.nowMs());
   };
   await inParallel(batch.messages, LIMITS.parallelJobs, async (message) => {
     const job = parseJob(message.body);
@@ -48,9 +49,17 @@ export async function consumeJobs(
     }
     deps.meter.add("jobs", { ...by, label: isDead ? "dead" : fault === undefined ? "done" : "retried" });
     if (fault === undefined) return message.ack();
-    deps.log.warn("media job failed and will be retried", { ...job, attempt: message.attempts, fault });
+    const level = isDead ? "error" : "warn";
+    deps.log[level]("media job failed and will be retried", { ...job, attempt: message.attempts, fault, isDead });
     message.retry({ delaySeconds: RETRY_DELAYS_SEC[message.attempts - 1] ?? RETRY_DELAYS_SEC.at(-1)! });
   });
+}
+
+/** Long work is never given up: its row stays due, and the sweep resumes it, each time later. */
+async function waitLonger({ deadWork, log, clock }: ConsumerDeps, job: LongJob): Promise<undefined> {
+  const failures = await deadWork.record(job, clock.nowMs());
+  log.error("media work failed in every attempt", { ...job, failures });
+  return undefined;
 }
 
 /** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */

@@ -291,7 +291,7 @@ describe("POST …/seek", () => {
       });
     await use({ getByName: () => ({ positionBefore: () => Promise.reject(new Error("out of reach")) }) });
     const response = await topic.post("seek", { to: "newest" });
-    expect(response.headers.get("retry-after")).toBe("1");
+    expect(response.headers.get("retry-after")).toMatch(/^[12]$/);
     await expectProblem(response, 503, "service_temporarily_unavailable");
     await use(env.TOPIC_LOG);
     expect(payloads(await topic.read())).toEqual(["a"]);

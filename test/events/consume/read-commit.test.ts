@@ -887,7 +887,7 @@ describe("failures", () => {
     const broken = eventsApp({ ...env, TOPIC_CONSUMER: consumers as unknown as typeof env.TOPIC_CONSUMER });
     const said = vi.spyOn(console, "info");
     const response = await broken.call(`${topic.path}/read`, { as: topic.owner, method: "POST" });
-    expect(response.headers.get("retry-after")).toBe("1");
+    expect(response.headers.get("retry-after")).toMatch(/^[12]$/);
     await expectProblem(response, 503, "service_temporarily_unavailable");
     expect(said.mock.calls.join()).toContain(gone.message);
     said.mockRestore();

@@ -263,7 +263,7 @@ describe("POST …/read with Idempotency-Key", () => {
       const mend = await breakLogs(consumer, (_call, shard) => (shard === 1 ? fault : undefined));
       noWaiting();
       const { response } = await topic.read({ numEvents: 4 }, once("k"));
-      expect(response.headers.get("retry-after")).toBe("1");
+      expect(response.headers.get("retry-after")).toMatch(/^[12]$/);
       await expectProblem(response, 503, "service_temporarily_unavailable");
       await mend();
       expect(seen(await topic.read({ numEvents: 4 }, once("k")))).toEqual(seen(first));
@@ -327,7 +327,7 @@ describe("POST …/release with commitThrough", () => {
     const broken = eventsApp({ ...env, TOPIC_LOG: logs as unknown as typeof env.TOPIC_LOG });
     const body = { token, commitThrough: id };
     const response = await broken.call(`${topic.path}/release`, { as: topic.owner, json: body });
-    expect(response.headers.get("retry-after")).toBe("1");
+    expect(response.headers.get("retry-after")).toMatch(/^[12]$/);
     await expectProblem(response, 503, "service_temporarily_unavailable");
     expect((await topic.post("release", body)).status).toBe(200);
   });

@@ -183,7 +183,7 @@ describe("retention by size", () => {
     const headers = { "idempotency-key": "k", "content-type": "application/json" };
     const publish = () => app.call(`${path}/publish`, { as: topic.owner, json: { payload: "new" }, headers });
     const refused = await publish();
-    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(refused.headers.get("retry-after")).toMatch(/^[12]$/);
     await expectProblem(refused, 503, "service_temporarily_unavailable");
     expect(await alarmOf(log)).toBe(Date.now());
     expect(await stored(log)).toEqual({ firstSeq: 1 + LOG.rowsTrimmedAStep, lastSeq: 3_000 });

@@ -1,3 +1,4 @@
+import { createDeadWorkStore } from "../../../src/media/dead/dead-work-store.ts";
 import { env } from "cloudflare:workers";
 import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
@@ -38,6 +39,7 @@ export function runner(
     queue: createJobQueue((given.queue ?? keeping)(messages)),
     expected: createExpectedStore(db),
     runs: createRunStore(db),
+    deadWork: createDeadWorkStore(db),
     audit: createAuditLog({ db, log: heardLog, operatorClientId: BY.actor, wait: async () => {} }),
     limits: { ...LIMITS.consistency, ...given.limits },
   };

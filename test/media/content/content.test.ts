@@ -354,7 +354,7 @@ describe("content without storage", () => {
     ] as const) {
       const answer = await broken.call(link, { headers: { range } });
       await expectProblem(answer, 503, "service_temporarily_unavailable");
-      expect(answer.headers.get("retry-after")).toBe("5");
+      expect(answer.headers.get("retry-after")).toMatch(/^([5-9]|10)$/);
     }
   });
 });

@@ -1,0 +1,39 @@
+import type { LongJob } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+
+/**
+ * Long work whose message failed in every attempt and came to the dead-letter queue. Its own row stays due, so the
+ * sweep sends it again: after 15 minutes, then after twice the time at each failure, at least once a day.
+ */
+export type DeadWorkStore = ReturnType<typeof createDeadWorkStore>;
+
+const SQL = {
+  record: `INSERT INTO dead_work (work, id, failures, failed_at, next_at) VALUES (?1, ?2, 1, ?3, ?3 + ?4)
+    ON CONFLICT (work, id) DO UPDATE SET failures = failures + 1, failed_at = ?3,
+      next_at = ?3 + min(?4 << min(failures, 20), ?5) RETURNING failures`,
+  waiting: `SELECT dead_work.work, dead_work.id FROM json_each(?1) AS job CROSS JOIN dead_work
+    ON dead_work.work = job.value ->> 'work' AND dead_work.id = job.value ->> 'id' WHERE next_at > ?2`,
+  deleteOld: `DELETE FROM dead_work WHERE failed_at < ?1`,
+} as const;
+
+export function createDeadWorkStore(db: D1Database) {
+  return {
+    /** Counts a failure and returns the number of them. */
+    async record({ work, id }: LongJob, nowMs: number): Promise<number> {
+      const statement = db.prepare(SQL.record).bind(work, id, nowMs, LIMITS.workResendMs, LIMITS.deadWork.mostMs);
+      return (await statement.first<number>("failures")) ?? 1;
+    },
+    /** The jobs that may be sent again now. */
+    async sendable(jobs: readonly LongJob[], nowMs: number): Promise<readonly LongJob[]> {
+      if (jobs.length === 0) return jobs;
+      const { results } = await db.prepare(SQL.waiting).bind(JSON.stringify(jobs), nowMs).all<LongJob>();
+      return jobs.filter((job) => !results.some(({ work, id }) => work === job.work && id === job.id));
+    },
+    /** Forgets failures of work that has not failed for long. */
+    deleteOld: async (nowMs: number): Promise<void> =>
+      void (await db
+        .prepare(SQL.deleteOld)
+        .bind(nowMs - LIMITS.deadWork.keptMs)
+        .run()),
+  };
+}
