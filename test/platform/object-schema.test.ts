@@ -70,7 +70,9 @@ describe("An object that a newer release has written", () => {
     const methods = [...methodsOf(exported.prototype!)];
     expect(methods.length).toBeGreaterThan(0);
     for (const method of methods) {
-      const made = (stub as unknown as Record<string, () => Promise<unknown>>)[method]!();
+      const made = (stub as unknown as Record<string, (address: string) => Promise<unknown>>)[method]!(
+        "https://object/",
+      );
       const thrown = await made.then(
         () => expect.fail(`${method} was answered`),
         (error: unknown) => error,
