@@ -6,7 +6,7 @@ import type { Sent } from "./send.ts";
 
 /** Words of the inside: of the database, of the language, of files. */
 const INSIDE =
-  /SQLITE|D1_ERROR|\b(?:Type|Range|Syntax|Reference)Error\b|\bat \S+ \(|\.[jt]s:\d+|node_modules|\/src\/|\[object |Cannot read prop|is not a function|durable object|miniflare/i;
+  /SQLITE|D1_(?:[A-Z]+_)?ERROR:|\b(?:Type|Range|Syntax|Reference)Error\b|\bat \S+ \(|\.[jt]s:\d+|node_modules|\/src\/|\[object |Cannot read prop|is not a function|durable object|miniflare/i;
 
 export async function expectLawful(operation: Operation, { url, response, words, json }: Sent): Promise<void> {
   const { status } = response;
