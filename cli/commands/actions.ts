@@ -69,7 +69,7 @@ const usedText = (used: NonNullable<api.TenantUsage["used"]>): string => {
     ["traffic", `${formatBytes(used.receivedBytes)} in, ${formatBytes(used.sentBytes)} out`],
     ["variants", count(used.variants)],
     ["stored", `at most ${count(used.mostFiles)} files, ${formatBytes(used.mostBytes)}`],
-    ["", `${formatBytes(used.storedByteHours)} hours`],
+    ["", `${formatBytes(used.storedByteHours)} × hours`],
   ];
   const title = `\n${used.month}, ${used.isComplete ? "complete" : "so far"}\n`;
   return title + rows.map(([name = "", text = ""]) => `${name.padEnd(9)} ${text}\n`).join("");

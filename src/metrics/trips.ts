@@ -7,7 +7,7 @@ export const onTripOf =
   (results) => {
     const by = { service };
     meter.add("d1_round_trips", by);
-    if (results === undefined) return meter.add("d1_errors", by);
+    if (results === undefined) return meter.add("d1_failures", by);
     let [read, written] = [0, 0];
     for (const { meta } of results) {
       read += meta.rows_read;

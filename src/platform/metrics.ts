@@ -44,7 +44,7 @@ export const METRICS = {
   job_age: { kind: "peak", unit: "ms", help: "The longest time that a message of the media queue waited." },
   sweeps_failed: { kind: "counter", unit: "1", label: "sweep", help: "Sweeps of the cron that failed." },
   d1_round_trips: { kind: "counter", unit: "1", help: "Round trips to D1." },
-  d1_errors: { kind: "counter", unit: "1", help: "Round trips to D1 that failed." },
+  d1_failures: { kind: "counter", unit: "1", help: "Round trips to D1 that failed." },
   d1_rows_read: { kind: "counter", unit: "1", help: "Rows that D1 read, as it bills them." },
   d1_rows_written: { kind: "counter", unit: "1", help: "Rows that D1 wrote, as it bills them." },
   stored_files: { kind: "peak", unit: "1", isHourly: true, help: "The most files stored, counted in D1 once an hour." },

@@ -562,6 +562,22 @@ describe("actions", () => {
   });
 });
 
+describe("metrics", () => {
+  test("shows what the platform did, and a tenant in a month", async () => {
+    const rows = tableOf((await done("metrics --metric requests,tokens_issued")).out);
+    const tokens = rows.find(({ METRIC, LABEL }) => METRIC === "tokens_issued" && LABEL === "client_credentials");
+    expect(Number(tokens?.["VALUE"]?.replaceAll(",", ""))).toBeGreaterThan(0);
+    const found = (await done("metrics --service admin --metric requests --step day --json")).json();
+    expect(found).toMatchObject({ step: "day", stepMs: 86_400_000 });
+    expect(new Set(found.series.map((one: { service: string }) => one.service))).toEqual(new Set(["admin"]));
+    const month = new Date().toISOString().slice(0, 7);
+    const { used } = (await done(`tenant usage demo --month ${month} --json`)).json();
+    expect(used).toMatchObject({ month, isComplete: false });
+    expect((await done(`tenant usage demo --month ${month}`)).out).toContain(`${month}, so far\nrequests  `);
+    expect((await run("metrics --step week")).code).toBe(2);
+  });
+});
+
 describe("audit", () => {
   test("verifies and exports the copies", async () => {
     expect((await done("audit verify")).out).toMatch(/^[0-9a-f]{64}\n$/);

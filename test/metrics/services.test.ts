@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../src/deps.ts";
 import { runSchedule } from "../../src/schedule.ts";
 import { makeFile, makeTopic } from "../fuzz/belongings.ts";
@@ -103,7 +103,10 @@ describe("The cron counts", () => {
     const before = await metricOf("sweeps_failed platform topics");
     const deps = createDeps(env);
     const fails = () => Promise.reject(new Error("injected"));
+    const said = vi.spyOn(console, "error").mockReturnValue();
     await runSchedule({ ...deps, events: { ...deps.events, sweep: fails } }, Date.now()).catch(() => undefined);
+    expect(said.mock.calls.join()).toContain("injected");
+    said.mockRestore();
     deps.meter.flushBeside(() => {});
     await expect.poll(async () => (await metricOf("sweeps_failed platform topics")) - before).toBe(1);
   });
