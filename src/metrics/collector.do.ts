@@ -52,7 +52,7 @@ export class MetricsCollector extends DurableObject<CollectorEnv> {
     });
     if (this.#isAlarmSet) return;
     this.#isAlarmSet = true;
-    this.ctx.waitUntil(this.#setAlarm(nowMs + LIMITS.passOnMs));
+    this.ctx.waitUntil(this.#ensureAlarm(nowMs + LIMITS.passOnMs));
   }
 
   /** The last number of a sender; 0 if it is not known. */
@@ -91,7 +91,7 @@ export class MetricsCollector extends DurableObject<CollectorEnv> {
       () => false,
     );
     this.#sql.exec(`DELETE FROM sender WHERE counts = '' AND seen_at < ?`, nowMs - LIMITS.senderMs);
-    if (!passed && !this.#isAlarmSet) await this.#setAlarm(nowMs + LIMITS.passOnMs);
+    if (!passed) await this.#ensureAlarm(nowMs + LIMITS.passOnMs);
   }
 
   #seal(): void {
@@ -128,9 +128,9 @@ export class MetricsCollector extends DurableObject<CollectorEnv> {
     });
   }
 
-  #setAlarm(timeMs: number): Promise<void> {
-    this.#isAlarmSet = true;
-    return this.ctx.storage.setAlarm(timeMs);
+  /** Leaves an earlier alarm alone: an object that was evicted does not know of it, and would put it off for ever. */
+  async #ensureAlarm(timeMs: number): Promise<void> {
+    if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(timeMs);
   }
 }
 

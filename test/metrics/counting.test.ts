@@ -1,10 +1,11 @@
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createMeter } from "../../src/metrics/meter.ts";
 import { decodeTenants, EVERYBODY, type ByMinute } from "../../src/metrics/model/counts.ts";
 import { LIMITS, STEPS, type Step } from "../../src/metrics/model/limits.ts";
 import { placeOf } from "../../src/metrics/model/places.ts";
+import { MetricsStore } from "../../src/metrics/store.do.ts";
 import { heardLog } from "../support/heard-log.ts";
 import { unique } from "../support/platform.ts";
 
@@ -223,6 +224,38 @@ describe("A collector", () => {
       expect(sql.exec(`SELECT counts FROM sender`).toArray()).toEqual([{ counts: "" }]);
       expect(sql.exec(`SELECT * FROM message`).toArray()).toEqual([]);
     });
+  });
+
+  it("is woken by its first alarm, also if it was evicted before each batch", async () => {
+    const { collector, isolate } = world();
+    const alarmMs = () => runInDurableObject(collector, (_, { storage }) => storage.getAlarm());
+    const meter = isolate();
+    const alarms: (number | null)[] = [];
+    for (let n = 0; n < 3; n++) {
+      meter.add("requests", REQUESTS);
+      await meter.flush();
+      alarms.push(await alarmMs());
+      await evictDurableObject(collector);
+      await scheduler.wait(5);
+    }
+    expect(alarms[0]).toBeGreaterThan(Date.now());
+    expect(alarms).toEqual([alarms[0], alarms[0], alarms[0]]);
+  });
+
+  it("has another alarm while a store does not take what it passes on", async () => {
+    const { collector, isolate, read } = world();
+    const tenant = unique("t");
+    const meter = isolate();
+    meter.add("requests", { ...REQUESTS, tenant });
+    await meter.flush();
+    const away = vi.spyOn(MetricsStore.prototype, "put").mockImplementation(() => {
+      throw new Error("out of reach");
+    });
+    expect(await runDurableObjectAlarm(collector)).toBe(true);
+    away.mockRestore();
+    expect(await runInDurableObject(collector, (_, { storage }) => storage.getAlarm())).toBeGreaterThan(Date.now());
+    expect(await runDurableObjectAlarm(collector)).toBe(true);
+    expect(await read(tenant, "minute", NAME)).toEqual([1]);
   });
 
   it("passes a message on again if the response of its store is lost, and it counts once", async () => {
