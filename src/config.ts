@@ -27,6 +27,10 @@ export interface Config {
   readonly s3: S3Access | undefined;
   /** Publishes `subscriptionCreated` in its deprecated schemas too. */
   readonly deprecatedSubscriptionEvents: boolean;
+  /** The OpenTelemetry endpoint that takes spans; undefined: none. */
+  readonly otlp: OtlpEndpoint | undefined;
+  /** The share of requests with spans, 0 to 1. */
+  readonly traceSample: number;
   /** Content of `sub`: the user's address, or an opaque text that is never given to another user. */
   readonly subject: Subject;
   /** The callers of `/token` that may get tokens for a user's address and password. */
@@ -36,6 +40,11 @@ export interface Config {
   /** The previous secret, which is accepted too; empty: none. */
   readonly previousOperatorSecret: string;
   readonly sealKeys: readonly SealKey[];
+}
+
+export interface OtlpEndpoint {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const SUBJECTS = ["email", "opaque"] as const;
@@ -107,6 +116,8 @@ export function readConfig(raw: RawConfig): Config {
     gatewayTimeoutMs: amount(raw, "GATEWAY_TIMEOUT_MS", GATEWAY_TIMEOUT),
     s3,
     deprecatedSubscriptionEvents: flag(raw, "DEPRECATED_SUBSCRIPTION_EVENTS"),
+    otlp: otlpEndpoint(raw),
+    traceSample: Number(matching(raw, "TRACE_SAMPLE", /^(0(\.\d{1,6})?|1(\.0+)?)$/)),
     subject: oneOf(raw, "SUBJECT", SUBJECTS),
     passwordGrant: passwordGrant(raw),
     place: readPlace(raw),
@@ -170,6 +181,23 @@ function authUrl(raw: RawConfig): string {
   if (service.hostname === hostname && service.host !== host)
     throw new ConfigError("AUTH_URL and PUBLIC_URL must be different hosts, or the same origin");
   return own;
+}
+
+/** Requires TLS except on this machine, since the headers may have a secret. Form of the headers: `name=value,…`. */
+function otlpEndpoint(raw: RawConfig): OtlpEndpoint | undefined {
+  const given = text(raw, "OTLP_ENDPOINT");
+  if (given === "") return undefined;
+  const url = URL.parse(given);
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && flag(raw, "ALLOW_LOOPBACK"));
+  if (url === null || !isSafe || url.search !== "" || url.hash !== "" || url.username !== "")
+    throw new ConfigError("OTLP_ENDPOINT must be an address such as https://otlp.example.com, without /v1/traces");
+  const pairs = text(raw, "OTLP_HEADERS").split(",").filter(Boolean);
+  const headers = pairs.map((pair) => /^\s*([A-Za-z0-9_-]+)=([\x21-\x7e][\x20-\x7e]*)$/.exec(pair));
+  if (headers.includes(null)) throw new ConfigError("OTLP_HEADERS must be of the form name=value,name=value");
+  return {
+    url: `${url.href.replace(/\/$/, "")}/v1/traces`,
+    headers: Object.fromEntries(headers.map((header) => [header![1]!, header![2]!])),
+  };
 }
 
 /** All four variables or none of them. */

@@ -23,7 +23,7 @@ import { subscriptionTopics } from "./oauth/subscription-events/events.ts";
 import type { PingStub } from "./platform/answering-ping.ts";
 import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
-import { guardDatabase } from "./platform/database.ts";
+import { guardDatabase, type AroundTrip } from "./platform/database.ts";
 import { createIsolate } from "./platform/isolate.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import type { Meter, MeteredService } from "./platform/metrics.ts";
@@ -31,6 +31,9 @@ import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
 import { createSealer } from "./platform/seal.ts";
 import { nothingHere } from "./ui/landing-page.ts";
+import { noTracing } from "./platform/tracing.ts";
+import { tracedObjects } from "./tracing/objects.ts";
+import { createTracing } from "./tracing/tracing.ts";
 import { createPages } from "./ui/pages.ts";
 import { LANGUAGES } from "./ui/texts/languages.ts";
 
@@ -74,7 +77,22 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     // On one machine the isolate stays, so the last counts may wait for the next answer.
     wait: waitUntil === undefined || config.allowLoopback ? undefined : (ms) => scheduler.wait(ms),
   });
-  const dbFor = (service: MeteredService) => guardDatabase(env.DB, onTripOf(meter, service));
+  const tracing = createTracing({
+    endpoint: config.otlp,
+    sample: config.traceSample,
+    serviceName: names.platform,
+    clock,
+    random,
+    log,
+  });
+  const spanOfTrip: AroundTrip = (what, call) => {
+    const text = what.replaceAll(/\s+/g, " ").trim().slice(0, 1_000);
+    return tracing.child("D1", { "db.system.name": "sqlite", "db.query.text": text }, call);
+  };
+  const aroundTrip = tracing === noTracing ? undefined : spanOfTrip;
+  const traced = <T extends { getByName(name: string): unknown }>(namespace: T, className: string): T =>
+    tracing === noTracing ? namespace : tracedObjects(namespace, className, tracing);
+  const dbFor = (service: MeteredService) => guardDatabase(env.DB, onTripOf(meter, service), aroundTrip);
 
   const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret, previousOperatorSecret } = config;
   const audit = createAuditLog({
@@ -101,8 +119,8 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     names,
     builtIn,
     db: dbFor("oauth"),
-    loginAttempts: env.LOGIN_ATTEMPTS,
-    guessCounters: config.allowLoopback ? undefined : env.GUESS_COUNTER,
+    loginAttempts: traced(env.LOGIN_ATTEMPTS, "LoginAttempts"),
+    guessCounters: config.allowLoopback ? undefined : traced(env.GUESS_COUNTER, "GuessCounter"),
     clientLimit: limited(env.CLIENT_LIMIT),
     sealer,
     isolate,
@@ -128,15 +146,16 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     sealer,
     store: createPushStore(dbFor("events"), audit, names),
     clients: oauth.access,
+    tracing,
     allowLoopback: config.allowLoopback,
   };
   const events = createEvents({
     push,
     db: dbFor("events"),
     isolate,
-    topicLogs: env.TOPIC_LOG,
-    topicConsumers: env.TOPIC_CONSUMER,
-    pushSubscriptions: env.PUSH_SUBSCRIPTION,
+    topicLogs: traced(env.TOPIC_LOG, "TopicLog"),
+    topicConsumers: traced(env.TOPIC_CONSUMER, "TopicConsumer"),
+    pushSubscriptions: traced(env.PUSH_SUBSCRIPTION, "PushSubscription"),
     retention: { ageMs: config.eventRetentionMs, maxBytes: config.eventLogMaxBytes },
     platformTopics: subscriptionTopics(names),
   });
@@ -167,7 +186,10 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     maxUploadBytes: config.maxUploadBytes,
     queryRowBudget: config.queryRowBudget,
     edgeCache: edgeCacheAt(contentUrl || publicUrl),
-    s3: config.s3 && { ...config.s3, fetch: (request) => fetch(request) },
+    s3: config.s3 && {
+      ...config.s3,
+      fetch: (request) => tracing.child(`R2 ${request.method}`, {}, () => fetch(request)),
+    },
   });
   const gateway = createGateway({
     names,
@@ -184,6 +206,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     pathPrefix,
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,
+    tracing,
   });
   const metrics = createMetrics({
     clock,
@@ -233,6 +256,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     limits,
     nothingHere: (request: Request, publicBase: string) => nothingHere(request, publicBase, pathPrefix),
     meter: createRequestMeter(meter, env.ANALYTICS),
+    tracing,
   };
   const heartbeats = createHeartbeatStore(dbFor("platform"));
   const healthRoutes = createHealthRoutes({

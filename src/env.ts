@@ -49,6 +49,8 @@ export interface Env {
   readonly R2_S3_ENDPOINT: string;
   readonly R2_BUCKET: string;
   readonly DEPRECATED_SUBSCRIPTION_EVENTS: string;
+  readonly OTLP_ENDPOINT: string;
+  readonly TRACE_SAMPLE: string;
   readonly SUBJECT: string;
   readonly PASSWORD_GRANT: string;
   readonly PASSWORD_GRANT_WITHOUT_CLIENT: string;
@@ -58,6 +60,7 @@ export interface Env {
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly OPERATOR_CLIENT_SECRET_PREVIOUS?: string;
   readonly SEAL_KEYS: string;
+  readonly OTLP_HEADERS?: string;
   readonly R2_ACCESS_KEY_ID?: string;
   readonly R2_SECRET_ACCESS_KEY?: string;
 }

@@ -1,6 +1,7 @@
 import { StoreUnavailable } from "../platform/database.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId, type Random } from "../platform/random.ts";
+import type { Span } from "../platform/tracing.ts";
 import { redactSecrets } from "../platform/text.ts";
 import { admit } from "./admit.ts";
 import { authenticate, type Principal } from "./auth.ts";
@@ -58,6 +59,14 @@ interface Outcome {
  * service's error response, and a thrown error a 500 or 503 whose cause is in the log under the request id.
  */
 export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: Incoming): Promise<Response> {
+  const { method, headers } = incoming.request;
+  const waitUntil = (work: Promise<unknown>): void => incoming.waitUntil(work);
+  return deps.tracing.root({ name: method, kind: "server", parent: headers, waitUntil }, (span) =>
+    answerIn(span, deps, endpoint, incoming),
+  );
+}
+
+async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, incoming: Incoming): Promise<Response> {
   const { request, host } = incoming;
   const { service } = endpoint;
   const requestId = randomId(deps.random);
@@ -93,7 +102,32 @@ export async function answer(deps: PipelineDeps, endpoint: Endpoint, incoming: I
   const crossOrigin = outcome.setsCrossOrigin !== true && (service?.crossOrigin ?? true);
   const finished = await finish(deps, service, context, response, crossOrigin);
   meterAnswer(deps, service, context, outcome, response, tenant);
+  describe(span, service, context, outcome, response, tenant);
   return finished;
+}
+
+/** Names the route and not the address, which may have a caller's text or a secret. */
+function describe(
+  span: Span,
+  service: Service | undefined,
+  { request: { method }, requestId }: RequestContext,
+  { answer: answered, principal, route }: Outcome,
+  { status }: Response,
+  tenant: string,
+): void {
+  const path = route === undefined ? undefined : `${service?.base ?? ""}${route.path}`;
+  if (path !== undefined) span.rename(`${method} ${path}`);
+  if (status >= 500) span.fail(isProblem(answered) ? answered.type : String(status));
+  span.set({
+    "http.request.method": method,
+    "http.route": path,
+    "http.response.status_code": status,
+    "error.type": isProblem(answered) ? answered.type : undefined,
+    "request.id": requestId,
+    operation: route?.operation,
+    client: principal?.clientId,
+    tenant: principal?.tenant || tenant || undefined,
+  });
 }
 
 /** Counts the request in memory. Sending the counts on never holds the answer up. */

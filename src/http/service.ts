@@ -3,6 +3,7 @@ import type { Log } from "../platform/log.ts";
 import type { MeteredService } from "../platform/metrics.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import type { Principal, TokenVerifier } from "./auth.ts";
 import type { Problem } from "./errors.ts";
 import type { Limits, AnonymousUse } from "./limits.ts";
@@ -22,6 +23,7 @@ export interface HttpDeps extends Origins {
   /** A page for a person at an address of the common host that nothing answers; undefined: the error object. */
   readonly nothingHere?: (request: Request, publicBase: string) => Response | undefined;
   readonly meter: RequestMeter;
+  readonly tracing: Tracing;
 }
 
 /** Routes with a common base, and the settings that they share. */

@@ -13,12 +13,19 @@ export const DATABASE_NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
  * D1 whose failed calls throw `StoreUnavailable`. The message cannot tell them: the binding prefixes its own errors
  * with `D1_ERROR`, but throws the runtime's error as it is if the connection to D1 is lost.
  */
-export function guardDatabase(db: D1Database, onTrip: OnTrip = () => {}): D1Database {
+export function guardDatabase(
+  db: D1Database,
+  onTrip: OnTrip = () => {},
+  around: AroundTrip = (_, call) => call(),
+): D1Database {
+  const how = { onTrip, around };
   const guarded = {
-    prepare: (sql: string) => new GuardedStatement(db.prepare(sql), onTrip),
+    prepare: (sql: string) => new GuardedStatement(db.prepare(sql), sql, how),
     /** D1 takes only its own statements. */
     batch: (statements: readonly (GuardedStatement | D1PreparedStatement)[]) =>
-      trip(onTrip, () => db.batch(statements.map((one) => (one instanceof GuardedStatement ? one.statement : one)))),
+      trip(how, `batch of ${statements.length}`, () =>
+        db.batch(statements.map((one) => (one instanceof GuardedStatement ? one.statement : one))),
+      ),
   };
   return guarded as unknown as D1Database;
 }
@@ -26,29 +33,39 @@ export function guardDatabase(db: D1Database, onTrip: OnTrip = () => {}): D1Data
 /** Is told of each round trip: the results of its statements, or undefined if it failed. */
 export type OnTrip = (results: readonly D1Result[] | undefined) => void;
 
+/** Runs a round trip; `what`: the statement, whose values are bound and so not in it, or how many there are. */
+export type AroundTrip = <T>(what: string, call: () => Promise<T>) => Promise<T>;
+
+interface How {
+  readonly onTrip: OnTrip;
+  readonly around: AroundTrip;
+}
+
 /** The deployment applies migrations first; whoever uploads a Worker by another way may leave that out. */
 const OLDER = "D1 has older tables than this release: apply migrations/";
 
 class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "first"> {
   readonly statement: D1PreparedStatement;
-  readonly #onTrip: OnTrip;
+  readonly #sql: string;
+  readonly #how: How;
 
-  constructor(statement: D1PreparedStatement, onTrip: OnTrip) {
+  constructor(statement: D1PreparedStatement, sql: string, how: How) {
     this.statement = statement;
-    this.#onTrip = onTrip;
+    this.#sql = sql;
+    this.#how = how;
   }
 
   bind(...values: unknown[]): GuardedStatement {
-    return new GuardedStatement(this.statement.bind(...values), this.#onTrip);
+    return new GuardedStatement(this.statement.bind(...values), this.#sql, this.#how);
   }
 
   async run<T>(): Promise<D1Result<T>> {
-    const [result] = await trip(this.#onTrip, async () => [await this.statement.run<T>()] as const);
+    const [result] = await trip(this.#how, this.#sql, async () => [await this.statement.run<T>()] as const);
     return result;
   }
 
   async all<T>(): Promise<D1Result<T>> {
-    const [result] = await trip(this.#onTrip, async () => [await this.statement.all<T>()] as const);
+    const [result] = await trip(this.#how, this.#sql, async () => [await this.statement.all<T>()] as const);
     return result;
   }
 
@@ -64,11 +81,12 @@ class GuardedStatement implements Pick<D1PreparedStatement, "run" | "all" | "fir
 }
 
 async function trip<Results extends readonly D1Result[]>(
-  onTrip: OnTrip,
+  { onTrip, around }: How,
+  what: string,
   call: () => Promise<Results>,
 ): Promise<Results> {
   try {
-    const results = await call();
+    const results = await around(what, call);
     onTrip(results);
     return results;
   } catch (thrown) {

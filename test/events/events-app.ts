@@ -15,6 +15,7 @@ import type { Principal } from "../../src/http/auth.ts";
 import { mountServices } from "../../src/http/mount.ts";
 import { noRequestMeter } from "../../src/http/request-meter.ts";
 import { noMeter } from "../../src/platform/metrics.ts";
+import { noTracing } from "../../src/platform/tracing.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";
@@ -79,6 +80,7 @@ export function eventsApp(
       names,
       log: LOG,
       meter: noMeter,
+      tracing: noTracing,
       random: systemRandom,
       sealer: createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom),
       store: createPushStore(bindings.DB, auditedBy(bindings.DB).audit, names),
@@ -117,6 +119,7 @@ export function eventsApp(
       log: LOG,
       limits: { anonymous: async () => undefined, caller: async () => undefined },
       meter: noRequestMeter,
+      tracing: noTracing,
       verifier: {
         verify: async (token) => {
           const text = fromUtf8(fromBase64Url(token) ?? utf8(""));

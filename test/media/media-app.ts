@@ -10,6 +10,7 @@ import type { Service } from "../../src/http/service.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/model/job.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/service.ts";
 import { noMeter } from "../../src/platform/metrics.ts";
+import { noTracing } from "../../src/platform/tracing.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/encoding.ts";
 import { createNames } from "../../src/platform/names.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -106,6 +107,7 @@ export function mediaApp(
     authUrl: "",
     limits: { anonymous: async () => undefined, caller: async () => undefined },
     meter: noRequestMeter,
+    tracing: noTracing,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,

@@ -54,7 +54,7 @@ Options
 
 It needs an account that wrangler is signed in to (npx wrangler login), or CLOUDFLARE_API_TOKEN and
 CLOUDFLARE_ACCOUNT_ID. Secrets are taken from the environment where they are set: OPERATOR_CLIENT_SECRET,
-OPERATOR_CLIENT_SECRET_PREVIOUS, SEAL_KEYS, R2_ACCESS_KEY_ID, R2_SECRET_ACCESS_KEY. docs/operate/deploy.md says more.
+OPERATOR_CLIENT_SECRET_PREVIOUS, SEAL_KEYS, OTLP_HEADERS, R2_ACCESS_KEY_ID, R2_SECRET_ACCESS_KEY. docs/operate/deploy.md says more.
 `;
 
 const OPTIONS = {

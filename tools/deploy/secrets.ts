@@ -28,7 +28,7 @@ const MAKERS: Readonly<Record<string, () => string>> = {
   OPERATOR_CLIENT_SECRET: () => randomBytes(32).toString("base64url"),
   SEAL_KEYS: () => `k1:${randomBytes(32).toString("base64")}`,
 };
-const OPTIONAL = ["OPERATOR_CLIENT_SECRET_PREVIOUS", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
+const OPTIONAL = ["OPERATOR_CLIENT_SECRET_PREVIOUS", "OTLP_HEADERS", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
 
 export interface SecretSources {
   readonly env: NodeJS.ProcessEnv;

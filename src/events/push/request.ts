@@ -4,6 +4,7 @@ import { toBase64, utf8, fromBase64, toHex } from "../../platform/encoding.ts";
 import type { Names } from "../../platform/names.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import type { Random } from "../../platform/random.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import type { Target } from "./eligibility.ts";
@@ -14,6 +15,7 @@ export interface AttemptPorts {
   readonly names: Names;
   readonly clock: Clock;
   readonly allowLoopback: boolean;
+  readonly tracing: Tracing;
 }
 
 export interface Message {
@@ -29,7 +31,7 @@ export interface Message {
  * only status and `Retry-After` of the response, and the start of the body if `maxBytes` is above 0.
  */
 export async function attempt(
-  { names, clock, allowLoopback }: AttemptPorts,
+  { names, clock, allowLoopback, tracing }: AttemptPorts,
   target: Target,
   { eventId, text, number }: Message,
   maxBytes = 0,
@@ -48,7 +50,18 @@ export async function attempt(
   };
   const address = parseOutboundUrl(target.endpoint, allowLoopback);
   const { answer, said }: Called = address.ok
-    ? await call(address.value, headers, body, maxBytes)
+    ? await tracing.root({ name: "push", kind: "client", waitUntil: () => {} }, async (span) => {
+        const called = await call(address.value, { ...headers, ...tracing.outgoing() }, body, maxBytes);
+        const status = called.answer.kind === "answered" ? called.answer.status : undefined;
+        if (status === undefined) span.fail(called.answer.kind);
+        span.set({
+          "messaging.message.id": eventId,
+          "messaging.delivery.attempt": number,
+          "server.address": address.value.hostname,
+          "http.response.status_code": status,
+        });
+        return called;
+      })
     : { answer: { kind: "refused" }, said: "" };
   const status = answer.kind === "answered" ? answer.status : undefined;
   return { answer, said, attempt: { atMs, durationMs: clock.nowMs() - atMs, status, error: errorOf(answer) } };

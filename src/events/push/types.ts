@@ -3,6 +3,7 @@ import type { Meter } from "../../platform/metrics.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Names } from "../../platform/names.ts";
 import type { Random } from "../../platform/random.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import type { TopicAddress } from "../model/topic.ts";
 import type { PushStore } from "./push-store.ts";
@@ -16,6 +17,7 @@ export interface PushPorts {
   readonly store: PushStore;
   readonly clients: ClientAccess;
   readonly meter: Meter;
+  readonly tracing: Tracing;
   /** Allow endpoints on this machine, also by plain http. */
   readonly allowLoopback: boolean;
 }

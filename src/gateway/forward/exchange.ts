@@ -2,6 +2,7 @@ import { authenticate, type Principal } from "../../http/auth.ts";
 import { problem, type Problem } from "../../http/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import type { Meter } from "../../platform/metrics.ts";
 import { mayUse, type AdmissionDeps, type GatewayRequest } from "../admission/admission.ts";
 import type { Breakers, CallOutcome } from "../breaker/breakers.ts";
@@ -21,6 +22,7 @@ export interface ExchangeDeps extends Pick<AdmissionDeps, "names" | "verifier" |
   readonly pathPrefix: string;
   /** The longest time to wait for a service's headers, and between two pieces of its body. */
   readonly timeoutMs: number;
+  readonly tracing: Tracing;
   readonly registry: Registry;
   readonly breakers: Breakers;
 }
@@ -48,12 +50,19 @@ export async function exchange(
   }
 
   const body = isReadMethod(method) ? null : call.request.body;
-  const sent = { target, method, headers, body, lengthBytes: contentLength(received), timeoutMs };
-  let result = await forward(sent);
+  const sent = { target, method, body, lengthBytes: contentLength(received), timeoutMs };
+  const send = (given: OutgoingHeaders) =>
+    deps.tracing.child(`${method} service`, { "peer.service": service.name }, async (span) => {
+      const made = await forward({ ...sent, headers: { ...given, ...deps.tracing.outgoing(received) } });
+      if (made.kind === "answered") span.set({ "http.response.status_code": made.response.status });
+      else span.fail(made.kind);
+      return made;
+    });
+  let result = await send(headers);
   const hasRange = isReadMethod(method) && headers["range"] !== undefined;
   if (result.kind === "answered" && hasRange && isRangeOfRewritten(result.response)) {
     result.response.body?.cancel().catch(() => undefined);
-    result = await forward({ ...sent, headers: withoutRange(headers) });
+    result = await send(withoutRange(headers));
   }
   const reason = "reason" in result ? result.reason : undefined;
   const changes = breakers.settle(breakerCall, admission.tickets, OUTCOMES[result.kind], clock.nowMs());

@@ -28,6 +28,8 @@ export interface RequestContext {
 
 /** Replaced below, or by the runtime for the connection to the service. */
 const REPLACED = new Set(["host", "content-length", "expect", "via", "forwarded", "accept-encoding", "cookie"]);
+/** The pair is passed on by exchange.ts, if it is valid. */
+const TRACE = new Set(["traceparent", "tracestate"]);
 /** Headers that fake the caller's address, or by which a server takes another path than the requested one. */
 const UNTRUSTED = new Set(["x-real-ip", "true-client-ip", "x-client-ip", "x-original-url", "x-rewrite-url"]);
 const UNTRUSTED_PREFIXES: readonly string[] = ["x-forwarded-", "cf-"];
@@ -80,6 +82,7 @@ export function requestHeaders(context: RequestContext, names: Names): OutgoingH
 
 const isDropped = (name: string, names: Names): boolean =>
   REPLACED.has(name) ||
+  TRACE.has(name) ||
   HANDSHAKE.has(name) ||
   UNTRUSTED.has(name) ||
   UNTRUSTED_PREFIXES.some((prefix) => name.startsWith(prefix)) ||

@@ -1,0 +1,169 @@
+/**
+ * Spans of requests, D1, objects and calls to others, sent to an OpenTelemetry endpoint (OTLP/HTTP, JSON).
+ *
+ *   root ── drawn by TRACE_SAMPLE? ── no ──→ the work alone; a caller's trace is passed on as it came
+ *                                └─ yes ──→ span ── children, at most `spans` ──→ ended
+ *     ──→ one message, sent beside the answer, at most `exports` at a time ──→ gone, sent or not
+ *
+ * - This side draws: a caller cannot have its requests traced, nor prevent it. The spans join the caller's trace.
+ * - The running span is in async context, so stores and objects need not know of spans.
+ * - A message that cannot be sent is lost. Callers never see it; the log does, once a minute.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Context, type Span as OtelSpan } from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { AlwaysOnSampler, TracerProvider, type ReadableSpan } from "@opentelemetry/sdk-trace";
+import type { Clock } from "../platform/clock.ts";
+import { toHex } from "../platform/encoding.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
+import { noSpan, noTracing, passedOn, type Attributes, type Span, type Tracing } from "../platform/tracing.ts";
+
+export interface TracingDeps {
+  /** Undefined: no spans. */
+  readonly endpoint: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
+  /** The share of requests, 0 to 1. */
+  readonly sample: number;
+  readonly serviceName: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Our choice: spans of one request, messages on their way in one isolate, time for one, pause between two warnings. */
+export const LIMITS = { spans: 200, exports: 4, exportMs: 5_000, warningMs: 60_000 } as const;
+
+/** The spans of one root. */
+interface Running {
+  readonly context: Context;
+  readonly root: Root;
+}
+interface Root {
+  begun: number;
+  readonly ended: ReadableSpan[];
+}
+
+export function createTracing(deps: TracingDeps): Tracing {
+  const { endpoint, sample, clock, random } = deps;
+  if (endpoint === undefined || sample <= 0) return noTracing;
+  const running = new AsyncLocalStorage<Running>();
+  const propagator = new W3CTraceContextPropagator();
+  const send = createSender(deps, endpoint);
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ "service.name": deps.serviceName }),
+    sampler: new AlwaysOnSampler(),
+    idGenerator: {
+      generateTraceId: () => toHex(random.bytes(16)),
+      generateSpanId: () => toHex(random.bytes(8)),
+    },
+    spanProcessors: [
+      {
+        onStart() {},
+        onEnd: (span) => void running.getStore()?.root.ended.push(span),
+        forceFlush: async () => {},
+        shutdown: async () => {},
+      },
+    ],
+  });
+  const tracer = provider.getTracer("plinth");
+  /** Seconds and nanoseconds: the library takes a small number of ms for something else. */
+  const now = (): [number, number] => {
+    const ms = clock.nowMs();
+    return [Math.floor(ms / 1000), (ms % 1000) * 1e6];
+  };
+
+  async function inSpan<T>(span: OtelSpan, { context, root }: Running, work: (span: Span) => Promise<T>): Promise<T> {
+    const own: Running = { context: trace.setSpan(context, span), root };
+    return running.run(own, async () => {
+      try {
+        return await work(spanOf(span));
+      } catch (thrown) {
+        // Its message may have a caller's text.
+        span.setStatus({ code: SpanStatusCode.ERROR, message: thrown instanceof Error ? thrown.name : "thrown" });
+        throw thrown;
+      } finally {
+        span.end(now());
+      }
+    });
+  }
+
+  return {
+    async root({ name, kind, parent, waitUntil }, work) {
+      if (share(random) >= sample) return work(noSpan);
+      const known = parent === undefined ? {} : passedOn(parent);
+      const getter = { keys: () => Object.keys(known), get: (_: unknown, key: string) => known[key as "traceparent"] };
+      const context = propagator.extract(ROOT_CONTEXT, known, getter);
+      const root: Root = { begun: 1, ended: [] };
+      const span = tracer.startSpan(name, { kind: KINDS[kind], startTime: now() }, context);
+      try {
+        return await inSpan(span, { context, root }, work);
+      } finally {
+        waitUntil(send(root.ended));
+      }
+    },
+    async child(name, attributes, work) {
+      const above = running.getStore();
+      if (above === undefined || above.root.begun >= LIMITS.spans) return work(noSpan);
+      above.root.begun += 1;
+      const options = { kind: SpanKind.CLIENT, startTime: now(), attributes: given(attributes) };
+      return inSpan(tracer.startSpan(name, options, above.context), above, work);
+    },
+    outgoing(received) {
+      const above = running.getStore();
+      if (above === undefined) return noTracing.outgoing(received);
+      const headers: Record<string, string> = {};
+      propagator.inject(above.context, headers, { set: (_, key, value) => void (headers[key] = value) });
+      return headers;
+    },
+  };
+}
+
+const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
+
+const spanOf = (span: OtelSpan): Span => ({
+  set: (attributes) => void span.setAttributes(given(attributes)),
+  rename: (name) => void span.updateName(name),
+  fail: (message) => void span.setStatus({ code: SpanStatusCode.ERROR, message }),
+});
+
+const given = (attributes: Attributes): Record<string, string | number | boolean> =>
+  Object.fromEntries(
+    Object.entries(attributes).filter((entry): entry is [string, string | number | boolean] => entry[1] !== undefined),
+  );
+
+/** From 0 to 1, without 1. */
+const share = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;
+
+/** Sends the spans of one root as a message; never throws. */
+function createSender({ clock, log }: TracingDeps, { url, headers }: NonNullable<TracingDeps["endpoint"]>) {
+  let underWay = 0;
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  const warn = (why: string): void => {
+    if (clock.nowMs() - warnedMs < LIMITS.warningMs) return;
+    warnedMs = clock.nowMs();
+    log.warn("spans not sent", { why });
+  };
+  return async (spans: readonly ReadableSpan[]): Promise<void> => {
+    const body = JsonTraceSerializer.serializeRequest([...spans]);
+    if (body === undefined || spans.length === 0) return;
+    if (underWay >= LIMITS.exports) return warn(`${LIMITS.exports} messages are under way`);
+    underWay += 1;
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: new Uint8Array(body),
+        redirect: "manual",
+        signal: AbortSignal.timeout(LIMITS.exportMs),
+      });
+      await response.body?.cancel();
+      if (!response.ok) warn(`the endpoint answered ${response.status}`);
+    } catch (thrown) {
+      warn(describeError(thrown));
+    } finally {
+      underWay -= 1;
+    }
+  };
+}
