@@ -25,6 +25,7 @@ import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
 import { guardDatabase, type AroundTrip } from "./platform/database.ts";
 import { createIsolate } from "./platform/isolate.ts";
+import { createLocationCache, macAddresses, noLocationCache, textCacheOf } from "./platform/location-cache.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import type { Meter, MeteredService } from "./platform/metrics.ts";
 import { createNames } from "./platform/names.ts";
@@ -95,6 +96,18 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const dbFor = (service: MeteredService) => guardDatabase(env.DB, onTripOf(meter, service), aroundTrip);
 
   const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret, previousOperatorSecret } = config;
+  // Without a public address there is one isolate, which has nobody to share copies with.
+  const location =
+    publicUrl === "" || typeof caches === "undefined"
+      ? noLocationCache
+      : createLocationCache({
+          cache: textCacheOf(caches.default),
+          origin: publicUrl,
+          sealer,
+          addressOf: macAddresses(sealer),
+          isolate,
+          log,
+        });
   const audit = createAuditLog({
     db: dbFor("platform"),
     log,
@@ -124,6 +137,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     clientLimit: limited(env.CLIENT_LIMIT),
     sealer,
     isolate,
+    location,
     random,
     log,
     meter,
@@ -153,6 +167,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     push,
     db: dbFor("events"),
     isolate,
+    location,
     topicLogs: traced(env.TOPIC_LOG, "TopicLog"),
     topicConsumers: traced(env.TOPIC_CONSUMER, "TopicConsumer"),
     pushSubscriptions: traced(env.PUSH_SUBSCRIPTION, "PushSubscription"),
@@ -195,6 +210,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     names,
     db: dbFor("gateway"),
     isolate,
+    location,
     clock,
     random,
     log,

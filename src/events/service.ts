@@ -2,6 +2,7 @@ import type { Route } from "../http/route.ts";
 import type { AuditRecord } from "../platform/audit.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Isolate } from "../platform/isolate.ts";
+import type { LocationCache } from "../platform/location-cache.ts";
 import { TopicAccess } from "./access/access.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";
 import { createTopicStore } from "./access/topic-store.ts";
@@ -26,6 +27,7 @@ export interface EventsDeps {
   readonly push: PushPorts;
   readonly db: D1Database;
   readonly isolate: Isolate;
+  readonly location?: LocationCache;
   readonly topicLogs: DurableObjectNamespace<TopicLog>;
   readonly topicConsumers: DurableObjectNamespace<TopicConsumer>;
   readonly pushSubscriptions: DurableObjectNamespace<PushSubscriptionObject>;
@@ -76,7 +78,11 @@ export function createEvents(deps: EventsDeps): Events {
   const { names, log, random, clients, meter } = push;
   const store = createTopicStore(deps.db);
   const making = { store, logs, random, retention, meter };
-  const directory = new TopicDirectory((id, nowMs) => findOrCreate(making, platformTopics, id, nowMs), deps.isolate);
+  const directory = new TopicDirectory(
+    (id, nowMs) => findOrCreate(making, platformTopics, id, nowMs),
+    deps.isolate,
+    deps.location,
+  );
   const access = new TopicAccess(clients, names);
   const ports = {
     ...making,

@@ -19,6 +19,7 @@ import type { ClientAccess } from "../http/auth.ts";
 import { invalid, type Problem } from "../http/errors.ts";
 import type { Fallback, FallbackCall } from "../http/service.ts";
 import type { Isolate } from "../platform/isolate.ts";
+import type { LocationCache } from "../platform/location-cache.ts";
 import { randomId, type Random } from "../platform/random.ts";
 import { err, type Result } from "../platform/result.ts";
 import { SESSION_ID } from "../platform/session-id.ts";
@@ -44,6 +45,7 @@ export interface GatewayDeps extends Omit<ForwardDeps, "registry" | "breakers"> 
   readonly db: D1Database;
   readonly allowLoopback: boolean;
   readonly isolate: Isolate;
+  readonly location?: LocationCache;
 }
 
 export interface Gateway {
@@ -53,7 +55,7 @@ export interface Gateway {
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const registry = createRegistry(createRegistryStore(deps.db), deps.allowLoopback, deps.isolate);
+  const registry = createRegistry(createRegistryStore(deps.db), deps.allowLoopback, deps.isolate, deps.location);
   const forwardDeps: ForwardDeps = { ...deps, registry, breakers: createBreakers() };
   return {
     async answer(call) {

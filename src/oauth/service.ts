@@ -27,6 +27,7 @@ import type { BuiltIn } from "../platform/built-in.ts";
 import { toSec } from "../platform/clock.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import type { Isolate } from "../platform/isolate.ts";
+import type { LocationCache } from "../platform/location-cache.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Meter } from "../platform/metrics.ts";
 import type { Names } from "../platform/names.ts";
@@ -76,6 +77,7 @@ export interface OAuthDeps {
   readonly clientLimit: RateLimit;
   readonly sealer: Sealer;
   readonly isolate: Isolate;
+  readonly location?: LocationCache;
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
@@ -119,10 +121,11 @@ export function createOAuth(deps: OAuthDeps) {
     deps.isolate,
     (thrown) => log.error("keys and revocations unread", { error: describeError(thrown) }),
     boundRevocations,
+    deps.location,
   );
   const directoryStore = createDirectoryStore(deps.db);
   const operatorDigests = () => Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret)));
-  const directory = createDirectory(directoryStore, builtIn, operatorDigests, deps.isolate);
+  const directory = createDirectory(directoryStore, builtIn, operatorDigests, deps.isolate, deps.location);
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
 

@@ -1,56 +1,71 @@
 import { StoreUnavailable } from "./database.ts";
-import type { Isolate } from "./isolate.ts";
 
 /**
- * The attempts of an isolate to ask one source, such as a database.
+ * The attempts of an isolate to ask one source, such as the database.
  *
- *   well ──an attempt fails, or is late──▶ failing: 1, 2, 4 … 15 s of backoff before each further attempt
- *     ▲                                        │
- *     └────────────any attempt lands───────────┘
+ *   well ──an attempt is late, or three in a row fail──▶ failing: one attempt at a time, backing off
+ *     ▲                                                     │ 1, 2, 4 … 15 s, less up to half of it
+ *     └───────────────an attempt lands in time──────────────┘
  *
- * An attempt is late after `waitMs`. It goes on, and its answer is used when it comes. The runtime may end a request
- * and its attempt without a word, so the age of an attempt decides, and no timer.
+ * An attempt is late after 3 s. It goes on, and its answer is used when it comes. The runtime may end a request and its
+ * attempt without a word, so the age of an attempt decides, and no timer.
  */
 export class Attempts {
-  readonly #isolate: Isolate;
+  readonly #isolate: Surroundings;
   readonly #waitMs: number;
-  readonly #tolerated: number;
   readonly #running = new Set<Attempt>();
+  #isFailing = false;
   #failures = 0;
   #rounds = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
   #backoffMs = 0;
 
-  /** `tolerated`: failures in a row before the backoff begins. */
-  constructor(isolate: Isolate, limits: { readonly waitMs: number; readonly tolerated?: number }) {
+  constructor(isolate: Surroundings, waitMs: number = WAIT_MS) {
     this.#isolate = isolate;
-    this.#waitMs = limits.waitMs;
-    this.#tolerated = limits.tolerated ?? 0;
+    this.#waitMs = waitMs;
   }
 
-  /** The attempts that are not late. */
-  running(nowMs: number): number {
+  /** A longer wait for an answer counts as no response. */
+  get waitMs(): number {
+    return this.#waitMs;
+  }
+
+  /** The attempts that are not late; those of one purpose if it is given. */
+  running(nowMs: number, purpose?: string): number {
+    let count = 0;
     for (const attempt of this.#running) {
-      if (Math.abs(nowMs - attempt.begunAtMs) < this.#waitMs) continue;
+      if (Math.abs(nowMs - attempt.begunAtMs) < this.#waitMs) {
+        if (purpose === undefined || attempt.purpose === purpose) count += 1;
+        continue;
+      }
       this.#running.delete(attempt);
-      this.#fail(attempt, nowMs);
+      this.#fail(attempt, nowMs, "late");
     }
-    return this.#running.size;
+    return count;
   }
 
   isFailing(nowMs: number): boolean {
     this.running(nowMs);
-    return this.#failures > this.#tolerated;
+    return this.#isFailing;
   }
 
-  /** True in the pause after a failure. If the clock was set back, the pause is over. */
-  isBackingOff(nowMs: number): boolean {
-    return this.isFailing(nowMs) && Math.abs(nowMs - this.#failedAtMs) < this.#backoffMs;
+  /** True unless the source does not respond. Then it is for one attempt, after the pause. */
+  mayAsk(nowMs: number): boolean {
+    const running = this.running(nowMs);
+    // If the clock was set back, the pause is over.
+    return !this.#isFailing || (running === 0 && Math.abs(nowMs - this.#failedAtMs) >= this.#backoffMs);
   }
 
-  /** Runs `work` and returns its value. Throws what it throws, and after `waitMs`; the work goes on. */
-  async run<T>(nowMs: number, work: () => Promise<T>): Promise<T> {
-    const attempt: Attempt = { begunAtMs: nowMs, isSettled: false };
+  /** The same for what has time: not while an attempt takes longer than usual, which may be the beginning of more. */
+  mayAskBeside(nowMs: number): boolean {
+    if (!this.mayAsk(nowMs)) return false;
+    for (const { begunAtMs } of this.#running) if (Math.abs(nowMs - begunAtMs) >= SLOW_MS) return false;
+    return true;
+  }
+
+  /** Runs `work` and returns its value. Throws what it throws, and when it is late; the work goes on. */
+  async run<T>(purpose: string, nowMs: number, work: () => Promise<T>): Promise<T> {
+    const attempt: Attempt = { purpose, begunAtMs: nowMs, isSettled: false };
     this.#running.add(attempt);
     const landing = this.#land(attempt, work);
     this.#isolate.keepAlive(landing);
@@ -58,7 +73,7 @@ export class Attempts {
     const late = new Promise<never>((_, reject) => {
       stop = this.#isolate.after(this.#waitMs, () => {
         this.#running.delete(attempt);
-        this.#fail(attempt, nowMs + this.#waitMs);
+        this.#fail(attempt, nowMs + this.#waitMs, "late");
         reject(new StoreUnavailable(`no answer within ${this.#waitMs} ms`));
       });
     });
@@ -66,36 +81,57 @@ export class Attempts {
   }
 
   async #land<T>(attempt: Attempt, work: () => Promise<T>): Promise<T> {
-    const begunAtMs = this.#isolate.nowMs();
+    const beganAtMs = this.#isolate.nowMs();
     try {
       const value = await work();
+      // A late answer says that the source is slow. To ask it more often now would keep it slow.
+      if (!attempt.isSettled) this.#recover();
       attempt.isSettled = true;
-      this.#failures = 0;
-      this.#rounds = 0;
       return value;
     } catch (thrown) {
-      this.#fail(attempt, attempt.begunAtMs + this.#isolate.nowMs() - begunAtMs);
+      this.#fail(attempt, attempt.begunAtMs + this.#isolate.nowMs() - beganAtMs, "failed");
       throw thrown;
     } finally {
       this.#running.delete(attempt);
     }
   }
 
-  #fail(attempt: Attempt, nowMs: number): void {
+  #recover(): void {
+    this.#isFailing = false;
+    this.#failures = 0;
+    this.#rounds = 0;
+  }
+
+  #fail(attempt: Attempt, nowMs: number, how: "failed" | "late"): void {
     if (attempt.isSettled) return;
     attempt.isSettled = true;
     this.#failures += 1;
+    if (how === "failed" && this.#failures <= TOLERATED && !this.#isFailing) return;
+    this.#isFailing = true;
     // Attempts that ran side by side fail as one.
-    if (this.#failures > this.#tolerated && attempt.begunAtMs > this.#failedAtMs) this.#rounds += 1;
+    if (attempt.begunAtMs > this.#failedAtMs) this.#rounds += 1;
     const longestMs = Math.min(BACKOFF.firstMs * 2 ** Math.max(0, this.#rounds - 1), BACKOFF.maxMs);
     this.#failedAtMs = nowMs;
     this.#backoffMs = longestMs * (1 - BACKOFF.jitter * this.#isolate.chance());
   }
 }
 
+/** A part of `Isolate` (isolate.ts), which says what these do. */
+interface Surroundings {
+  nowMs(): number;
+  chance(): number;
+  after(ms: number, run: () => void): () => void;
+  keepAlive(work: Promise<unknown>): void;
+}
+
+const WAIT_MS = 3_000;
+const SLOW_MS = 1_000;
+/** Failures in a row that may have a reason of their own, such as one record. */
+const TOLERATED = 2;
 const BACKOFF = { firstMs: 1_000, maxMs: 15_000, jitter: 0.5 } as const;
 
 interface Attempt {
+  readonly purpose: string;
   readonly begunAtMs: number;
   /** It landed, or counts as a failure. */
   isSettled: boolean;

@@ -1,4 +1,4 @@
-import { Attempts } from "./attempts.ts";
+import type { Attempts } from "./attempts.ts";
 import { StoreUnavailable } from "./database.ts";
 import type { Isolate } from "./isolate.ts";
 
@@ -12,12 +12,10 @@ export interface FreshCacheLimits<V> {
   /** The greatest age of a value. */
   readonly ttlMs: number;
   readonly maxEntries: number;
-  /** From this age on, a request loads the value anew beside its answer. Default: 4/5 of `ttlMs`. */
+  /** From about this age on, a request loads the value anew beside its answer. Default: 4/5 of `ttlMs`. */
   readonly aheadMs?: number;
   /** The greatest age while the source does not respond. Default: `ttlMs`. */
   readonly withoutSourceMs?: number;
-  /** A longer load counts as no response. Default: 3 s. */
-  readonly waitMs?: number;
   /** The values to keep. Default: all, so that known and unknown keys cost the same. */
   readonly keeps?: (value: V) => boolean;
 }
@@ -38,19 +36,21 @@ export interface FreshCacheLimits<V> {
  * - `clear` also stops running loads from being kept, since they may have read the state before a change.
  */
 export class FreshCache<K, V> {
-  readonly #entries = new Map<K, Read<V>>();
+  readonly #entries = new Map<K, Entry<V>>();
   readonly #loads = new Map<K, Load<V>>();
   readonly #isolate: Isolate;
   readonly #limits: Required<FreshCacheLimits<V>>;
   readonly #attempts: Attempts;
   #generation = 0;
+  #changedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(limits: FreshCacheLimits<V>, isolate: Isolate) {
+  /** `source`: what the loads ask, if not the database. */
+  constructor(limits: FreshCacheLimits<V>, isolate: Isolate, source?: Attempts) {
     const { ttlMs } = limits;
     const aheadMs = ttlMs * (4 / 5);
-    this.#limits = { aheadMs, withoutSourceMs: ttlMs, waitMs: 3_000, keeps: () => true, ...limits };
+    this.#limits = { aheadMs, withoutSourceMs: ttlMs, keeps: () => true, ...limits };
     this.#isolate = isolate;
-    this.#attempts = new Attempts(isolate, { waitMs: this.#limits.waitMs, tolerated: TOLERATED_FAILURES });
+    this.#attempts = source ?? isolate.database;
   }
 
   /** Returns the kept value while it is fresh, else loads it. A failed load is not kept. */
@@ -58,14 +58,14 @@ export class FreshCache<K, V> {
     return this.getRead(key, nowMs, async () => ({ value: await load(), readAtMs: nowMs }));
   }
 
-  /** The same, for a value that may be older than its load. */
-  async getRead(key: K, nowMs: number, load: () => Promise<Read<V>>): Promise<V> {
-    const { ttlMs, aheadMs, withoutSourceMs } = this.#limits;
+  /** The same, for a value that may be older than its load, but not than `sinceMs`: the last change in this isolate. */
+  async getRead(key: K, nowMs: number, load: (sinceMs: number) => Promise<Read<V>>): Promise<V> {
+    const { ttlMs, withoutSourceMs } = this.#limits;
     const kept = this.#entries.get(key);
     // If the clock was set back, the entry is old by the difference, instead of fresh for all that time.
     const ageMs = kept === undefined ? Infinity : Math.abs(nowMs - kept.readAtMs);
     if (kept !== undefined && (ageMs < ttlMs || (ageMs < withoutSourceMs && this.#attempts.isFailing(nowMs)))) {
-      if (ageMs >= aheadMs && this.#running(key, nowMs) === undefined && this.#mayAsk(nowMs))
+      if (ageMs >= kept.aheadMs && this.#running(key, nowMs) === undefined && this.#attempts.mayAskBeside(nowMs))
         this.#isolate.keepAlive(this.#load(key, nowMs, load));
       return kept.value;
     }
@@ -80,46 +80,51 @@ export class FreshCache<K, V> {
   }
 
   clear(): void {
-    this.#generation += 1;
+    this.#noteChange();
     this.#entries.clear();
     this.#loads.clear();
   }
 
   /** Like `clear` for one key. Running loads of other keys are not kept either, which costs a load. */
   invalidate(key: K): void {
-    this.#generation += 1;
+    this.#noteChange();
     this.#entries.delete(key);
     this.#loads.delete(key);
   }
 
+  #noteChange(): void {
+    this.#generation += 1;
+    this.#changedAtMs = this.#isolate.nowMs();
+  }
+
   /** Uses the value that another request loads, and loads it itself if nobody does or what they load is not kept. */
-  async #loadOrWait(key: K, nowMs: number, load: () => Promise<Read<V>>): Promise<V> {
+  async #loadOrWait(key: K, nowMs: number, load: (sinceMs: number) => Promise<Read<V>>): Promise<V> {
     const beganAtMs = this.#isolate.nowMs();
     let waitedMs = 0;
     let seen: Load<V> | undefined;
-    for (let stepMs = STEP.firstMs; waitedMs < this.#limits.waitMs; stepMs = Math.min(2 * stepMs, STEP.maxMs)) {
+    for (let stepMs = STEP.firstMs; waitedMs < this.#attempts.waitMs; stepMs = Math.min(2 * stepMs, STEP.maxMs)) {
       if (seen?.kept !== undefined) return seen.kept.value;
       if (seen?.hasFailed === true) throw new StoreUnavailable("the load of another request failed");
       const running = this.#running(key, nowMs + waitedMs);
       if (running === undefined || seen?.isOver === true) {
-        if (!this.#mayAsk(nowMs + waitedMs)) throw new StoreUnavailable("the last loads failed");
+        if (!this.#attempts.mayAsk(nowMs + waitedMs)) throw new StoreUnavailable("the last loads failed");
         return this.#load(key, nowMs + waitedMs, load);
       }
       seen = running;
       await this.#isolate.pause(stepMs);
       waitedMs = Math.max(waitedMs + stepMs, this.#isolate.nowMs() - beganAtMs);
     }
-    throw new StoreUnavailable(`no value within ${this.#limits.waitMs} ms`);
+    throw new StoreUnavailable(`no value within ${this.#attempts.waitMs} ms`);
   }
 
-  async #load(key: K, nowMs: number, load: () => Promise<Read<V>>): Promise<V> {
+  async #load(key: K, nowMs: number, load: (sinceMs: number) => Promise<Read<V>>): Promise<V> {
     const generation = this.#generation;
     const own: Load<V> = { begunAtMs: nowMs, kept: undefined, hasFailed: false, isOver: false };
     this.#loads.set(key, own);
     this.#forgetLost(nowMs);
     const loadAndKeep = async (): Promise<V> => {
       try {
-        const read = await load();
+        const read = await load(this.#changedAtMs);
         if (generation === this.#generation && this.#limits.keeps(read.value)) own.kept = this.#keep(key, read);
         return read.value;
       } catch (thrown) {
@@ -130,18 +135,13 @@ export class FreshCache<K, V> {
         if (this.#loads.get(key) === own) this.#loads.delete(key);
       }
     };
-    return this.#attempts.run(nowMs, loadAndKeep);
+    return this.#attempts.run(PURPOSE, nowMs, loadAndKeep);
   }
 
   /** The load of a key, unless it is late. */
   #running(key: K, nowMs: number): Load<V> | undefined {
     const load = this.#loads.get(key);
-    return load !== undefined && Math.abs(nowMs - load.begunAtMs) < this.#limits.waitMs ? load : undefined;
-  }
-
-  #mayAsk(nowMs: number): boolean {
-    if (!this.#attempts.isFailing(nowMs)) return true;
-    return !this.#attempts.isBackingOff(nowMs) && this.#attempts.running(nowMs) === 0;
+    return load !== undefined && Math.abs(nowMs - load.begunAtMs) < this.#attempts.waitMs ? load : undefined;
   }
 
   /** The runtime may end a request and its load without a word. */
@@ -151,9 +151,13 @@ export class FreshCache<K, V> {
   }
 
   /** Keeps the younger of two values, since a load may be late, and returns it. */
-  #keep(key: K, read: Read<V>): Read<V> {
+  #keep(key: K, read: Read<V>): Entry<V> {
     const before = this.#entries.get(key);
-    const kept = before !== undefined && before.readAtMs > read.readAtMs ? before : read;
+    const { ttlMs, aheadMs } = this.#limits;
+    // Isolates that read at the same time must not do so for ever.
+    const spreadMs = (Math.min(aheadMs, ttlMs - aheadMs) / 2) * this.#isolate.chance();
+    const kept =
+      before !== undefined && before.readAtMs > read.readAtMs ? before : { ...read, aheadMs: aheadMs + spreadMs };
     this.#entries.delete(key);
     this.#entries.set(key, kept);
     // The first key is the oldest: a Map keeps the order of insertion, and a refreshed key is inserted again.
@@ -165,6 +169,10 @@ export class FreshCache<K, V> {
   }
 }
 
+interface Entry<V> extends Read<V> {
+  readonly aheadMs: number;
+}
+
 interface Load<V> {
   readonly begunAtMs: number;
   kept: Read<V> | undefined;
@@ -172,7 +180,7 @@ interface Load<V> {
   isOver: boolean;
 }
 
-const TOLERATED_FAILURES = 2;
+const PURPOSE = "a record";
 /** More loads at a time are looked through for lost ones. */
 const MAX_LOADS = 1_000;
 /** The pauses between two looks for what another request loads. */

@@ -1,3 +1,4 @@
+import { Attempts } from "./attempts.ts";
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 
@@ -8,18 +9,26 @@ export interface Isolate extends Clock {
   pause(ms: number): Promise<void>;
   /** Runs something later, unless the function that it returns is called before. */
   after(ms: number, run: () => void): () => void;
+  /** The attempts to ask the database, of all that the isolate keeps copies of. */
+  readonly database: Attempts;
   /** Lets work go on after its request was answered or cancelled: 30 s at most, then the runtime ends it. */
   keepAlive(work: Promise<unknown>): void;
 }
 
 /** `waitUntil`: the runtime's, for the request that is running now. */
-export const createIsolate = (clock: Clock, random: Random, waitUntil: (work: Promise<unknown>) => void): Isolate => ({
-  nowMs: () => clock.nowMs(),
-  chance: () => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32,
-  pause: (ms) => scheduler.wait(ms),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-  keepAlive: (work) => waitUntil(work.catch(() => undefined)),
+export const createIsolate = (clock: Clock, random: Random, waitUntil: (work: Promise<unknown>) => void): Isolate =>
+  withDatabase({
+    nowMs: () => clock.nowMs(),
+    chance: () => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32,
+    pause: (ms) => scheduler.wait(ms),
+    after(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    keepAlive: (work) => waitUntil(work.catch(() => undefined)),
+  });
+
+export const withDatabase = (isolate: Omit<Isolate, "database">): Isolate => ({
+  ...isolate,
+  database: new Attempts(isolate),
 });

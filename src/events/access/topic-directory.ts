@@ -1,5 +1,6 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
+import { noLocationCache, readThrough, type LocationCache } from "../../platform/location-cache.ts";
 import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
@@ -12,23 +13,34 @@ import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
  */
 export class TopicDirectory {
   readonly #load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>;
+  readonly #location: LocationCache;
   readonly #records: FreshCache<string, Topic | undefined>;
 
-  constructor(load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>, isolate: Isolate) {
+  constructor(
+    load: (id: TopicId, nowMs: number) => Promise<Topic | undefined>,
+    isolate: Isolate,
+    location: LocationCache = noLocationCache,
+  ) {
     this.#load = load;
+    this.#location = location;
     this.#records = new FreshCache(
       {
         ttlMs: TOPIC.recordTtlMs,
         withoutSourceMs: TOPIC.recordKeptMs,
         maxEntries: TOPIC.maxRecords,
-        keeps: (topic) => topic?.state === "active",
+        aheadMs: TOPIC.recordAheadMs,
+        keeps: isActive,
       },
       isolate,
     );
   }
 
   find(id: TopicId, nowMs: number): Promise<Topic | undefined> {
-    return this.#records.get(nameOf(id), nowMs, () => this.#load(id, nowMs));
+    const name = nameOf(id);
+    return this.#records.getRead(name, nowMs, (sinceMs) => {
+      const within = { nowMs, maxAgeMs: TOPIC.locationAgeMs, sinceMs };
+      return readThrough(this.#location, `topic:${name}`, within, () => this.#load(id, nowMs), isActive);
+    });
   }
 
   /** Reads the stored topic, for operations that call D1 anyway. */
@@ -56,3 +68,5 @@ export class TopicDirectory {
     return undefined;
   }
 }
+
+const isActive = (topic: Topic | undefined): boolean => topic?.state === "active";

@@ -9,6 +9,10 @@ export const TOPIC = {
   maxDescriptionChars: 1024,
   /** The same age as other cached records that decide on access. */
   recordTtlMs: 30_000,
+  /** A topic in use is read again from this age on, beside an answer. */
+  recordAheadMs: 10_000,
+  /** The greatest age of a copy that the isolates of a location share. */
+  locationAgeMs: 10_000,
   /** While D1 does not respond. A record decides on no right, and the objects of a deleted topic say so. */
   recordKeptMs: 60_000,
   /** About 2 MB of an isolate's memory. */

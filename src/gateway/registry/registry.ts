@@ -1,5 +1,6 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
+import { noLocationCache, readThrough, type LocationCache } from "../../platform/location-cache.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { createRewriter, type Rewriter } from "../rewrite/rewriter.ts";
@@ -26,16 +27,29 @@ export interface Registry {
  * The whole list under one key: a path without a service costs no database query, however many of them a caller makes
  * up. An operator registers thousands of services at most.
  */
-const CACHE = { ttlMs: 30_000, maxEntries: 1 } as const;
+const CACHE = { ttlMs: 30_000, aheadMs: 10_000, maxEntries: 1 } as const;
+/** The greatest age of a copy that the isolates of a location share. */
+const LOCATION_AGE_MS = 10_000;
 const ALL = "all";
 
-export function createRegistry(store: RegistryStore, allowLoopback: boolean, isolate: Isolate): Registry {
+export function createRegistry(
+  store: RegistryStore,
+  allowLoopback: boolean,
+  isolate: Isolate,
+  location: LocationCache = noLocationCache,
+): Registry {
   const cache = new FreshCache<typeof ALL, ReadonlyMap<string, RegisteredService>>(CACHE, isolate);
-  const load = async () =>
-    new Map((await store.all()).map((row) => [row.proxyPath, toRegisteredService(row, allowLoopback)]));
+  const load = async (nowMs: number, sinceMs: number) => {
+    const within = { nowMs, maxAgeMs: LOCATION_AGE_MS, sinceMs };
+    const { value, readAtMs } = await readThrough(location, "services", within, () => store.all());
+    return {
+      value: new Map(value.map((row) => [row.proxyPath, toRegisteredService(row, allowLoopback)])),
+      readAtMs,
+    };
+  };
   return {
     async find(path, nowMs) {
-      const services = await cache.get(ALL, nowMs, load);
+      const services = await cache.getRead(ALL, nowMs, (sinceMs) => load(nowMs, sinceMs));
       for (const prefix of prefixesOf(path)) {
         const found = services.get(prefix);
         if (found !== undefined) return found;

@@ -2,9 +2,10 @@ import type { ClientAccess } from "../../http/auth.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
+import { noLocationCache, readThrough, type LocationCache } from "../../platform/location-cache.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { mayActFor, type TenantRights } from "../model/scopes.ts";
-import type { ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
+import type { ClientAndTenant, ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
 
 export interface Entry {
   /** Undefined for an unknown or disabled client. */
@@ -15,7 +16,9 @@ export interface Entry {
   readonly asOfMs: number;
 }
 
-const CACHE = { ttlMs: 30_000, maxEntries: 10_000 } as const;
+const CACHE = { ttlMs: 30_000, aheadMs: 10_000, maxEntries: 10_000 } as const;
+/** The greatest age of a copy that the isolates of a location share. */
+const LOCATION_AGE_MS = 10_000;
 /** A longer id cannot be registered, so it is not looked up. */
 const MAX_ID_CHARS = 128;
 
@@ -30,6 +33,7 @@ export function createDirectory(
   builtIn: BuiltIn,
   operatorDigests: () => Promise<readonly string[]>,
   isolate: Isolate,
+  location: LocationCache = noLocationCache,
 ) {
   const cache = new FreshCache<string, Entry>(CACHE, isolate);
   const intern = createInterning(CACHE.maxEntries);
@@ -42,14 +46,21 @@ export function createDirectory(
     if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigests(), nowMs);
     if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
       return { client: undefined, tenant: undefined, asOfMs: nowMs };
-    return cache.get(JSON.stringify([clientId, tenant]), nowMs, async () => {
-      const { client, tenant: row, asOfMs } = await store.clientAndTenant(clientId ?? "", tenant, nowMs);
+    const key = JSON.stringify([clientId, tenant]);
+    return cache.getRead(key, nowMs, async (sinceMs) => {
+      const within = { nowMs, maxAgeMs: LOCATION_AGE_MS, sinceMs };
+      const load = () => store.clientAndTenant(clientId ?? "", tenant, nowMs);
+      const { value, readAtMs } = await readThrough(location, `client and tenant:${key}`, within, load);
+      return { value: entryOf(value), readAtMs };
+    });
+
+    function entryOf({ client, tenant: row, asOfMs }: ClientAndTenant): Entry {
       const found = row === undefined ? undefined : withBuiltIn(row, builtIn);
       if (clientId === undefined) return { client: undefined, tenant: found, asOfMs };
       // An unknown client is cached as a miss only, so made-up ids cannot fill the memory with tenants.
       if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
       return { client: intern(toRecord(client)), tenant: found, asOfMs };
-    });
+    }
   };
 
   const access: ClientAccess = {

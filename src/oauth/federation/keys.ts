@@ -1,4 +1,5 @@
 import { createLocalJWKSet, errors as joseErrors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { Attempts } from "../../platform/attempts.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
 import { ok, type Result } from "../../platform/result.ts";
@@ -12,7 +13,7 @@ export interface KeySet {
 }
 
 /** Our choice, as for metadata. A key set is up to 256 KiB of text. */
-const CACHE = { ttlMs: 600_000, maxEntries: 32, waitMs: 2 * FETCH_LIMITS.timeoutMs } as const;
+const CACHE = { ttlMs: 600_000, maxEntries: 32 } as const;
 
 export type ProviderKeys = ReturnType<typeof createProviderKeys>;
 
@@ -21,6 +22,8 @@ export function createProviderKeys(isolate: Isolate) {
   const cache = new FreshCache<string, Result<JSONWebKeySet, FederationFailure>>(
     { ...CACHE, keeps: (kept) => kept.ok },
     isolate,
+    // A failed call is a value, so one provider's failure is not another's.
+    new Attempts(isolate, 2 * FETCH_LIMITS.timeoutMs),
   );
   return {
     /** `known`: cached keys will do. `now`: asks the provider, because no cached key fits its signature. */

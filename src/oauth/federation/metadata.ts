@@ -1,3 +1,4 @@
+import { Attempts } from "../../platform/attempts.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
@@ -18,7 +19,7 @@ export interface ProviderMetadata {
 }
 
 /** Our choice: metadata rarely changes. Failures are not cached. */
-const CACHE = { ttlMs: 600_000, maxEntries: 100, waitMs: 2 * FETCH_LIMITS.timeoutMs } as const;
+const CACHE = { ttlMs: 600_000, maxEntries: 100 } as const;
 
 export type MetadataSource = ReturnType<typeof createMetadataSource>;
 
@@ -26,6 +27,8 @@ export function createMetadataSource(allowLoopback: boolean, isolate: Isolate) {
   const cache = new FreshCache<string, Result<ProviderMetadata, FederationFailure>>(
     { ...CACHE, keeps: (kept) => kept.ok },
     isolate,
+    // A failed call is a value, so one provider's failure is not another's.
+    new Attempts(isolate, 2 * FETCH_LIMITS.timeoutMs),
   );
   return {
     find: (issuer: string, nowMs: number): Promise<Result<ProviderMetadata, FederationFailure>> =>

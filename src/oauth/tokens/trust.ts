@@ -1,14 +1,15 @@
 import type { Principal } from "../../http/auth.ts";
-import { Attempts } from "../../platform/attempts.ts";
 import { StoreUnavailable } from "../../platform/database.ts";
 import type { Isolate } from "../../platform/isolate.ts";
+import { noLocationCache, type LocationCache } from "../../platform/location-cache.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import { selectSigner } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
 import { EVERY_TENANT } from "./revocation-bound-store.ts";
 import { RevocationTable } from "./revocation-table.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
-import { accessKey, type NewRevocation, type SigningKeyRow, type TrustStore, type TrustUpdate } from "./trust-store.ts";
+import { createTrustSource } from "./trust-source.ts";
+import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 
 /** The part of a token that revocations refer to. */
 export interface IssuedToken extends Principal {
@@ -39,8 +40,7 @@ const TRUST_AGE = {
 export const SIGNING_COPY_MS = 600_000;
 /** More rows than D1 ever has, at 20 to 30 bytes each. */
 const COPIED_ROWS = 500_000;
-/** A longer wait counts as no response. */
-const D1_WAIT_MS = 3_000;
+const PURPOSE = "keys and revocations";
 /** Reads of D1 at a time for requests that need an answer from after their arrival. One is not enough for the next. */
 const READS_AT_ONCE = 2;
 
@@ -59,7 +59,8 @@ export type Trust = ReturnType<typeof createTrust>;
  *                        ▲              │ one request refreshes beside its answer
  *                        └──────────────┘
  *
- * A refresh reads every key and the revocations since the last one, in one statement. One runs at a time, whatever
+ * A refresh reads every key and the revocations since the last one, in one statement, or the location's copy of them
+ * (trust-source.ts), whose age counts. One runs at a time, whatever
  * the number of requests. Only where the copy is old do requests wait, until the refresh lands or D1 counts as not
  * responding: a failure, or 3 s without an answer. From then on they use the copy until it is void, without waiting,
  * and refreshes back off (platform/attempts.ts). A late answer still counts.
@@ -76,54 +77,60 @@ export function createTrust(
   isolate: Isolate,
   onFault: (thrown: unknown) => void,
   onOverfull: () => Promise<void> = async () => {},
+  location: LocationCache = noLocationCache,
 ) {
   const keys = new Map<string, Key>();
   const hashKey = { low: Math.floor(isolate.chance() * 2 ** 32), high: Math.floor(isolate.chance() * 2 ** 32) };
   let revoked = new RevocationTable(hashKey);
   let loadedAtMs = Number.NEGATIVE_INFINITY;
   let lastSeq = 0;
+  /** Numbers of the last refreshes. The first is the newest that every isolate of the location should have by now. */
+  const marks: { readonly atMs: number; readonly seq: number }[] = [];
+  const sources = createTrustSource(store, location);
   let refreshesBegun = 0;
   let lastLanded = 0;
   /** Counts changes made by other statements. A refresh settles those from before it began. */
   let changes = 0;
   let settledChanges = 0;
-  const attempts = new Attempts(isolate, { waitMs: D1_WAIT_MS });
+  const attempts = isolate.database;
   const aheadMs = TRUST_AGE.aheadMs + TRUST_AGE.aheadSpreadMs * isolate.chance();
 
   /** If the clock was set back, the copy counts as old. */
   const isWithin = (ageMs: number, nowMs: number): boolean => Math.abs(nowMs - loadedAtMs) <= ageMs;
 
-  async function refresh(nowMs: number): Promise<void> {
+  async function refresh(nowMs: number, from: "any" | "D1"): Promise<void> {
     const number = ++refreshesBegun;
     const changesSeen = changes;
-    const update = await readPages(nowMs);
+    const known = { lastSeq, earlierSeq: marks[0]?.seq ?? lastSeq, loadedAtMs };
+    // A change that this isolate has not read is in no copy that is surely younger.
+    const source = changesSeen === settledChanges ? from : "D1";
+    const add = (rows: readonly Revocation[]): void => {
+      for (const row of rows) revoked.add(row, nowMs);
+      lastSeq = Math.max(lastSeq, rows.at(-1)?.seq ?? 0);
+    };
+    const { update, readAtMs, isFromD1 } = await sources.read(known, nowMs, source, add);
     for (const row of update.keys) {
       const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
       // A parallel refresh may have added the key, and may have opened its private half.
       if (!keys.has(row.kid)) keys.set(row.kid, { ...row, verify });
     }
-    settledChanges = Math.max(settledChanges, changesSeen);
-    if (number < lastLanded) return;
-    lastLanded = number;
-    loadedAtMs = nowMs;
+    if (isFromD1) {
+      settledChanges = Math.max(settledChanges, changesSeen);
+      if (number < lastLanded) return;
+      lastLanded = number;
+    } else if (readAtMs <= loadedAtMs) return;
+    loadedAtMs = readAtMs;
+    marks.push({ atMs: nowMs, seq: lastSeq });
+    while (marks[1] !== undefined && Math.abs(nowMs - marks[1].atMs) >= EARLIER_MS) marks.shift();
     const published = new Set(update.keys.map((row) => row.kid));
     for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
     if (revoked.size > COPIED_ROWS) startAnew();
   }
 
-  /** Reads the revocations page by page. A page that was read counts, even if the next one is never read. */
-  async function readPages(nowMs: number): Promise<TrustUpdate> {
-    for (;;) {
-      const update = await store.readUpdate(lastSeq, nowMs);
-      for (const row of update.revocations) revoked.add(row, nowMs);
-      lastSeq = Math.max(lastSeq, update.revocations.at(-1)?.seq ?? 0);
-      if (update.isMore !== true) return update;
-    }
-  }
-
   /** The database has fewer rows: it collapsed those that are still here (revocation-bound-store.ts). */
   function startAnew(): void {
     revoked = new RevocationTable(hashKey);
+    marks.length = 0;
     lastSeq = 0;
     loadedAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -142,9 +149,9 @@ export function createTrust(
   const hasRecent = (ageMs: number, nowMs: number): boolean => settledChanges === changes && isWithin(ageMs, nowMs);
 
   /** Refreshes the copy. Returns false if D1 does not respond in time. */
-  async function attempt(nowMs: number): Promise<boolean> {
+  async function attempt(nowMs: number, from: "any" | "D1"): Promise<boolean> {
     try {
-      await attempts.run(nowMs, () => refresh(nowMs));
+      await attempts.run(PURPOSE, nowMs, () => refresh(nowMs, from));
       return true;
     } catch (thrown) {
       onFault(thrown);
@@ -156,12 +163,16 @@ export function createTrust(
    * Looks again and again for what another request may bring. Asks D1 itself where `next` says so, and returns false
    * if D1 does not respond.
    */
-  async function wait(nowMs: number, next: (nowMs: number) => "landed" | "ask" | "wait" | "give up"): Promise<boolean> {
+  async function wait(
+    nowMs: number,
+    from: "any" | "D1",
+    next: (nowMs: number) => "landed" | "ask" | "wait" | "give up",
+  ): Promise<boolean> {
     const beganAtMs = isolate.nowMs();
     let waitedMs = 0;
-    for (let stepMs = LOOK.firstMs; waitedMs < D1_WAIT_MS; stepMs = Math.min(2 * stepMs, LOOK.maxMs)) {
+    for (let stepMs = LOOK.firstMs; waitedMs < attempts.waitMs; stepMs = Math.min(2 * stepMs, LOOK.maxMs)) {
       const step = next(nowMs + waitedMs);
-      if (step === "ask") return attempt(nowMs + waitedMs);
+      if (step === "ask") return attempt(nowMs + waitedMs, from);
       if (step !== "wait") return step === "landed";
       await isolate.pause(stepMs);
       waitedMs = Math.max(waitedMs + stepMs, isolate.nowMs() - beganAtMs);
@@ -170,14 +181,15 @@ export function createTrust(
   }
 
   async function ensureRecent(nowMs: number): Promise<boolean> {
-    const mayAsk = (atMs: number): boolean => attempts.running(atMs) === 0 && !attempts.isBackingOff(atMs);
+    const isAsking = (atMs: number): boolean => attempts.running(atMs, PURPOSE) > 0;
     if (hasRecent(TRUST_AGE.maxMs, nowMs) || (attempts.isFailing(nowMs) && isWithin(TRUST_AGE.withoutD1Ms, nowMs))) {
-      if (!hasRecent(aheadMs, nowMs) && mayAsk(nowMs)) isolate.keepAlive(attempt(nowMs));
+      if (!hasRecent(aheadMs, nowMs) && !isAsking(nowMs) && attempts.mayAskBeside(nowMs))
+        isolate.keepAlive(attempt(nowMs, "any"));
       return true;
     }
-    const landed = await wait(nowMs, (atMs) => {
+    const landed = await wait(nowMs, "any", (atMs) => {
       if (hasRecent(TRUST_AGE.maxMs, atMs)) return "landed";
-      if (mayAsk(atMs)) return "ask";
+      if (!isAsking(atMs) && attempts.mayAsk(atMs)) return "ask";
       return attempts.isFailing(atMs) ? "give up" : "wait";
     });
     return landed || isWithin(TRUST_AGE.withoutD1Ms, nowMs);
@@ -186,9 +198,9 @@ export function createTrust(
   /** Waits for a read of D1 that began after this call, its own or another's. */
   async function ensureNow(nowMs: number): Promise<boolean> {
     const begun = refreshesBegun;
-    return wait(nowMs, (atMs) => {
+    return wait(nowMs, "D1", (atMs) => {
       if (lastLanded > begun) return "landed";
-      return attempts.running(atMs) < (attempts.isFailing(atMs) ? 1 : READS_AT_ONCE) ? "ask" : "wait";
+      return attempts.running(atMs, PURPOSE) < (attempts.isFailing(atMs) ? 1 : READS_AT_ONCE) ? "ask" : "wait";
     });
   }
 
@@ -277,5 +289,7 @@ export function createTrust(
   };
 }
 
+/** An isolate that is further behind reads D1 itself. */
+const EARLIER_MS = 10_000;
 /** The pauses between two looks for what another request reads. */
 const LOOK: { readonly firstMs: number; readonly maxMs: number } = { firstMs: 5, maxMs: 50 };

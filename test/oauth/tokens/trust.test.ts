@@ -181,7 +181,7 @@ describe("While D1 does not respond", () => {
     });
   });
 
-  it("an answer that comes late counts, and ends the backoff", async () => {
+  it("an answer that comes late counts, and is as old as its question", async () => {
     const { trust, time, land, asked } = await stalled();
     await time.runTo(20_000);
     await trust.ensure(20_000, "recent");
@@ -191,7 +191,19 @@ describe("While D1 does not respond", () => {
     await time.runTo(24_100);
     expect(await trust.ensure(24_100, "recent")).toBe(true);
     expect(trust.isRevoked(issued(80))).toBe(true);
-    // As old as the moment at which D1 was asked.
+    await time.runTo(79_900);
+    expect(await trust.ensure(79_900, "recent")).toBe(true);
+    await time.runTo(80_100);
+    const over = outcomeOf(trust.ensure(80_100, "recent"));
+    await time.runTo(84_000);
+    expect(over()).toBe(false);
+  });
+
+  it("an answer in time ends the backoff", async () => {
+    const { trust, time, land, asked } = await stalled();
+    await time.runTo(20_000);
+    await trust.ensure(20_000, "recent");
+    land(asked() - 1);
     await time.runTo(25_100);
     const next = outcomeOf(trust.ensure(25_100, "recent"));
     await time.runTo(25_200);

@@ -11,9 +11,12 @@ export interface DatabaseModel {
   readonly stallMs: number;
 }
 
+/** D1 does not say how long. */
+const QUEUED_MS = 30_000;
+
 /**
- * A database that runs one query at a time, in the order in which they come, and forgets none: a query whose caller has
- * gone away costs as much as any other.
+ * A database that runs one query at a time, in the order in which they come. A query whose caller has gone away costs as
+ * much as any other; one that was queued for 30 s is refused ("Requests queued for too long").
  */
 export class Database {
   readonly #time: VirtualTime;
@@ -35,7 +38,7 @@ export class Database {
     return Math.max(0, this.#freeAtMs - this.#time.nowMs());
   }
 
-  /** Resolves when the answer is back at the isolate. */
+  /** Resolves when the answer is back at the isolate. Rejects if the query was queued for too long. */
   query(): Promise<void> {
     const nowMs = this.#time.nowMs();
     const second = Math.floor(nowMs / 1000);
@@ -43,7 +46,10 @@ export class Database {
     const halfMs = this.#model.roundTripMs / 2;
     this.#runOthers(nowMs + halfMs);
     const endsAtMs = this.#run(nowMs + halfMs);
-    return new Promise((resolve) => this.#time.at(endsAtMs + halfMs, resolve));
+    return new Promise((resolve, reject) => {
+      if (endsAtMs !== undefined) this.#time.at(endsAtMs + halfMs, resolve);
+      else this.#time.at(nowMs + QUEUED_MS, () => reject(new Error("queued for too long")));
+    });
   }
 
   #runOthers(untilMs: number): void {
@@ -51,10 +57,11 @@ export class Database {
     for (; this.#othersUntilMs + gapMs <= untilMs;) this.#run((this.#othersUntilMs += gapMs));
   }
 
-  #run(atMs: number): number {
+  #run(atMs: number): number | undefined {
     const { stallsAtMs, stallMs } = this.#model;
     const freeAtMs = Math.max(this.#freeAtMs, atMs);
     const startMs = freeAtMs >= stallsAtMs && freeAtMs < stallsAtMs + stallMs ? stallsAtMs + stallMs : freeAtMs;
+    if (startMs - atMs > QUEUED_MS) return undefined;
     this.#freeAtMs = startMs + this.#perQueryMs;
     return this.#freeAtMs;
   }

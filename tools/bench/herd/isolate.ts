@@ -7,6 +7,7 @@ import type { TrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { createBuiltIn } from "../../../src/platform/built-in.ts";
 import { createNames } from "../../../src/platform/names.ts";
+import { createLocationCache, type TextCache } from "../../../src/platform/location-cache.ts";
 import type { Sealer } from "../../../src/platform/seal.ts";
 import type { Database } from "./database.ts";
 import { virtualIsolate, type VirtualTime } from "./virtual-time.ts";
@@ -26,8 +27,22 @@ const builtIn = createBuiltIn(createNames("plat"));
 const noSealer = {} as Sealer;
 
 /** What a request needs of an isolate's copies, by the product's own code over stores that ask the modelled database. */
-export function simulateIsolate(time: VirtualTime, database: Database, chance: () => number): SimulatedIsolate {
+export function simulateIsolate(
+  time: VirtualTime,
+  database: Database,
+  cache: TextCache,
+  chance: () => number,
+): SimulatedIsolate {
   const isolate = virtualIsolate(time, chance);
+  const location = createLocationCache({
+    cache,
+    origin: "https://plinth.test",
+    // The costs of encryption are not what is simulated.
+    sealer: { seal: async (plain) => plain, open: async (sealed) => sealed },
+    addressOf: async (name) => name,
+    isolate,
+    log: { warn: () => undefined },
+  });
   const trustStore = {
     async readUpdate() {
       await database.query();
@@ -40,11 +55,17 @@ export function simulateIsolate(time: VirtualTime, database: Database, chance: (
     noSealer,
     isolate,
     () => undefined,
+    async () => undefined,
+    location,
   );
-  const topics = new TopicDirectory(async (id) => {
-    await database.query();
-    return { ...id, description: "", shards: 1, incarnation: "1", state: "active", createdAtMs: 0 };
-  }, isolate);
+  const topics = new TopicDirectory(
+    async (id) => {
+      await database.query();
+      return { ...id, description: "", shards: 1, incarnation: "1", state: "active", createdAtMs: 0 };
+    },
+    isolate,
+    location,
+  );
   const directoryStore: DirectoryStore = {
     async clientAndTenant(clientId, tenant) {
       await database.query();
@@ -60,14 +81,14 @@ export function simulateIsolate(time: VirtualTime, database: Database, chance: (
       return { client: clientOf(clientId), tenant: found, asOfMs: time.nowMs() };
     },
   };
-  const directory = createDirectory(directoryStore, builtIn, async () => [], isolate);
+  const directory = createDirectory(directoryStore, builtIn, async () => [], isolate, location);
   const registryStore: RegistryStore = {
     async all() {
       await database.query();
       return [];
     },
   };
-  const registry = createRegistry(registryStore, false, isolate);
+  const registry = createRegistry(registryStore, false, isolate, location);
   const isDone = (work: Promise<unknown>): Promise<boolean> =>
     work.then(
       () => true,

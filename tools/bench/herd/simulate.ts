@@ -1,5 +1,6 @@
 import { Database } from "./database.ts";
 import { simulateIsolate } from "./isolate.ts";
+import { memoryCache } from "./location.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 export interface Herd {
@@ -29,6 +30,7 @@ export interface HerdResult extends Herd {
 
 /** Every isolate serves these. Their keys are hot in all of them. */
 const TENANTS = 10;
+const ISOLATES_OF_LOCATION = 20;
 /** Caches are filled, and refreshes have spread, before the database stalls. */
 const WARM_UP_MS = 60_000;
 /** A later answer counts as none. */
@@ -41,7 +43,10 @@ export async function simulate(herd: Herd): Promise<HerdResult> {
   const chance = mulberry32(seed);
   const time = new VirtualTime();
   const database = new Database(time, { ...DATABASE, stallsAtMs: WARM_UP_MS, stallMs });
-  const isolates = Array.from({ length: count }, () => simulateIsolate(time, database, chance));
+  const caches = Array.from({ length: Math.ceil(count / ISOLATES_OF_LOCATION) }, () => memoryCache(time));
+  const isolates = Array.from({ length: count }, (_, n) =>
+    simulateIsolate(time, database, caches[n % caches.length]!, chance),
+  );
   const endMs = WARM_UP_MS + stallMs + afterMs;
   const seconds: Second[] = Array.from({ length: endMs / 1000 }, () => ({
     requests: 0,

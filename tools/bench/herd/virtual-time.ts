@@ -1,4 +1,4 @@
-import type { Isolate } from "../../../src/platform/isolate.ts";
+import { withDatabase, type Isolate } from "../../../src/platform/isolate.ts";
 
 interface Event {
   readonly atMs: number;
@@ -35,6 +35,7 @@ export class VirtualTime {
 
   /** Runs everything up to this time. */
   async runTo(untilMs: number): Promise<void> {
+    await settled();
     for (let next = this.#heap[0]; next !== undefined && next.atMs <= untilMs; next = this.#heap[0]) {
       this.#nowMs = Math.max(this.#nowMs, next.atMs);
       while (this.#heap[0] !== undefined && this.#heap[0].atMs <= this.#nowMs) this.#pop().run();
@@ -75,14 +76,15 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await Promise.resolve();
 }
 
-export const virtualIsolate = (time: VirtualTime, chance: () => number = () => 0.5): Isolate => ({
-  nowMs: time.nowMs,
-  pause: time.pause,
-  after(ms, run) {
-    let isStopped = false;
-    time.at(time.nowMs() + ms, () => void (isStopped || run()));
-    return () => void (isStopped = true);
-  },
-  chance,
-  keepAlive: (work) => void work.catch(() => undefined),
-});
+export const virtualIsolate = (time: VirtualTime, chance: () => number = () => 0.5): Isolate =>
+  withDatabase({
+    nowMs: time.nowMs,
+    pause: time.pause,
+    after(ms, run) {
+      let isStopped = false;
+      time.at(time.nowMs() + ms, () => void (isStopped || run()));
+      return () => void (isStopped = true);
+    },
+    chance,
+    keepAlive: (work) => void work.catch(() => undefined),
+  });

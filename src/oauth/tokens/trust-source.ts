@@ -1,0 +1,117 @@
+import type { Read } from "../../platform/fresh-cache.ts";
+import { noLocationCache, type LocationCache } from "../../platform/location-cache.ts";
+import type { Revocation, TrustStore, TrustUpdate } from "./trust-store.ts";
+
+type Add = (rows: readonly Revocation[]) => void;
+type Copy = (update: TrustUpdate) => void;
+
+/** The news of a refresh, and when the reading of them began. */
+export interface TrustReading {
+  readonly update: TrustUpdate;
+  readonly readAtMs: number;
+  /** False: it is the location's copy. */
+  readonly isFromD1: boolean;
+}
+
+export interface Known {
+  /** The revocations that the isolate has, by their number. */
+  readonly lastSeq: number;
+  /** The last of them some time ago. News begin there, so that isolates a little behind can use them too. */
+  readonly earlierSeq: number;
+  readonly loadedAtMs: number;
+}
+
+/** Keys, and the revocations after a number. */
+interface News {
+  readonly afterSeq: number;
+  readonly update: TrustUpdate;
+}
+
+/** Every living revocation up to a number. An old base is as true as a new one: news replace what they change. */
+interface Base {
+  readonly untilSeq: number;
+  readonly revocations: readonly Revocation[];
+}
+
+const NEWS = "trust news";
+const BASE = "trust base";
+/** The greatest age of news. The age of an isolate's copy begins with the reading of them, so it stays 5 s in all. */
+const NEWS_AGE_MS = 2_000;
+/** An isolate writes news at most this often. */
+const WRITE_EVERY_MS = 1_000;
+/** A new isolate begins with a base and the news. */
+const BASE_AGE_MS = 300_000;
+
+export type TrustSource = ReturnType<typeof createTrustSource>;
+
+/**
+ * Reads keys and revocations for an isolate: the location's news, and for a new isolate its base, else D1. What comes
+ * from D1 becomes the location's copy.
+ */
+export function createTrustSource(store: Pick<TrustStore, "readUpdate">, location: LocationCache = noLocationCache) {
+  let wroteAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Reads page by page. A page that was read counts, even if the next one is never read. */
+  async function readD1(afterSeq: number, nowMs: number, add: Add, copy: Copy): Promise<TrustUpdate> {
+    const first = await store.readUpdate(afterSeq, nowMs);
+    add(first.revocations);
+    copy(first);
+    let last = first;
+    for (; last.isMore === true; add(last.revocations))
+      last = await store.readUpdate(last.revocations.at(-1)?.seq ?? afterSeq, nowMs);
+    return last;
+  }
+
+  /** Requests that ask D1 each time would write as often. */
+  function mayWrite(nowMs: number): boolean {
+    const may = Math.abs(nowMs - wroteAtMs) >= WRITE_EVERY_MS;
+    if (may) wroteAtMs = nowMs;
+    return may;
+  }
+
+  const writeNews = (afterSeq: number, update: TrustUpdate, nowMs: number): void => {
+    if (update.isMore === true) return;
+    const news: News = { afterSeq, update };
+    location.put(NEWS, { value: news, readAtMs: nowMs }, NEWS_AGE_MS);
+  };
+
+  /** A new isolate has read everything, which others need not read again. */
+  function writeBase(update: TrustUpdate, nowMs: number): void {
+    const { revocations } = update;
+    const base: Base = { untilSeq: revocations.at(-1)?.seq ?? 0, revocations };
+    location.put(BASE, { value: base, readAtMs: nowMs }, BASE_AGE_MS);
+    writeNews(base.untilSeq, { ...update, revocations: [] }, nowMs);
+  }
+
+  return {
+    /** `from` "D1": not from a copy, which may be from before a change. `add` gets the revocations, oldest first. */
+    async read(known: Known, nowMs: number, from: "any" | "D1", add: Add): Promise<TrustReading> {
+      const { lastSeq, earlierSeq, loadedAtMs } = known;
+      const askD1 = async (afterSeq: number, copy: Copy): Promise<TrustReading> => {
+        const update = await readD1(afterSeq, nowMs, add, copy);
+        return { update, readAtMs: nowMs, isFromD1: true };
+      };
+      if (location === noLocationCache) return askD1(lastSeq, () => undefined);
+      const isNew = loadedAtMs === Number.NEGATIVE_INFINITY;
+      const within = (maxAgeMs: number, sinceMs: number) => ({ nowMs, maxAgeMs, sinceMs });
+      const [foundNews, foundBase] = await Promise.all([
+        from === "any" ? location.find(NEWS, within(NEWS_AGE_MS, loadedAtMs)) : undefined,
+        isNew ? location.find(BASE, within(BASE_AGE_MS, Number.NEGATIVE_INFINITY)) : undefined,
+      ]);
+      const news = foundNews as Read<News> | undefined;
+      const base = foundBase as Read<Base> | undefined;
+      if (base !== undefined) add(base.value.revocations);
+      const knownSeq = Math.max(lastSeq, base?.value.untilSeq ?? 0);
+      if (news !== undefined && news.value.afterSeq <= knownSeq) {
+        add(news.value.update.revocations);
+        return { update: news.value.update, readAtMs: news.readAtMs, isFromD1: false };
+      }
+      const afterSeq = isNew ? knownSeq : earlierSeq;
+      return askD1(afterSeq, (update) => {
+        if (!mayWrite(nowMs)) return;
+        if (isNew && afterSeq === 0) writeBase(update, nowMs);
+        else writeNews(afterSeq, update, nowMs);
+      });
+    },
+  };
+}
