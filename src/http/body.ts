@@ -1,5 +1,6 @@
 import { fromUtf8, joinBytes } from "../platform/encoding.ts";
 import { err, ok, type Result } from "../platform/result.ts";
+import { SMALL_BODY_BYTES, type BodyMemory } from "./body-memory.ts";
 import { problem, type Problem } from "./errors.ts";
 
 /** Deeper nesting is refused before it is parsed: walking such a value would overflow the stack. */
@@ -8,7 +9,11 @@ const MAX_JSON_DEPTH = 64;
 const DRAIN = { maxBytes: 16 * 1024 * 1024, waitMs: 1_000 } as const;
 
 /** Reads a whole body. One byte over the limit is refused without reading on. */
-export async function readBytes(request: Request, maxBytes: number): Promise<Result<Uint8Array<ArrayBuffer>, Problem>> {
+export async function readBytes(
+  request: Request,
+  maxBytes: number,
+  memory?: BodyMemory,
+): Promise<Result<Uint8Array<ArrayBuffer>, Problem>> {
   const tooLarge = () => err(problem("bad_payload_size", `The body is larger than ${maxBytes} bytes.`));
   const length = request.headers.get("content-length");
   if (Number(length ?? 0) > maxBytes) return tooLarge();
@@ -16,6 +21,7 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Res
     return err(problem("unsupported_request_content_type", "Send the body without a Content-Encoding."));
   // A body with a length cannot be longer, so it is read at once, at a third of the cost of chunks.
   if (length !== null) {
+    if (memory?.admits(Number(length)) === false) return err(tooBusy());
     const whole = await readWhole(request);
     if (whole === undefined) return err(incomplete());
     return whole.byteLength > maxBytes ? tooLarge() : ok(whole);
@@ -28,16 +34,23 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Res
     const next = await readChunk(reader);
     if (next === undefined) return err(incomplete());
     if (next.done) break;
+    const wasSmall = size <= SMALL_BODY_BYTES;
     size += next.value.byteLength;
-    if (size > maxBytes) {
+    const isBusy = wasSmall && size > SMALL_BODY_BYTES && memory?.admits(maxBytes) === false;
+    if (size > maxBytes || isBusy) {
       reader.releaseLock();
       await drain(request.body);
-      return tooLarge();
+      return size > maxBytes ? tooLarge() : err(tooBusy());
     }
     chunks.push(next.value);
   }
   return ok(joinBytes(chunks));
 }
+
+const tooBusy = (): Problem =>
+  problem("service_temporarily_unavailable", "Too many large requests are being read. Try again.", {
+    headers: { "retry-after": "1" },
+  });
 
 /**
  * Reads and discards the rest of a body. Without that, a client that is still sending when the response comes sees a
@@ -77,8 +90,12 @@ export interface JsonBody {
 }
 
 /** The JSON of a body; undefined when there is no body. */
-export async function readJson(request: Request, maxBytes: number): Promise<Result<JsonBody | undefined, Problem>> {
-  const bytes = await readBytes(request, maxBytes);
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  memory?: BodyMemory,
+): Promise<Result<JsonBody | undefined, Problem>> {
+  const bytes = await readBytes(request, maxBytes, memory);
   if (!bytes.ok) return bytes;
   if (bytes.value.byteLength === 0) return ok(undefined);
   if (!isJson(request.headers.get("content-type")))
@@ -95,8 +112,12 @@ export async function readJson(request: Request, maxBytes: number): Promise<Resu
 }
 
 /** The fields of a form body, repeats kept; no body is an empty form. */
-export async function readForm(request: Request, maxBytes: number): Promise<Result<URLSearchParams, Problem>> {
-  const bytes = await readBytes(request, maxBytes);
+export async function readForm(
+  request: Request,
+  maxBytes: number,
+  memory?: BodyMemory,
+): Promise<Result<URLSearchParams, Problem>> {
+  const bytes = await readBytes(request, maxBytes, memory);
   if (!bytes.ok) return bytes;
   if (bytes.value.byteLength === 0) return ok(new URLSearchParams());
   if (mediaType(request.headers.get("content-type")) !== "application/x-www-form-urlencoded")

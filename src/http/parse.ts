@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Principal } from "./auth.ts";
+import type { BodyMemory } from "./body-memory.ts";
 import { readForm, readJson } from "./body.ts";
 import { invalid, problem, type Problem } from "./errors.ts";
 import { readPaging } from "./paging.ts";
@@ -19,6 +20,7 @@ export async function parse(
   given: Given,
   pathParams: () => Record<string, string>,
   route: Route,
+  memory: BodyMemory,
 ): Promise<Result<AnyCall, Problem>> {
   const { request, url } = given;
   if (route.produces === "json" && !acceptsJson(request.headers.get("accept")))
@@ -29,7 +31,7 @@ export async function parse(
   if (!query.ok) return query;
   const paging = route.paged ? readPaging(url.searchParams, namesOf(route.query)) : NO_PAGING;
   if (!paging.ok) return paging;
-  const body = await readBody(route, request);
+  const body = await readBody(route, request, memory);
   if (!body.ok) return body;
   return ok({ ...given, params: params.value, query: query.value, paging: paging.value, body: body.value });
 }
@@ -50,16 +52,16 @@ function readQuery(schema: NonNullable<Route["query"]>, given: URLSearchParams):
 const namesOf = (schema: Route["query"]): readonly string[] =>
   Object.keys((schema as { shape?: object } | undefined)?.shape ?? {});
 
-async function readBody(route: Route, request: Request): Promise<Result<unknown, Problem>> {
+async function readBody(route: Route, request: Request, memory: BodyMemory): Promise<Result<unknown, Problem>> {
   switch (route.body.kind) {
     case "none":
     case "stream":
       return ok(undefined);
     case "form":
-      return readForm(request, route.body.maxBytes);
+      return readForm(request, route.body.maxBytes, memory);
     case "json":
     case "json-object": {
-      const read = await readJson(request, route.body.maxBytes);
+      const read = await readJson(request, route.body.maxBytes, memory);
       if (!read.ok) return read;
       if (read.value === undefined)
         return route.body.optional

@@ -5,6 +5,7 @@ import type { Span } from "../platform/tracing.ts";
 import { redactSecrets } from "../platform/text.ts";
 import { admit } from "./admit.ts";
 import { authenticate, type Principal } from "./auth.ts";
+import { createBodyMemory } from "./body-memory.ts";
 import { drain } from "./body.ts";
 import { allowAnyOrigin, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
@@ -183,8 +184,13 @@ async function dispatch(
     const caller = await admit(route, request, service, deps, context);
     if (!caller.ok) return caller.error;
     principal = caller.value;
-    const call = await parse({ ...context, principal }, incoming.pathParams, route);
-    return call.ok ? route.handle(call.value) : call.error;
+    const memory = createBodyMemory(context.requestId, context.nowMs);
+    try {
+      const call = await parse({ ...context, principal }, incoming.pathParams, route, memory);
+      return call.ok ? await route.handle(call.value) : call.error;
+    } finally {
+      memory.release();
+    }
   });
   return { answer: handled, principal, route };
 }

@@ -154,6 +154,18 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
     }
   });
 
+  it("is nothing for a tokeninfo of a made-up, forged or expired token, while the keys are known", async () => {
+    const token = await tokenFor(client);
+    const isolate = freshIsolate();
+    const ask = (asked: string) => isolate.fetch(`/oauth2/v1/tokeninfo?access_token=${asked}`);
+    expect((await ask(token)).status).toBe(200);
+    isolate.reset();
+    const [head, , signature] = token.split(".");
+    const forged = `${head}.${btoa(JSON.stringify({ jti: "x" })).replaceAll("=", "")}.${signature}`;
+    for (const madeUp of ["x", "a.b.c", forged]) expect((await ask(madeUp)).status).toBe(400);
+    expect(isolate.tally).toMatchObject({ d1RowsRead: 0, d1RoundTrips: 0, d1Statements: 0 });
+  });
+
   // shows: oauth/access-tokens/tokeninfo-userinfo-introspect
   it("is one statement for userinfo and introspection, once the caller is cached", async () => {
     const flow = await makeFlow();

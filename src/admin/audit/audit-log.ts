@@ -1,6 +1,7 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { createAuditStore, type Share } from "./audit-store.ts";
+import { createNoteQueue } from "./note-queue.ts";
 import type { LoggedFields, RowQuery } from "./change-store.ts";
 import { createNoteBudget, type Counted } from "./note-budget.ts";
 
@@ -40,6 +41,8 @@ export interface AuditDeps {
   readonly operatorClientId: string;
   /** Resolves after so many milliseconds. */
   wait(ms: number): Promise<void>;
+  /** The pause between two writes of refusals; absent: each is written at once. */
+  readonly notePauseMs?: number;
 }
 
 /**
@@ -62,13 +65,23 @@ interface Kept {
 /** Our choice: often enough to see who reads, and seldom enough to push nothing out. */
 const LISTED = { everyMs: 600_000, remembered: 100 } as const;
 
-export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, kept: Kept = KEPT): AuditLog {
+export function createAuditLog(
+  { db, log, operatorClientId, wait, notePauseMs }: AuditDeps,
+  kept: Kept = KEPT,
+): AuditLog {
   const store = createAuditStore(db, wait);
   const budget = createNoteBudget(NOTES);
   const listedAtMs = new Map<string, number>();
 
   const statement: AuditTrail["statement"] = (when, record) =>
     store.insertStatement(when, record, shareOf(record, operatorClientId));
+
+  const noteQueue = createNoteQueue(
+    { wait, pauseMs: notePauseMs ?? 0 },
+    (records: readonly AuditRecord[]) => store.writeAll(records.map((one) => [one, shareOf(one, operatorClientId)])),
+    (rows, thrown) =>
+      log.error("audit rows lost", { rows, error: thrown === undefined ? undefined : describeError(thrown) }),
+  );
 
   const write = async (requestId: string, records: readonly AuditRecord[]): Promise<void> => {
     try {
@@ -85,7 +98,7 @@ export function createAuditLog({ db, log, operatorClientId, wait }: AuditDeps, k
     async note(record) {
       const { atMs, requestId, action } = record;
       const place = budget.take({ action, about: aboutOf(record) }, atMs);
-      if (place === "row") return write(requestId, [record]);
+      if (place === "row") return notePauseMs === undefined ? write(requestId, [record]) : noteQueue.add(record, atMs);
       if (place === "counted") return;
       await wait(NOTES.windowMs);
       const counts = budget.collect().map((counted) => countRecord(counted, { atMs, requestId }));

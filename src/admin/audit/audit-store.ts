@@ -47,6 +47,11 @@ const INSERT_CHANGE = `
 const INSERT_REMOVAL = `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
   SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${CHANGED.changes("?9")} WHERE changes() > 0`;
+/** Rows of refusals, as lists of values. */
+const INSERT_ALL = `
+  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+  FROM json_each(?1) ORDER BY json_each.key`;
 const REMOVE_OLD = `
   DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 AND seq <= ?3 ORDER BY at LIMIT ?2)`;
 const LAST_COPIED = `
@@ -120,6 +125,12 @@ export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<v
       const insert = db.prepare(kind === "put" ? INSERT_CHANGE : INSERT_REMOVAL);
       const inserted = insert.bind(...valuesOf(record, share), namesOf(fields));
       return { before, row: kind === "put" ? [after, inserted] : [inserted], end };
+    },
+
+    /** Writes rows of refusals in one statement. */
+    async writeAll(rows: readonly (readonly [AuditRecord, Share])[]): Promise<void> {
+      const values = rows.map(([record, share]) => valuesOf(record, share));
+      await db.prepare(INSERT_ALL).bind(JSON.stringify(values)).run();
     },
 
     write: async (statements: readonly D1PreparedStatement[]): Promise<void> => void (await db.batch([...statements])),

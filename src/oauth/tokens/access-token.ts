@@ -92,13 +92,21 @@ export function createTokenVerifier(trust: Trust, expected: Issuer | undefined):
       return (await trust.ensure(nowMs, "recent")) ? check(token, nowMs) : err("unavailable");
     },
     async verifyNow(tokens, nowMs) {
+      // Made-up and expired tokens cost no read of D1: the copy at hand knows the keys.
+      if (trust.isRecent(nowMs)) {
+        const faults = (await Promise.all(tokens.map((token) => read(token, nowMs)))).filter((found) => !found.ok);
+        if (faults.length === tokens.length) return ok(faults);
+      }
       if (!(await trust.ensure(nowMs, "now"))) return err("unavailable");
       return ok(await Promise.all(tokens.map((token) => check(token, nowMs))));
     },
   };
 }
 
-/** For the endpoints that answer about tokens: reads revocations from D1 every time, once for the whole list. */
+/**
+ * For the endpoints that answer about tokens: reads revocations from D1 every time that a token is well formed, signed
+ * and not expired, once for the whole list.
+ */
 export interface StrictVerifier {
   verifyNow(
     tokens: readonly string[],

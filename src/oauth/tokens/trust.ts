@@ -221,6 +221,8 @@ export function createTrust(
 
   return {
     ensure,
+    /** True if no check has to wait for D1. */
+    isRecent: (nowMs: number): boolean => hasRecent(TRUST_AGE.maxMs, nowMs),
     markStale,
     /** To run after `revoke` (trust-store.ts). */
     collapseStatements: store.collapseStatements,

@@ -415,3 +415,21 @@ describe("POST …/publish", () => {
     await expectProblem(response, 415, "unsupported_request_content_type");
   });
 });
+
+describe("Large requests at the same time", () => {
+  it("are refused with 503 beyond the memory of an isolate, and small ones are not", async () => {
+    const topic = await makeTopic(app);
+    const large = Array.from({ length: 18 }, () => ({ payload: "x".repeat(256 * 1024) }));
+    const all = await Promise.all([
+      ...Array.from({ length: 5 }, () => topic.publish(large)),
+      topic.publish({ payload: "y" }),
+    ]);
+    const statuses = all.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(3);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(3);
+    expect(statuses[5]).toBe(201);
+    const refused = all.find(({ status }) => status === 503)!;
+    expect(refused.headers.get("retry-after")).toMatch(/^[12]$/);
+    expect((await topic.publish(large)).status).toBe(201);
+  });
+});

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createReservations } from "../../../src/media/content/edge-cache.ts";
+import { createReservations } from "../../../src/platform/reservations.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import {
