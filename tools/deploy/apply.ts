@@ -74,11 +74,14 @@ export async function prepare(steps: Steps): Promise<string> {
 }
 
 /** All requests go to the new version at once. */
-export async function deployWorker({ secrets, say, deployment }: Steps, config: string): Promise<void> {
+export async function deployWorker({ secrets, say, deployment, cloudflare }: Steps, config: string): Promise<void> {
   say(`deploy worker ${deployment.worker}, release ${VERSION}`);
   await withSecretsFile(deployment, secrets, (args) =>
     wrangler(["deploy", "--config", config, ...OBJECT_UPDATE, ...TAG, ...args]),
   );
+  // wrangler only warns where these are refused, and they keep tokens in queries out of the logs.
+  const { observability } = parse(readFileSync(WRANGLER_CONFIG, "utf8"));
+  await cloudflare.account.send("PATCH", `/workers/scripts/${deployment.worker}/script-settings`, { observability });
 }
 
 /** The new version beside the one that runs; `percent` of the requests go to it. */

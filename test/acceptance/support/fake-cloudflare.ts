@@ -63,6 +63,8 @@ interface FakeWorker {
   readonly deployments: { readonly id: string; readonly versions: { version_id: string; percentage: number }[] }[];
   readonly secrets: Map<string, string>;
   schedules: unknown[];
+  /** Not of a version: what is logged. */
+  readonly settings: { observability?: { enabled: boolean; redact_query_string?: boolean } };
   migrationTag: string | undefined;
 }
 interface FakeDomain {
@@ -129,6 +131,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       deployments: [],
       secrets: new Map(),
       schedules: [],
+      settings: {},
       migrationTag: undefined,
     };
     workers.set(name, found);
@@ -368,7 +371,11 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     ],
     ["GET", /^\/workers\/scripts\/([^/]+)\/deployments$/, (_, name) => ({ deployments: worker(name).deployments })],
     ["POST", /^\/workers\/scripts\/([^/]+)\/deployments$/, ({ body }, name) => deploy(name, body.versions, body)],
-    ["PATCH", /^\/workers\/scripts\/([^/]+)\/script-settings$/, ({ body }) => body],
+    [
+      "PATCH",
+      /^\/workers\/scripts\/([^/]+)\/script-settings$/,
+      ({ body }, name) => Object.assign(worker(name).settings, body),
+    ],
     ["GET", /^\/workers\/scripts\/([^/]+)\/script-settings$/, () => ({})],
     ["GET", /^\/workers\/scripts\/([^/]+)\/subdomain$/, () => ({ enabled: false, previews_enabled: false })],
     ["POST", /^\/workers\/scripts\/([^/]+)\/subdomain$/, ({ body }) => body],
