@@ -149,7 +149,7 @@ describe("the target of a request", () => {
       expect((await call(path, { token: outer.token })).status).toBe(200);
       expect(await requestsTo(source)).toHaveLength(1);
     }
-    for (const path of [`${outer.path}x`, outer.path.slice(0, -1), `/x${outer.path}`, "/"])
+    for (const path of [`${outer.path}x`, outer.path.slice(0, -1), `/x${outer.path}`, "/nothing"])
       expect((await call(path, { token: outer.token })).status, path).toBe(404);
   });
 
