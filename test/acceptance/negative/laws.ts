@@ -60,11 +60,14 @@ function crossOrigin(answer: Answer): string | undefined {
   return broken(answer.method !== "OPTIONS" && (origin !== "*" || credentials), "wrong rules for other origins");
 }
 
+/** Pages say too that nobody on the way may rewrite them. */
+const NOT_KEPT = /^no-store(, no-transform)?$/;
+
 /** RFC 6749 5.1: nothing but what is public may be kept by anybody. */
 function caching(answer: Answer): string | undefined {
   if (answer.method === "OPTIONS" || answer.text === "") return undefined;
   const kept = PUBLIC.test(answer.path) && answer.status === 200;
-  return broken(!kept && get(answer, "cache-control") !== "no-store", "it may be kept");
+  return broken(!kept && !NOT_KEPT.test(get(answer, "cache-control")), "it may be kept");
 }
 
 function redirects(answer: Answer): string | undefined {
@@ -72,7 +75,7 @@ function redirects(answer: Answer): string | undefined {
   return (
     broken(!isPage(answer), "a redirect that is no page's") ??
     broken(!/^[\x21-\x7e]+$/.test(get(answer, "location")), "no location, or one that is no address") ??
-    broken(get(answer, "cache-control") !== "no-store", "it may be kept") ??
+    broken(!NOT_KEPT.test(get(answer, "cache-control")), "it may be kept") ??
     broken(get(answer, "referrer-policy") !== "no-referrer", "it leaks by Referer") ??
     broken(answer.text !== "", "a redirect with a body")
   );

@@ -45,7 +45,7 @@ export function pagesSuite(stage: () => Stage): void {
       for (const [what, show] of everyPage(stage())) {
         const page = await show();
         expect(header(page, "referrer-policy"), what).toBe("no-referrer");
-        expect(header(page, "cache-control"), what).toBe("no-store");
+        expect(header(page, "cache-control"), what).toBe("no-store, no-transform");
         expect(page.text, what).not.toMatch(/<(a|img|iframe|object|embed|script|meta http-equiv)\b/i);
       }
     });
