@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { costBench } from "../tools/bench/cost/bench.ts";
 import { eventsBench } from "../tools/bench/events/bench.ts";
 import { gatewayBench } from "../tools/bench/gateway/bench.ts";
+import { runHerd } from "../tools/bench/herd/run.ts";
 import type { Bench } from "../tools/bench/lib/bench.ts";
 import { chooseCores, describeMachine } from "../tools/bench/lib/machine.ts";
 import { makeReport } from "../tools/bench/lib/report.ts";
@@ -95,6 +96,12 @@ const program = new Command("npm run bench --")
   .action((name?: string) =>
     name === undefined ? program.outputHelp() : program.error(`There is no bench ${name}. See --help.`),
   );
+program
+  .command("herd")
+  .description("Simulates many isolates over a database that stalls, by the platform's own code in virtual time.")
+  .option("--isolates <n>", "only the loads of at most so many; 1000 take an hour", whole(1_000), 300)
+  .option("--seed <n>", "the same seed, the same run", whole(1_000_000), 1)
+  .action(runHerd);
 for (const [name, { summary }] of Object.entries(BENCHES))
   program
     .command(name)

@@ -1,0 +1,53 @@
+import type { HerdResult, Second } from "./simulate.ts";
+
+export interface Outcome {
+  readonly refusedBeforePercent: number;
+  readonly refusedInStallPercent: number;
+  /** Seconds after the stall until nothing was refused any more; Infinity if that did not come. */
+  readonly wholeAfterSec: number;
+  /** Queries a second of all isolates, the mean over ten seconds: before the stall, in it, and the most after it. */
+  readonly queriesBefore: number;
+  readonly queriesInStall: number;
+  readonly queriesAfter: number;
+}
+
+const WINDOW_SEC = 10;
+
+export function outcomeOf({ seconds, stallsAtSec, stallMs }: HerdResult): Outcome {
+  const endsAtSec = stallsAtSec + stallMs / 1000;
+  const [before, during, after] = [
+    // Not the first seconds, in which all isolates start at once.
+    seconds.slice(stallsAtSec / 2, stallsAtSec),
+    seconds.slice(stallsAtSec, endsAtSec),
+    seconds.slice(endsAtSec),
+  ];
+  const lastRefusal = after.findLastIndex(({ refused }) => refused > 0);
+  return {
+    refusedBeforePercent: refusedPercent(before),
+    refusedInStallPercent: refusedPercent(during),
+    wholeAfterSec: lastRefusal === after.length - 1 ? Infinity : lastRefusal + 1,
+    queriesBefore: mostQueries(before),
+    queriesInStall: mostQueries(during),
+    queriesAfter: mostQueries(after),
+  };
+}
+
+function refusedPercent(seconds: readonly Second[]): number {
+  const sum = (count: (second: Second) => number) => seconds.reduce((total, second) => total + count(second), 0);
+  return (
+    (100 * sum(({ refused }) => refused)) /
+    Math.max(
+      1,
+      sum(({ requests }) => requests),
+    )
+  );
+}
+
+function mostQueries(seconds: readonly Second[]): number {
+  const length = Math.min(WINDOW_SEC, seconds.length);
+  const means = seconds.slice(0, seconds.length - length + 1).map((_, at) => {
+    const window = seconds.slice(at, at + length);
+    return window.reduce((total, { queries }) => total + queries, 0) / length;
+  });
+  return Math.max(0, ...means);
+}
