@@ -246,7 +246,7 @@ describe("PUT …/subscriptions/{name}", () => {
       const { put, stored } = await setUp(slow);
       ({ id } = await stored());
       const response = await put(body());
-      expect(response.headers.get("retry-after")).toBe("1");
+      expect(response.headers.get("retry-after")).toMatch(/^[12]$/);
       await expectProblem(response, 503, "service_temporarily_unavailable");
       expect((await stored()).version).toBe(11);
     });
