@@ -1,5 +1,6 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
+import { NEXT_REVOCATION } from "../tokens/revocation-bound-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
 import { signedOutAt } from "../users/user-store.ts";
 
@@ -47,8 +48,8 @@ const removeConsents = (kind: "client" | "user"): string => `
   DELETE FROM consent WHERE (email, client, org) IN (
     SELECT email, client, org FROM consent WHERE ${kind === "user" ? "email" : "client"} = ?1 LIMIT ${MAX_ROWS[kind]})`;
 const REVOKE_GRANTS = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, issued_to)
-  SELECT 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?2, client FROM (
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
+  SELECT ${NEXT_REVOCATION}, 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?2, client FROM (
     SELECT id, client FROM (${some("refresh_grant", "session", "id, client")})
     UNION SELECT grant_id, client FROM (${some("authorization_code", "session", "grant_id, client")}))`;
 const SIGN_OUT = `UPDATE user SET signed_out_at = ${signedOutAt("?2")} WHERE email = ?1`;

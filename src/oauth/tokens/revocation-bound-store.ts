@@ -17,13 +17,24 @@ import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
  * The rows of sessions stay in any case: they stop codes too (code-store.ts), and only an operator makes them.
  *
  * Counting reads every row. So one row remembers a count and the newest number at that time: numbers only grow, so the
- * difference to the newest one bounds the number of rows since.
+ * difference to the newest one bounds the number of rows since. It counts milliseconds too, so a count of fewer rows
+ * than the bound is made again after some seconds to minutes, by the next revocation.
  */
 export const REVOCATION_BOUND = { rows: 100_000, collapsedFrom: 90_000, left: 75_000, gainAtLeast: 10_000 } as const;
 export type RevocationBound = { readonly [name in keyof typeof REVOCATION_BOUND]: number };
 
 /** The key of the row that revokes the tokens of all tenants, of organizations and of none. No tenant has this name. */
 export const EVERY_TENANT = "*";
+
+/**
+ * The number of a new row: milliseconds of the database's clock, or the next one after the greatest ever given.
+ *
+ * Isolates and locations only read numbers above the ones they have. A restored database has forgotten its greatest
+ * number, but the clock has gone on since, so no number is given twice and every copy finds each row made later.
+ * Exception: n rows written at once are n ms ahead of the clock, so numbers repeat if a restore ends within that time.
+ */
+export const NEXT_REVOCATION = `
+  row_number() OVER () + max(${DATABASE_NOW_MS}, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'revocation'), 0))`;
 
 const NEWEST = "(SELECT coalesce(max(seq), 0) FROM revocation)";
 const NOW_SEC = "unixepoch()";
@@ -35,8 +46,8 @@ const SQL = {
   recountIfDue: `${RECOUNT} WHERE id = 1 AND living + ${NEWEST} - seq > ?1`,
   recountIfCollapsed: `${RECOUNT} WHERE id = 1 AND living > ?1`,
   cutOffClients: `
-    INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-    SELECT 'client', name, ${DATABASE_NOW_MS}, ?3 FROM (
+    INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
+    SELECT ${NEXT_REVOCATION}, 'client', name, ${DATABASE_NOW_MS}, ?3 FROM (
       SELECT name, living, sum(size) OVER (ORDER BY size DESC, name) - size AS gained FROM (
         SELECT coalesce(row.issued_to, row.client) AS name, count(*) AS size, max(bound.living) AS living
         FROM revocation_bound AS bound CROSS JOIN revocation AS row
@@ -46,8 +57,8 @@ const SQL = {
     WHERE gained < living - ?2
     RETURNING key`,
   cutOffAll: `
-    INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-    SELECT 'tenant', '${EVERY_TENANT}', ${DATABASE_NOW_MS}, ?3 FROM revocation_bound WHERE id = 1 AND living > ?1
+    INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
+    SELECT ${NEXT_REVOCATION}, 'tenant', '${EVERY_TENANT}', ${DATABASE_NOW_MS}, ?3 FROM revocation_bound WHERE id = 1 AND living > ?1
       AND (SELECT count(*) FROM revocation
         WHERE expires_sec > ${NOW_SEC} AND expires_sec <= ${NOW_SEC} + ${ACCESS_TOKEN_LIFETIME_SEC}) > ?2
     RETURNING key`,

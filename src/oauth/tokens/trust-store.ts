@@ -1,6 +1,6 @@
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { isPublished, type NewKey } from "./key-store.ts";
-import { createRevocationBoundStore } from "./revocation-bound-store.ts";
+import { createRevocationBoundStore, NEXT_REVOCATION } from "./revocation-bound-store.ts";
 
 /** A published key. key-store.ts writes these rows. */
 export interface SigningKeyRow extends NewKey {
@@ -61,8 +61,8 @@ const UPDATE = `
 
 /** A replaced row gets a new number, so every copy reads it. To run before the grants are removed. */
 const REVOKE = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, client, issued_to)
-  SELECT value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client',
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, client, issued_to)
+  SELECT ${NEXT_REVOCATION}, value ->> 'kind', value ->> 'key', ${Number.MAX_SAFE_INTEGER}, value ->> 'expiresSec', value ->> 'client',
     coalesce(value ->> 'client', (SELECT client FROM refresh_grant WHERE value ->> 'kind' = 'grant' AND id = value ->> 'key'))
   FROM json_each(?1)
   RETURNING seq, kind, key, until_ms AS untilMs, expires_sec AS expiresSec, client`;
@@ -71,21 +71,21 @@ const OVERFULL = `
   SELECT value FROM json_each(?1)
   WHERE EXISTS (SELECT 1 FROM revocation WHERE client = value LIMIT 1 OFFSET ${REVOKED_TOKENS_PER_CLIENT})`;
 const COLLAPSE = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  SELECT 'client', value, ${DATABASE_NOW_MS}, ?2 FROM (${OVERFULL})`;
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
+  SELECT ${NEXT_REVOCATION}, 'client', value, ${DATABASE_NOW_MS}, ?2 FROM (${OVERFULL})`;
 const DELETE_COLLAPSED = `DELETE FROM revocation WHERE client IN (${OVERFULL})`;
 const REVOKE_OWNER = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
+  SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3`;
 const REVOKE_ACCESS = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec, issued_to)
-  SELECT ?1, ?2, ${DATABASE_NOW_MS}, ?3, id FROM client WHERE id = ?4`;
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
+  SELECT ${NEXT_REVOCATION}, ?1, ?2, ${DATABASE_NOW_MS}, ?3, id FROM client WHERE id = ?4`;
 const REVOKE_MEMBERS = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
+  SELECT ${NEXT_REVOCATION}, 'user', email, ${DATABASE_NOW_MS}, ?2 FROM organization_member WHERE organization = ?1`;
 const REVOKE_ROLE_HOLDERS = `
-  INSERT OR REPLACE INTO revocation (kind, key, until_ms, expires_sec)
-  SELECT 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
+  INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec)
+  SELECT ${NEXT_REVOCATION}, 'user', email, ${DATABASE_NOW_MS}, ?2 FROM (
     SELECT email FROM tenant_member_role WHERE role = ?1 UNION SELECT email FROM organization_member_role WHERE role = ?1)
   WHERE changes() > 0`;
 

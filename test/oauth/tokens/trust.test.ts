@@ -379,3 +379,50 @@ describe("A revocation whose response was lost", () => {
     expect(trust.isRevoked(issued(1))).toBe(true);
   });
 });
+
+describe("After a restore of D1 to an earlier time", () => {
+  const saved = async () => ({
+    rows: (await env.DB.prepare("SELECT * FROM revocation ORDER BY seq").all()).results,
+    seq: await env.DB.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'revocation'").first<number>("seq"),
+  });
+  async function restore({ rows, seq }: Awaited<ReturnType<typeof saved>>): Promise<void> {
+    await env.DB.batch([
+      env.DB.prepare("DELETE FROM revocation"),
+      env.DB.prepare(
+        `INSERT INTO revocation (seq, kind, key, until_ms, expires_sec, client, issued_to)
+         SELECT value ->> 'seq', value ->> 'kind', value ->> 'key', value ->> 'until_ms', value ->> 'expires_sec',
+           value ->> 'client', value ->> 'issued_to' FROM json_each(?1)`,
+      ).bind(JSON.stringify(rows)),
+      env.DB.prepare("UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'revocation'").bind(seq),
+    ]);
+  }
+  const expiresSec = Math.floor(Date.now() / 1_000) + 3_600;
+  const token = (tokenId: string) => ({ kind: "token", key: tokenId, expiresSec }) as const;
+
+  // Fewer, as many and more revocations than the restore took away.
+  for (const made of [1, 3, 5])
+    it(`an isolate from before it finds revocations made since (${made}), and keeps the 3 that were lost`, async () => {
+      const store = createTrustStore(env.DB);
+      const name = (when: string, n: number): string => `${when}-${made}-${n}`;
+      await store.revoke([token(name("kept", 0))], []);
+      const before = await saved();
+      await store.revoke(
+        [0, 1, 2].map((n) => token(name("lost", n))),
+        [],
+      );
+      const trust = trustOver(store);
+      expect(await trust.ensure(Date.now(), "now")).toBe(true);
+      // A restore takes longer than the milliseconds by which numbers may be ahead of the clock.
+      await scheduler.wait(20);
+      await restore(before);
+      for (let n = 0; n < made; n++) await store.revoke([token(name("since", n))], []);
+      await store.revokeStatement("user", `${made}@acme.example`, expiresSec, "always").run();
+
+      expect(await trust.ensure(Date.now(), "now")).toBe(true);
+      const isRevoked = (tokenId: string): boolean => trust.isRevoked({ ...issued(Date.now() + 60_000), tokenId });
+      for (let n = 0; n < made; n++) expect(isRevoked(name("since", n))).toBe(true);
+      for (let n = 0; n < 3; n++) expect(isRevoked(name("lost", n))).toBe(true);
+      expect(trust.isRevoked({ ...issued(0), user: `${made}@acme.example` })).toBe(true);
+      expect(isRevoked("another")).toBe(false);
+    });
+});
