@@ -15,6 +15,8 @@ export interface Config {
   readonly authUrl: string;
   readonly allowLoopback: boolean;
   readonly logLevel: LogLevel;
+  /** True: only the operator is served, and nothing is done by itself. */
+  readonly maintenance: boolean;
   readonly eventRetentionMs: number;
   /** The most bytes that one log of a topic stores. */
   readonly eventLogMaxBytes: number;
@@ -108,6 +110,7 @@ export function readConfig(raw: RawConfig): Config {
     authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     logLevel: oneOf(raw, "LOG_LEVEL", LOG_LEVELS),
+    maintenance: flag(raw, "MAINTENANCE"),
     eventRetentionMs: amount(raw, "EVENT_RETENTION_DAYS", RETENTION, DAY_MS),
     eventLogMaxBytes: amount(raw, "EVENT_LOG_MAX_BYTES", LOG_BYTES),
     maxUploadBytes:

@@ -163,6 +163,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     store: createPushStore(dbFor("events"), audit, names),
     clients: oauth.access,
     tracing,
+    maintenance: config.maintenance,
     allowLoopback: config.allowLoopback,
   };
   const events = createEvents({
@@ -272,6 +273,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     log,
     verifier: oauth.verifier,
     limits,
+    maintenance: config.maintenance ? { operatorClientId: builtIn.operatorClientId } : undefined,
     nothingHere: (request: Request, publicBase: string) => nothingHere(request, publicBase, pathPrefix),
     meter: createRequestMeter(meter, env.ANALYTICS),
     tracing,

@@ -41,6 +41,7 @@ export interface Env {
   readonly AUTH_URL: string;
   readonly ALLOW_LOOPBACK: string;
   readonly LOG_LEVEL: string;
+  readonly MAINTENANCE: string;
   readonly EVENT_RETENTION_DAYS: string;
   readonly EVENT_LOG_MAX_BYTES: string;
   readonly MAX_UPLOAD_BYTES: string;

@@ -18,6 +18,8 @@ import { answeringPing } from "./platform/answering-ping.ts";
 import { refusingNewer, type ObjectClass, type ObjectSchema } from "./platform/object-schema.ts";
 import { runSchedule } from "./schedule.ts";
 
+const MAINTENANCE_DELAY_SEC = 600;
+
 /** Each class refuses tables of a newer release, answers `ping`, and finds other objects where the deployment says. */
 const exported = <T extends ObjectClass>(Class: T, schema: ObjectSchema): T =>
   refusingNewer(answeringPing(withPlacedObjects(Class)), schema);
@@ -58,6 +60,15 @@ async function metered(deps: Deps, work: (deps: Deps) => Promise<void>): Promise
 
 export default {
   fetch: (request, env, context) => start(env).app.fetch(request, env, context),
-  queue: (batch, env) => metered(start(env).deps, ({ media }) => media.consume(batch)),
-  scheduled: ({ scheduledTime }, env) => metered(start(env).deps, (deps) => runSchedule(deps, scheduledTime)),
+  async queue(batch, env) {
+    const { deps } = start(env);
+    // Messages come again; what is due is in the database besides.
+    if (deps.http.maintenance !== undefined) return batch.retryAll({ delaySeconds: MAINTENANCE_DELAY_SEC });
+    await metered(deps, ({ media }) => media.consume(batch));
+  },
+  async scheduled({ scheduledTime }, env) {
+    const { deps } = start(env);
+    if (deps.http.maintenance !== undefined) return deps.log.warn("sweeps rest for maintenance", {});
+    await metered(deps, () => runSchedule(deps, scheduledTime));
+  },
 } satisfies ExportedHandler<Env>;

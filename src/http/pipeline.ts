@@ -9,6 +9,7 @@ import { createBodyMemory } from "./body-memory.ts";
 import { drain } from "./body.ts";
 import { allowAnyOrigin, preflight } from "./cors.ts";
 import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
+import { refusedInMaintenance } from "./maintenance.ts";
 import { publicUrlOf, type SeparateHost } from "./origins.ts";
 import { parse } from "./parse.ts";
 import { lengthIn, sizeOf } from "./request-meter.ts";
@@ -164,6 +165,8 @@ async function dispatch(
   const { method } = request;
   if (url.href.length > MAX_URL_CHARS)
     return { answer: problem("uri_too_long", `The address is longer than ${MAX_URL_CHARS} characters.`) };
+  const rests = refusedInMaintenance(deps.maintenance, service, request);
+  if (rests !== undefined) return { answer: rests };
   if (routes.length === 0) return askFallback(deps, fallback, context);
   if (method === "OPTIONS") {
     const methods = allowedMethods(routes);

@@ -6,6 +6,7 @@ import type { Random } from "../platform/random.ts";
 import type { Tracing } from "../platform/tracing.ts";
 import type { Principal, TokenVerifier } from "./auth.ts";
 import type { Problem } from "./errors.ts";
+import type { Maintenance } from "./maintenance.ts";
 import type { Limits, AnonymousUse } from "./limits.ts";
 import type { SeparateHost, Origins } from "./origins.ts";
 import type { RequestMeter } from "./request-meter.ts";
@@ -20,6 +21,8 @@ export interface HttpDeps extends Origins {
   readonly log: Log;
   readonly verifier: TokenVerifier;
   readonly limits: Limits;
+  /** Set while the platform is maintained. */
+  readonly maintenance?: Maintenance | undefined;
   /** A page for a person at an address of the common host that nothing answers; undefined: the error object. */
   readonly nothingHere?: (request: Request, publicBase: string) => Response | undefined;
   readonly meter: RequestMeter;

@@ -126,7 +126,8 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     open.dispatcher.notify();
     const startMs = systemClock.nowMs();
     this.#setAlarm(startMs + DELIVERY.safetyMs);
-    if (this.#isRunning(startMs)) return;
+    // The alarm comes again, and looks anew.
+    if (this.ports.maintenance === true || this.#isRunning(startMs)) return;
     this.#runningSinceMs = startMs;
     let outcome: RunOutcome | "failed";
     try {

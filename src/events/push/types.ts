@@ -20,6 +20,8 @@ export interface PushPorts {
   readonly tracing: Tracing;
   /** Allow endpoints on this machine, also by plain http. */
   readonly allowLoopback: boolean;
+  /** True: nothing is sent now. */
+  readonly maintenance?: boolean;
 }
 
 /** Parameters of `open`; they never change. */

@@ -1,0 +1,34 @@
+import { problem, type Problem } from "./errors.ts";
+
+/** Who is served while the platform is maintained: the operator, health checks, and readers of the documents. */
+export interface Maintenance {
+  readonly operatorClientId: string;
+}
+
+const SERVED: ReadonlySet<string> = new Set(["admin", "platform"]);
+
+/**
+ * The refusal of a request while the platform is maintained (`MAINTENANCE`), as before a restore of the database: writes
+ * would be lost. The operator's client gets tokens; whether it is the operator, the token endpoint decides.
+ */
+export function refusedInMaintenance(
+  maintenance: Maintenance | undefined,
+  service: { readonly name: string } | undefined,
+  request: Request,
+): Problem | undefined {
+  if (maintenance === undefined || (service !== undefined && SERVED.has(service.name))) return undefined;
+  if (service?.name === "oauth" && namesOperator(request, maintenance.operatorClientId)) return undefined;
+  return problem("service_temporarily_unavailable", "The platform is being maintained. Try again in some minutes.", {
+    headers: { "retry-after": "60" },
+  });
+}
+
+/** True if the request carries the operator client's id, as its user name (RFC 6749 2.3.1). */
+function namesOperator(request: Request, operatorClientId: string): boolean {
+  const [, encoded = ""] = /^basic +([A-Za-z0-9+/=]{1,1024})$/i.exec(request.headers.get("authorization") ?? "") ?? [];
+  try {
+    return atob(encoded).startsWith(`${operatorClientId}:`);
+  } catch {
+    return false;
+  }
+}

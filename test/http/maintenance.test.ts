@@ -1,0 +1,59 @@
+import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import worker from "../../src/worker.ts";
+import { isolate } from "../support/isolate.ts";
+import { basic, makeClient, OPERATOR } from "../support/platform.ts";
+
+/** The variable MAINTENANCE: only the operator is served, and nothing is done by itself. */
+const resting = isolate({ MAINTENANCE: "true" });
+const grant = (authorization: string) => ({
+  method: "POST",
+  headers: { authorization },
+  body: new URLSearchParams({ grant_type: "client_credentials" }),
+});
+
+describe("a platform under maintenance", () => {
+  it.each([
+    ["POST", "/oauth2/v1/token"],
+    ["GET", "/oauth2/v1/authorize"],
+    ["GET", "/account"],
+    ["GET", "/pubsub/v1/topics"],
+    ["POST", "/media/v2/files"],
+    ["GET", "/media/v2/content/0123456789abcdef01234567"],
+    ["GET", "/some/service"],
+  ])("answers 503 to %s %s", async (method, path) => {
+    const answer = await resting.fetch(path, { method });
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(60);
+  });
+
+  it.each(["/health", "/", "/docs", "/openapi.json"])("serves %s", async (path) => {
+    expect((await resting.fetch(path)).status).toBe(200);
+  });
+
+  it("gives the operator a token that works, and nobody else one", async () => {
+    const answer = await resting.fetch("/oauth2/v1/token", grant(basic(OPERATOR)));
+    expect(answer.status).toBe(200);
+    const { access_token: token } = (await answer.json()) as { access_token: string };
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await resting.fetch("/admin/v1/tenants", { headers })).status).toBe(200);
+    expect((await resting.fetch("/oauth2/v1/token", grant(basic(await makeClient())))).status).toBe(503);
+    const forged = basic({ ...OPERATOR, clientSecret: "wrong" });
+    expect((await resting.fetch("/oauth2/v1/token", grant(forged))).status).toBe(401);
+  });
+
+  it("leaves messages of the queue and the work of the cron for later", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const own = { ...env, MAINTENANCE: "true" };
+    const batch = createMessageBatch("plinth-media-jobs", [
+      { id: "1", timestamp: new Date(), attempts: 1, body: { kind: "erase" } },
+    ]);
+    const context = createExecutionContext();
+    await worker.queue(batch, { ...own, DB: new Proxy(env.DB, {}) });
+    expect((await getQueueResult(batch, context)).retryBatch.retry).toBe(true);
+    const before = await env.DB.prepare(`SELECT max(tried_at) AS at FROM sweep_run`).first();
+    await worker.scheduled(createScheduledController({ cron: "*/5 * * * *" }), { ...own, DB: new Proxy(env.DB, {}) });
+    expect(await env.DB.prepare(`SELECT max(tried_at) AS at FROM sweep_run`).first()).toEqual(before);
+  });
+});
