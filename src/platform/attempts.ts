@@ -34,12 +34,14 @@ export class Attempts {
   running(nowMs: number, purpose?: string): number {
     let count = 0;
     for (const attempt of this.#running) {
-      if (Math.abs(nowMs - attempt.begunAtMs) < this.#waitMs) {
+      const ageMs = nowMs - attempt.begunAtMs;
+      if (Math.abs(ageMs) < this.#waitMs) {
         if (purpose === undefined || attempt.purpose === purpose) count += 1;
         continue;
       }
       this.#running.delete(attempt);
-      this.#fail(attempt, nowMs, "late");
+      // If the clock was set back, nothing is known of its age.
+      if (ageMs > 0) this.#fail(attempt, nowMs, "late");
     }
     return count;
   }

@@ -231,7 +231,8 @@ export class Sandbox {
     const ofClient = /deletePrivateFiles|deletePublicFiles/.test(id) ? this.#world.tokens.scrap : this.#world.own.token;
     switch (caller) {
       case "right":
-        if (template.startsWith("/admin/")) return `Bearer ${this.#world.tokens.operator}`;
+        if (template.startsWith("/admin/") || template === "/health/deep")
+          return `Bearer ${this.#world.tokens.operator}`;
         if (/userinfo|refreshtokens/.test(template)) return `Bearer ${this.#world.tokens.user}`;
         if (!template.startsWith("/oauth2/")) return `Bearer ${ofClient}`;
         return hasClientId || /authorize|sign-in|consent|link-identity|callback|session/.test(template)
