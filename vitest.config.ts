@@ -32,6 +32,7 @@ export default defineConfig({
                 EVENTS_ADVERSARY_SCHEDULES: process.env["EVENTS_ADVERSARY_SCHEDULES"] ?? "",
                 MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",
                 MEDIA_ADVERSARY_SCHEDULES: process.env["MEDIA_ADVERSARY_SCHEDULES"] ?? "",
+                RUNS: process.env["RUNS"] ?? "",
                 FUZZ_SEED: process.env["FUZZ_SEED"] ?? "",
                 FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "",
                 FUZZ_SHARES: process.env["FUZZ_SHARES"] ?? "",

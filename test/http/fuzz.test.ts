@@ -6,6 +6,7 @@ import { everyRoute, fill, named, pageRoutes } from "../support/route-table.ts";
 import { makeFile, makeTopic, upload } from "../fuzz/belongings.ts";
 import { operations } from "../fuzz/operations.ts";
 import { noteNoSecrets } from "../support/secrets.ts";
+import { runs } from "../support/model-runs.ts";
 
 /** No input leads to a 500, and a refusal has one of the two shapes. fast-check prints the seed of a failure. */
 const ODD = [
@@ -204,7 +205,7 @@ describe("any input of any route", () => {
             details: expect.any(Array),
           });
       }),
-      { numRuns: 25 },
+      { numRuns: runs(10) },
     );
   });
 });

@@ -6,7 +6,7 @@ import { runSchedule, schedule } from "./model-schedules.ts";
 
 /** First, because schedules with faults empty the tables. */
 describe("strangers in random schedules", () => {
-  const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 300);
+  const runs = modelRuns("MEDIA_ADVERSARY_SCHEDULES", 120);
   it("change nothing of a client's file and learn nothing of it, with any token", { timeout: 3_600_000 }, async () => {
     await expectWorld();
     const some = { ...runs, numRuns: Math.ceil(runs.numRuns / BESIDE), endOnFailure: true };

@@ -1,14 +1,18 @@
 import { env } from "cloudflare:workers";
 
+const settings = env as unknown as Record<string, string | undefined>;
+
+/** The number of cases of a property that `npm test` has time for, times `RUNS`. */
+export const runs = (byDefault: number): number => Math.ceil(byDefault * Number(settings["RUNS"] || 1));
+
 /**
  * How many schedules a model test runs: `setting` from outside, or the number that `npm test` has time for. A failure prints
  * its seed and its path: `MODEL_SEED` and `MODEL_PATH` run it again.
  */
 export function modelRuns(setting: string, byDefault: number): { numRuns: number; seed?: number; path?: string } {
-  const settings = env as unknown as Record<string, string | undefined>;
   const { MODEL_SEED: seed, MODEL_PATH: path } = settings;
   return {
-    numRuns: Number(settings[setting] || byDefault),
+    numRuns: Number(settings[setting] || runs(byDefault)),
     ...(seed ? { seed: Number(seed) } : {}),
     ...(path ? { path } : {}),
   };

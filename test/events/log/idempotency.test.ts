@@ -57,22 +57,23 @@ const stored = (log: Log): Promise<Stored> =>
 const alarmOf = (log: Log) => runInDurableObject(log, (_: TopicLog, { storage }) => storage.getAlarm());
 
 it("drops the oldest keys of many small publishes, keeps their events, and refuses nothing", async () => {
-  const log = await openLog();
-  const keys = Array.from({ length: 4_000 }, (_, at) => uuidLike(at));
-  const ids = await fill(log, keys);
+  const maxBytes = 400_000;
+  const log = await openLog(maxBytes);
+  const keys = Array.from({ length: 1_600 }, (_, at) => uuidLike(at));
+  const ids = await fill(log, keys, [event], maxBytes);
   expect(ids.filter((of) => typeof of === "string")).toEqual([]);
   const after = await stored(log);
   expect(after.counted).toBe(after.bytes);
-  expect(after.bytes).toBeLessThanOrEqual(MAX_BYTES * LOG.keysPart);
-  expect(after.bytes).toBeGreaterThan(MAX_BYTES * LOG.keysPart * 0.98);
+  expect(after.bytes).toBeLessThanOrEqual(maxBytes * LOG.keysPart);
+  expect(after.bytes).toBeGreaterThan(maxBytes * LOG.keysPart * 0.98);
   // The newest of them, without a gap.
   expect(after.keys).toEqual(keys.slice(-after.keys.length));
   expect(await log.stats()).toMatchObject({ firstSeq: 1, lastSeq: keys.length });
-  expect(after.pages).toBeLessThan(MAX_BYTES);
+  expect(after.pages).toBeLessThan(maxBytes);
   expect(await alarmOf(log)).toBeGreaterThan(Date.now() + 86_000_000);
   await evictDurableObject(log);
-  expect(await log.publish([event], once(keys.at(-1)!), keeping(MAX_BYTES))).toMatchObject({ ids: ids.at(-1) });
-  expect(await log.publish([event], once(keys[0]!), keeping(MAX_BYTES))).not.toMatchObject({ ids: ids[0] });
+  expect(await log.publish([event], once(keys.at(-1)!), keeping(maxBytes))).toMatchObject({ ids: ids.at(-1) });
+  expect(await log.publish([event], once(keys[0]!), keeping(maxBytes))).not.toMatchObject({ ids: ids[0] });
 });
 
 it("removes several small keys for one of many events, never that key; its ids come back unchanged", async () => {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eventsApp, makeTopic, type WireEvent } from "../events-app.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const app = eventsApp();
 
@@ -100,7 +101,7 @@ describe("a payload and its metadata come back as they were sent", () => {
         const looked = await app.call(`${topic.path}/events?after=${ids[0]!}&limit=1000`, { as: topic.owner });
         expect((await looked.json<{ events: WireEvent[] }>()).events).toEqual(read.events.slice(1));
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50) },
     );
   });
 

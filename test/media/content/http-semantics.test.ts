@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { parseRanges } from "../../../src/media/content/byte-range.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { expectJson, mediaApp, principal, stored } from "../media-app.ts";
+import { runs } from "../../support/model-runs.ts";
 
 /**
  * Conditions and ranges of RFC 9110 case by case, at every address: master and variant, public and by a temporary link,
@@ -296,7 +297,7 @@ describe("ranges (section 14)", () => {
         const answer = await way.get({ range: `bytes=${specs.join(",")}` });
         await checkRanges(way, answer, slicesOf(specs, way.bytes.length));
       }),
-      { numRuns: 80 },
+      { numRuns: runs(40) },
     );
   });
 

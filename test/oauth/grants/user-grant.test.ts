@@ -13,6 +13,7 @@ import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { call, expectJson, makeTenant, put, unique } from "../../support/platform.ts";
 import { makeUser } from "../../support/users.ts";
 import { ownIsolate } from "../../support/own-isolate.ts";
+import { runs } from "../../support/model-runs.ts";
 
 /**
  * The scopes in a user flow, over random small platforms in a real database, compared with the rules as plain set
@@ -216,7 +217,7 @@ describe("grantForUser", () => {
         const probes = SCOPES.filter((scope) => granted.some((one) => matches(one, scope)));
         expect(new Set(probes)).toEqual(new Set(expected.scopes));
       }),
-      { numRuns: 400 },
+      { numRuns: runs(150) },
     );
     expect([...seen].sort()).toEqual(["choose", "granted", "no-tenant", "scope"]);
   });

@@ -10,6 +10,7 @@ import {
   type ClientRights,
   type TenantRights,
 } from "../../../src/oauth/model/scopes.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const names = createNames("plat");
 const builtIn = createBuiltIn(names);
@@ -71,7 +72,7 @@ describe("grantScopes", () => {
           if (granted.ok) expect(granted.value).toEqual([scope]);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(700) },
     );
   });
 
@@ -89,7 +90,7 @@ describe("grantScopes", () => {
           expect(granted.value.some((one) => scopeMatches(one, probe))).toBe(allowed(probe, listed, offered));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(700) },
     );
   });
 
@@ -136,7 +137,7 @@ describe("parseScopes", () => {
           ),
         );
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(700) },
     );
   });
 
