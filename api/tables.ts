@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { unstable_readConfig } from "wrangler";
+import { parse } from "smol-toml";
 import type { Env } from "../src/env.ts";
 import type { Service } from "../src/http/service.ts";
 import type { Route } from "../src/http/route.ts";
@@ -31,12 +32,14 @@ export async function readTables(root: string): Promise<Tables> {
   asInWorkers();
   const { createDeps } = await import("../src/deps.ts");
   const { servicesOf } = await import("../src/app.ts");
-  const { vars } = unstable_readConfig({ config: resolve(root, "wrangler.toml") }, { hideWarnings: true });
+  const { vars } = parse(readFileSync(resolve(root, "wrangler.toml"), "utf8")) as {
+    vars: Record<string, string>;
+  };
   const secrets = { OPERATOR_CLIENT_SECRET: "x".repeat(32), SEAL_KEYS: `k1:${Buffer.alloc(32).toString("base64")}` };
   // Building the tables uses no binding, so empty ones are enough.
   const bindings = Object.fromEntries(BINDINGS.map((name) => [name, {}]));
-  const deps = createDeps({ ...bindings, ...vars, ...secrets });
-  const names = createNames(String(vars["PLATFORM"]));
+  const deps = createDeps({ ...bindings, ...vars, ...secrets } as unknown as Env);
+  const names = createNames(vars["PLATFORM"] ?? "");
   const routes = servicesOf(deps).flatMap((service) => service.routes.map((route) => mounted(service, route)));
   return { names, builtIn: createBuiltIn(names), routes };
 }

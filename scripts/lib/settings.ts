@@ -1,12 +1,11 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parse } from "smol-toml";
 import { ConfigError, readConfig, type Config } from "../../src/config.ts";
 import { separateHosts } from "../../src/http/origins.ts";
 import { ensureDevVars } from "./dev-vars.ts";
 import { localS3Port, withLocalS3 } from "./local-s3.ts";
 import { ROOT } from "./root.ts";
 import { UserError } from "./user-error.ts";
+import { readWranglerConfig } from "./wrangler-config.ts";
 
 /** Settings of a local start. */
 export interface Settings {
@@ -36,18 +35,11 @@ const SECRETS = [
   "R2_SECRET_ACCESS_KEY",
 ];
 
-/** Parts of wrangler.toml. */
-interface Deployment {
-  readonly vars: Readonly<Record<string, string>>;
-  readonly r2_buckets: readonly { readonly bucket_name: string }[];
-  readonly triggers: { readonly crons: readonly string[] };
-}
-
 const STAYS = { content: "files", auth: "pages" } as const;
 
 /** Merges wrangler.toml, local defaults, `.dev.vars` and the environment; later ones win. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
-  const deployment = parse(readFileSync(resolve(ROOT, "wrangler.toml"), "utf8")) as unknown as Deployment;
+  const deployment = readWranglerConfig();
   const devVars = ensureDevVars(resolve(ROOT, ".dev.vars"));
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries({ ...deployment.vars, ...LOCAL_DEFAULTS })) given[name] = value;

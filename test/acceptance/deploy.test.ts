@@ -11,7 +11,7 @@ import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
 import { askAt, type Ask } from "../../tools/deploy/reach.ts";
 import { checkZones, smokeTest, type Check } from "../../tools/deploy/smoke.ts";
 import { startFakeCloudflare, ZONE, type FakeCloudflare } from "./support/fake-cloudflare.ts";
-import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
+import { newStateDir, SHELL, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
 /**
  * `npm run deploy` and the real wrangler, against Cloudflare's API played on loopback. What the deployed platform would
@@ -75,7 +75,7 @@ function deploy(args: readonly string[], env: Record<string, string> = {}): Prom
     cwd: checkout,
     maxBuffer: 1 << 26,
     env: {
-      PATH: process.env["PATH"],
+      ...SHELL,
       HOME: checkout,
       CI: "1",
       WRANGLER_SEND_METRICS: "false",

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
-import { unstable_readConfig } from "wrangler";
 import * as z from "zod";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
+import { readWranglerConfig } from "../../scripts/lib/wrangler-config.ts";
 
 /**
  * A deployment is a file, `deploy/<name>.toml`, which is kept and reviewed like code. It alone says what a platform
@@ -133,7 +133,7 @@ function variables(
   given: Readonly<Record<string, string | number | boolean>>,
   made: Readonly<Record<keyof typeof FIELDS, string>>,
 ): Record<string, string> {
-  const { vars: known } = unstable_readConfig({ config: WRANGLER_CONFIG }, { hideWarnings: true });
+  const { vars: known } = readWranglerConfig();
   for (const variable of Object.keys(given)) {
     if (variable in FIELDS)
       throw new UserError(

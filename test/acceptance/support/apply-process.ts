@@ -6,6 +6,7 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 import { painter } from "../../../scripts/lib/terminal.ts";
 import { processIo, type Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
+import { SHELL } from "./platform-process.ts";
 
 /** `plat apply` in a process of its own, and what may come between it and the platform. */
 export interface Applied {
@@ -42,10 +43,9 @@ export async function applyHere(args: readonly string[], env: Record<string, str
 }
 
 export function startApply(args: readonly string[], env: Record<string, string>): Applying {
-  const { PATH = "", HOME = "" } = process.env;
   const child = spawn(process.execPath, ["scripts/plat.ts", "apply", ...args], {
     cwd: ROOT,
-    env: { PATH, HOME, ...env },
+    env: { ...SHELL, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";

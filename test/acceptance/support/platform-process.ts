@@ -12,6 +12,14 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 const FOREIGN =
   /^(VITEST|NODE_ENV|NODE_OPTIONS|TEST|PORT|STATE_DIR|PLATFORM|PATH_PREFIX|PUBLIC_URL|CONTENT_URL|AUTH_URL|LOG_LEVEL|ALLOW_LOOPBACK|EVENT_.*|PASSWORD_GRANT.*|GATEWAY_.*|MAX_.*|R2_.*|DEMO_.*|OPERATOR_CLIENT_SECRET.*|SEAL_KEYS|npm_.*)$/;
 
+/** All that a program needs of the environment; compiled scripts are shared. */
+export const SHELL = Object.fromEntries(
+  ["PATH", "HOME", "NODE_COMPILE_CACHE"].flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value]];
+  }),
+) as Readonly<Record<string, string>>;
+
 export interface Program {
   readonly child: ChildProcess;
   /** All that it printed so far. */
