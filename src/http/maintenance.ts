@@ -1,6 +1,6 @@
 import { problem, type Problem } from "./errors.ts";
 
-/** Who is served while the platform is maintained: the operator, health checks, and readers of the documents. */
+/** Maintenance serves the operator, health checks and readers of the documents alone. */
 export interface Maintenance {
   readonly operatorClientId: string;
 }
@@ -8,8 +8,8 @@ export interface Maintenance {
 const SERVED: ReadonlySet<string> = new Set(["admin", "platform"]);
 
 /**
- * The refusal of a request while the platform is maintained (`MAINTENANCE`), as before a restore of the database: writes
- * would be lost. The operator's client gets tokens; whether it is the operator, the token endpoint decides.
+ * The refusal of a request while the platform is maintained (`MAINTENANCE`), as before a restore of the database, which
+ * would lose its writes. A request in the operator client's name passes to the token endpoint, which checks the secret.
  */
 export function refusedInMaintenance(
   maintenance: Maintenance | undefined,
