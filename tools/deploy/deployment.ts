@@ -142,8 +142,7 @@ function variables(
     if (!(variable in known))
       throw new UserError(`deploy/${name}.toml: there is no variable ${variable}. wrangler.toml lists them all.`);
   }
-  const all = { ...known, ...given, ...made };
-  return Object.fromEntries(Object.entries(all).map(([key, value]) => [key, String(value)]));
+  return { ...known, ...given, ...made };
 }
 
 /** R2 shows the buckets of a jurisdiction at an address of their own alone. */
