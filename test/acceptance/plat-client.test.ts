@@ -617,7 +617,7 @@ describe("help", () => {
     ["user set", "Missing required argument 'email'."],
     ["tenant set acme --name", "Option '--name <text>' argument missing."],
     ["tenant set acme --name --disabled", "--name needs a value"],
-    ["--version", "✗ Unknown option '--version'."],
+    ["--versions", "✗ Unknown option '--versions'"],
     ["tenant show -- --json --help", "Too many arguments"],
     ["tenant set acme --name a --name b", "--name is given twice."],
     ["tenant list --limit x", "--limit takes 1 to 1000000000, not x."],

@@ -142,8 +142,12 @@ function variables(
     if (!(variable in known))
       throw new UserError(`deploy/${name}.toml: there is no variable ${variable}. wrangler.toml lists them all.`);
   }
-  return { ...known, ...given, ...made };
+  return { ...known, ...asTexts(given), ...made };
 }
+
+/** A file may say `EVENT_RETENTION_DAYS = 30`; a variable is a text. */
+const asTexts = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
 
 /** R2 shows the buckets of a jurisdiction at an address of their own alone. */
 function checkS3Jurisdiction(name: string, endpoint: string, jurisdiction: string | undefined): void {

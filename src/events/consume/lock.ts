@@ -7,6 +7,7 @@ import type { NotLocked } from "../model/failure.ts";
  *   unlocked ── acquire (a read, 200) ───────────→ locked           epoch + 1, a new token
  *   unlocked ── acquire with autoCommit ─────────→ unlocked         cursor moves at once, no token
  *   locked   ── the read that took it, by key ───→ locked           the same batch and token
+ *   locked   ── another read ────────────────────→ locked           refused: 409 with the time that is left
  *   locked   ── commit with the lock's token ────→ unlocked         cursor moves to the end of the batch
  *   locked   ── extend with the lock's token ────→ locked           expires later, or earlier
  *   locked   ── release with the lock's token ───→ unlocked         cursor moves into the batch, or stays

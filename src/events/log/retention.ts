@@ -3,7 +3,8 @@ import type { SegmentTable } from "./segment-table.ts";
 import type { Retention } from "./types.ts";
 
 /**
- * Rule of what a log keeps: no event older than `ageMs`, and as many of the newest as fit into `maxBytes`.
+ * Rule of what a log keeps, read or not: no event older than `ageMs` (`EVENT_RETENTION_DAYS`, seven days by default),
+ * and as many of the newest as fit into `maxBytes`.
  *
  * Both rules remove whole segments from the front, a step at a time. Age may remove all of them. Size never removes
  * the newest segment, so the last events can be read however small the maximum is. A publish that finds too much
