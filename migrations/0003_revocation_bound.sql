@@ -1,4 +1,4 @@
--- The bound of revocations for the whole platform (src/oauth/tokens/revocation-bound-store.ts).
+-- The bound of revocations for the whole platform (src/oauth/tokens/revocation-collapse-store.ts).
 
 -- The client that the revoked tokens were issued to, if one revocation of that client would include them.
 ALTER TABLE revocation ADD COLUMN issued_to TEXT;

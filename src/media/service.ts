@@ -10,7 +10,7 @@
  *   owner row, and the sweep deletes the file within a day.
  * - Bytes arrive by `PUT` to the signed link. They go to R2 on condition that the key is free; the row does not change
  *   (uploads/worker.ts). With S3 credentials the link is presigned: bytes go to a key of their own, and the commit
- *   copies them (uploads/r2.ts).
+ *   copies them (uploads/presigned-upload.ts).
  * - Commit, delete and sweep each change the row in one write on condition of its state, so exactly one of them wins.
  *   The commit pins ETag and size; no link can overwrite the bytes then.
  * - A consistency run by the operator removes committed files whose bytes are missing (consistency/run.ts).
@@ -78,7 +78,7 @@ import { listFiles } from "./search/list.ts";
 import { createListingStore } from "./search/listing-store.ts";
 import { sweepMedia, sweepOrErase } from "./sweep.ts";
 import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
-import { createR2Uploads } from "./uploads/r2.ts";
+import { createPresignedUploads } from "./uploads/presigned-upload.ts";
 import { uploadFile, createWorkerUploads } from "./uploads/worker.ts";
 import { createBulkVariantStore } from "./variants/bulk-store.ts";
 import { createBulkVariants, deleteBulkVariants } from "./variants/bulk.ts";
@@ -209,5 +209,5 @@ function createUploads(
 ): Uploads {
   const fallback = createWorkerUploads(links, blobs);
   if (s3 === undefined) return fallback;
-  return createR2Uploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
+  return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
 }

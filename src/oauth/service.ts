@@ -1,13 +1,13 @@
 /**
  * The OAuth service.
  *
- *   POST /token        endpoints/token.ts → clients/authentication.ts → model/scopes.ts → grants/ → tokens/
+ *   POST /token        endpoints/token.ts → clients/authentication.ts → model/granted-scopes.ts → grants/ → tokens/
  *   about tokens       endpoints/: token-info.ts, introspect.ts, user-info.ts; revoke.ts; refresh-tokens.ts
  *   grants             grants/: authorization-code.ts, refresh-rotation.ts, revoke-grants.ts
  *   metadata           endpoints/discovery.ts
  *   clients, tenants   clients/directory.ts (a 30 s copy of the registrations)
  *   account page       account/routes.ts (`/account`)
- *   sign-in            sign-in/: accounts.ts → login-attempts.do.ts (one account; rules in attempts.ts),
+ *   sign-in            sign-in/: accounts.ts → login-attempts.do.ts (one account; rules in account-block.ts),
  *                      guess-guard.ts → guess-counter.do.ts (one network, one password; rules in guesses.ts)
  *   valid tokens       tokens/trust.ts (a 5 s copy of keys and revocations), tokens/jwt.ts (how a token is read)
  *   scope questions    explain/explain.ts, for the operator
@@ -60,8 +60,8 @@ import { createKeyRotation, type EarlierKeys, type Operator } from "./tokens/key
 import { createKeyStore } from "./tokens/key-store.ts";
 import { createServiceTokens, type AudienceService } from "./tokens/service-token.ts";
 import { makeKey } from "./tokens/signing-key.ts";
-import { createRevocationBoundStore } from "./tokens/revocation-bound-store.ts";
-import { createRevocationBound } from "./tokens/revocation-bound.ts";
+import { createRevocationCollapseStore } from "./tokens/revocation-collapse-store.ts";
+import { createRevocationCollapse } from "./tokens/revocation-collapse.ts";
 import { createTrustStore, type OwnerKind } from "./tokens/trust-store.ts";
 import { createTrust } from "./tokens/trust.ts";
 import { createUserStore, type Subject } from "./users/user-store.ts";
@@ -109,11 +109,11 @@ export type OAuth = ReturnType<typeof createOAuth>;
 
 export function createOAuth(deps: OAuthDeps) {
   const { names, builtIn, random, log, pathPrefix, publicUrl, authUrl, audit } = deps;
-  const revocationBound = createRevocationBoundStore(deps.db);
+  const revocationBound = createRevocationCollapseStore(deps.db);
   const trustStore = createTrustStore(deps.db, revocationBound);
   const sealStore = createSealStore(deps.db, deps.sealer, log);
   const rotation = createKeyRotation(createKeyStore(deps.db), (alg) => makeKey(alg, deps.sealer), audit);
-  const boundRevocations = createRevocationBound(revocationBound, audit, deps.isolate, log);
+  const boundRevocations = createRevocationCollapse(revocationBound, audit, deps.isolate, log);
   const trust = createTrust(
     trustStore,
     rotation.makeFirst,

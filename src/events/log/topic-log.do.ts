@@ -5,7 +5,7 @@ import { systemRandom } from "../../platform/random.ts";
 import { LOG } from "../model/limits.ts";
 import { newEventIds } from "./event-id.ts";
 import type { OwnTenant } from "./hidden-ids.ts";
-import { clearedAtMs, expiryOf, IdempotencyKeys } from "./idempotency.ts";
+import { clearedAtMs, expiryOf, IdempotencyKeys } from "./idempotency-keys.ts";
 import { notifySubscribers } from "./notifier.ts";
 import { LogRetention } from "./retention.ts";
 import { createLogTables, logExists, readLog } from "./schema.ts";

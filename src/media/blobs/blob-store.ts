@@ -10,7 +10,7 @@ import { watchStream } from "./watched-stream.ts";
  * Bytes in R2. Kinds of keys:
  * - `blob/{file}`: the master, written once, on condition that the key is free.
  * - `blob/{file}.{etag}`: the master of a file uploaded by a presigned link, copied from `incoming/{file}`.
- * - `incoming/{file}`: written by a presigned link, any number of times (uploads/r2.ts).
+ * - `incoming/{file}`: written by a presigned link, any number of times (uploads/presigned-upload.ts).
  * - `incoming/{file}/{random}`: an upload of unknown length before it becomes the master. What a crash leaves is
  *   deleted with the file, or by the bucket's lifecycle rule.
  * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write it, all the same bytes.

@@ -4,7 +4,7 @@ import type { FileCaller } from "./file.ts";
 
 /**
  * Brings the bytes of a pending file: by a signed link of this service (uploads/worker.ts) or by a presigned link
- * of the bucket (uploads/r2.ts).
+ * of the bucket (uploads/presigned-upload.ts).
  */
 export interface Uploads {
   /** An absolute URL that takes the file by `PUT`, for an hour. */

@@ -17,7 +17,7 @@ import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { ListedFile, ListingStore } from "./listing-store.ts";
 import { conditionsOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
-import type { SortKey } from "./sort.ts";
+import type { SortKey } from "./sort-parameter.ts";
 
 export interface ListingDeps extends TenantAccess {
   readonly listing: ListingStore;

@@ -1,6 +1,6 @@
 import type { Paging } from "../../http/paging.ts";
 import type { Condition } from "../metadata/attributes.ts";
-import type { SortKey } from "./sort.ts";
+import type { SortKey } from "./sort-parameter.ts";
 
 /** Chooses how a page of files is found, and reckons the rows that it reads. Pure. */
 export interface ListQuery {

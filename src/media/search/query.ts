@@ -4,7 +4,7 @@ import { metadataCondition, typeCondition, type Condition } from "../metadata/at
 import { isContentType } from "../model/content-type.ts";
 import { LIMITS } from "../model/limits.ts";
 import { readWord } from "./quoted-text.ts";
-import { parseSort } from "./sort.ts";
+import { parseSort } from "./sort-parameter.ts";
 
 /** Query parameters that choose files and their order, the same in all operations. */
 const parsed = <T>(parse: (text: string) => Result<T, string>) =>

@@ -5,7 +5,7 @@ import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { expectedUserParameter, promptValues, readSessionId } from "../model/parameters.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../model/pkce.ts";
-import { mayActFor } from "../model/scopes.ts";
+import { mayActFor } from "../model/granted-scopes.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
 import { FLOWS, type ParsedRequest } from "./parse.ts";

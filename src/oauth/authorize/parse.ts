@@ -3,7 +3,7 @@ import type { ClientRecord } from "../clients/directory-store.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { AuthorizationParameters } from "../model/parameters.ts";
 import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect.ts";
-import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
+import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/granted-scopes.ts";
 import type { PageRefusal } from "../pages/page.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 

@@ -2,7 +2,7 @@ import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { expectedUserParameter, type AuthorizationParameters } from "../model/parameters.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
-import type { ScopeRequest } from "../model/scopes.ts";
+import type { ScopeRequest } from "../model/granted-scopes.ts";
 import type { BrowserDeps } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { Flow } from "./parse.ts";

@@ -1,7 +1,7 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { planOf } from "../../platform/plans.ts";
-import type { ClientRights, TenantRights } from "../model/scopes.ts";
+import type { ClientRights, TenantRights } from "../model/granted-scopes.ts";
 
 /** A client as the grants see it. `secretDigests` are SHA-256 in hex. */
 export interface ClientRecord extends ClientRights {

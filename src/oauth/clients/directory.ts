@@ -4,7 +4,7 @@ import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
 import { noLocationCache, readThrough, type LocationCache } from "../../platform/location-cache.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import { mayActFor, type TenantRights } from "../model/scopes.ts";
+import { mayActFor, type TenantRights } from "../model/granted-scopes.ts";
 import type { ClientAndTenant, ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
 
 export interface Entry {

@@ -9,7 +9,7 @@ import { tokenState } from "../grants/refresh-rotation.ts";
 import type { Issuer } from "../model/call.ts";
 import { failure } from "../model/failure.ts";
 import { readParameters } from "../model/parameters.ts";
-import { EVERYTHING } from "../model/scopes.ts";
+import { EVERYTHING } from "../model/granted-scopes.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**

@@ -8,7 +8,7 @@ import { passwordGrant } from "../grants/password.ts";
 import { refreshTokenGrant } from "../grants/refresh-token.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters, readSessionId } from "../model/parameters.ts";
-import { parseScopes } from "../model/scopes.ts";
+import { parseScopes } from "../model/granted-scopes.ts";
 import { type Issue, issueTokens } from "../tokens/issue.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 

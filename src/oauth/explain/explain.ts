@@ -10,7 +10,14 @@ import { passwordGrantFault, type PasswordGrant } from "../grants/grant-step.ts"
 import { defaultTenantFor } from "../grants/password.ts";
 import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
 import { UNBOUND } from "../model/binding.ts";
-import { admits, scopeLimits, mayActFor, parseScopes, type ScopeLimit, type ScopeRequest } from "../model/scopes.ts";
+import {
+  admits,
+  scopeLimits,
+  mayActFor,
+  parseScopes,
+  type ScopeLimit,
+  type ScopeRequest,
+} from "../model/granted-scopes.ts";
 import type { UserRecord, UserStore } from "../users/user-store.ts";
 import type { ExplainStore } from "./explain-store.ts";
 

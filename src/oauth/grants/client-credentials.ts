@@ -6,7 +6,13 @@ import { authenticateClient, noCredentials } from "../clients/authentication.ts"
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Entry } from "../clients/directory.ts";
 import { failure } from "../model/failure.ts";
-import { grantScopes, mayActFor, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/scopes.ts";
+import {
+  grantScopes,
+  mayActFor,
+  type ScopeRefusal,
+  type ScopeRequest,
+  type TenantRights,
+} from "../model/granted-scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
 import { refusedScope, type GrantStep } from "./grant-step.ts";
 

@@ -7,7 +7,7 @@ import type { Directory } from "../clients/directory.ts";
 import type { Bindings } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { Parameters } from "../model/parameters.ts";
-import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
+import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Accounts } from "../sign-in/accounts.ts";
 import type { Issue, IssueDeps } from "../tokens/issue.ts";
 import type { UserStore } from "../users/user-store.ts";

@@ -6,7 +6,7 @@ import { authenticateClient, noCredentials, type Caller } from "../clients/authe
 import { toAuthorization } from "../model/authorization.ts";
 import { UNBOUND } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import type { ClientRights } from "../model/scopes.ts";
+import type { ClientRights } from "../model/granted-scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import { refusedScope, type GrantDeps, type GrantStep, type TokenRequest, passwordGrantFault } from "./grant-step.ts";

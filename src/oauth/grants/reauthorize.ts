@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import type { Caller } from "../clients/authentication.ts";
 import { narrow, type Authorization } from "../model/authorization.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import type { ScopeRefusal, ScopeRequest } from "../model/scopes.ts";
+import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
 import { requestedConsent, isAllowed, needsConsent } from "./consent.ts";
 import { refusedScope, type GrantDeps } from "./grant-step.ts";

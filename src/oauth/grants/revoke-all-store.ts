@@ -1,6 +1,6 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import { NEXT_REVOCATION } from "../tokens/revocation-bound-store.ts";
+import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
 import { signedOutAt } from "../users/user-store.ts";
 

@@ -12,7 +12,7 @@ import {
   type RoleScopes,
   type ScopeRefusal,
   type ScopeRequest,
-} from "../model/scopes.ts";
+} from "../model/granted-scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { Membership, TenantMembership, UserRecord } from "../users/user-store.ts";
 import { needsConsent } from "./consent.ts";

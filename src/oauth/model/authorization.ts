@@ -1,7 +1,7 @@
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import type { ScopeRefusal, ScopeRequest } from "./scopes.ts";
+import type { ScopeRefusal, ScopeRequest } from "./granted-scopes.ts";
 
 /** The time of a sign-in, in ms, and the provider that vouched. */
 export interface SignInTimes {

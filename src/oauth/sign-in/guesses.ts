@@ -1,6 +1,6 @@
 /**
  * The rule against guessing at many accounts: the number of accounts that may fail from one network or with one
- * password within a time. An account that failed already may go on, because its own limit applies (attempts.ts).
+ * password within a time. An account that failed already may go on, because its own limit applies (account-block.ts).
  */
 export interface GuessLimit {
   readonly accounts: number;

@@ -3,7 +3,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { hasTable } from "../../platform/has-table.ts";
 import type { ObjectSchema } from "../../platform/object-schema.ts";
 import { noPasswordHash, verifyPassword } from "../../platform/password-hash.ts";
-import { afterFailure, isBlocked, type Attempts } from "./attempts.ts";
+import { afterFailure, isBlocked, type Attempts } from "./account-block.ts";
 
 /** The result of one attempt. `blockedFromNow`: this failure blocked the account. */
 export type AttemptOutcome =

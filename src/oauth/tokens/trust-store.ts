@@ -1,6 +1,6 @@
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { isPublished, type NewKey } from "./key-store.ts";
-import { createRevocationBoundStore, NEXT_REVOCATION } from "./revocation-bound-store.ts";
+import { createRevocationCollapseStore, NEXT_REVOCATION } from "./revocation-collapse-store.ts";
 
 /** A published key. key-store.ts writes these rows. */
 export interface SigningKeyRow extends NewKey {
@@ -95,7 +95,7 @@ const DELETE_EXPIRED = `
 export type TrustStore = ReturnType<typeof createTrustStore>;
 
 /** Signing keys and revocations: they decide whether a token is the platform's own and still valid. */
-export const createTrustStore = (db: D1Database, bound = createRevocationBoundStore(db)) => ({
+export const createTrustStore = (db: D1Database, bound = createRevocationCollapseStore(db)) => ({
   /**
    * All published keys, and a page of the revocations after `afterSeq` that may concern a valid token. One round trip.
    */

@@ -5,7 +5,7 @@ import { noLocationCache, type LocationCache } from "../../platform/location-cac
 import type { Sealer } from "../../platform/seal.ts";
 import { selectSigner } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
-import { EVERY_TENANT } from "./revocation-bound-store.ts";
+import { EVERY_TENANT } from "./revocation-collapse-store.ts";
 import { RevocationTable } from "./revocation-table.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
 import { createTrustSource } from "./trust-source.ts";
@@ -127,7 +127,7 @@ export function createTrust(
     if (revoked.size > COPIED_ROWS) startAnew();
   }
 
-  /** The database has fewer rows: it collapsed those that are still here (revocation-bound-store.ts). */
+  /** The database has fewer rows: it collapsed those that are still here (revocation-collapse-store.ts). */
   function startAnew(): void {
     revoked = new RevocationTable(hashKey);
     marks.length = 0;

@@ -9,7 +9,7 @@ import {
 } from "../../../src/media/metadata/attributes.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { parseContentTypes, parseQuery } from "../../../src/media/search/query.ts";
-import { parseSort } from "../../../src/media/search/sort.ts";
+import { parseSort } from "../../../src/media/search/sort-parameter.ts";
 import { utf8 } from "../../../src/platform/encoding.ts";
 
 const quote = (text: string): string => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;

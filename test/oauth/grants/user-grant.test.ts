@@ -8,7 +8,7 @@ import { createDirectoryStore } from "../../../src/oauth/clients/directory-store
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
 import { grantForUser } from "../../../src/oauth/grants/user-grant.ts";
 import { UNBOUND } from "../../../src/oauth/model/binding.ts";
-import { parseScopes } from "../../../src/oauth/model/scopes.ts";
+import { parseScopes } from "../../../src/oauth/model/granted-scopes.ts";
 import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { call, expectJson, makeTenant, put, unique } from "../../support/platform.ts";
 import { makeUser } from "../../support/users.ts";

@@ -5,7 +5,7 @@ import { createNames } from "../../../src/platform/names.ts";
 import { tokenState } from "../../../src/oauth/grants/refresh-rotation.ts";
 import { narrow, type Authorization } from "../../../src/oauth/model/authorization.ts";
 import { matchesChallenge } from "../../../src/oauth/model/pkce.ts";
-import { grantScopes, parseScopes } from "../../../src/oauth/model/scopes.ts";
+import { grantScopes, parseScopes } from "../../../src/oauth/model/granted-scopes.ts";
 
 /** The rules for an earlier authorization. */
 const names = createNames("plat");

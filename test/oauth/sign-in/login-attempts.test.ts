@@ -2,7 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { afterFailure, isBlocked, type Attempts } from "../../../src/oauth/sign-in/attempts.ts";
+import { afterFailure, isBlocked, type Attempts } from "../../../src/oauth/sign-in/account-block.ts";
 import { cheapHash } from "../../support/users.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import type { CursorPart } from "../../../src/http/paging.ts";
 import { conditionsOf, parseQuery } from "../../../src/media/search/query.ts";
-import { parseSort } from "../../../src/media/search/sort.ts";
+import { parseSort } from "../../../src/media/search/sort-parameter.ts";
 import { createListingStore } from "../../../src/media/search/listing-store.ts";
 import { createFilterStore } from "../../../src/media/search/filter-store.ts";
 import type { Result } from "../../../src/platform/result.ts";

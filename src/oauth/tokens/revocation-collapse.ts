@@ -2,7 +2,7 @@ import type { AuditTrail } from "../../platform/audit.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { allExpiredSec } from "./access-token.ts";
-import { REVOCATION_BOUND, type RevocationBoundStore } from "./revocation-bound-store.ts";
+import { REVOCATION_BOUND, type RevocationCollapseStore } from "./revocation-collapse-store.ts";
 
 const REASON = `over ${REVOCATION_BOUND.rows} revocations of the platform`;
 
@@ -10,8 +10,8 @@ const REASON = `over ${REVOCATION_BOUND.rows} revocations of the platform`;
  * Collapses the platform's revocations if there are too many, with an audit row. Runs beside the answer of whoever
  * finds it due, and with the sweep. Never throws: the next one finds it due again.
  */
-export const createRevocationBound =
-  (store: RevocationBoundStore, audit: AuditTrail, clock: Clock, log: Log) => async (): Promise<void> => {
+export const createRevocationCollapse =
+  (store: RevocationCollapseStore, audit: AuditTrail, clock: Clock, log: Log) => async (): Promise<void> => {
     const nowMs = clock.nowMs();
     const about = { atMs: nowMs, requestId: "", actor: "", action: "revoke", outcome: "done" } as const;
     try {

@@ -8,7 +8,7 @@ import { isIdentity } from "../model/content-type.ts";
 import type { PinnedUpload, Uploads } from "../model/uploads.ts";
 import type { PinnedUploadStore } from "./pinned-upload-store.ts";
 
-export interface R2UploadsDeps {
+export interface PresignedUploadsDeps {
   readonly s3: S3;
   readonly blobs: BlobStore;
   readonly pinned: PinnedUploadStore;
@@ -29,7 +29,14 @@ export interface R2UploadsDeps {
  * - The commit's write tests the pin. If several commits saw different uploads, one wins and the others try again.
  * - R2 decides whether a copy was made, since the answer to the copy may be lost.
  */
-export function createR2Uploads({ s3, blobs, pinned, clock, maxBytes, fallback }: R2UploadsDeps): Uploads {
+export function createPresignedUploads({
+  s3,
+  blobs,
+  pinned,
+  clock,
+  maxBytes,
+  fallback,
+}: PresignedUploadsDeps): Uploads {
   const pinnedAt = async (key: string, pinnedEtag: string): Promise<PinnedUpload | undefined> => {
     const object = await blobs.head(key);
     if (object === null) return undefined;

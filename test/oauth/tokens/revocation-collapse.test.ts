@@ -3,7 +3,10 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { allExpiredSec } from "../../../src/oauth/tokens/access-token.ts";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
-import { createRevocationBoundStore, type RevocationBound } from "../../../src/oauth/tokens/revocation-bound-store.ts";
+import {
+  createRevocationCollapseStore,
+  type RevocationBound,
+} from "../../../src/oauth/tokens/revocation-collapse-store.ts";
 import { RevocationTable } from "../../../src/oauth/tokens/revocation-table.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import { accessKey, createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
@@ -19,7 +22,7 @@ const MAX = Number.MAX_SAFE_INTEGER;
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };
 const rotation = createKeyRotation(createKeyStore(env.DB), (alg) => makeKey(alg, sealer), noAudit);
-const bound = createRevocationBoundStore(env.DB, BOUND);
+const bound = createRevocationCollapseStore(env.DB, BOUND);
 const store = createTrustStore(env.DB, bound);
 
 interface Row {

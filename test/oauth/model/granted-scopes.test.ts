@@ -9,7 +9,7 @@ import {
   parseScopes,
   type ClientRights,
   type TenantRights,
-} from "../../../src/oauth/model/scopes.ts";
+} from "../../../src/oauth/model/granted-scopes.ts";
 import { runs } from "../../support/model-runs.ts";
 
 const names = createNames("plat");

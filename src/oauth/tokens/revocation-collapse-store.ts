@@ -75,9 +75,9 @@ const DELETE_OF_ALL = deleteIncluded(
   `cut_off.kind = 'tenant' AND cut_off.key = '${EVERY_TENANT}' AND row.kind <> 'session'`,
 );
 
-export type RevocationBoundStore = ReturnType<typeof createRevocationBoundStore>;
+export type RevocationCollapseStore = ReturnType<typeof createRevocationCollapseStore>;
 
-export function createRevocationBoundStore(db: D1Database, bound: RevocationBound = REVOCATION_BOUND) {
+export function createRevocationCollapseStore(db: D1Database, bound: RevocationBound = REVOCATION_BOUND) {
   return {
     /** Returns a row with `isDue` 1 if there may be too many rows. Reads two rows. */
     isDueStatement: (): D1PreparedStatement => db.prepare(SQL.isDue).bind(bound.rows),
