@@ -44,7 +44,7 @@ export interface Endpoint {
 /** A request before its input is read. */
 type RequestContext = Pick<
   Call<unknown, unknown, unknown, unknown>,
-  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil" | "attributeTo" | "checkToken"
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil" | "attributeTo" | "waited" | "checkToken"
 >;
 
 /** The answer of a route or of the fallback, and what its headers depend on. */
@@ -85,12 +85,24 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
     );
   let tenant = "";
   const attributeTo = (named: string): void => void (tenant = named);
+  let waitedMs = 0;
+  const waited = (ms: number): void => void (waitedMs += ms);
   const checkToken = async (): Promise<Problem | undefined> => {
     const header = request.headers.get("authorization");
     const caller = await authenticate(header, deps.verifier, deps.names, deps.clock.nowMs());
     return caller.ok ? undefined : caller.error;
   };
-  const context: RequestContext = { request, url, publicBase, requestId, nowMs, waitUntil, attributeTo, checkToken };
+  const context: RequestContext = {
+    request,
+    url,
+    publicBase,
+    requestId,
+    nowMs,
+    waitUntil,
+    attributeTo,
+    waited,
+    checkToken,
+  };
   const outcome = await dispatch(deps, endpoint, incoming, context);
   const render =
     service?.renderProblem ??
@@ -103,7 +115,7 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
     response.headers.set("cache-control", "no-cache, private");
   const crossOrigin = outcome.setsCrossOrigin !== true && (service?.crossOrigin ?? true);
   const finished = await finish(deps, service, context, response, crossOrigin);
-  meterAnswer(deps, service, context, outcome, response, tenant);
+  meterAnswer(deps, service, context, outcome, response, { tenant, waitedMs });
   describe(span, service, context, outcome, response, tenant);
   return finished;
 }
@@ -139,13 +151,14 @@ function meterAnswer(
   { request, nowMs, waitUntil }: RequestContext,
   { answer: answered, principal, route, setsCrossOrigin }: Outcome,
   response: Response,
-  tenant: string,
+  { tenant, waitedMs }: { readonly tenant: string; readonly waitedMs: number },
 ): void {
   meter.answered({
     service: service?.name ?? (setsCrossOrigin === true ? "gateway" : "platform"),
     operation: route?.operation,
     status: response.status,
-    durationMs: Math.max(clock.nowMs() - nowMs, 0),
+    durationMs: Math.max(clock.nowMs() - nowMs - waitedMs, 0),
+    waitedMs,
     tenant: principal?.tenant || tenant,
     clientId: principal?.clientId ?? "",
     refusal: isProblem(answered) ? answered.type : undefined,

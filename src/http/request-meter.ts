@@ -8,7 +8,9 @@ export interface AnsweredRequest {
   /** Undefined where no route is. */
   readonly operation: Operation | undefined;
   readonly status: number;
+  /** Without the time that the caller asked to wait. */
   readonly durationMs: number;
+  readonly waitedMs: number;
   /** Both empty if nobody is known. */
   readonly tenant: string;
   readonly clientId: string;

@@ -64,6 +64,8 @@ export interface Call<P, Q, B, W> {
   checkToken(): Promise<Problem | undefined>;
   /** Counts the request for this tenant, where no token names one. */
   attributeTo(tenant: string): void;
+  /** Takes time off the request's duration that its caller asked to wait. */
+  waited(ms: number): void;
 }
 
 export type Answer = Response | Problem;

@@ -5,11 +5,23 @@ import type { FlushingMeter } from "./meter.ts";
 export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEngineDataset | undefined): RequestMeter {
   return {
     answered(request) {
-      const { service, operation = "", tenant, clientId, status, durationMs, refusal, bytesIn, bytesOut } = request;
+      const {
+        service,
+        operation = "",
+        tenant,
+        clientId,
+        status,
+        durationMs,
+        waitedMs,
+        refusal,
+        bytesIn,
+        bytesOut,
+      } = request;
       const by = { service, tenant };
       const statusClass = `${Math.floor(status / 100)}xx`;
       meter.add("requests", { ...by, label: statusClass });
       meter.observe("request_time", by, durationMs);
+      if (waitedMs > 0) meter.observe("wait_time", by, waitedMs);
       if (refusal !== undefined) meter.add("refusals", { ...by, label: refusal });
       // A file counts when it is committed, for its tenant.
       if (bytesIn > 0 && operation !== "uploadFile") meter.add("received_bytes", by, bytesIn);
@@ -17,7 +29,7 @@ export function createRequestMeter(meter: FlushingMeter, analytics: AnalyticsEng
       analytics?.writeDataPoint({
         indexes: [tenant],
         blobs: [service, operation, statusClass, tenant, clientId, refusal ?? ""],
-        doubles: [status, durationMs, bytesIn, bytesOut],
+        doubles: [status, durationMs, bytesIn, bytesOut, waitedMs],
       });
     },
     flushBeside: meter.flushBeside,

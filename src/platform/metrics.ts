@@ -23,8 +23,9 @@ export const METRICS = {
   request_time: {
     kind: "histogram",
     unit: "ms",
-    help: "Time from a request to the headers of its response.",
+    help: "Time from a request to the headers of its response, without its wait.",
   },
+  wait_time: { kind: "histogram", unit: "ms", help: "Time that a request waited for an event (`Prefer: wait`)." },
   refusals: {
     kind: "counter",
     unit: "1",

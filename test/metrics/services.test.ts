@@ -5,7 +5,7 @@ import { runSchedule } from "../../src/schedule.ts";
 import { makeFile, makeTopic } from "../fuzz/belongings.ts";
 import { answerAt, answerJson } from "../support/outside.ts";
 import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";
-import { metricOf } from "./metrics-support.ts";
+import { metricOf, readMetrics } from "./metrics-support.ts";
 
 /** What each service counts, by tenant. */
 describe("The OAuth service counts", () => {
@@ -40,6 +40,24 @@ describe("The events service counts", () => {
     expect([await of("events_published"), await of("events_read"), await of("consumer_lag")]).toEqual([6, 6, 6]);
     expect(await of("sent_bytes")).toBeGreaterThan(text.length);
     expect(await of("received_bytes")).toBeGreaterThan(JSON.stringify(json).length);
+  });
+
+  it("the wait of a read in a series of its own, not as the time of its request", async () => {
+    const client = await makeClient();
+    const token = await tokenFor(client);
+    const { path } = await makeTopic(token);
+    const answer = await call(`${path}/read`, { token, json: {}, headers: { prefer: "wait=2" } });
+    expect(answer.status).toBe(204);
+    expect((await call(`${path}/read`, { token, json: {} })).status).toBe(204);
+    const query = `?step=hour&metric=request_time,wait_time&service=events&tenant=${client.tenant}`;
+    const { series } = await readMetrics(query);
+    const slowest = (name: string): number =>
+      Math.max(...series.find(({ metric }: any) => metric === name).p99.map((ms: number | null) => ms ?? 0));
+    const count = (name: string): number =>
+      series.find(({ metric }: any) => metric === name).values.reduce((sum: number, value: number) => sum + value, 0);
+    expect(count("wait_time")).toBe(1);
+    expect(slowest("wait_time")).toBeGreaterThan(1_000);
+    expect(slowest("request_time")).toBeLessThanOrEqual(1_000);
   });
 
   it("attempts to push, by outcome", async () => {

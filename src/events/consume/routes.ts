@@ -34,7 +34,12 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
         const waitSec = preferredWaitSec(headers, WAIT.maxSec);
         const answer = await (waitSec === undefined
           ? read(ports, topic, reader, body, key, call.nowMs)
-          : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken: call.checkToken }));
+          : readWaiting(ports, topic, reader, body, {
+              ms: waitSec * 1_000,
+              key,
+              checkToken: call.checkToken,
+              waited: call.waited,
+            }));
         if (answer.ok) meterRead(ports.meter, call.principal.tenant, answer.value);
         return answer.ok ? ok(readResponse(answer.value, call.url, ports.names, waitSec)) : answer;
       }),

@@ -20,6 +20,8 @@ export interface Waiting {
   readonly key: string | null;
   /** The caller's token is checked again before each further read: it may be revoked meanwhile. */
   readonly checkToken: () => Promise<Problem | undefined>;
+  /** Told each stretch of time without work. */
+  readonly waited: (ms: number) => void;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function readWaiting(
   id: TopicId,
   reader: Reader,
   body: ReadBody,
-  { ms, key, checkToken }: Waiting,
+  { ms, key, checkToken, waited }: Waiting,
 ): Promise<Result<ReadAnswer, Failure | Problem>> {
   const { clock } = ports;
   const endMs = clock.nowMs() + ms;
@@ -52,7 +54,9 @@ export async function readWaiting(
     const topic = await ports.directory.onActive(id, nowMs, async (active) => addressOf(active));
     if (topic === undefined) continue;
     const roundMs = Math.min(WAIT.minRoundMs * 2 ** rounds, WAIT.maxRoundMs);
+    const pausedMs = clock.nowMs();
     await Promise.all([news(ports, topic, reader, upTo, leftMs), scheduler.wait(Math.min(roundMs, leftMs))]);
+    waited(Math.max(clock.nowMs() - pausedMs, 0));
     const refused = await checkToken();
     if (refused !== undefined) return { ok: false, error: refused };
   }
