@@ -131,6 +131,10 @@ function securitySchemes({ names, builtIn }: Tables): object {
     [scope("media_manage")]: "Create, commit, change and delete files and variants.",
     [scope("media_admin")]: "Delete all files of a tenant, or those that a query matches.",
     [scope("admin")]: "The whole operator service; only the operator client gets it.",
+    [scope("admin_read")]:
+      "See the whole platform in the operator service. People only, in a token for an organization.",
+    [scope("admin_write")]: "Run the whole platform. People only, in a token for an organization.",
+    [scope("admin_tenant")]: "Run the tenants of the token's organization. People only.",
   };
   const unknown = builtIn.services.flatMap(({ scopes }) => scopes).filter((name) => texts[name] === undefined);
   if (unknown.length > 0) throw new Error(`scopes without words: ${unknown.join(", ")}`);

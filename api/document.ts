@@ -139,7 +139,7 @@ function securityOf({ route }: MountedRoute, { security }: Entry, { names }: Tab
     return [...access.scopes.map((scope) => ({ token: [names.scope(scope)] })), { token: [] }];
   if (security === "token") return [{ token: [] }];
   if (access.kind === "public") return [];
-  return [access.scope, ...access.others].map((scope) => ({ token: [names.scope(scope)] }));
+  return [access.scope, ...access.others, ...access.people].map((scope) => ({ token: [names.scope(scope)] }));
 }
 
 function parametersOf(

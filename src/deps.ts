@@ -211,6 +211,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   });
   const gateway = createGateway({
     names,
+    builtIn,
     db: dbFor("gateway"),
     isolate,
     location,

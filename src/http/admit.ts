@@ -39,7 +39,9 @@ function lackingScope(access: Access, caller: Principal, names: Names): Problem 
   // A pattern admits each scope that it covers: the operation checks which of them will do.
   if (access.others.some((other) => caller.scopes.some((held) => scopeMatches(names.scope(other), held))))
     return undefined;
-  return missingScope(caller, names.scope(access.scope), names);
+  const [forPerson] = caller.user === "" ? [] : access.people;
+  if (access.people.some((scope) => caller.scopes.includes(names.scope(scope)))) return undefined;
+  return missingScope(caller, names.scope(forPerson ?? access.scope), names);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { anyToken, open, scoped, type Access } from "./access.ts";
+import { anyToken, open, operated, scoped, type Access } from "./access.ts";
 import { TOKEN_KINDS } from "./token-kind.ts";
 
 /**
@@ -47,7 +47,7 @@ const WHO = {
   filesOfTenant: ["own",     "own",      403,          403,   403,           403,    403,   "own",          404,        "own"],
   file:          ["own",     "own",      403,          403,   403,           403,    403,   404,            404,        404],
   person:        [401,       "user",     "user",       "user", "user",       "user", 401,   401,            401,        401],
-  operator:      ["scope",   403,        403,          403,   403,           403,    403,   403,            403,        403],
+  operator:      ["scope",   403,        403,          403,   "scope",       403,    403,   403,            403,        403],
   everybody:     ["all",     "all",      "all",        "all", "all",         "all",  "all", "all",          "all",      "all"],
 } as const satisfies Record<string, Row>;
 
@@ -64,6 +64,8 @@ const READS_TOPIC = anyToken(
 );
 const BY_OWNER = scoped("pubsub_publish", "pubsub.topic=*");
 const OF_OWNER = anyToken("the topic's owner needs no scope, and nobody else is asked for one");
+const SEE = operated("admin_read", "admin_write");
+const RUN = operated("admin_write");
 const OWN_GRANTS = anyToken("the grants of a user and the client whose token it is, whatever the token was issued for");
 
 export const RIGHTS = {
@@ -138,31 +140,31 @@ export const RIGHTS = {
   showAccount: { who: "everybody", access: open("whoever is not signed in sees the sign-in form") },
   changeAccount: { who: "everybody", access: open("the browser's session is the user's, and the form is bound to it") },
   // The operator service
-  listResources: { who: "operator", access: scoped("admin") },
-  putResource: { who: "operator", access: scoped("admin") },
-  readResource: { who: "operator", access: scoped("admin") },
-  deleteResource: { who: "operator", access: scoped("admin") },
-  readDeepHealth: { who: "operator", access: scoped("admin") },
-  readUsage: { who: "operator", access: scoped("admin") },
-  unlockUser: { who: "operator", access: scoped("admin") },
-  makeClientSecret: { who: "operator", access: scoped("admin") },
-  revokeAll: { who: "operator", access: scoped("admin") },
-  explainScope: { who: "operator", access: scoped("admin") },
-  listSigningKeys: { who: "operator", access: scoped("admin") },
-  rotateSigningKeys: { who: "operator", access: scoped("admin") },
-  listPushSubscriptions: { who: "operator", access: scoped("admin") },
-  readPushSubscription: { who: "operator", access: scoped("admin") },
-  removePushSubscription: { who: "operator", access: scoped("admin") },
-  listComparisons: { who: "operator", access: scoped("admin") },
-  startComparison: { who: "operator", access: scoped("admin") },
-  readComparison: { who: "operator", access: scoped("admin") },
-  repairComparison: { who: "operator", access: scoped("admin") },
-  readMetrics: { who: "operator", access: scoped("admin") },
-  scrapeMetrics: { who: "operator", access: scoped("admin") },
-  readAudit: { who: "operator", access: scoped("admin") },
-  listSealKeys: { who: "operator", access: scoped("admin") },
-  listAuditCopies: { who: "operator", access: scoped("admin") },
-  readAuditCopy: { who: "operator", access: scoped("admin") },
+  listResources: { who: "operator", access: SEE },
+  putResource: { who: "operator", access: RUN },
+  readResource: { who: "operator", access: SEE },
+  deleteResource: { who: "operator", access: RUN },
+  readDeepHealth: { who: "operator", access: SEE },
+  readUsage: { who: "operator", access: SEE },
+  unlockUser: { who: "operator", access: RUN },
+  makeClientSecret: { who: "operator", access: RUN },
+  revokeAll: { who: "operator", access: RUN },
+  explainScope: { who: "operator", access: SEE },
+  listSigningKeys: { who: "operator", access: SEE },
+  rotateSigningKeys: { who: "operator", access: RUN },
+  listPushSubscriptions: { who: "operator", access: SEE },
+  readPushSubscription: { who: "operator", access: SEE },
+  removePushSubscription: { who: "operator", access: RUN },
+  listComparisons: { who: "operator", access: SEE },
+  startComparison: { who: "operator", access: RUN },
+  readComparison: { who: "operator", access: SEE },
+  repairComparison: { who: "operator", access: RUN },
+  readMetrics: { who: "operator", access: SEE },
+  scrapeMetrics: { who: "operator", access: SEE },
+  readAudit: { who: "operator", access: SEE },
+  listSealKeys: { who: "operator", access: SEE },
+  listAuditCopies: { who: "operator", access: SEE },
+  readAuditCopy: { who: "operator", access: SEE },
   // Addresses of the platform itself
   readHealth: { who: "everybody", access: open("asked by monitors; says nothing but that the Worker runs") },
   readStylesheet: { who: "everybody", access: open("needed by pages that are shown before anyone signs in") },

@@ -35,9 +35,10 @@ const JWKS_MAX_AGE_SEC = 60;
 /** The OAuth service, and its metadata at the root as RFC 8414 wants it. */
 export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readonly Service[] {
   const metadata = async (call: AnyCall): Promise<Response> => {
-    const scopes = deps.builtIn.services
+    const { services, adminScope, operatorScopes } = deps.builtIn;
+    const scopes = services
       .flatMap((service) => service.scopes)
-      .filter((scope) => scope !== deps.builtIn.adminScope);
+      .filter((scope) => scope !== adminScope && !operatorScopes.includes(scope));
     const description = {
       issuer: deps.issuerFor(call).issuer,
       pages: deps.pagesBase(call),

@@ -2,7 +2,7 @@
 export interface AuditRecord {
   readonly atMs: number;
   readonly requestId: string;
-  /** A client id, or `user <address>`; empty if nobody is known. */
+  /** A client id, `user <address>`, or `operator <address>` for a person's change of the platform; empty: unknown. */
   readonly actor: string;
   /** `token`, `sign in`, `revoke` … */
   readonly action: string;
@@ -16,6 +16,9 @@ export interface AuditRecord {
   /** Names of the changed fields, if they are known before the write. */
   readonly changed?: readonly string[];
 }
+
+/** Begins the actor of a person's change of the platform. */
+export const OPERATOR_PERSON = "operator ";
 
 export interface AuditTrail {
   /** A row in the caller's transaction. `if changed`: only when the statement before it changed a row. */

@@ -11,7 +11,10 @@ export interface BuiltIn {
   readonly operatorClientId: string;
   /** Parent of the operator client; its id is the platform's own prefix. */
   readonly tenant: string;
+  /** The operator client's. */
   readonly adminScope: string;
+  /** People's, in a token for an organization: to see and to run the whole platform, or that organization's tenants. */
+  readonly operatorScopes: readonly string[];
 }
 
 /** A service, built in or registered, as far as it decides about scopes. */
@@ -26,6 +29,8 @@ export interface ServiceRecord {
   readonly tenant: string;
 }
 
+const OPERATOR_SCOPES = ["admin_read", "admin_write", "admin_tenant"] as const;
+
 export function createBuiltIn(names: Names): BuiltIn {
   const tenant = names.platform;
   const service = (name: string, version: string, essential: boolean, scopes: readonly string[]): ServiceRecord => ({
@@ -39,7 +44,7 @@ export function createBuiltIn(names: Names): BuiltIn {
     services: [
       service("oauth2", "v1", true, []),
       service("events", "v1", true, ["pubsub.topic=*", "pubsub.own_tenant_topic=*"]),
-      service("admin", "v1", true, ["admin"]),
+      service("admin", "v1", true, ["admin", ...OPERATOR_SCOPES]),
       service("pubsub", "v1", false, ["pubsub_publish"]),
       service("media", "v2", false, ["media_view", "media_manage", "media_admin"]),
     ],
@@ -47,5 +52,6 @@ export function createBuiltIn(names: Names): BuiltIn {
     operatorClientId: names.client("operator"),
     tenant,
     adminScope: names.scope("admin"),
+    operatorScopes: OPERATOR_SCOPES.map(names.scope),
   };
 }

@@ -9,6 +9,7 @@ import {
   expectJson,
   makeClient,
   makeTenant,
+  OPERATOR,
   ORIGIN,
   put,
   tokenFor,
@@ -169,6 +170,12 @@ describe("a service of another tenant", () => {
     const body = { sourceUrl: source, proxyPath: path, scopes: [], tenant, access: "token" };
     expect(await put(`services/${name}`, body)).toMatchObject({ forwardAuthorization: false, trusted: false });
     expect(await tokenSeenBy(service, token)).not.toBe(token);
+  });
+
+  it("never gets a token that can change the platform", async () => {
+    const service = await makeService({ forwardAuthorization: true, essential: true });
+    const token = await tokenFor(OPERATOR);
+    expect(decodeJwt(await tokenSeenBy(service, token))).toMatchObject({ aud: service.name, scope: "" });
   });
 
   it("gets a token for itself if the caller is another service that acts for its tenant", async () => {

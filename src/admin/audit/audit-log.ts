@@ -1,4 +1,4 @@
-import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
+import { OPERATOR_PERSON, type AuditRecord, type AuditTrail } from "../../platform/audit.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { createAuditStore, type Share } from "./audit-store.ts";
 import { createNoteQueue } from "./note-queue.ts";
@@ -132,7 +132,7 @@ export function createAuditLog(
 }
 
 function shareOf({ outcome, actor, known }: AuditRecord, operatorClientId: string): Share {
-  if (outcome === "done") return actor === operatorClientId ? "operator" : "done";
+  if (outcome === "done") return actor === operatorClientId || actor.startsWith(OPERATOR_PERSON) ? "operator" : "done";
   return known === true || actor !== "" ? "known" : "unknown";
 }
 

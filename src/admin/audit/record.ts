@@ -1,6 +1,6 @@
 import type { Principal } from "../../http/auth.ts";
 import type { Call } from "../../http/route.ts";
-import type { AuditRecord } from "../../platform/audit.ts";
+import { OPERATOR_PERSON, type AuditRecord } from "../../platform/audit.ts";
 
 type OperatorCall = Pick<
   Call<Readonly<Record<string, string>>, unknown, unknown, Principal>,
@@ -11,10 +11,14 @@ interface Place {
   readonly key: string;
 }
 
+/** The operator client, or the person who uses the operator service. */
+export const actorOf = ({ user, clientId }: Pick<Principal, "user" | "clientId">): string =>
+  user === "" ? clientId : `${OPERATOR_PERSON}${user}`;
+
 const by = ({ nowMs, requestId, principal }: OperatorCall) => ({
   atMs: nowMs,
   requestId,
-  actor: principal.clientId,
+  actor: actorOf(principal),
 });
 
 /** The row of an operator's change; its subject is the path: `tenants/acme/members/ada@acme.example`. */

@@ -3,6 +3,7 @@ import { noSuch, problem } from "../../http/errors.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
+import { actorOf } from "../audit/record.ts";
 import { identifier } from "../model/fields.ts";
 import { builtInRefusal, type RuleContext } from "../model/rules.ts";
 import { isBuiltIn } from "./clients.ts";
@@ -42,7 +43,7 @@ export const clientSecretRoute = (deps: Deps): Route =>
         deps.audit.statement("if changed", {
           atMs: nowMs,
           requestId,
-          actor: principal.clientId,
+          actor: actorOf(principal),
           action: "rotate secret",
           subject: `clients/${clientId}`,
           outcome: "done",

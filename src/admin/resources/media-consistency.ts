@@ -4,6 +4,7 @@ import { noSuch, problem } from "../../http/errors.ts";
 import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
+import { actorOf } from "../audit/record.ts";
 
 /** Port to the media service: comparisons of R2 with D1, and their repair. Starting one writes an audit row. */
 export interface MediaConsistency {
@@ -83,7 +84,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     summary: "Start a comparison of R2 with D1; while one runs, the answer is that one",
     operation: "startComparison",
     handle: async ({ url, principal, requestId, nowMs }) => {
-      const started = await consistency.start({ actor: principal.clientId, requestId, nowMs });
+      const started = await consistency.start({ actor: actorOf(principal), requestId, nowMs });
       if (!started.ok) return conflict("repair_under_way", "A repair is running. Start a comparison when it is done.");
       return json(202, toReport(started.value), { location: addressOf(url, COLLECTION, started.value.id) });
     },
@@ -116,7 +117,7 @@ export const mediaConsistencyRoutes = (consistency: MediaConsistency): readonly 
     operation: "repairComparison",
     params,
     handle: async ({ url, principal, requestId, nowMs, params: { id } }) => {
-      const repairing = await consistency.repair(id, { actor: principal.clientId, requestId, nowMs });
+      const repairing = await consistency.repair(id, { actor: actorOf(principal), requestId, nowMs });
       if (repairing.ok)
         return json(202, toReport(repairing.value), { location: addressOf(url, `${COLLECTION}/${id}/repair`, id) });
       switch (repairing.error) {

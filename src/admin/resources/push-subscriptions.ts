@@ -3,6 +3,7 @@ import { noSuch } from "../../http/errors.ts";
 import { invalidCursor, pageLinks, type Page, type Paging } from "../../http/paging.ts";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
+import { actorOf } from "../audit/record.ts";
 import { identifier } from "../model/fields.ts";
 
 /** Port to the events service: push subscriptions of all clients. A removal writes an audit row. */
@@ -80,7 +81,7 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readon
     params,
     produces: "any",
     handle: async (call) => {
-      const by = { actor: call.principal.clientId, requestId: call.requestId };
+      const by = { actor: actorOf(call.principal), requestId: call.requestId };
       const { subscriptionId } = call.params;
       const wasThere = await subscriptions.remove(subscriptionId, by, call.nowMs, (work) => call.waitUntil(work));
       return wasThere ? empty(204) : noSuch("push subscription");

@@ -5,6 +5,7 @@ import type { Schema } from "../../http/validate.ts";
 import type { AuditRecord } from "../../platform/audit.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { SESSION_ID } from "../../platform/session-id.ts";
+import { actorOf } from "../audit/record.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
 import type { OAuthPort, OwnerKind } from "../model/ports.ts";
 import type { Params } from "./resource.ts";
@@ -79,7 +80,7 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
         const id = call.params[key] ?? "";
         if (exists !== undefined && !(await isThere(exists, id, kind, deps))) return noSuch(kind);
         const { nowMs, requestId, principal } = call;
-        const by = { atMs: nowMs, requestId, actor: principal.clientId, subject: `${collection}/${id}` };
+        const by = { atMs: nowMs, requestId, actor: actorOf(principal), subject: `${collection}/${id}` };
         try {
           const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
           return (await revokeAll(kind, id, nowMs, record, deps.oauth)) ?? empty(204);

@@ -3,6 +3,7 @@ import { problem } from "../../http/errors.ts";
 import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging } from "../../http/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import type { Result } from "../../platform/result.ts";
+import { actorOf } from "../audit/record.ts";
 
 /** Port to the OAuth service: facts about the keys that sign tokens, never the keys themselves. */
 export interface SigningKeys {
@@ -58,7 +59,7 @@ export const signingKeyRoutes = (keys: SigningKeys): readonly Route[] => [
     operation: "rotateSigningKeys",
     query: z.object({ leaked: z.optional(z.enum(["true", "false"])) }),
     handle: async ({ principal, requestId, nowMs, query: { leaked } }) => {
-      const by = { actor: principal.clientId, requestId, nowMs };
+      const by = { actor: actorOf(principal), requestId, nowMs };
       const made = await keys.byOperator(by, leaked === "true" ? "end" : "verify");
       if (made.ok) return json(201, made.value.map(toJson));
       return problem("insufficient_resources", "Too many active signing keys. Wait until an older key expires.", {

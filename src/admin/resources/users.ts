@@ -5,6 +5,7 @@ import type { AuditTrail } from "../../platform/audit.ts";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../platform/password-hash.ts";
 import { passwordFault, type PasswordFault } from "../../platform/password-rules.ts";
 import type { Random } from "../../platform/random.ts";
+import { actorOf } from "../audit/record.ts";
 import { disabledFlag, displayName, email, flagOrKept } from "../model/fields.ts";
 import type { OAuthPort } from "../model/ports.ts";
 import { refusal, type Fault, type RuleContext } from "../model/rules.ts";
@@ -127,7 +128,7 @@ export const userUnlockRoute = ({ db, audit, oauth }: UnlockDeps): Route =>
       if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
       await oauth.unlock(address);
       const done = { action: "unlock", subject: `users/${address}`, outcome: "done", reason: "" } as const;
-      await audit.statement("always", { atMs, requestId, actor: principal.clientId, ...done }).run();
+      await audit.statement("always", { atMs, requestId, actor: actorOf(principal), ...done }).run();
       return empty(204);
     },
   });

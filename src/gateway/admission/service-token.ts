@@ -1,5 +1,6 @@
 import type { ClientAccess, Principal } from "../../http/auth.ts";
 import type { FallbackCall } from "../../http/service.ts";
+import type { BuiltIn } from "../../platform/built-in.ts";
 import type { RegisteredService } from "../registry/registry.ts";
 
 /** Port to OAuth: a token that identifies the caller to one service and is worth nothing anywhere else. */
@@ -13,21 +14,25 @@ export type ServiceToken = (
 export interface ServiceTokenDeps {
   readonly access: Pick<ClientAccess, "belongsTo">;
   readonly serviceToken: ServiceToken;
+  readonly builtIn: Pick<BuiltIn, "adminScope" | "operatorScopes">;
 }
 
 /**
  * The `Authorization` that a service gets instead of the caller's; undefined if it gets the caller's own. An access
  * token is good at the whole platform, and its holder acts as the caller everywhere. So only a service of the
- * caller's own tenant gets it, and a service that the operator lets have it.
+ * caller's own tenant gets it, and a service that the operator lets have it. No service gets a token that can change
+ * the platform.
  */
 export async function authorizationFor(
-  { access, serviceToken }: ServiceTokenDeps,
+  { access, serviceToken, builtIn }: ServiceTokenDeps,
   caller: Principal | undefined,
   service: RegisteredService,
   { url, nowMs }: Pick<FallbackCall, "url" | "nowMs">,
 ): Promise<string | undefined> {
-  if (caller === undefined || service.forwardAuthorization) return undefined;
-  if (await isOfTenant(access, caller, service.tenant, nowMs)) return undefined;
+  if (caller === undefined) return undefined;
+  const operates = [builtIn.adminScope, ...builtIn.operatorScopes].some((scope) => caller.scopes.includes(scope));
+  if (!operates && (service.forwardAuthorization || (await isOfTenant(access, caller, service.tenant, nowMs))))
+    return undefined;
   return `Bearer ${await serviceToken(caller, service, url.origin, nowMs)}`;
 }
 

@@ -136,7 +136,8 @@ export async function findPlace(
     if (membership === undefined)
       return refusedPlace(scope, `${user.email} is no member of organization ${requested.organization}`);
     const services = [...deps.builtIn.services.filter(({ essential }) => essential), ...membership.services];
-    const rights = { id: "", label: `organization ${membership.id}`, services };
+    const label = `organization ${membership.id}`;
+    const rights = { id: "", label, services, forOperators: client !== undefined && request.hasPages };
     return ok({ ...outside, org: membership.id, scope, rights, roles: rolesIn(membership) });
   }
   const chosen = requested.tenant ?? defaultTenant(request);

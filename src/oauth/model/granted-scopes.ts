@@ -8,13 +8,16 @@
  *
  * A pattern is a scope, or a scope that ends in `*` and matches every ending. Lists of clients and services hold
  * patterns. A client can request and get a pattern as it is (`plat.pubsub.topic=shop.*`).
+ *
+ * The scopes of operators (`plat.admin_write`) are stricter. Only a person who signed in on a page gets them, and only
+ * for an organization. Client and role must list them by name: no pattern covers them.
  */
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
 import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import { scopeMatches, scopesOverlap } from "../../platform/scope-pattern.ts";
 
 /** Longer scope parameters are refused. */
 const MAX_ITEMS = 200;
@@ -112,6 +115,8 @@ export interface TenantRights {
 export interface PlaceRights extends Pick<TenantRights, "id" | "services"> {
   /** For a sentence, if it is not a tenant: `organization north`. */
   readonly label?: string;
+  /** A token here may have the scopes of operators. */
+  readonly forOperators?: boolean;
 }
 
 /** A client may hold a token for its own tenant, and for tenants whose packages include the client's service. */
@@ -134,12 +139,14 @@ export interface RoleScopes {
 export interface ScopeLimit {
   readonly check: "client_lists_scope" | "tenant_uses_service" | "role_holds_scope" | "user_authorized_scope";
   readonly scopes: readonly string[];
+  /** Scopes that no pattern covers. */
+  readonly exact: readonly string[];
   readonly reason: string;
 }
 
 /** True if this limit allows the scope. */
-export const admits = (limit: ScopeLimit, scope: string): boolean =>
-  limit.scopes.some((allowed) => scopeMatches(allowed, scope));
+export const admits = ({ scopes, exact }: Pick<ScopeLimit, "scopes" | "exact">, scope: string): boolean =>
+  exact.includes(scope) ? scopes.includes(scope) : scopes.some((allowed) => scopeMatches(allowed, scope));
 
 /** The limits of a scope, in the order in which `grantScopes` checks them. */
 export function scopeLimits(
@@ -149,13 +156,17 @@ export function scopeLimits(
   builtIn: BuiltIn,
   roles?: RoleScopes,
 ): readonly ScopeLimit[] {
+  const exact = builtIn.operatorScopes;
+  const people = roles !== undefined && place.forOperators === true;
   const offered = place.services
     .flatMap((service) => service.scopes)
     // The admin scope is for the operator client alone, even if patterns of other clients or services match it.
-    .filter((scope) => client?.id === builtIn.operatorClientId || !scopeMatches(scope, builtIn.adminScope));
+    .filter((scope) => client?.id === builtIn.operatorClientId || !scopeMatches(scope, builtIn.adminScope))
+    .filter((scope) => (people && exact.includes(scope)) || !exact.some((one) => scopesOverlap(scope, one)));
   const limit = (check: ScopeLimit["check"], scopes: readonly string[], reason: string): ScopeLimit => ({
     check,
     scopes,
+    exact,
     reason,
   });
   return [
@@ -182,7 +193,10 @@ export function grantScopes(
   roles?: RoleScopes,
 ): Result<readonly string[], ScopeRefusal> {
   const limits = scopeLimits(request, client, place, builtIn, roles);
-  if (request.everything) return ok(limits.map((limit) => limit.scopes).reduce(intersect));
+  if (request.everything) {
+    const met = limits.map((limit) => limit.scopes).reduce(intersect);
+    return ok(met.filter((scope) => limits.every((limit) => admits(limit, scope))));
+  }
   for (const scope of request.named) {
     const missing = limits.find((limit) => !admits(limit, scope));
     if (missing !== undefined) return refuse(scope, `${missing.reason} ${scope}`);

@@ -15,7 +15,7 @@ import { runs } from "../../support/model-runs.ts";
 const names = createNames("plat");
 const builtIn = createBuiltIn(names);
 
-const word = fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "plat.admin");
+const word = fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "plat.admin", "plat.admin_write");
 const pattern = fc.oneof(
   word,
   word.map((text) => `${text}*`),
@@ -50,10 +50,11 @@ const tenant = (offered: readonly (readonly string[])[]): TenantRights => ({
 /** The model: a scope is allowed if a listed pattern and an offered pattern match it as text. */
 const matches = (one: string, scope: string): boolean =>
   new RegExp(`^${one.replace(/[.]/g, "\\.").replace(/\*$/, ".*")}$`).test(scope);
-/** No tenant's service can offer a pattern that matches the operator's scope. */
+/** No tenant's service can offer a pattern that matches a scope of operators. */
 const allowed = (scope: string, listed: readonly string[], offered: readonly (readonly string[])[]): boolean =>
   listed.some((one) => matches(one, scope)) &&
-  offered.flat().some((one) => !matches(one, "plat.admin") && matches(one, scope));
+  offered.flat().some((one) => !OPERATORS.some((own) => matches(one, own)) && matches(one, scope));
+const OPERATORS = ["plat.admin", "plat.admin_write"];
 
 describe("grantScopes", () => {
   // shows: oauth/what-the-service-does/scopes-by-subscription
@@ -63,7 +64,7 @@ describe("grantScopes", () => {
     fc.assert(
       fc.property(
         world,
-        fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "c", "plat.admin"),
+        fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "c", "plat.admin", "plat.admin_write"),
         ({ listed, offered }, scope) => {
           const request = parseScopes(scope, names);
           if (!request.ok) throw new Error("a plain scope parses");
@@ -81,7 +82,7 @@ describe("grantScopes", () => {
     fc.assert(
       fc.property(
         world,
-        fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "a.z", "zz", "plat.admin"),
+        fc.constantFrom("a", "b", "ab", "a.x", "a.y", "b.x", "a.z", "zz", "plat.admin", "plat.admin_write"),
         ({ listed, offered }, probe) => {
           const request = parseScopes("", names);
           if (!request.ok) throw new Error("an empty parameter parses");
