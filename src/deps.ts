@@ -32,8 +32,8 @@ import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
 import { createSealer } from "./platform/seal.ts";
 import { nothingHere } from "./ui/landing-page.ts";
-import { noTracing } from "./platform/tracing.ts";
-import { tracedObjects } from "./tracing/objects.ts";
+import { noTracing, type Tracing } from "./platform/tracing.ts";
+import { traceObjects } from "./traced-env.ts";
 import { createTracing } from "./tracing/tracing.ts";
 import { createPages } from "./ui/pages.ts";
 import { LANGUAGES } from "./ui/texts/languages.ts";
@@ -57,6 +57,25 @@ export interface Deps {
   readonly metrics: Metrics;
 }
 
+let known: { readonly key: string; readonly tracing: Tracing } | undefined;
+
+/** The spans of an isolate, for the Worker and for each of its objects. */
+export function tracingOf(env: Env): Tracing {
+  const key = JSON.stringify([env.OTLP_ENDPOINT, env.OTLP_HEADERS, env.TRACE_SAMPLE, env.PLATFORM, env.LOG_LEVEL]);
+  if (known?.key === key) return known.tracing;
+  const { otlp, traceSample, platform, logLevel } = readConfig(env as unknown as Record<string, unknown>);
+  const tracing = createTracing({
+    endpoint: otlp,
+    sample: traceSample,
+    serviceName: createNames(platform).platform,
+    clock: systemClock,
+    random: systemRandom,
+    log: createLog(logLevel),
+  });
+  known = { key, tracing };
+  return tracing;
+}
+
 /**
  * Wires the services: bindings and variables become their dependencies. No other file does. `waitUntil`: the runtime's,
  * for the request that is running; without it, work ends with its request.
@@ -78,21 +97,13 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     // On one machine the isolate stays, so the last counts may wait for the next answer.
     wait: waitUntil === undefined || config.allowLoopback ? undefined : (ms) => scheduler.wait(ms),
   });
-  const tracing = createTracing({
-    endpoint: config.otlp,
-    sample: config.traceSample,
-    serviceName: names.platform,
-    clock,
-    random,
-    log,
-  });
+  const tracing = tracingOf(env);
+  const objects = traceObjects(env, tracing);
   const spanOfTrip: AroundTrip = (what, call) => {
     const text = what.replaceAll(/\s+/g, " ").trim().slice(0, 1_000);
     return tracing.child("D1", { "db.system.name": "sqlite", "db.query.text": text }, call);
   };
   const aroundTrip = tracing === noTracing ? undefined : spanOfTrip;
-  const traced = <T extends { getByName(name: string): unknown }>(namespace: T, className: string): T =>
-    tracing === noTracing ? namespace : tracedObjects(namespace, className, tracing);
   const dbFor = (service: MeteredService) => guardDatabase(env.DB, onTripOf(meter, service), aroundTrip);
 
   const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret, previousOperatorSecret } = config;
@@ -134,8 +145,8 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     names,
     builtIn,
     db: dbFor("oauth"),
-    loginAttempts: traced(env.LOGIN_ATTEMPTS, "LoginAttempts"),
-    guessCounters: config.allowLoopback ? undefined : traced(env.GUESS_COUNTER, "GuessCounter"),
+    loginAttempts: objects.LOGIN_ATTEMPTS,
+    guessCounters: config.allowLoopback ? undefined : objects.GUESS_COUNTER,
     clientLimit: limited(env.CLIENT_LIMIT),
     sealer,
     isolate,
@@ -143,6 +154,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     random,
     log,
     meter,
+    tracing,
     audit,
     pages: createPages(pathPrefix),
     uiLocales: Object.keys(LANGUAGES),
@@ -171,9 +183,9 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     db: dbFor("events"),
     isolate,
     location,
-    topicLogs: traced(env.TOPIC_LOG, "TopicLog"),
-    topicConsumers: traced(env.TOPIC_CONSUMER, "TopicConsumer"),
-    pushSubscriptions: traced(env.PUSH_SUBSCRIPTION, "PushSubscription"),
+    topicLogs: objects.TOPIC_LOG,
+    topicConsumers: objects.TOPIC_CONSUMER,
+    pushSubscriptions: objects.PUSH_SUBSCRIPTION,
     retention: { ageMs: config.eventRetentionMs, maxBytes: config.eventLogMaxBytes },
     platformTopics: subscriptionTopics(names),
   });
@@ -191,6 +203,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     names,
     log,
     meter,
+    tracing,
     clock,
     random,
     sealer,

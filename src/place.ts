@@ -11,11 +11,17 @@ import type { ObjectClass } from "./platform/object-schema.ts";
  * exists since the topic was made, and an object that is no log says so. Such a topic answers 404 and stores nothing.
  */
 export function placeObjects(env: Env): Env {
+  if (placed.has(env)) return env;
   const place = readPlace(env as unknown as Record<string, unknown>);
   if (place.jurisdiction === undefined && place.locationHint === undefined) return env;
-  const placed = Object.keys(NAMESPACES).map((name) => [name, inPlace(env[name as NamespaceName], place)]);
-  return { ...env, ...(Object.fromEntries(placed) as Pick<Env, NamespaceName>) };
+  const namespaces = Object.keys(NAMESPACES).map((name) => [name, inPlace(env[name as NamespaceName], place)]);
+  const made = { ...env, ...(Object.fromEntries(namespaces) as Pick<Env, NamespaceName>) };
+  placed.add(made);
+  return made;
 }
+
+/** An object passes its `env` on, placed already. */
+const placed = new WeakSet<object>();
 
 /** The class of an object whose `env` is placed. */
 export function withPlacedObjects<T extends ObjectClass>(Class: T): T {

@@ -24,7 +24,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   } satisfies Record<SweepName, () => Promise<void>>;
   await attemptEach(
     Object.entries(sweeps),
-    ([name, sweep]) => withHeartbeat(deps, name, sweep),
+    ([name, sweep]) => deps.http.tracing.child(`sweep ${name}`, {}, () => withHeartbeat(deps, name, sweep)),
     ([name], thrown) => deps.log.error("sweep failed", { sweep: name, error: describeError(thrown) }),
   );
 }

@@ -1,6 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import { createApp } from "./app.ts";
-import { createDeps, type Deps } from "./deps.ts";
+import { createDeps, tracingOf, type Deps } from "./deps.ts";
 import type { Env } from "./env.ts";
 import { CONSUMER_SCHEMA } from "./events/consume/consumer-row.ts";
 import * as consumer from "./events/consume/topic-consumer.do.ts";
@@ -17,12 +17,19 @@ import { placeObjects, withPlacedObjects } from "./place.ts";
 import { answeringPing } from "./platform/answering-ping.ts";
 import { refusingNewer, type ObjectClass, type ObjectSchema } from "./platform/object-schema.ts";
 import { runSchedule } from "./schedule.ts";
+import { traceObjects, untraced } from "./traced-env.ts";
+import { withSpans } from "./tracing/objects.ts";
 
 const MAINTENANCE_DELAY_SEC = 600;
 
-/** Each class refuses tables of a newer release, answers `ping`, and finds other objects where the deployment says. */
+const SPANS = { tracingOf, traced: (env: Env): Env => traceObjects(env, tracingOf(env)) };
+
+/**
+ * Each class refuses tables of a newer release, answers `ping`, finds other objects where the deployment says, and goes
+ * on with traces.
+ */
 const exported = <T extends ObjectClass>(Class: T, schema: ObjectSchema): T =>
-  refusingNewer(answeringPing(withPlacedObjects(Class)), schema);
+  refusingNewer(answeringPing(withPlacedObjects(withSpans(Class, schema.object, SPANS))), schema);
 
 export const TopicLog = exported(log.TopicLog, LOG_SCHEMA);
 export const TopicConsumer = exported(consumer.TopicConsumer, CONSUMER_SCHEMA);
@@ -44,15 +51,15 @@ let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | und
 
 function start(env: Env): { readonly deps: Deps; readonly app: App } {
   if (running?.env.DB === env.DB) return running;
-  const deps = createDeps(placeObjects(env), waitUntil);
+  const deps = createDeps(placeObjects(untraced(env)), waitUntil);
   running = { env, deps, app: createApp(deps) };
   return running;
 }
 
 /** Sends what the work counted, even if it fails. */
-async function metered(deps: Deps, work: (deps: Deps) => Promise<void>): Promise<void> {
+async function metered(deps: Deps, work: () => Promise<void>): Promise<void> {
   try {
-    await work(deps);
+    await work();
   } finally {
     deps.meter.flushBeside(waitUntil);
   }
@@ -64,11 +71,12 @@ export default {
     const { deps } = start(env);
     // Messages come again; what is due is in the database besides.
     if (deps.http.maintenance !== undefined) return batch.retryAll({ delaySeconds: MAINTENANCE_DELAY_SEC });
-    await metered(deps, ({ media }) => media.consume(batch));
+    await metered(deps, () => deps.media.consume(batch, waitUntil));
   },
   async scheduled({ scheduledTime }, env) {
     const { deps } = start(env);
     if (deps.http.maintenance !== undefined) return deps.log.warn("sweeps rest for maintenance", {});
-    await metered(deps, () => runSchedule(deps, scheduledTime));
+    const cron = () => runSchedule(deps, scheduledTime);
+    await metered(deps, () => deps.http.tracing.root({ name: "cron", kind: "internal", waitUntil }, cron));
   },
 } satisfies ExportedHandler<Env>;

@@ -75,9 +75,9 @@ export interface Events {
  */
 export function createEvents(deps: EventsDeps): Events {
   const { push, topicLogs: logs, topicConsumers: consumers, retention, platformTopics } = deps;
-  const { names, log, random, clients, meter } = push;
+  const { names, log, random, clients, meter, tracing } = push;
   const store = createTopicStore(deps.db);
-  const making = { store, logs, random, retention, meter };
+  const making = { store, logs, random, retention, meter, tracing };
   const directory = new TopicDirectory(
     (id, nowMs) => findOrCreate(making, platformTopics, id, nowMs),
     deps.isolate,

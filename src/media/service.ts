@@ -44,7 +44,8 @@ import type { Route } from "../http/route.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import type { Meter } from "../platform/metrics.ts";
+import type { Meter, WaitUntil } from "../platform/metrics.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
 import type { Sealer } from "../platform/seal.ts";
@@ -90,6 +91,7 @@ export interface MediaDeps {
   readonly names: Names;
   readonly log: Log;
   readonly meter: Meter;
+  readonly tracing: Tracing;
   readonly clock: Clock;
   readonly random: Random;
   readonly sealer: Sealer;
@@ -115,7 +117,7 @@ export interface Media {
   /** Content may have an origin of its own. */
   readonly contentRoutes: readonly Route[];
   /** Consumes batches of the media queue and of its dead-letter queue. */
-  consume(batch: MessageBatch): Promise<void>;
+  consume(batch: MessageBatch, waitUntil: WaitUntil): Promise<void>;
   /** Deletes expired and removed files, and sends lost jobs again. */
   sweep(nowMs: number): Promise<void>;
   /** Files and bytes that a tenant stores, private and public, of all its clients. */
@@ -140,6 +142,7 @@ export function createMedia(deps: MediaDeps): Media {
   const media = {
     log: deps.log,
     meter: deps.meter,
+    tracing: deps.tracing,
     clock: deps.clock,
     random: deps.random,
     access: deps.access,
@@ -156,7 +159,7 @@ export function createMedia(deps: MediaDeps): Media {
     links,
     uploads: createUploads(deps, { pinned, blobs, links }),
     pending: createPendingStore(deps.db),
-    queue: createJobQueue(deps.jobs),
+    queue: createJobQueue(deps.jobs, deps.tracing),
     deadWork: createDeadWorkStore(deps.db),
     transformer: createTransformer(deps.images),
     maxUploadBytes: deps.maxUploadBytes,
@@ -191,7 +194,7 @@ export function createMedia(deps: MediaDeps): Media {
       ...erasureRoutes(media),
     ],
     contentRoutes: contentRoutes(media),
-    consume: (batch) => consumeJobs(media, steps, batch),
+    consume: (batch, waitUntil) => consumeJobs(media, steps, batch, waitUntil),
     sweep: (nowMs) => sweepMedia(media, consistency, nowMs),
     usage: usage.usageOf,
     storedByTenant: usage.byTenant,

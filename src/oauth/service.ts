@@ -29,6 +29,7 @@ import { sha256Hex } from "../platform/hash.ts";
 import type { Isolate } from "../platform/isolate.ts";
 import type { LocationCache } from "../platform/location-cache.ts";
 import { describeError, type Log } from "../platform/log.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import type { Meter } from "../platform/metrics.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
@@ -81,6 +82,7 @@ export interface OAuthDeps {
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  readonly tracing: Tracing;
   readonly pathPrefix: string;
   readonly publicUrl: string;
   /** The origin of the pages if they have their own host, else empty. */

@@ -3,7 +3,7 @@
  * it only passes on.
  */
 export interface Tracing {
-  /** Runs the work as the first span of this Worker: a request, an attempt to push. */
+  /** Runs the work as the first span of its kind here: a request, an attempt to push, a run of the cron. */
   root<T>(options: RootOptions, work: (span: Span) => Promise<T>): Promise<T>;
   /** Runs the work as a span below the one that is running; without such a one it only runs. */
   child<T>(name: string, attributes: Attributes, work: (span: Span) => Promise<T>): Promise<T>;
@@ -20,12 +20,19 @@ export interface TraceHeaders {
 
 export interface RootOptions {
   readonly name: string;
-  readonly kind: "server" | "client";
+  readonly kind: SpanKind;
   /** The caller's headers, whose trace the span belongs to. */
   readonly parent?: TraceHeaders;
+  /** The `traceparent` of what caused the work, in a trace of its own. The span gets a link to it. */
+  readonly cause?: string | undefined;
+  /** True: whoever called or caused it was drawn, and so is this. */
+  readonly isDrawn?: boolean;
   /** Lets the spans be sent beside the answer. */
   waitUntil(work: Promise<unknown>): void;
 }
+
+/** `server`: called by somebody. `client`: calls somebody. `consumer`: a message. `internal`: by time. */
+export type SpanKind = "server" | "client" | "consumer" | "internal";
 
 /** Our own words and numbers, ids, templates of routes: never a secret, an address with a query or a user's text. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -1,11 +1,12 @@
 /**
- * Spans of requests, D1, objects and calls to others, sent to an OpenTelemetry endpoint (OTLP/HTTP, JSON).
+ * Spans of requests, jobs, crons, D1, objects and calls to others, sent to an OpenTelemetry endpoint (OTLP/HTTP, JSON).
  *
  *   root ── drawn by TRACE_SAMPLE? ── no ──→ the work alone; a caller's trace is passed on as it came
  *                                └─ yes ──→ span ── children, at most `spans` ──→ ended
- *     ──→ one message, sent beside the answer, at most `exports` at a time ──→ gone, sent or not
+ *     ──→ a message, sent beside the answer, at most `exports` at a time; other spans wait ──→ gone, sent or not
  *
  * - This side draws: a caller cannot have its requests traced, nor prevent it. The spans join the caller's trace.
+ * - What a drawn request calls or causes is drawn too: the object that it calls, the push of an event, a queued job.
  * - The running span is in async context, so stores and objects need not know of spans.
  * - A message that cannot be sent is lost. Callers never see it; the log does, once a minute.
  */
@@ -19,7 +20,15 @@ import type { Clock } from "../platform/clock.ts";
 import { toHex } from "../platform/encoding.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
-import { noSpan, noTracing, passedOn, type Attributes, type Span, type Tracing } from "../platform/tracing.ts";
+import {
+  noSpan,
+  noTracing,
+  passedOn,
+  type Attributes,
+  type Span,
+  type TraceContext,
+  type Tracing,
+} from "../platform/tracing.ts";
 
 export interface TracingDeps {
   /** Undefined: no spans. */
@@ -32,8 +41,11 @@ export interface TracingDeps {
   readonly log: Log;
 }
 
-/** Our choice: spans of one request, messages on their way in one isolate, time for one, pause between two warnings. */
-export const LIMITS = { spans: 200, exports: 4, exportMs: 5_000, warningMs: 60_000 } as const;
+/**
+ * Our choice: spans of one request, messages on their way in one isolate, spans that wait for one of them, time for a
+ * message, pause between two warnings.
+ */
+export const LIMITS = { spans: 200, exports: 4, waiting: 1_000, exportMs: 5_000, warningMs: 60_000 } as const;
 
 /** The spans of one root. */
 interface Running {
@@ -51,6 +63,10 @@ export function createTracing(deps: TracingDeps): Tracing {
   const running = new AsyncLocalStorage<Running>();
   const propagator = new W3CTraceContextPropagator();
   const send = createSender(deps, endpoint);
+  const contextOf = (known: TraceContext): Context => {
+    const getter = { keys: () => Object.keys(known), get: (_: unknown, key: string) => known[key as "traceparent"] };
+    return propagator.extract(ROOT_CONTEXT, known, getter);
+  };
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": deps.serviceName }),
     sampler: new AlwaysOnSampler(),
@@ -90,13 +106,13 @@ export function createTracing(deps: TracingDeps): Tracing {
   }
 
   return {
-    async root({ name, kind, parent, waitUntil }, work) {
-      if (share(random) >= sample) return work(noSpan);
-      const known = parent === undefined ? {} : passedOn(parent);
-      const getter = { keys: () => Object.keys(known), get: (_: unknown, key: string) => known[key as "traceparent"] };
-      const context = propagator.extract(ROOT_CONTEXT, known, getter);
+    async root({ name, kind, parent, cause, isDrawn = false, waitUntil }, work) {
+      if (!isDrawn && share(random) >= sample) return work(noSpan);
+      const context = contextOf(parent === undefined ? {} : passedOn(parent));
+      const linked = trace.getSpanContext(contextOf(cause === undefined ? {} : { traceparent: cause }));
+      const links = linked === undefined ? [] : [{ context: linked }];
       const root: Root = { begun: 1, ended: [] };
-      const span = tracer.startSpan(name, { kind: KINDS[kind], startTime: now() }, context);
+      const span = tracer.startSpan(name, { kind: KINDS[kind], startTime: now(), links }, context);
       try {
         return await inSpan(span, { context, root }, work);
       } finally {
@@ -120,7 +136,12 @@ export function createTracing(deps: TracingDeps): Tracing {
   };
 }
 
-const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
+const KINDS = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  consumer: SpanKind.CONSUMER,
+  internal: SpanKind.INTERNAL,
+} as const;
 
 const spanOf = (span: OtelSpan): Span => ({
   set: (attributes) => void span.setAttributes(given(attributes)),
@@ -136,20 +157,19 @@ const given = (attributes: Attributes): Record<string, string | number | boolean
 /** From 0 to 1, without 1. */
 const share = (random: Random): number => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32;
 
-/** Sends the spans of one root as a message; never throws. */
+/** Sends spans; never throws. Those that wait are sent by whoever sends now, so nobody waits for them. */
 function createSender({ clock, log }: TracingDeps, { url, headers }: NonNullable<TracingDeps["endpoint"]>) {
   let underWay = 0;
+  let waiting: ReadableSpan[] = [];
   let warnedMs = Number.NEGATIVE_INFINITY;
   const warn = (why: string): void => {
     if (clock.nowMs() - warnedMs < LIMITS.warningMs) return;
     warnedMs = clock.nowMs();
     log.warn("spans not sent", { why });
   };
-  return async (spans: readonly ReadableSpan[]): Promise<void> => {
-    const body = JsonTraceSerializer.serializeRequest([...spans]);
-    if (body === undefined || spans.length === 0) return;
-    if (underWay >= LIMITS.exports) return warn(`${LIMITS.exports} messages are under way`);
-    underWay += 1;
+  const sendOne = async (spans: ReadableSpan[]): Promise<void> => {
+    const body = JsonTraceSerializer.serializeRequest(spans);
+    if (body === undefined) return;
     try {
       const response = await fetch(url, {
         method: "POST",
@@ -162,8 +182,18 @@ function createSender({ clock, log }: TracingDeps, { url, headers }: NonNullable
       if (!response.ok) warn(`the endpoint answered ${response.status}`);
     } catch (thrown) {
       warn(describeError(thrown));
-    } finally {
-      underWay -= 1;
     }
+  };
+  return async (spans: readonly ReadableSpan[]): Promise<void> => {
+    if (waiting.length + spans.length > LIMITS.waiting) return warn(`${waiting.length} spans wait`);
+    waiting.push(...spans);
+    if (underWay >= LIMITS.exports) return;
+    underWay += 1;
+    while (waiting.length > 0) {
+      const taken = waiting;
+      waiting = [];
+      await sendOne(taken);
+    }
+    underWay -= 1;
   };
 }

@@ -1,7 +1,9 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { startReceiver } from "../../examples/tour/receiver.ts";
 import { CookieBrowser, type Shown } from "./support/cookie-browser.ts";
 import { makeOidcProvider, type OidcProvider } from "./support/oidc-provider.ts";
+import { startOtlpReceiver, type OtlpReceiver, type WireSpan } from "./support/otlp-receiver.ts";
 import { localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
 /**
@@ -23,12 +25,14 @@ type Name = keyof typeof PROVIDERS;
 const stateDir = newStateDir();
 let platform: Platform;
 let operator: string;
+let otlp: OtlpReceiver;
 const providers = {} as Record<Name, OidcProvider>;
 
 beforeAll(async () => {
   // It warns of what a deployed provider should have.
   for (const method of ["info", "warn"] as const) vi.spyOn(console, method).mockReturnValue();
-  platform = await startPlatform({ STATE_DIR: stateDir });
+  otlp = await startOtlpReceiver();
+  platform = await startPlatform({ STATE_DIR: stateDir, OTLP_ENDPOINT: otlp.origin, TRACE_SAMPLE: "1" });
   operator = (await token({ grant_type: "client_credentials" }, "plat.operator", localSecret("OPERATOR_CLIENT_SECRET")))
     .access_token as string;
   for (const name of Object.keys(PROVIDERS) as Name[]) {
@@ -43,6 +47,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(Object.values(providers).map((provider) => provider.stop()));
   await stopGroup(platform, "SIGKILL");
+  await otlp.close();
   rmSync(stateDir, { recursive: true, force: true });
   vi.restoreAllMocks();
 });
@@ -235,6 +240,104 @@ describe("the provider", () => {
     const email = { email: ADA, password: localSecret("DEMO_USER_PASSWORD") };
     expect(answer(await browser.submit(form, email))).toHaveProperty("code");
     await providers.tells.start();
+  });
+});
+
+describe("spans", () => {
+  const find = async (name: string, more: Partial<WireSpan> = {}): Promise<WireSpan> => {
+    const matching = () => otlp.spans().filter((span) => span.name === name);
+    const wanted = (span: WireSpan): boolean =>
+      Object.entries(more).every(([key, value]) => span[key as keyof WireSpan] === value);
+    await expect.poll(() => matching().filter(wanted).length, { timeout: 20_000, interval: 100 }).toBeGreaterThan(0);
+    return matching().find(wanted)!;
+  };
+  const KIND = { server: 2, client: 3, consumer: 5 };
+  let own: (method: string, path: string, body?: BodyInit, headers?: Record<string, string>) => Promise<any>;
+  beforeAll(async () => {
+    const { access_token: bearer } = await token(
+      { grant_type: "client_credentials" },
+      "demo.shop",
+      localSecret("DEMO_CLIENT_SECRET"),
+    );
+    own = async (method, path, body, headers = {}) => {
+      const all = { authorization: `Bearer ${bearer}`, "content-type": "application/json", ...headers };
+      const url = path.startsWith("http") ? path : `${platform.url}${path}`;
+      const response = await fetch(url, { method, headers: all, ...(body !== undefined && { body }) });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+      return text === "" ? undefined : JSON.parse(text);
+    };
+  });
+
+  // shows: platform/traces/push
+  test("lead from a publish into the objects, and from each attempt to push back to it", async () => {
+    const endpoint = await startReceiver((request, response) => {
+      const isFirst = request.headers["plat-delivery-attempt"] === "1";
+      response.writeHead(isFirst ? 500 : 204).end();
+    });
+    const topic = "/pubsub/v1/topics/demo.shop/traced";
+    await own("POST", "/pubsub/v1/topics", JSON.stringify({ eventType: "traced" }));
+    const pushConfig = { endpoint: `${endpoint.origin}/in`, basicAuth: { username: "u", password: "p" } };
+    await own("POST", `${topic}/subscriptions`, JSON.stringify({ name: "hook", pushConfig }));
+    const traceId = "0af7651916cd43dd8448eb211c80319c";
+    const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+    await own("POST", `${topic}/publish`, JSON.stringify({ payload: "x" }), { traceparent });
+    const calls = await endpoint.wait("/in", 2, 30_000);
+    await endpoint.close();
+    expect(calls).toHaveLength(2);
+    // Subscribers see the event alone.
+    const event = JSON.parse(calls[1]!.body);
+    expect(Object.keys(event).toSorted()).toEqual([
+      "createdAt",
+      "eventType",
+      "id",
+      "payload",
+      "sourceClient",
+      "tenant",
+    ]);
+    const publish = await find("POST /pubsub/v1/topics/{topicOwnerClient}/{eventType}/publish", { traceId });
+    const call = await find("TopicLog.publish", { traceId, kind: KIND.client });
+    const inside = await find("TopicLog.publish", { traceId, kind: KIND.server });
+    expect([call.parentSpanId, inside.parentSpanId]).toEqual([publish.spanId, call.spanId]);
+    await expect.poll(() => otlp.spans().filter(({ name }) => name === "push").length).toBeGreaterThanOrEqual(2);
+    const pushes = otlp.spans().filter(({ name }) => name === "push");
+    for (const push of pushes) {
+      expect(push.attributes["messaging.message.id"]).toBe(event.id);
+      expect(push.links).toMatchObject([{ traceId, spanId: publish.spanId }]);
+      expect(push.traceId).not.toBe(traceId);
+    }
+    expect(pushes.map(({ attributes }) => attributes["messaging.delivery.attempt"])).toEqual([1, 2]);
+    expect(calls.map(({ headers }) => headers["traceparent"])).toEqual(
+      pushes.map((push) => `00-${push.traceId}-${push.spanId}-01`),
+    );
+    await find("TopicLog.alarm");
+    await find("PushSubscription.alarm");
+  });
+
+  // shows: platform/traces/jobs
+  test("lead from a job of the queue back to the request that sent it", async () => {
+    const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const file = await own("POST", "/media/v2/files", JSON.stringify({ "Content-Type": "image/png" }));
+    await own("PUT", file.uploadLink, Buffer.from(png, "base64"), { "content-type": "image/png" });
+    await own("POST", file.commitLink, "{}");
+    await own("POST", `/media/v2/files/${file.id}/variants?clip=1x1`);
+    const asked = await find("POST /media/v2/files/{fileId}/variants");
+    const job = await find("job variant", { kind: KIND.consumer });
+    expect(job.links).toMatchObject([{ traceId: asked.traceId }]);
+    expect(job.attributes).toMatchObject({ "file.id": file.id, "messaging.delivery.attempt": 1 });
+    await find("D1", { traceId: job.traceId });
+  });
+
+  // shows: platform/traces/cron
+  test("show each sweep of the cron, and the calls to a provider, without a secret", async () => {
+    const cron = await find("cron");
+    await find("sweep outbox", { traceId: cron.traceId, parentSpanId: cron.spanId });
+    const exchange = await find("POST provider");
+    expect(exchange.attributes).toMatchObject({ "server.address": "127.0.0.1", "http.response.status_code": 200 });
+    await find("GET /oauth2/v1/callback/{providerId}", { traceId: exchange.traceId });
+    for (const { clientSecret } of Object.values(providers)) expect(otlp.text()).not.toContain(clientSecret);
+    for (const name of ["OPERATOR_CLIENT_SECRET", "DEMO_CLIENT_SECRET", "DEMO_USER_PASSWORD"])
+      expect(otlp.text()).not.toContain(localSecret(name));
   });
 });
 

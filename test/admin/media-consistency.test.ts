@@ -17,7 +17,7 @@ const post = (path: string): Promise<Response> => call(path, { token, method: "P
 async function consume(body: unknown): Promise<void> {
   const message = { id: "1", timestamp: new Date(), attempts: 1, body };
   const batch = createMessageBatch("plinth-media-jobs", [message]);
-  await media.consume(batch);
+  await media.consume(batch, () => {});
   await getQueueResult(batch, createExecutionContext());
 }
 

@@ -71,6 +71,7 @@ export function mediaApp(
     names,
     log: heardLog,
     meter: noMeter,
+    tracing: noTracing,
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     sealer: createSealer(sealKeys, systemRandom),
@@ -153,7 +154,7 @@ export function mediaApp(
         body,
       }));
       const batch = createMessageBatch(queue, messages);
-      await media.consume(batch);
+      await media.consume(batch, () => {});
       const result = await getQueueResult(batch, createExecutionContext());
       return { acked: result.explicitAcks.length, retried: result.retryMessages.length };
     },

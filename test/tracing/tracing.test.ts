@@ -25,6 +25,7 @@ interface SentSpan {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly status: { readonly code?: number; readonly message?: string };
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly attributes: Record<string, unknown>;
 }
 
@@ -231,6 +232,29 @@ describe("an attempt to push", () => {
     expect(told!.headers["traceparent"]).toBe(`00-${span!.traceId}-${span!.spanId}-01`);
     expect(untold!.headers).not.toHaveProperty("traceparent");
   });
+
+  it("has a link to its publish, and spans whenever the publish has, the next attempt too", async () => {
+    const endpoint = { url: `https://${unique("otlp-")}.example/v1/traces`, headers: {} };
+    const hook = `https://${unique("hook-")}.example.com/x`;
+    await answerJson(endpoint.url, {});
+    await answerAt(hook, { status: 204 });
+    const deps = { clock: systemClock, random: { bytes: (n: number) => new Uint8Array(n).fill(200) }, log: heardLog };
+    const tracing = createTracing({ ...deps, endpoint, sample: 0.000_001, serviceName: "plat" });
+    const push = (trace?: string) =>
+      attempt(
+        { names: createNames("plat"), clock: systemClock, allowLoopback: false, tracing },
+        { endpoint: hook, username: "u", password: "p", signingSecret: `whsec_${btoa("a key")}` } as never,
+        { eventId: "event-1", text: "{}", number: 1, trace },
+      );
+    expect((await push()).attempt.trace).toBeUndefined();
+    expect((await push(TRACEPARENT)).attempt.trace).toBe(TRACEPARENT);
+    await vi.waitFor(async () => expect(await heldAt(endpoint.url)).toBe(0));
+    const spans = await spansAt(endpoint.url);
+    expect(spans.map(({ links }) => links)).toMatchObject([[{ traceId: TRACE, spanId: PARENT }]]);
+    expect(spans[0]!.traceId).not.toBe(TRACE);
+    const [, told] = await requestsTo(hook);
+    expect(told!.body).toBe("{}");
+  });
 });
 
 describe("limits", () => {
@@ -253,16 +277,18 @@ describe("limits", () => {
     expect(await spansAt(endpoint.url)).toHaveLength(LIMITS.spans);
   });
 
-  it("hold for the messages under way: others are dropped, and nobody waits", async () => {
+  it("hold for the messages under way and the spans that wait: others are dropped, and nobody waits", async () => {
     const { endpoint, tracing } = made();
-    await answerAt(endpoint.url, { held: true });
+    await answerAt(endpoint.url, [{ held: true }, { held: true }, { held: true }, { held: true }, { status: 200 }]);
     const sending: Promise<unknown>[] = [];
-    for (let count = 0; count < LIMITS.exports + 3; count++)
-      await tracing.root({ name: "x", kind: "server", waitUntil: (work) => void sending.push(work) }, async () => {});
+    const waitUntil = (work: Promise<unknown>) => void sending.push(work);
+    const one = (): Promise<void> => tracing.root({ name: "x", kind: "server", waitUntil }, async () => {});
+    for (let count = 0; count < LIMITS.exports; count++) await one();
     await vi.waitFor(async () => expect(await heldAt(endpoint.url)).toBe(LIMITS.exports));
+    for (let count = 0; count < LIMITS.waiting + 50; count++) await one();
     await release(endpoint.url);
     await Promise.all(sending);
-    expect(await spansAt(endpoint.url)).toHaveLength(LIMITS.exports);
+    expect(await spansAt(endpoint.url)).toHaveLength(LIMITS.exports + LIMITS.waiting);
   });
 
   it("are the share that was asked for, by a draw of our own", async () => {

@@ -11,7 +11,10 @@ export interface Segment {
   readonly lastSeq: number;
   readonly createdAtMs: number;
   readonly events: string;
-  /** UTF-8 size of each payload, comma-separated. */
+  /**
+   * UTF-8 size of each payload, comma-separated; behind them the `traceparent` of a publish that has spans. Older
+   * releases read as many sizes as there are events.
+   */
   readonly payloadBytes: string;
   /** Positions of the events if the segment holds those of one tenant alone. */
   readonly seqs?: readonly number[] | undefined;
@@ -29,6 +32,8 @@ export interface LogEvent {
   readonly createdAtMs: number;
   readonly text: string;
   readonly payloadBytes: number;
+  /** The publish, as a `traceparent`, if it has spans. */
+  readonly trace?: string | undefined;
 }
 
 /** Packs events into segments of at most `maxChars`, in order. A longer event fills a segment alone. */
@@ -38,6 +43,7 @@ export function packSegments(
   firstSeq: number,
   createdAtMs: number,
   maxChars: number,
+  trace?: string,
 ): Segment[] {
   const segments: Segment[] = [];
   let lines: string[] = [];
@@ -51,7 +57,7 @@ export function packSegments(
       lastSeq: first + lines.length - 1,
       createdAtMs,
       events: lines.join("\n"),
-      payloadBytes: sizes.join(","),
+      payloadBytes: [...sizes, ...(trace === undefined ? [] : [trace])].join(","),
     });
     lines = [];
     sizes = [];
@@ -71,13 +77,15 @@ export function packSegments(
 /** The events of a segment behind a position. */
 export function unpackSegment(segment: Segment, afterSeq: number): LogEvent[] {
   const sizes = segment.payloadBytes.split(",");
-  return segment.events
-    .split("\n")
+  const lines = segment.events.split("\n");
+  const trace = sizes[lines.length];
+  return lines
     .map((text, index) => ({
       seq: segment.seqs?.[index] ?? segment.firstSeq + index,
       createdAtMs: segment.createdAtMs,
       text,
       payloadBytes: Number(sizes[index]),
+      ...(trace === undefined ? {} : { trace }),
     }))
     .filter((event) => event.seq > afterSeq);
 }

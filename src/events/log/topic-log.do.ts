@@ -65,9 +65,9 @@ export class TopicLog extends DurableObject<LogEnv> {
 
   /**
    * Stores all events or none. With `once`, a repeat of the same request returns the first ids again. `retention` is
-   * the deployment's current rule.
+   * the deployment's current rule, `trace` the publish as a `traceparent`.
    */
-  publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention): PublishOutcome {
+  publish(events: readonly NewEvent[], once: Once | undefined, retention: Retention, trace?: string): PublishOutcome {
     const tail = this.#tail;
     if (tail === undefined) return GONE;
     const nowMs = systemClock.nowMs();
@@ -87,7 +87,7 @@ export class TopicLog extends DurableObject<LogEnv> {
     // Never earlier than the previous event: readers merge shards and search by this time.
     const createdAtMs = Math.max(nowMs, tail.createdAtMs);
     const ids = newEventIds(events.length, tail.shard, tail.seq + 1, systemRandom);
-    const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars);
+    const segments = packSegments(events, ids, tail.seq + 1, createdAtMs, LOG.segmentChars, trace);
     const store = (): void => {
       for (const segment of segments) this.#segments.append(segment);
       if (key !== undefined) {

@@ -3,6 +3,7 @@ import type { Problem } from "../../http/errors.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Meter } from "../../platform/metrics.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import { logOf } from "../log/client.ts";
 import type { NewEvent } from "../log/segments.ts";
@@ -18,6 +19,7 @@ export interface StoringPorts {
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly retention: Retention;
   readonly meter: Meter;
+  readonly tracing: Tracing;
 }
 
 export interface PublishPorts extends StoringPorts {
@@ -88,16 +90,17 @@ async function refusedTenant(
 
 /** Undefined when the topic is gone. */
 async function storeAll(
-  { logs, retention, meter }: StoringPorts,
+  { logs, retention, meter, tracing }: StoringPorts,
   topic: Topic,
   events: readonly NamedEvent[],
   encoded: readonly NewEvent[],
   once: Once | undefined,
 ): Promise<readonly string[] | Refusal | undefined> {
   const places = events.map((event) => shardFor(event.tenant, topic.shards));
+  const { traceparent: trace } = tracing.outgoing();
   const store = async (shard: number, key: Once | undefined): Promise<[number, PublishOutcome]> => {
     const part = encoded.filter((_, index) => places[index] === shard);
-    const outcome: PublishOutcome = await logOf(logs, topic, shard).publish(part, key, retention);
+    const outcome: PublishOutcome = await logOf(logs, topic, shard).publish(part, key, retention, trace);
     if (outcome.kind === "stored" && outcome.isRepeat !== true)
       for (const [index, { tenant }] of events.entries())
         if (places[index] === shard) meter.add("events_published", { service: "events", tenant });

@@ -222,25 +222,27 @@ interface DeliveryRow extends Record<string, SqlStorageValue> {
   attempts: string;
 }
 
-/** Time, duration, status and error; up to 20 in one column. */
-type StoredAttempt = readonly [number, number, number | null, AttemptError | null];
+/** Time, duration, status, error and, if the publish has spans, its trace; up to 20 in one column. */
+type StoredAttempt = readonly [number, number, number | null, AttemptError | null, string?];
 
-const toStored = ({ atMs, durationMs, status, error }: Attempt): StoredAttempt => [
+const toStored = ({ atMs, durationMs, status, error, trace }: Attempt): StoredAttempt => [
   atMs,
   durationMs,
   status ?? null,
   error ?? null,
+  ...(trace === undefined ? ([] as const) : ([trace] as const)),
 ];
 
 const toDelivery = (row: DeliveryRow): Delivery => ({
   eventId: row.eventId,
   state: row.state,
   nextAttemptAtMs: row.state === "pending" ? row.at : undefined,
-  attempts: (JSON.parse(row.attempts) as StoredAttempt[]).map(([atMs, durationMs, status, error]) => ({
+  attempts: (JSON.parse(row.attempts) as StoredAttempt[]).map(([atMs, durationMs, status, error, trace]) => ({
     atMs,
     durationMs,
     status: status ?? undefined,
     error: error ?? undefined,
+    ...(trace === undefined ? {} : { trace }),
   })),
   attemptCount: row.attemptCount,
 });

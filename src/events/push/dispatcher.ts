@@ -244,8 +244,9 @@ export class PushDispatcher {
 
   async #deliver(eventId: string): Promise<void> {
     const { ports, clock, deliveries, ingest, eligibility } = this.#parts;
-    const kept = deliveries.find(eventId)?.text;
-    const text = kept === undefined ? await ingest.textOf(eventId) : { text: kept };
+    const kept = deliveries.find(eventId);
+    const text =
+      kept?.text === undefined ? await ingest.textOf(eventId) : { text: kept.text, trace: kept.attempts.at(-1)?.trace };
     if (this.#stopped) return;
     if (text === "gone") {
       this.#topicGone = true;
@@ -264,7 +265,7 @@ export class PushDispatcher {
     if (this.#stopped || now.kind !== "go" || this.pausedUntilMs() !== undefined) return;
     const row = deliveries.find(eventId);
     if (row?.state !== "pending") return;
-    const message = { eventId, text: text.text, number: row.attemptCount + 1 };
+    const message = { eventId, ...text, number: row.attemptCount + 1 };
     const { answer, attempt: made } = await attempt({ ...ports, clock }, now.target, message);
     const outcome = judge(answer, clock.nowMs()).kind === "delivered" ? "delivered" : "failed";
     ports.meter.add("events_pushed", { service: "events", tenant: now.target.tenant, label: outcome });

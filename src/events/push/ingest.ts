@@ -83,7 +83,7 @@ export class PushIngest {
       state.moveCursor(ends, passed - events.length, () => {
         for (const event of events) deliveries.add(idOf(event.text), nowMs);
       });
-      for (const { text } of events) this.#texts.put(idOf(text), text);
+      for (const event of events) this.#texts.put(idOf(event.text), event);
       if (passed > events.length)
         log.warn("events lost to retention before they were pushed", {
           push: state.id,
@@ -94,9 +94,9 @@ export class PushIngest {
   }
 
   /** Reads the text of a taken event that its row does not keep. "lost": retention removed it meanwhile. */
-  async textOf(eventId: string): Promise<{ readonly text: string } | "lost" | "failed" | "gone"> {
+  async textOf(eventId: string): Promise<EventText | "lost" | "failed" | "gone"> {
     const kept = this.#texts.get(eventId);
-    if (kept !== undefined) return { text: kept };
+    if (kept !== undefined) return kept;
     const { logs, state } = this.#ports;
     const position = positionOf(eventId);
     if (position === undefined || position.shard >= state.topic.shards) return "lost";
@@ -108,9 +108,9 @@ export class PushIngest {
     if (answer.kind === "gone") return "gone";
     const events = answer.segments.flatMap((segment) => unpackSegment(segment, before));
     // The following events are usually needed next.
-    for (const { text } of events.toReversed()) this.#texts.put(idOf(text), text);
+    for (const event of events.toReversed()) this.#texts.put(idOf(event.text), event);
     const found = events.find(({ text }) => idOf(text) === eventId);
-    return found === undefined ? "lost" : { text: found.text };
+    return found === undefined ? "lost" : { text: found.text, trace: found.trace };
   }
 
   #isLeftOut(shard: number, nowMs: number): boolean {
@@ -138,9 +138,11 @@ function cut(events: readonly Found[], capacity: number): readonly Found[] {
   return end === -1 ? events : events.slice(0, end);
 }
 
+export type EventText = Pick<LogEvent, "text" | "trace">;
+
 /** Texts of events about to be sent, bounded: the oldest ones are dropped and read again later. */
 export class EventTexts {
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new Map<string, EventText>();
   readonly #maxChars: number;
   #chars = 0;
 
@@ -148,14 +150,14 @@ export class EventTexts {
     this.#maxChars = maxChars;
   }
 
-  get(eventId: string): string | undefined {
+  get(eventId: string): EventText | undefined {
     return this.#texts.get(eventId);
   }
 
   /** Always keeps the newest event, however long it is. */
-  put(eventId: string, text: string): void {
+  put(eventId: string, { text, trace }: EventText): void {
     this.delete(eventId);
-    this.#texts.set(eventId, text);
+    this.#texts.set(eventId, { text, trace });
     this.#chars += text.length;
     for (const first of this.#texts.keys()) {
       if (this.#chars <= this.#maxChars || this.#texts.size === 1) return;
@@ -164,7 +166,7 @@ export class EventTexts {
   }
 
   delete(eventId: string): void {
-    this.#chars -= this.#texts.get(eventId)?.length ?? 0;
+    this.#chars -= this.#texts.get(eventId)?.text.length ?? 0;
     this.#texts.delete(eventId);
   }
 }

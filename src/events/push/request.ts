@@ -24,6 +24,8 @@ export interface Message {
   readonly text: string;
   /** Number of this attempt, from 1. */
   readonly number: number;
+  /** The publish of the event, as a `traceparent`. Its pushes have spans if it has. */
+  readonly trace?: string | undefined;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface Message {
 export async function attempt(
   { names, clock, allowLoopback, tracing }: AttemptPorts,
   target: Target,
-  { eventId, text, number }: Message,
+  { eventId, text, number, trace }: Message,
   maxBytes = 0,
 ): Promise<{ readonly answer: EndpointResponse; readonly attempt: Attempt; readonly said: string }> {
   const atMs = clock.nowMs();
@@ -50,7 +52,7 @@ export async function attempt(
   };
   const address = parseOutboundUrl(target.endpoint, allowLoopback);
   const { answer, said }: Called = address.ok
-    ? await tracing.root({ name: "push", kind: "client", waitUntil: () => {} }, async (span) => {
+    ? await tracing.root({ ...ROOT, cause: trace, isDrawn: trace !== undefined }, async (span) => {
         const called = await call(address.value, { ...headers, ...tracing.outgoing() }, body, maxBytes);
         const status = called.answer.kind === "answered" ? called.answer.status : undefined;
         if (status === undefined) span.fail(called.answer.kind);
@@ -64,8 +66,10 @@ export async function attempt(
       })
     : { answer: { kind: "refused" }, said: "" };
   const status = answer.kind === "answered" ? answer.status : undefined;
-  return { answer, said, attempt: { atMs, durationMs: clock.nowMs() - atMs, status, error: errorOf(answer) } };
+  return { answer, said, attempt: { atMs, durationMs: clock.nowMs() - atMs, status, error: errorOf(answer), trace } };
 }
+
+const ROOT = { name: "push", kind: "client", waitUntil: () => {} } as const;
 
 interface Called {
   readonly answer: EndpointResponse;

@@ -50,6 +50,8 @@ export interface Attempt {
   readonly status: number | undefined;
   /** Kind of failure; undefined on success. */
   readonly error: AttemptError | undefined;
+  /** The publish of the event, as a `traceparent`, if it has spans. */
+  readonly trace?: string | undefined;
 }
 
 /**

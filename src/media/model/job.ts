@@ -1,10 +1,14 @@
+import type { Tracing } from "../../platform/tracing.ts";
 import { LIMITS } from "./limits.ts";
 
 /**
  * Messages of the media queue. They carry ids, not records: the consumer reads the current row, so late and repeated
  * messages do nothing.
  */
-export type MediaJob = VariantJob | LongJob;
+export type MediaJob = (VariantJob | LongJob) & {
+  /** The `traceparent` of the request or sweep that sent it, if that has spans. */
+  readonly trace?: string;
+};
 
 /** Makes one rendition of a variant. `nonce` also names its key in R2, so no other rendition is touched. */
 export interface VariantJob {
@@ -27,15 +31,20 @@ export type JobQueue = ReturnType<typeof createJobQueue>;
 /** The job in a message's body, if it is one. */
 export function parseJob(body: unknown): MediaJob | undefined {
   if (typeof body !== "object" || body === null) return undefined;
-  const { fileId, nonce, work, id } = body as Partial<Record<keyof VariantJob | keyof LongJob, unknown>>;
-  if (typeof fileId === "string" && typeof nonce === "string") return { fileId, nonce };
+  const { fileId, nonce, work, id, trace } = body as Partial<
+    Record<keyof VariantJob | keyof LongJob | "trace", unknown>
+  >;
+  const traced = typeof trace === "string" ? { trace } : {};
+  if (typeof fileId === "string" && typeof nonce === "string") return { fileId, nonce, ...traced };
   const known = LONG_WORK.find((name) => name === work);
-  return known !== undefined && typeof id === "string" ? { work: known, id } : undefined;
+  return known !== undefined && typeof id === "string" ? { work: known, id, ...traced } : undefined;
 }
 
-export function createJobQueue(queue: Queue<MediaJob>) {
+export function createJobQueue(queue: Queue<MediaJob>, tracing: Tracing) {
   return {
-    async send(jobs: readonly MediaJob[]): Promise<void> {
+    async send(given: readonly MediaJob[]): Promise<void> {
+      const { traceparent: trace } = tracing.outgoing();
+      const jobs = trace === undefined ? given : given.map((job) => ({ ...job, trace }));
       for (let at = 0; at < jobs.length; at += LIMITS.messagesPerSend)
         await queue.sendBatch(jobs.slice(at, at + LIMITS.messagesPerSend).map((body) => ({ body })));
     },

@@ -1,5 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { describeError } from "../../platform/log.ts";
+import type { WaitUntil } from "../../platform/metrics.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import { variantKey } from "../blobs/blob-store.ts";
 import { inParallel } from "../blobs/parallel.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";
@@ -10,6 +12,7 @@ import { makeVariant, type MakeVariantDeps } from "./make.ts";
 interface ConsumerDeps extends MakeVariantDeps {
   readonly clock: Clock;
   readonly deadWork: DeadWorkStore;
+  readonly tracing: Tracing;
 }
 
 /** Delays before the attempts after the first. */
@@ -26,11 +29,29 @@ export async function consumeJobs(
   deps: ConsumerDeps,
   steps: Readonly<Record<LongWork, Step>>,
   batch: MessageBatch,
+  waitUntil: WaitUntil,
 ): Promise<void> {
   const isDead = batch.queue.endsWith("-dead");
   const run = (job: MediaJob): Promise<string | undefined> => {
     if (!("work" in job)) return isDead ? giveUp(deps, job) : makeVariant(deps, job);
     return isDead ? waitLonger(deps, job) : steps[job.work](job.id, deps.clock.nowMs());
+  };
+  /** A trace of its own, since many requests share a batch, with a link to the one that sent the job. */
+  const runInSpan = (job: MediaJob, { id, attempts }: Message): Promise<string | undefined> => {
+    const { trace: cause } = job;
+    const name = `job ${"work" in job ? job.work : "variant"}`;
+    const options = { name, kind: "consumer", cause, isDrawn: cause !== undefined, waitUntil } as const;
+    return deps.tracing.root(options, async (span) => {
+      span.set({
+        "messaging.message.id": id,
+        "messaging.delivery.attempt": attempts,
+        "messaging.destination.name": batch.queue,
+        ...("work" in job ? { "job.id": job.id } : { "file.id": job.fileId }),
+      });
+      const fault = await run(job);
+      if (fault !== undefined) span.fail("retried");
+      return fault;
+    });
   };
   await inParallel(batch.messages, LIMITS.parallelJobs, async (message) => {
     const job = parseJob(message.body);
@@ -43,7 +64,7 @@ export async function consumeJobs(
     if (message.attempts === 1) deps.meter.peak("job_age", by, Math.max(waitedMs, 0));
     let fault: string | undefined;
     try {
-      fault = await run(job);
+      fault = await runInSpan(job, message);
     } catch (thrown) {
       fault = describeError(thrown);
     }

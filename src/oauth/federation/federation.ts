@@ -20,9 +20,11 @@
 import type { Isolate } from "../../platform/isolate.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import type { Sealer } from "../../platform/seal.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import { isLocal, mayVouchFor, UNBOUND, type Bindings } from "../model/binding.ts";
 import { createFederationStore } from "./federation-store.ts";
 import { createIdentityStore } from "./identity-store.ts";
+import { tracedFetchJson } from "./fetch-json.ts";
 import { createProviderKeys } from "./keys.ts";
 import { createMetadataSource } from "./metadata.ts";
 import { createPendingSignIns } from "./pending.ts";
@@ -35,7 +37,9 @@ export function createFederation(deps: {
   readonly sealer: Sealer;
   readonly allowLoopback: boolean;
   readonly isolate: Isolate;
+  readonly tracing: Tracing;
 }) {
+  const fetchJson = tracedFetchJson(deps.tracing);
   const store = createFederationStore(deps.db);
   const identities = createIdentityStore(deps.db);
   const findBinding: Bindings["findBinding"] = async (email, { provider = DEFAULT_PROVIDER, authenticatedAtMs }) => {
@@ -46,8 +50,9 @@ export function createFederation(deps: {
   return {
     providers: createProviders(store, deps.sealer, deps.isolate),
     pending: createPendingSignIns(store, deps.sealer),
-    metadata: createMetadataSource(deps.allowLoopback, deps.isolate),
-    keys: createProviderKeys(deps.isolate),
+    metadata: createMetadataSource(deps.allowLoopback, deps.isolate, fetchJson),
+    keys: createProviderKeys(deps.isolate, fetchJson),
+    fetchJson,
     identities,
     findBinding,
     /** Deletes at most `limit` sign-ins that expired and returns how many. */

@@ -1,6 +1,7 @@
 import { mediaType } from "../../http/body.ts";
 import { fromUtf8, joinBytes } from "../../platform/encoding.ts";
 import { ok, type Result } from "../../platform/result.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import { faulty, unreachable, type FederationFailure } from "../model/provider-failure.ts";
 
 /** Our choice. A provider that exceeds these counts as one that does not respond. */
@@ -21,10 +22,33 @@ export interface JsonAnswer {
   readonly body: JsonObject;
 }
 
+export interface Init {
+  readonly method?: "POST";
+  readonly headers?: Record<string, string>;
+  readonly body?: URLSearchParams;
+}
+
+export type FetchJson = (address: string, init?: Init) => Promise<Result<JsonAnswer, FederationFailure>>;
+
+/** With a span around the call. The provider is not told the trace. */
+export const tracedFetchJson =
+  (tracing: Tracing): FetchJson =>
+  (address, init) =>
+    tracing.child(
+      `${init?.method ?? "GET"} provider`,
+      { "server.address": new URL(address).hostname },
+      async (span) => {
+        const answer = await fetchJson(address, init);
+        if (answer.ok) span.set({ "http.response.status_code": answer.value.status });
+        else span.fail(answer.error.error);
+        return answer;
+      },
+    );
+
 /** Calls a provider. Does not follow redirects, which could take a code or a secret to an unchecked address. */
 export async function fetchJson(
   address: string,
-  init: { readonly method?: "POST"; readonly headers?: Record<string, string>; readonly body?: URLSearchParams } = {},
+  init: Init = {},
   limits: FetchLimits = FETCH_LIMITS,
 ): Promise<Result<JsonAnswer, FederationFailure>> {
   const { host } = new URL(address);

@@ -4,7 +4,7 @@ import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { faulty, type FederationFailure } from "../model/provider-failure.ts";
-import { FETCH_LIMITS, fetchJson } from "./fetch-json.ts";
+import { FETCH_LIMITS, type FetchJson } from "./fetch-json.ts";
 
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
@@ -18,7 +18,7 @@ const CACHE = { ttlMs: 600_000, maxEntries: 32 } as const;
 export type ProviderKeys = ReturnType<typeof createProviderKeys>;
 
 /** The public keys of providers, cached as long as their metadata. */
-export function createProviderKeys(isolate: Isolate) {
+export function createProviderKeys(isolate: Isolate, fetchJson: FetchJson) {
   const cache = new FreshCache<string, Result<JSONWebKeySet, FederationFailure>>(
     { ...CACHE, keeps: (kept) => kept.ok },
     isolate,
@@ -32,7 +32,7 @@ export function createProviderKeys(isolate: Isolate) {
       let kept = true;
       const keys = await cache.get(jwksUri, nowMs, () => {
         kept = false;
-        return load(jwksUri);
+        return load(jwksUri, fetchJson);
       });
       // Made anew each time: it holds keys as promises while it imports them, and a promise belongs to one request.
       return keys.ok ? ok({ find: createLocalJWKSet(keys.value), kept }) : keys;
@@ -40,7 +40,7 @@ export function createProviderKeys(isolate: Isolate) {
   };
 }
 
-async function load(jwksUri: string): Promise<Result<JSONWebKeySet, FederationFailure>> {
+async function load(jwksUri: string, fetchJson: FetchJson): Promise<Result<JSONWebKeySet, FederationFailure>> {
   const answer = await fetchJson(jwksUri);
   if (!answer.ok) return answer;
   if (answer.value.status >= 300) return faulty(`the keys at ${jwksUri}: ${answer.value.status}`);

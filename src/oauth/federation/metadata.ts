@@ -4,7 +4,7 @@ import type { Isolate } from "../../platform/isolate.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
-import { FETCH_LIMITS, fetchJson, type JsonObject } from "./fetch-json.ts";
+import { FETCH_LIMITS, type FetchJson, type JsonObject } from "./fetch-json.ts";
 
 /** The part of a provider's metadata (OpenID Connect Discovery 1.0) that is used here. */
 export interface ProviderMetadata {
@@ -23,7 +23,7 @@ const CACHE = { ttlMs: 600_000, maxEntries: 100 } as const;
 
 export type MetadataSource = ReturnType<typeof createMetadataSource>;
 
-export function createMetadataSource(allowLoopback: boolean, isolate: Isolate) {
+export function createMetadataSource(allowLoopback: boolean, isolate: Isolate, fetchJson: FetchJson) {
   const cache = new FreshCache<string, Result<ProviderMetadata, FederationFailure>>(
     { ...CACHE, keeps: (kept) => kept.ok },
     isolate,

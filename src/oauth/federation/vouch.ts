@@ -8,7 +8,7 @@ import { promptValues } from "../model/parameters.ts";
 import { denied, faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import { readClientRequest, callbackAddress, type FederationDeps } from "./begin.ts";
 import type { ProviderRecord } from "./federation-store.ts";
-import { fetchJson, type JsonObject } from "./fetch-json.ts";
+import type { FetchJson, JsonObject } from "./fetch-json.ts";
 import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-token.ts";
 import type { Account } from "./identity-store.ts";
 import type { ProviderMetadata } from "./metadata.ts";
@@ -42,7 +42,7 @@ export async function vouch(
   const secret = await deps.federation.providers.openSecret(provider);
   if (secret === undefined) return faulty("the client secret does not open: SEAL_KEYS lacks the key that sealed it");
   const redirectUri = callbackAddress(deps, provider.id, call);
-  const tokens = await exchange(code, { ...pending, redirectUri, secret }, metadata);
+  const tokens = await exchange(deps.federation.fetchJson, code, { ...pending, redirectUri, secret }, metadata);
   if (!tokens.ok) return tokens;
   const keys = { find: deps.federation.keys.find, jwksUri: metadata.jwksUri };
   const claims = await verifyIdToken(tokens.value.idToken, expectedIdToken(deps, pending), keys, call.nowMs);
@@ -53,7 +53,7 @@ export async function vouch(
   const provenAtMs = provenAt(claims.value["auth_time"], call.nowMs);
   const user = await deps.federation.identities.findUser(account);
   if (user !== undefined) return ok({ ...account, provenAtMs, isLinked: true, email: user });
-  const email = await findEmail(claims.value, tokens.value.accessToken, metadata);
+  const email = await findEmail(deps.federation.fetchJson, claims.value, tokens.value.accessToken, metadata);
   return email.ok ? ok({ ...account, provenAtMs, isLinked: false, email: email.value }) : email;
 }
 
@@ -78,6 +78,7 @@ const BEARER_TOKEN = /^[\x21-\x7e]+$/;
 
 /** Exchanges the code for tokens (RFC 6749 4.1.3). */
 async function exchange(
+  fetchJson: FetchJson,
   code: string,
   from: PendingSignIn & { readonly redirectUri: string; readonly secret: string },
   metadata: ProviderMetadata,
@@ -117,6 +118,7 @@ const formEncode = (text: string): string => new URLSearchParams({ "": text }).t
  * from the same source.
  */
 async function findEmail(
+  fetchJson: FetchJson,
   claims: IdTokenClaims,
   accessToken: string | undefined,
   { userinfoEndpoint }: ProviderMetadata,

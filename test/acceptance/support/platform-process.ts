@@ -10,7 +10,7 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 
 /** Nothing of the caller's environment may decide a test. */
 const FOREIGN =
-  /^(VITEST|NODE_ENV|NODE_OPTIONS|TEST|PORT|STATE_DIR|PLATFORM|PATH_PREFIX|PUBLIC_URL|CONTENT_URL|AUTH_URL|LOG_LEVEL|ALLOW_LOOPBACK|EVENT_.*|PASSWORD_GRANT.*|GATEWAY_.*|MAX_.*|R2_.*|DEMO_.*|OPERATOR_CLIENT_SECRET.*|SEAL_KEYS|npm_.*)$/;
+  /^(VITEST|NODE_ENV|NODE_OPTIONS|TEST|PORT|STATE_DIR|PLATFORM|PATH_PREFIX|PUBLIC_URL|CONTENT_URL|AUTH_URL|LOG_LEVEL|ALLOW_LOOPBACK|EVENT_.*|PASSWORD_GRANT.*|GATEWAY_.*|OTLP_.*|TRACE_SAMPLE|MAX_.*|R2_.*|DEMO_.*|OPERATOR_CLIENT_SECRET.*|SEAL_KEYS|npm_.*)$/;
 
 /** All that a program needs of the environment; compiled scripts are shared. */
 export const SHELL = Object.fromEntries(

@@ -16,6 +16,7 @@ import { clearTopic, deleteTopic } from "../../../src/events/topics/delete.ts";
 import { createTopic } from "../../../src/events/topics/topics.ts";
 import type { Principal } from "../../../src/http/auth.ts";
 import { noMeter } from "../../../src/platform/metrics.ts";
+import { noTracing } from "../../../src/platform/tracing.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import type { Result } from "../../../src/platform/result.ts";
 import { failing, logsWith, type Fault } from "../broken-log.ts";
@@ -182,6 +183,7 @@ function memoryStore() {
     random: systemRandom,
     retention: { ageMs: RETENTION_MS, maxBytes: 1e9 },
     meter: noMeter,
+    tracing: noTracing,
     push: { store: { some: async () => [], removeOfTopic: async () => {} } as never },
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
   });

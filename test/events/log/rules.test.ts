@@ -21,9 +21,10 @@ describe("segments", () => {
         fc.integer({ min: 1, max: 400 }),
         fc.nat(50),
         fc.nat(30),
-        (events, maxChars, from, skip) => {
+        fc.option(fc.constant(`00-${"a".repeat(32)}-${"b".repeat(16)}-01`), { nil: undefined }),
+        (events, maxChars, from, skip, trace) => {
           const ids = events.map((_, index) => `id${index}`);
-          const segments = packSegments(events, ids, from + 1, 7, maxChars);
+          const segments = packSegments(events, ids, from + 1, 7, maxChars, trace);
           const unpacked = segments.flatMap((segment) => unpackSegment(segment, from + skip));
           expect(unpacked.map((event) => event.seq)).toEqual(events.map((_, at) => from + 1 + at).slice(skip));
           expect(unpacked.map((event) => event.text)).toEqual(
@@ -32,6 +33,7 @@ describe("segments", () => {
           expect(unpacked.map((event) => event.payloadBytes)).toEqual(
             events.map((event) => event.payloadBytes).slice(skip),
           );
+          for (const event of unpacked) expect(event.trace).toBe(trace);
           for (const segment of segments)
             if (segment.lastSeq > segment.firstSeq) expect(segment.events.length).toBeLessThanOrEqual(maxChars);
         },

@@ -324,9 +324,9 @@ describe("texts in memory", () => {
       fc.property(fc.array(put), fc.array(fc.nat(9)), (puts, deletes) => {
         const texts = new EventTexts(100);
         for (const { id, chars } of puts) {
-          texts.put(`${id}`, "x".repeat(chars));
-          expect(texts.get(`${id}`)).toBe("x".repeat(chars));
-          const held = Array.from({ length: 10 }, (_, at) => texts.get(`${at}`)?.length ?? 0);
+          texts.put(`${id}`, { text: "x".repeat(chars) });
+          expect(texts.get(`${id}`)?.text).toBe("x".repeat(chars));
+          const held = Array.from({ length: 10 }, (_, at) => texts.get(`${at}`)?.text.length ?? 0);
           expect(held.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(100);
         }
         for (const id of deletes) texts.delete(`${id}`);

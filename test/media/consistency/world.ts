@@ -5,6 +5,7 @@ import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
 import { createExpectedStore } from "../../../src/media/consistency/expected-store.ts";
 import { createRunStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
 import { createConsistency, type Consistency, type ConsistencyDeps } from "../../../src/media/consistency/run.ts";
+import { noTracing } from "../../../src/platform/tracing.ts";
 import { createJobQueue, type MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
@@ -36,7 +37,7 @@ export function runner(
     log: heardLog,
     random: systemRandom,
     blobs: createBlobStore(given.bucket ?? env.MEDIA, systemRandom),
-    queue: createJobQueue((given.queue ?? keeping)(messages)),
+    queue: createJobQueue((given.queue ?? keeping)(messages), noTracing),
     expected: createExpectedStore(db),
     runs: createRunStore(db),
     deadWork: createDeadWorkStore(db),

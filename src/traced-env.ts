@@ -1,0 +1,31 @@
+import type { Env } from "./env.ts";
+import type { Tracing } from "./platform/tracing.ts";
+import { noTracing } from "./platform/tracing.ts";
+import { tracedObjects } from "./tracing/objects.ts";
+
+/** Objects whose calls have spans, by their class. Those of the metrics are called beside requests. */
+const CLASSES = {
+  TOPIC_LOG: "TopicLog",
+  TOPIC_CONSUMER: "TopicConsumer",
+  PUSH_SUBSCRIPTION: "PushSubscription",
+  LOGIN_ATTEMPTS: "LoginAttempts",
+  GUESS_COUNTER: "GuessCounter",
+} as const;
+type Name = keyof typeof CLASSES;
+
+const plain = new WeakMap<object, Env>();
+
+/** The bindings with spans around the calls of objects. */
+export function traceObjects(env: Env, tracing: Tracing): Env {
+  if (tracing === noTracing) return env;
+  const traced = Object.entries(CLASSES).map(([name, className]) => [
+    name,
+    tracedObjects(env[name as Name], className, tracing),
+  ]);
+  const made = { ...env, ...(Object.fromEntries(traced) as Pick<Env, Name>) };
+  plain.set(made, env);
+  return made;
+}
+
+/** The bindings as they were before `traceObjects`. */
+export const untraced = (env: Env): Env => plain.get(env) ?? env;
