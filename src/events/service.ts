@@ -20,6 +20,7 @@ import { subscriptionRoutes } from "./subscriptions/routes.ts";
 import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
 import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";
 import { sweepTopics } from "./topics/delete.ts";
+import { eventObjects, type EventObjects } from "./transfer/objects.ts";
 import { findOrCreate, publishToPlatformTopic, type PlatformTopic } from "./topics/platform-topics.ts";
 import { topicRoutes } from "./topics/routes.ts";
 
@@ -52,6 +53,8 @@ export interface Events {
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
   /** Push subscriptions as the operator sees them. */
   readonly operated: OperatedSubscriptions;
+  /** The objects of topics as pages, for a backup. */
+  readonly objects: EventObjects;
   /** Continues deletions that were started. */
   sweep(nowMs: number): Promise<void>;
   /** Wakes some push subscriptions, which repairs losses between record and object. */
@@ -103,6 +106,7 @@ export function createEvents(deps: EventsDeps): Events {
     publish: (topic, events, key, nowMs) => publishToPlatformTopic(ports, topic, events, key, nowMs),
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
     operated: operatedSubscriptions(ports),
+    objects: eventObjects(ports),
     sweep: (nowMs) => sweepTopics(ports, nowMs),
     wakeSubscriptions: () => wakeSubscriptions(ports),
     reseal: () => resealSubscriptions(ports),

@@ -20,6 +20,7 @@ import { createReader } from "./reader.ts";
 import { metricsRoutes } from "./routes.ts";
 import { sampleStored, type StoredByTenant } from "./sampling.ts";
 import type { MetricsStore } from "./store.do.ts";
+import { metricsObjects, type MetricsObjects } from "./transfer.ts";
 import { monthOfUse, type MonthOfUse } from "./usage.ts";
 
 export interface MeteringDeps {
@@ -55,6 +56,8 @@ export interface Metrics {
   readonly routes: readonly Route[];
   /** The use of a tenant in a month, `2026-11`, so far. */
   monthOfUse(tenant: string, month: string, nowMs: number): Promise<MonthOfUse>;
+  /** The stores as pages, for a backup. */
+  readonly objects: MetricsObjects;
   /** Counts what each tenant stores, unless this hour has it. */
   sample(nowMs: number): Promise<void>;
 }
@@ -65,6 +68,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   return {
     routes: metricsRoutes({ ...deps, reader }),
     monthOfUse: (tenant, month, nowMs) => monthOfUse(reader, tenant, month, nowMs),
+    objects: metricsObjects(deps.stores),
     sample: (nowMs) => sampleStored(deps, nowMs),
   };
 }

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../platform/clock.ts";
 import { hasTable } from "../platform/has-table.ts";
+import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../platform/object-import.ts";
 import {
   decodeMinutes,
   decodeTenants,
@@ -13,6 +14,7 @@ import {
 } from "./model/counts.ts";
 import { LIMITS, startOf, STEP_NAMES, STEPS, type Step } from "./model/limits.ts";
 import { placeOf } from "./model/places.ts";
+import { exportPacks, type PackKey, type StorePage } from "./store-pages.ts";
 
 /**
  * Stores the counts of some tenants, or those of everybody.
@@ -31,7 +33,7 @@ export class MetricsStore extends DurableObject {
     const nowMs = systemClock.nowMs();
     const packs = packsOf(text, nowMs);
     this.ctx.storage.transactionSync(() => {
-      if (!hasTable(this.#sql, STORE_SCHEMA.table)) for (const statement of SCHEMA) this.#sql.exec(statement);
+      this.#createTables();
       const last = this.#sql.exec<{ number: number }>(`SELECT number FROM source WHERE id = ?`, from).toArray()[0];
       if (last !== undefined && last.number >= number) return;
       this.#sql.exec(
@@ -73,6 +75,23 @@ export class MetricsStore extends DurableObject {
     return found?.counts ?? "{}";
   }
 
+  exportPage(after: PackKey | undefined): StorePage {
+    if (!hasTable(this.#sql, STORE_SCHEMA.table))
+      return { kind: "metrics", format: PAGE_FORMAT, packs: [], next: undefined };
+    return exportPacks(this.#sql, after ?? { step: "", grp: 0, at: 0 });
+  }
+
+  /** Adds a page of another store. Counts of this one are no obstacle, since the platform counts its own restore. */
+  async importPage(place: ImportPlace, { format, packs }: StorePage): Promise<ImportOutcome> {
+    const outcome = takePage(this.ctx.storage, place, { format }, true, () => {
+      this.#createTables();
+      for (const { step, grp, at, counts } of packs)
+        this.#addToPack(step as Step | "ever", grp, at, decodeTenants(counts));
+    });
+    await this.#ensureAlarm(systemClock.nowMs());
+    return outcome;
+  }
+
   override async alarm(): Promise<void> {
     this.#isAlarmSet = true;
     const nowMs = systemClock.nowMs();
@@ -86,6 +105,10 @@ export class MetricsStore extends DurableObject {
         );
     this.#sql.exec(`DELETE FROM source WHERE seen_at < ?`, nowMs - LIMITS.senderMs);
     await this.ctx.storage.setAlarm(nowMs + STEPS.day.ms);
+  }
+
+  #createTables(): void {
+    if (!hasTable(this.#sql, STORE_SCHEMA.table)) for (const statement of SCHEMA) this.#sql.exec(statement);
   }
 
   #addToPack(step: Step | "ever", group: number, atMs: number, tenants: ByTenant): void {

@@ -10,6 +10,14 @@ export interface ConsumerRecord {
   readonly handouts: readonly DeliveryCounts[];
 }
 
+/** A consumer in a backup. */
+export interface ConsumerPage {
+  readonly kind: "consumer";
+  readonly format: number;
+  /** As it is stored. */
+  readonly record: string;
+}
+
 /** The record of a consumer that reads for the first time, or from a new place. */
 export const newRecord = (shards: number): ConsumerRecord => ({
   state: unread(shards),
@@ -43,11 +51,21 @@ export class ConsumerRow {
   save({ state, handouts }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
     const record = { state, handouts: handouts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)) };
     if (isFirst) this.#sql.exec(TABLE);
+    this.#store(JSON.stringify(record));
+    return record;
+  }
+
+  #store(record: string): void {
     this.#sql.exec(
       `INSERT OR REPLACE INTO consumer (id, schema_version, record) VALUES (1, ${CONSUMER_SCHEMA.version}, ?)`,
-      JSON.stringify(record),
+      record,
     );
-    return record;
+  }
+
+  /** Writes the row of another consumer. */
+  import(record: string): void {
+    this.#sql.exec(TABLE);
+    this.#store(record);
   }
 }
 

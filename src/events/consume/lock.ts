@@ -120,7 +120,7 @@ export function acquire(
   nowMs: number,
   maxOutcomes: number,
 ): ConsumerState {
-  const free = expire(state, maxOutcomes);
+  const free = withoutLock(state, maxOutcomes);
   if (given.autoCommit) return { ...free, cursor: cursorAfter(free.cursor, given.batch) };
   const epoch = free.epoch + 1;
   const { ttlMs, batch, keyed } = given;
@@ -169,7 +169,7 @@ export function release(
 
 /** Moves the cursor. The topic must not be locked. */
 export const seek = (state: ConsumerState, cursor: readonly number[], maxOutcomes: number): ConsumerState => ({
-  ...expire(state, maxOutcomes),
+  ...withoutLock(state, maxOutcomes),
   cursor,
 });
 
@@ -200,7 +200,8 @@ function batchThrough(cursor: readonly number[], batch: Batch, at: Position): Ba
   return undefined;
 }
 
-const expire = (state: ConsumerState, maxOutcomes: number): ConsumerState =>
+/** The state in a backup, and before a lock is taken. */
+export const withoutLock = (state: ConsumerState, maxOutcomes: number): ConsumerState =>
   state.lock === undefined ? state : end(state, state.lock, "lock_expired", maxOutcomes);
 
 const end = (state: ConsumerState, lock: Lock, how: Outcome["end"], maxOutcomes: number): ConsumerState => ({

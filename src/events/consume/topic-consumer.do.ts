@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
+import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { tenantFilter } from "../access/reader.ts";
 import { askLog, askLogs } from "../log/client.ts";
@@ -9,7 +10,7 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Place } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
 import { shardsOf, type TopicAddress } from "../model/topic.ts";
-import { withStartPositions, ConsumerRow, newRecord, type ConsumerRecord } from "./consumer-row.ts";
+import { withStartPositions, ConsumerRow, newRecord, type ConsumerPage, type ConsumerRecord } from "./consumer-row.ts";
 import { countBatch, deliveryCount } from "./delivery-counts.ts";
 import {
   cursorAfter,
@@ -19,6 +20,7 @@ import {
   release,
   repeated,
   seek,
+  withoutLock,
   acquire,
   type ConsumerState,
   type KeyedLock,
@@ -150,6 +152,29 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   /** Position of each shard's last committed event; undefined if nothing was ever read. */
   position(): readonly number[] | undefined {
     return this.#record?.state.cursor;
+  }
+
+  /** Exports the cursor, without a lock: its batch is read again. */
+  exportPage(): ConsumerPage | { readonly kind: "gone" } {
+    if (this.#record === undefined) return { kind: "gone" };
+    const { state, handouts } = this.#record;
+    const record: ConsumerRecord = { state: withoutLock(state, READ.outcomes), handouts };
+    return { kind: "consumer", format: PAGE_FORMAT, record: JSON.stringify(record) };
+  }
+
+  /** Takes the page of another consumer into an empty one. The topic's log has its name by its own import. */
+  importPage(place: ImportPlace, page: ConsumerPage): Promise<ImportOutcome> {
+    return this.#mutex.run(async () => {
+      const outcome = takePage(this.ctx.storage, place, page, this.#record === undefined, () =>
+        this.#row.import(page.record),
+      );
+      if (outcome === "imported") {
+        this.#record = this.#row.load();
+        this.#registered = true;
+        this.#prefetch = new Prefetch();
+      }
+      return outcome;
+    });
   }
 
   async #readInTurn(request: ReadRequest, arrival: number): Promise<ConsumerReadOutcome | Repeat> {

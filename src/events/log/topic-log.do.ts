@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { createLog, describeError } from "../../platform/log.ts";
+import type { ImportOutcome, ImportPlace } from "../../platform/object-import.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { LOG } from "../model/limits.ts";
 import { newEventIds } from "./event-id.ts";
@@ -14,6 +15,7 @@ import { idOf, packSegments, unpackSegment, type NewEvent, type Segment } from "
 import { SubscriberTable } from "./subscriber-table.ts";
 import type { Subscriber } from "./subscriber.ts";
 import { readTenant, type TenantRead } from "./tenant-segments.ts";
+import { exportEvents, exportRegister, importLogPage, type EventsPage, type RegisterPage } from "./transfer.ts";
 import { WaitingReaders } from "./waiting-readers.ts";
 import type {
   Gone,
@@ -30,9 +32,9 @@ import type {
 /**
  * The events of one shard of a topic, in publishing order: append-only, in SQLite.
  *
- * States: absent → open, only by `init`; open → closed, by `close`; any → absent, by `destroy`. A log that is not open
- * answers "gone", so an isolate that still remembers a deleted topic cannot revive it. A closed log still lists the
- * topic's consumers, so that they can be removed.
+ * States: absent → open, only by `init` or an import (transfer.ts); open → closed, by `close`; any → absent, by
+ * `destroy`. A log that is not open answers "gone", so an isolate that still remembers a deleted topic cannot revive
+ * it. A closed log still lists the topic's consumers, so that they can be removed.
  *
  * No method has an `await` between its first read and its last write, so calls do not interleave. The runtime stores
  * the writes of one turn together, the alarm included, and sends the response only after they are on disk.
@@ -252,6 +254,25 @@ export class TopicLog extends DurableObject<LogEnv> {
   /** Some of the push subscriptions' object names; empty for an absent log. */
   subscribers(limit: number): string[] {
     return this.#exists() ? this.#subscribers.list(limit) : [];
+  }
+
+  /** Exports what the log knows by name. */
+  exportRegister(after: string | undefined): RegisterPage | Gone {
+    return this.#tail === undefined ? GONE : exportRegister(this.#sql, this.#tail, after);
+  }
+
+  /** Exports events behind a position. */
+  exportEvents(afterSeq: number): EventsPage | Gone {
+    return this.#tail === undefined ? GONE : exportEvents(this.#sql, this.#tail, afterSeq);
+  }
+
+  /** Takes a page into an absent log; the last one opens it. */
+  importPage(place: ImportPlace, page: RegisterPage | EventsPage): ImportOutcome {
+    const outcome = importLogPage(this.ctx.storage, place, page);
+    if (outcome !== "imported" || !place.isLast) return outcome;
+    this.#tail = this.#load();
+    this.#runBy(0);
+    return outcome;
   }
 
   /** Ends publishing, reading and waking. */

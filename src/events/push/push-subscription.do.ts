@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { describeError } from "../../platform/log.ts";
+import type { ImportOutcome, ImportPlace } from "../../platform/object-import.ts";
 import { askLogs, logOf } from "../log/client.ts";
 import type { Subscriber, WakeOutcome } from "../log/subscriber.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
@@ -15,6 +16,7 @@ import { PushIngest } from "./ingest.ts";
 import { attempt, testEvent } from "./request.ts";
 import { wasReached } from "./response.ts";
 import { PushState } from "./state.ts";
+import { exportPush, importPushPage, type PushPage } from "./transfer.ts";
 import type {
   DeliveryPage,
   DeliveryState,
@@ -221,6 +223,23 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       this.#testing = false;
       if (open === this.#open) this.#runBy(0);
     }
+  }
+
+  /** Exports state and deliveries behind a place. */
+  exportPage(after: number | undefined): PushPage | { readonly kind: "gone" } {
+    const open = this.#open;
+    return open === undefined ? { kind: "gone" } : exportPush(this.ctx.storage.sql, open.state.toRow(), after ?? -1);
+  }
+
+  /** Takes a page into an absent object; the last one opens it. Its logs know it by their own import. */
+  importPage(place: ImportPlace, page: PushPage): ImportOutcome {
+    const { storage } = this.ctx;
+    const outcome = importPushPage(storage, place, page);
+    if (outcome !== "imported" || !place.isLast) return outcome;
+    this.#destroyed = false;
+    this.#open = this.#assemble(PushState.load(storage)!);
+    this.#setAlarm(systemClock.nowMs());
+    return outcome;
   }
 
   /** Forgets everything because the topic or the subscription is being deleted. */

@@ -50,20 +50,35 @@ export class PushState {
       handshake: null,
     };
     storage.transactionSync(() => {
-      for (const statement of TABLES) storage.sql.exec(statement);
-      storage.sql.exec(
-        `INSERT INTO subscription (id, schema_version, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        PUSH_SCHEMA.version,
-        row.push_id,
-        row.topic,
-        row.opened_at,
-        row.cursor,
-        row.events_lost,
-        row.health,
-        row.handshake,
-      );
+      PushState.createDeliveries(storage.sql);
+      PushState.store(storage.sql, row);
     });
     return new PushState(storage, row);
+  }
+
+  static createDeliveries(sql: SqlStorage): void {
+    for (const statement of DELIVERY_TABLE) sql.exec(statement);
+  }
+
+  /** Creates the table of the state, with its row: the object exists from here on. */
+  static store(sql: SqlStorage, row: StateRow): void {
+    sql.exec(STATE_TABLE);
+    sql.exec(
+      `INSERT INTO subscription (id, schema_version, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      PUSH_SCHEMA.version,
+      row.push_id,
+      row.topic,
+      row.opened_at,
+      row.cursor,
+      row.events_lost,
+      row.health,
+      row.handshake,
+    );
+  }
+
+  /** The state as it is stored. */
+  toRow(): StateRow {
+    return this.#storage.sql.exec<StateRow>(`SELECT ${COLUMNS} FROM subscription WHERE id = 1`).one();
   }
 
   /** Position of each shard up to which events were taken. */
@@ -125,7 +140,7 @@ export interface Handshake {
   readonly outcome?: "done" | "failed";
 }
 
-interface StateRow extends Record<string, SqlStorageValue> {
+export interface StateRow extends Record<string, SqlStorageValue> {
   push_id: string;
   topic: string;
   opened_at: number;
@@ -142,18 +157,18 @@ interface StateRow extends Record<string, SqlStorageValue> {
  * - `delivery`: see delivery-table.ts.
  */
 export const PUSH_SCHEMA: ObjectSchema = { object: "PushSubscription", table: "subscription", version: 1 };
-const TABLES = [
-  `CREATE TABLE subscription (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    schema_version INTEGER NOT NULL,
-    push_id TEXT NOT NULL,
-    topic TEXT NOT NULL,
-    opened_at INTEGER NOT NULL,
-    cursor TEXT NOT NULL,
-    events_lost INTEGER NOT NULL,
-    health TEXT NOT NULL,
-    handshake TEXT
-  ) STRICT`,
+const STATE_TABLE = `CREATE TABLE subscription (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  schema_version INTEGER NOT NULL,
+  push_id TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  opened_at INTEGER NOT NULL,
+  cursor TEXT NOT NULL,
+  events_lost INTEGER NOT NULL,
+  health TEXT NOT NULL,
+  handshake TEXT
+) STRICT`;
+const DELIVERY_TABLE = [
   `CREATE TABLE delivery (
     place INTEGER PRIMARY KEY,
     event_id TEXT NOT NULL UNIQUE,

@@ -13,8 +13,13 @@ export const PLATFORM_PLACE: Place = { store: "platform", group: 0 };
 export function placeOf(tenant: string): Place {
   if (tenant === EVERYBODY) return PLATFORM_PLACE;
   const hash = hashOf(tenant);
-  return { store: `tenants-${hash % LIMITS.stores}`, group: Math.floor(hash / LIMITS.stores) % LIMITS.groups };
+  return { store: tenantStoreName(hash), group: Math.floor(hash / LIMITS.stores) % LIMITS.groups };
 }
+
+const tenantStoreName = (number: number): string => `tenants-${number % LIMITS.stores}`;
+
+export const tenantStoreNames = (): readonly string[] =>
+  Array.from({ length: LIMITS.stores }, (_, number) => tenantStoreName(number));
 
 export const collectorName = (number: number): string => `collector-${number % LIMITS.collectors}`;
 

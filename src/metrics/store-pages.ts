@@ -1,0 +1,35 @@
+import { fillPage, PAGE_FORMAT } from "../platform/object-import.ts";
+
+/**
+ * A store of metrics as pages: its packs in order. Months of use are made of them, and bills of these. A page is added
+ * to what the store counted meanwhile.
+ */
+export interface StorePage {
+  readonly kind: "metrics";
+  readonly format: number;
+  readonly packs: readonly StoredPack[];
+  /** Where the next page starts; undefined on the last one. */
+  readonly next: PackKey | undefined;
+}
+
+export interface StoredPack extends Record<string, SqlStorageValue> {
+  step: string;
+  grp: number;
+  at: number;
+  counts: string;
+}
+
+export type PackKey = Pick<StoredPack, "step" | "grp" | "at">;
+
+export function exportPacks(sql: SqlStorage, { step, grp, at }: PackKey): StorePage {
+  const rows = sql.exec<StoredPack>(
+    `SELECT step, grp, at, counts FROM pack WHERE (step, grp, at) > (?, ?, ?) ORDER BY step, grp, at`,
+    step,
+    grp,
+    at,
+  );
+  const { page, isAll } = fillPage(rows, ({ counts }) => counts.length);
+  const last = page.at(-1);
+  const next = isAll || last === undefined ? undefined : { step: last.step, grp: last.grp, at: last.at };
+  return { kind: "metrics", format: PAGE_FORMAT, packs: page, next };
+}
