@@ -23,6 +23,7 @@ import {
 import { Browser as PageBrowser, landed, toInit } from "./support/browser.ts";
 import { isolate } from "./support/isolate.ts";
 import { basic, OPERATOR, ORIGIN } from "./support/platform.ts";
+import { makePerson, tokenOf } from "./support/operators.ts";
 import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
 import { makeUser } from "./support/users.ts";
 import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
@@ -178,6 +179,29 @@ async function listMedia(access: string): Promise<void> {
       await send(`/media/v2/bulk/variants?tenant=acme&clip=5x5&dryRun=${dryRun}`, method, access);
 }
 
+/** Runs the tenants of an organization, as a person who may do no more. */
+async function runOrganization(): Promise<void> {
+  const person = await makePerson(["plat.admin_tenant"]);
+  const access = await tokenOf(person);
+  const { tenant, organization, user } = person;
+  const id = `${tenant}.shop`;
+  const client = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: [] };
+  for (const [path, method, body] of [
+    ["organizations", "GET"],
+    ["tenants", "GET"],
+    [`tenants/${tenant}/usage`, "GET"],
+    [`clients/${id}`, "PUT", client],
+    ["clients", "GET"],
+    [`clients/${id}/secret`, "POST"],
+    [`clients/${id}`, "DELETE"],
+    [`tenants/${tenant}/members/${user.email}`, "PUT", { roles: [person.role] }],
+    [`tenants/${tenant}/members`, "GET"],
+  ] as const)
+    await send(`/admin/v1/${path}`, method, await (path.includes("/members") ? tokenOf(person) : access), body);
+  const again = await tokenOf(person);
+  await send(`/admin/v1/organizations/${organization}/members/${user.email}`, "DELETE", again);
+}
+
 beforeAll(async () => {
   const operator = await token(OPERATOR);
   const admin = (path: string, method: string, body?: unknown) => send(`/admin/v1/${path}`, method, operator, body);
@@ -296,6 +320,7 @@ beforeAll(async () => {
   await signInHere();
   await signInOutside();
   await useGrants();
+  await runOrganization();
   await runSchedule(deps, Date.now());
   await send("/health/deep", "GET", operator);
   // Without room for a row, so that the sweep of the audit log has something to do.

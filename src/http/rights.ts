@@ -66,6 +66,9 @@ const BY_OWNER = scoped("pubsub_publish", "pubsub.topic=*");
 const OF_OWNER = anyToken("the topic's owner needs no scope, and nobody else is asked for one");
 const SEE = operated("admin_read", "admin_write");
 const RUN = operated("admin_write");
+/** The operation limits these people to the tenants of the token's organization. */
+const SEE_OWN = operated("admin_read", "admin_write", "admin_tenant");
+const RUN_OWN = operated("admin_write", "admin_tenant");
 const OWN_GRANTS = anyToken("the grants of a user and the client whose token it is, whatever the token was issued for");
 
 export const RIGHTS = {
@@ -140,15 +143,15 @@ export const RIGHTS = {
   showAccount: { who: "everybody", access: open("whoever is not signed in sees the sign-in form") },
   changeAccount: { who: "everybody", access: open("the browser's session is the user's, and the form is bound to it") },
   // The operator service
-  listResources: { who: "operator", access: SEE },
-  putResource: { who: "operator", access: RUN },
-  readResource: { who: "operator", access: SEE },
-  deleteResource: { who: "operator", access: RUN },
+  listResources: { who: "operator", access: SEE_OWN },
+  putResource: { who: "operator", access: RUN_OWN },
+  readResource: { who: "operator", access: SEE_OWN },
+  deleteResource: { who: "operator", access: RUN_OWN },
   readDeepHealth: { who: "operator", access: SEE },
-  readUsage: { who: "operator", access: SEE },
+  readUsage: { who: "operator", access: SEE_OWN },
   unlockUser: { who: "operator", access: RUN },
-  makeClientSecret: { who: "operator", access: RUN },
-  revokeAll: { who: "operator", access: RUN },
+  makeClientSecret: { who: "operator", access: RUN_OWN },
+  revokeAll: { who: "operator", access: RUN_OWN },
   explainScope: { who: "operator", access: SEE },
   listSigningKeys: { who: "operator", access: SEE },
   rotateSigningKeys: { who: "operator", access: RUN },

@@ -10,6 +10,10 @@ export function scopeMatches(pattern: string, scope: string): boolean {
   return wide.endsWith("*") ? narrow.startsWith(wide.slice(0, -1)) : wide === narrow;
 }
 
+/** True if a pattern of the list covers the scope. The scopes in `exact` no pattern covers but themselves. */
+export const covers = (patterns: readonly string[], scope: string, exact: readonly string[]): boolean =>
+  exact.includes(scope) ? patterns.includes(scope) : patterns.some((pattern) => scopeMatches(pattern, scope));
+
 /** True if both patterns cover some scope: then one prefix begins with the other. */
 export const scopesOverlap = (a: string, b: string): boolean => scopeMatches(a, b) || scopeMatches(b, a);
 

@@ -1,55 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { Browser, landed } from "../support/browser.ts";
-import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
-import { makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
-import { makeUser, type TestUser } from "../support/users.ts";
-
-const VERIFIER = "v".repeat(43);
-const OPERATOR_SCOPES = ["plat.admin_read", "plat.admin_write", "plat.admin_tenant"];
-const GRANTS = ["authorization_code", "refresh_token", "client_credentials", "password"];
-
-/** A person with a role in an organization, and an application of that organization. */
-interface Person {
-  readonly tenant: string;
-  readonly organization: string;
-  readonly user: TestUser;
-  readonly role: string;
-  readonly app: TestApp;
-}
-
-async function makePerson(
-  roleScopes: readonly string[],
-  listed: readonly string[] = OPERATOR_SCOPES,
-  confidential = false,
-): Promise<Person> {
-  const tenant = await makeTenant();
-  const organization = `${tenant}-org`;
-  const user = await makeUser({ tenant, scopes: roleScopes });
-  const role = unique("role");
-  await put(`roles/${role}`, { scopes: roleScopes });
-  await put(`organizations/${organization}/members/${user.email}`, { roles: [role] });
-  const app = await makeApp({ tenant, confidential, scopes: listed, grantTypes: GRANTS });
-  return { tenant, organization, user, role, app };
-}
-
-/** Signs in by the code flow; the answer of the token endpoint. */
-async function signIn({ app, user }: Person, scope: string): Promise<any> {
-  const challenge = { code_challenge: VERIFIER, code_challenge_method: "plain" };
-  const sent = landed(await signInThrough(new Browser(), app, user, { ...challenge, scope })).query;
-  if (!sent.has("code")) return { error: sent.get("error"), scope: "" };
-  const form = {
-    grant_type: "authorization_code",
-    code: sent.get("code") ?? "",
-    redirect_uri: app.redirectUri,
-    code_verifier: VERIFIER,
-  };
-  return redeem(app, form);
-}
-
-const redeem = async (app: TestApp, form: Record<string, string>): Promise<any> =>
-  app.clientSecret === ""
-    ? (await call("/oauth2/v1/token", { form: { ...form, client_id: app.clientId } })).json()
-    : (await call("/oauth2/v1/token", { form, headers: { authorization: basic(app) } })).json();
+import { call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
+import { makePerson, OPERATOR_SCOPES, redeem, signIn, tokenOf, type Person } from "../support/operators.ts";
+import { makeUser } from "../support/users.ts";
 
 const admin = (path: string, token: string, json?: unknown): Promise<Response> =>
   call(`/admin/v1/${path}`, json === undefined ? { token } : { token, method: "PUT", json });
@@ -137,5 +89,164 @@ describe("the scopes of operators are never granted", () => {
     expect(all.scope).toBe(`plat.org=${person.organization}`);
     const named = await redeem(person.app, { ...form, scope: `plat.org=${person.organization} plat.admin_write` });
     expect(named.error).toBe("invalid_scope");
+  });
+});
+
+describe("a person with the role plat.admin_tenant", () => {
+  const GIVES = ["plat.admin_tenant", "plat.media_view"];
+  let boss: Person;
+  let other: Person;
+  let token: string;
+  /** A role with a scope that the person has, and one with a scope that the person lacks. */
+  const roles = { lesser: unique("role"), greater: unique("role") };
+  beforeAll(async () => {
+    [boss, other] = [await makePerson(GIVES), await makePerson(GIVES)];
+    await put(`roles/${roles.lesser}`, { scopes: ["plat.media_view"] });
+    await put(`roles/${roles.greater}`, { scopes: ["plat.media_manage"] });
+    token = await tokenOf(boss);
+  });
+
+  const ask = async (method: string, path: string, json?: unknown): Promise<number> => {
+    const answer = await call(`/admin/v1/${path}`, { method, token, ...(json === undefined ? {} : { json }) });
+    await answer.text();
+    return answer.status;
+  };
+  const idsIn = async (path: string, key: string): Promise<readonly string[]> =>
+    (await expectJson<Record<string, string>[]>(await admin(path, token), 200)).map((one) => one[key] ?? "");
+  const client = (tenant: string, more: object = {}) => ({
+    tenant,
+    confidential: true,
+    grantTypes: ["client_credentials"],
+    scopes: ["plat.media_view"],
+    ...more,
+  });
+
+  it("sees the organization and its tenants, and no others", async () => {
+    expect(await idsIn("organizations", "id")).toEqual([boss.organization]);
+    expect(await idsIn("tenants", "id")).toEqual([boss.tenant]);
+    expect(await idsIn("clients", "clientId")).toEqual([boss.app.clientId]);
+    expect(await idsIn(`tenants/${boss.tenant}/members`, "email")).toEqual([boss.user.email]);
+    for (const [own, foreign] of [
+      [`tenants/${boss.tenant}`, `tenants/${other.tenant}`],
+      [`tenants/${boss.tenant}/usage`, `tenants/${other.tenant}/usage`],
+      [`tenants/${boss.tenant}/members`, `tenants/${other.tenant}/members`],
+      [`tenants/${boss.tenant}/subscriptions`, `tenants/${other.tenant}/subscriptions`],
+      [`organizations/${boss.organization}`, `organizations/${other.organization}`],
+      [`organizations/${boss.organization}/members`, `organizations/${other.organization}/members`],
+      [`clients/${boss.app.clientId}`, `clients/${other.app.clientId}`],
+    ])
+      expect([own, await ask("GET", own!), foreign, await ask("GET", foreign!)]).toEqual([own, 200, foreign, 404]);
+  });
+
+  it("gets the same answer for what others have and for what does not exist", async () => {
+    for (const [method, path, json] of [
+      ["GET", "clients/ID"],
+      ["DELETE", "clients/ID"],
+      ["POST", "clients/ID/secret"],
+      ["POST", "clients/ID/revoke"],
+      ["PUT", "clients/ID", client(boss.tenant)],
+    ] as const) {
+      const answer = async (id: string) => {
+        const asked = await call(`/admin/v1/${path.replace("ID", id)}`, { method, token, ...(json && { json }) });
+        return [asked.status, (await asked.text()).replaceAll(id, "ID").replace(/"id":"[^"]*"/, "")];
+      };
+      expect(await answer(other.app.clientId)).toEqual(await answer(`${other.tenant}.nothing`));
+    }
+    expect(await expectJson(await admin(`clients/${other.app.clientId}`, await tokenOf(other)), 200)).toMatchObject({
+      tenant: other.tenant,
+    });
+  });
+
+  it("reaches nothing else of the operator service", async () => {
+    for (const [path, id] of [
+      ["users", boss.user.email],
+      ["roles", boss.role],
+      ["services", "media"],
+      ["packages", "platform"],
+    ] as const)
+      expect([path, await ask("GET", path), await ask("GET", `${path}/${id}`)]).toEqual([path, 403, 404]);
+    expect(await ask("GET", "identity-providers")).toBe(403);
+    for (const path of ["audit", "metrics", "explain", "signing-keys", "seal-keys", "push-subscriptions"])
+      expect([path, await ask("GET", path)]).toEqual([path, 403]);
+    expect(await ask("PUT", `users/${boss.user.email}`, { password: "a new password of theirs" })).toBe(403);
+    expect(await ask("PUT", `roles/${boss.role}`, { scopes: ["plat.admin_write"] })).toBe(403);
+    expect(await ask("PUT", `tenants/${boss.tenant}`, { organization: boss.organization, name: "x" })).toBe(403);
+    expect(await ask("DELETE", `tenants/${boss.tenant}`)).toBe(403);
+    expect(await ask("POST", `users/${boss.user.email}/revoke`)).toBe(404);
+    expect(await ask("POST", `users/${boss.user.email}/unlock`)).toBe(403);
+  });
+
+  it("makes, changes, rotates and removes clients of its tenants", async () => {
+    const id = `${boss.tenant}.${unique("web")}`;
+    expect(await ask("PUT", `clients/${id}`, client(boss.tenant))).toBe(201);
+    expect(await ask("PUT", `clients/${id}`, client(boss.tenant, { disabled: true }))).toBe(200);
+    expect(await ask("POST", `clients/${id}/secret`)).toBe(201);
+    expect(await ask("POST", `clients/${id}/revoke`)).toBe(204);
+    expect(await ask("DELETE", `clients/${id}`)).toBe(204);
+  });
+
+  it("takes no client, name, service or scope of others", async () => {
+    const id = `${boss.tenant}.${unique("web")}`;
+    const service = unique("svc-");
+    const registered = { sourceUrl: `https://${service}.example.com`, proxyPath: `/${service}/v1`, scopes: [] };
+    await put(`services/${service}`, { ...registered, tenant: other.tenant, access: "token" });
+    for (const [path, body] of [
+      [other.app.clientId, client(boss.tenant)],
+      [other.app.clientId, client(other.tenant)],
+      [`${other.tenant}.new`, client(boss.tenant)],
+      ["shop", client(boss.tenant, { name: `${boss.tenant}.shop` })],
+      [id, client(boss.tenant, { name: `${other.tenant}.shop` })],
+      [id, client(other.tenant)],
+      [id, client("plat")],
+      [id, client(boss.tenant, { service })],
+      [id, client(boss.tenant, { scopes: ["plat.admin_write"] })],
+    ] as const)
+      expect([path, body, await ask("PUT", `clients/${path}`, body)]).toEqual([path, body, 403]);
+    expect(await ask("GET", `clients/${id}`)).toBe(404);
+  });
+
+  it("gives members of the organization roles that it has itself, and no others", async () => {
+    const colleague = await makeUser({ tenant: boss.tenant, scopes: [] });
+    const path = `tenants/${boss.tenant}/members/${colleague.email}`;
+    expect(await ask("PUT", path, { roles: [roles.lesser] })).toBe(200);
+    for (const refused of [[roles.greater], ["no-such-role"], [roles.lesser, roles.greater]])
+      expect([refused, await ask("PUT", path, { roles: refused })]).toEqual([refused, 403]);
+    const upper = `organizations/${boss.organization}/members/${colleague.email}`;
+    expect(await ask("PUT", upper, { roles: [boss.role] })).toBe(201);
+    expect(await ask("DELETE", upper)).toBe(204);
+    expect(await ask("DELETE", path)).toBe(204);
+  });
+
+  it("changes nobody who may do more", async () => {
+    const operator = await makeUser({ tenant: boss.tenant, scopes: ["plat.media_manage"] });
+    for (const path of [`tenants/${boss.tenant}/members/${operator.email}`]) {
+      expect(await ask("PUT", path, { roles: [] })).toBe(403);
+      expect(await ask("DELETE", path)).toBe(403);
+    }
+  });
+
+  it("learns nothing of people elsewhere, and adds none of them", async () => {
+    const answers = await Promise.all(
+      [other.user.email, "nobody@nowhere.example"].map(async (email) => {
+        const json = { roles: [roles.lesser] };
+        const asked = await call(`/admin/v1/tenants/${boss.tenant}/members/${email}`, { method: "PUT", token, json });
+        return [asked.status, (await asked.json<{ message: string }>()).message];
+      }),
+    );
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]![0]).toBe(403);
+    expect(await ask("PUT", `tenants/${other.tenant}/members/${boss.user.email}`, { roles: [] })).toBe(403);
+    expect(await ask("PUT", `organizations/${other.organization}/members/${boss.user.email}`, { roles: [] })).toBe(403);
+  });
+
+  it("subscribes its tenants to packages of the organization alone", async () => {
+    const [own, foreign] = [unique("pkg"), unique("pkg")];
+    await put(`packages/${own}`, { version: "1", organization: boss.organization, services: [] });
+    await put(`packages/${foreign}`, { version: "1", organization: other.organization, services: [] });
+    expect(await ask("PUT", `tenants/${boss.tenant}/subscriptions/${own}`, {})).toBe(201);
+    expect(await ask("DELETE", `tenants/${boss.tenant}/subscriptions/${own}`)).toBe(204);
+    expect(await ask("PUT", `tenants/${boss.tenant}/subscriptions/${foreign}`, {})).toBe(403);
+    expect(await ask("DELETE", `tenants/${boss.tenant}/subscriptions/platform`)).toBe(403);
+    expect(await ask("PUT", `tenants/${other.tenant}/subscriptions/${own}`, {})).toBe(403);
   });
 });

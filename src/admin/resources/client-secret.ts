@@ -5,7 +5,8 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { actorOf } from "../audit/record.ts";
 import { identifier } from "../model/fields.ts";
-import { builtInRefusal, type RuleContext } from "../model/rules.ts";
+import { guard, holds, ownsClient, tenantOperator } from "../model/organization.ts";
+import { builtInRefusal } from "../model/rules.ts";
 import { isBuiltIn } from "./clients.ts";
 import type { ResourceDeps } from "./resource.ts";
 
@@ -20,7 +21,7 @@ const ADD = `
   SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1`;
 const EXISTS = `SELECT 1 FROM client WHERE id = ?1`;
 
-interface Deps extends ResourceDeps, Pick<RuleContext, "names"> {
+interface Deps extends ResourceDeps {
   readonly random: Random;
 }
 
@@ -33,6 +34,9 @@ export const clientSecretRoute = (deps: Deps): Route =>
     params: z.object({ clientId: identifier }),
     handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
       const { db } = deps;
+      const by = tenantOperator(principal, deps.names, "run");
+      const condition = by && ownsClient(clientId, by.organization);
+      if (condition !== undefined && !(await holds(db, condition))) return noSuch("client");
       if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
       const clientSecret = randomSecret(deps.random);
       const expiresAt = nowMs + OVERLAP_MS;
@@ -50,6 +54,7 @@ export const clientSecretRoute = (deps: Deps): Route =>
           reason: `the one before works until ${new Date(expiresAt).toISOString()}`,
           changed: ["clientSecret"],
         }),
+        ...(condition === undefined ? [] : [guard(db, condition)]),
       ];
       try {
         const results = await db.batch(rotation);

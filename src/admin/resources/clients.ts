@@ -5,6 +5,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../model/fields.ts";
+import { beyondOrganization, ownsClient, type TenantOperator } from "../model/organization.ts";
 import type { EventsPort, MediaPort, OAuthPort } from "../model/ports.ts";
 import { builtInFault, builtInRefusal, refusal, type Fault, type RuleContext } from "../model/rules.ts";
 import {
@@ -115,6 +116,10 @@ const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_lo
     require_pkce, disabled, created_at`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+/** The plus signs keep the plan to the clients of these tenants. */
+const OWN_PAGE = `
+  SELECT ${COLUMNS}, id AS page_key FROM client
+  WHERE tenant IN (SELECT id FROM tenant WHERE organization = ?4) AND +id > ?1 ORDER BY +id LIMIT ?2 OFFSET ?3`;
 const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
@@ -200,8 +205,43 @@ export const clients = (deps: Deps): Resource<Body> => {
         after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
       });
     },
+    within: {
+      owns: ({ clientId }, organization) => ownsClient(clientId, organization),
+      page: (organization, { after, limit, skip }) => db.prepare(OWN_PAGE).bind(after, limit, skip, organization),
+      change: {
+        permits: ({ params: { clientId = "" }, body: { tenant, service } }, organization) => ({
+          sql: OWN_CHANGE,
+          values: [clientId, organization, tenant, service ?? null],
+        }),
+        refuse: ({ params: { clientId = "" }, body }, by) => refuseForeign(clientId, body, by, deps),
+      },
+    },
   };
 };
+
+/** Neither takes a client of others nor one of their services, and stays in its own tenants. */
+const OWN_CHANGE = `
+  ?3 IN (SELECT id FROM tenant WHERE organization = ?2)
+  AND NOT EXISTS (SELECT 1 FROM client WHERE id = ?1 AND tenant NOT IN (SELECT id FROM tenant WHERE organization = ?2))
+  AND (?4 IS NULL OR EXISTS (SELECT 1 FROM service WHERE name = ?4
+    AND tenant IN (SELECT id FROM tenant WHERE organization = ?2)))`;
+
+/**
+ * Ids and names begin with the tenant. Else these people could take the names of others, which own topics and files,
+ * and learn which ids are taken.
+ */
+function refuseForeign(
+  clientId: string,
+  { name = clientId, tenant, scopes }: Body,
+  by: TenantOperator,
+  { builtIn }: Deps,
+): Problem | undefined {
+  const foreign = [clientId, name].find((one) => !one.startsWith(`${tenant}.`));
+  if (foreign !== undefined)
+    return beyondOrganization(by, `The name ${foreign}, which does not begin with ${tenant}.,`);
+  const scope = scopes.find((one) => builtIn.operatorScopes.includes(one));
+  return scope === undefined ? undefined : beyondOrganization(by, `A client that lists ${scope}`);
+}
 
 async function validate({ params: { clientId = "" }, body }: Change<Body>, deps: Deps): Promise<Problem | undefined> {
   if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);

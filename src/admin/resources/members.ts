@@ -1,7 +1,11 @@
 import * as z from "zod/mini";
+import type { Problem } from "../../http/errors.ts";
+import { covers } from "../../platform/scope-pattern.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
+import { beyondOrganization, isOrganization, ownsTenant, type TenantOperator } from "../model/organization.ts";
 import type { OAuthPort } from "../model/ports.ts";
-import { refuseFaults, toList, type Resource } from "./resource.ts";
+import type { RuleContext } from "../model/rules.ts";
+import { refuseFaults, toList, type Params, type Resource, type Row } from "./resource.ts";
 
 /** Members of tenants and of organizations: the same rules over two pairs of tables. */
 const OWNERS = {
@@ -46,10 +50,27 @@ const statements = (owner: OwnerNoun) => ({
       (SELECT json_group_array(role) FROM ${owner}_member_role AS held
         WHERE held.${owner} = member.${owner} AND held.email = member.email) AS roles
     FROM ${owner}_member AS member WHERE ${owner} = ?1 AND email > ?2 ORDER BY email LIMIT ?3 OFFSET ?4`,
+  /** The person, known in the organization. */
+  known: `
+    ${{ tenant: "?1 IN (SELECT id FROM tenant WHERE organization = ?2)", organization: "?1 = ?2" }[owner]} AND (
+      EXISTS (SELECT 1 FROM organization_member WHERE organization = ?2 AND email = ?3)
+      OR EXISTS (SELECT 1 FROM tenant_member JOIN tenant ON tenant.id = tenant_member.tenant
+        WHERE tenant_member.email = ?3 AND tenant.organization = ?2))`,
+  /** The roles that the member has or gets, with their scopes. A role that does not exist has none. */
+  concerned: `
+    SELECT value AS name, (SELECT scopes FROM role WHERE name = value) AS scopes FROM json_each(?3)
+    UNION SELECT role, (SELECT scopes FROM role WHERE name = role) FROM ${owner}_member_role WHERE ${owner} = ?1 AND email = ?2`,
   delete: `DELETE FROM ${owner}_member WHERE ${owner} = ?1 AND email = ?2`,
 });
 
-interface Deps {
+/** The scopes of a person's roles in an organization, and in a tenant of it. */
+const HELD = `
+  SELECT value FROM organization_member_role AS held JOIN role ON role.name = held.role, json_each(role.scopes)
+  WHERE held.organization = ?1 AND held.email = ?2
+  UNION SELECT value FROM tenant_member_role AS held JOIN role ON role.name = held.role, json_each(role.scopes)
+  WHERE held.tenant = ?3 AND held.email = ?2`;
+
+interface Deps extends Pick<RuleContext, "builtIn"> {
   readonly db: D1Database;
   readonly oauth: Pick<OAuthPort, "revokeStatement">;
 }
@@ -57,9 +78,26 @@ interface Deps {
 /**
  * Leaving, or losing a role, revokes the user's tokens, since they may come from it. The user gets new ones at once.
  */
-export function members(owner: OwnerNoun, { db, oauth }: Deps): Resource<z.output<typeof schema>> {
+export function members(owner: OwnerNoun, { db, oauth, builtIn }: Deps): Resource<z.output<typeof schema>> {
   const sql = statements(owner);
   const { collection, params } = OWNERS[owner];
+  const isTenant = owner === "tenant";
+  /** Nobody gives or takes a role that reaches further than their own roles do. */
+  const refuseRoles = async (
+    { id = "", email: address = "" }: Params,
+    roles: readonly string[],
+    by: TenantOperator,
+  ): Promise<Problem | undefined> => {
+    const [concerned, held] = await db.batch<Row>([
+      db.prepare(sql.concerned).bind(id, address, JSON.stringify(roles)),
+      db.prepare(HELD).bind(by.organization, by.email, isTenant ? id : ""),
+    ]);
+    const own = (held?.results ?? []).map(({ value }) => String(value));
+    const isBeyond = ({ scopes }: Row): boolean =>
+      scopes === null || !toList(scopes).every((scope) => covers(own, scope, builtIn.operatorScopes));
+    const beyond = (concerned?.results ?? []).find(isBeyond);
+    return beyond && beyondOrganization(by, `The role ${beyond["name"]}, which has scopes that you do not have,`);
+  };
   return {
     noun: `${owner} member`,
     collection: `/${collection}/{id}/members`,
@@ -91,5 +129,16 @@ export function members(owner: OwnerNoun, { db, oauth }: Deps): Resource<z.outpu
       remove(db.prepare(sql.delete).bind(id, address), {
         after: oauth.revokeStatement("user", address, nowMs, "if changed"),
       }),
+    within: {
+      owns: ({ id = "" }, organization) => (isTenant ? ownsTenant(id, organization) : isOrganization(id, organization)),
+      change: {
+        permits: ({ params: { id, email: address } }, organization) => ({
+          sql: sql.known,
+          values: [id, organization, address],
+        }),
+        validate: ({ params: path, body }, by) => refuseRoles(path, body.roles, by),
+        validateRemoval: (path, by) => refuseRoles(path, [], by),
+      },
+    },
   };
 }

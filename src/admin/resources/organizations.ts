@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { displayName, identifier } from "../model/fields.ts";
 import type { OAuthPort } from "../model/ports.ts";
+import { isOrganization } from "../model/organization.ts";
 import { builtInRefusal, type RuleContext } from "../model/rules.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, type Resource } from "./resource.ts";
 
@@ -14,6 +15,8 @@ const UPSERT = `
 const SELECT = `SELECT id, name, created_at FROM organization WHERE id = ?1`;
 const PAGE = `
   SELECT id, name, created_at, id AS page_key FROM organization WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+const OWN_PAGE = `
+  SELECT id, name, created_at, id AS page_key FROM organization WHERE id > ?1 AND id = ?4 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const DEPENDENTS = `
   SELECT * FROM (SELECT 'tenant' AS kind, id FROM tenant WHERE organization = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'package', id FROM package WHERE organization = ?1 LIMIT ?2)`;
@@ -45,4 +48,8 @@ export const organizations = ({ db, builtIn, oauth }: Deps): Resource<z.output<t
   },
   remove: ({ params: { id = "" }, nowMs }, remove) =>
     remove(db.prepare(DELETE).bind(id), { before: [oauth.revokeMembersStatement(id, nowMs)] }),
+  within: {
+    owns: ({ id = "" }, organization) => isOrganization(id, organization),
+    page: (organization, { after, limit, skip }) => db.prepare(OWN_PAGE).bind(after, limit, skip, organization),
+  },
 });

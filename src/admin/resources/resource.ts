@@ -15,9 +15,18 @@ import {
 } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
 import type { AuditRecord } from "../../platform/audit.ts";
+import type { Names } from "../../platform/names.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { rowStatement, type LoggedField, type RowQuery } from "../audit/change-store.ts";
 import { listRecordOf, recordOf } from "../audit/record.ts";
+import {
+  beyondOrganization,
+  guard,
+  holds,
+  tenantOperator,
+  type Condition,
+  type TenantOperator,
+} from "../model/organization.ts";
 
 /**
  * A resource of the operator service: PUT creates or replaces, GET shows, DELETE removes, GET on the collection lists.
@@ -59,6 +68,27 @@ export interface Resource<B> {
   remove(removal: Removal, remove: RemoveWithAudit): Promise<boolean | Problem>;
   /** Runs after the answer to every change, even one that failed: it may have been written. */
   afterChange?(): Promise<void>;
+  /** Opens the resource to people who run the tenants of one organization. */
+  readonly within?: Within<B>;
+}
+
+/** The part of a resource that belongs to an organization. */
+export interface Within<B> {
+  /** True if what the path names belongs to the organization. */
+  owns(params: Params, organization: string): Condition;
+  /** The organization's rows. Absent: the path of the list names its owner, so `owns` is asked. */
+  page?(organization: string, page: PageRequest): D1PreparedStatement;
+  /** Absent: these people only see the resource. */
+  readonly change?: {
+    /** Returns the reason to refuse a PUT for its path and body alone, whatever is stored. */
+    refuse?(change: Change<B>, by: TenantOperator): Problem | undefined;
+    /** True if the organization may write this. */
+    permits(change: Change<B>, organization: string): Condition;
+    /** Returns the reason to refuse a PUT that is permitted as such. */
+    validate?(change: Change<B>, by: TenantOperator): Promise<Problem | undefined>;
+    /** Returns the reason to refuse a removal of something that the organization owns. */
+    validateRemoval?(params: Params, by: TenantOperator): Promise<Problem | undefined>;
+  };
 }
 
 export type Params = Readonly<Record<string, string>>;
@@ -110,6 +140,7 @@ type RemoveWithAudit = (
 
 export interface ResourceDeps {
   readonly db: D1Database;
+  readonly names: Names;
   readonly audit: AuditLog;
   /** Drops this isolate's copies of records, after every change. */
   recordsChanged(): void;
@@ -133,7 +164,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       handle: (call) => {
         const record = listRecordOf(call, resource);
         if (record !== undefined) call.waitUntil(deps.audit.listed(record));
-        return list(call, resource);
+        return list(call, resource, deps);
       },
     }),
     defineRoute({
@@ -152,6 +183,8 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       operation: "readResource",
       params,
       handle: async (call) => {
+        const by = tenantOperator(call.principal, deps.names, "see");
+        if (by !== undefined && !(await owns(call.params, by, resource, deps))) return noSuch(noun);
         const row = await rowStatement(deps.db, resource.row(call.params)).first<Row>();
         return row === null ? noSuch(noun) : json(200, resource.toJson(row));
       },
@@ -168,14 +201,29 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
   ];
 }
 
-async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise<Answer> {
+/** True if what the path names belongs to the organization. Nothing does of a resource that is closed to it. */
+const owns = async (
+  params: Params,
+  { organization }: TenantOperator,
+  { within }: Pick<Resource<never>, "within">,
+  { db }: Pick<ResourceDeps, "db">,
+): Promise<boolean> => within !== undefined && (await holds(db, within.owns(params, organization)));
+
+async function list<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
   const { cursor, pageSize, skip } = call.paging;
   const after = cursor?.[0] ?? "";
   if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
-  const { owner } = resource;
+  const { owner, within, noun } = resource;
+  const by = tenantOperator(call.principal, deps.names, "see");
+  if (by !== undefined && within === undefined) return beyondOrganization(by, `The list ${resource.collection}`);
+  const pageWithin = by === undefined ? undefined : within?.page;
+  if (by !== undefined && pageWithin === undefined && !(await owns(call.params, by, resource, deps)))
+    return noSuch(owner?.noun ?? noun);
   if (owner !== undefined && (await owner.exists(call.params).first()) === null) return noSuch(owner.noun);
-  const read = async (range: PageRequest): Promise<readonly Row[]> =>
-    (await resource.page(call.params, range).all<Row>()).results;
+  const read = async (range: PageRequest): Promise<readonly Row[]> => {
+    const all = () => resource.page(call.params, range);
+    return (await (by === undefined ? all() : (pageWithin?.(by.organization, range) ?? all())).all<Row>()).results;
+  };
   const rows = await read({ after, limit: pageSize + 1, skip });
   const found = toPage(rows, call.paging, (row) => [row["page_key"] ?? null]);
   const page = await checkPreviousPage(found, call.paging, (range) => read({ after: "", ...range }));
@@ -185,27 +233,49 @@ async function list<B>(call: AdminCall<unknown>, resource: Resource<B>): Promise
 async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
   const { params, body, nowMs, url } = call;
   const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin };
-  const validate = async () => resource.validate?.(change);
+  const by = tenantOperator(call.principal, deps.names, "run");
+  const permitted = by && resource.within?.change?.permits(change, by.organization);
+  const validate = async () => (by && (await refuseWithin(change, by, resource, deps))) ?? resource.validate?.(change);
   const refused = await validate();
   if (refused !== undefined) return refused;
   return writeOrExplain(call, resource, deps, validate, async () => {
-    const written = await resource.put(change, (statements) => writeWithAudit(call, resource, deps, statements));
+    const first = permitted === undefined ? [] : [guard(deps.db, permitted)];
+    const write: WriteWithAudit = (statements) => writeWithAudit(call, resource, deps, first, statements);
+    const written = await resource.put(change, write);
     const { isNew, row, shownOnce } = written;
     const headers: Record<string, string> = shownOnce === undefined ? {} : { "cache-control": "no-store" };
     return json(isNew ? 201 : 200, { ...resource.toJson(row), ...shownOnce }, headers);
   });
 }
 
+/** Returns the reason to refuse a PUT by somebody who runs the tenants of one organization. */
+async function refuseWithin<B>(
+  change: Change<B>,
+  by: TenantOperator,
+  { within, noun }: Resource<B>,
+  { db }: ResourceDeps,
+): Promise<Problem | undefined> {
+  if (within?.change === undefined) return beyondOrganization(by, `Changing the ${noun}`);
+  const { refuse, permits, validate } = within.change;
+  const refused = refuse?.(change, by);
+  if (refused !== undefined) return refused;
+  if (!(await holds(db, permits(change, by.organization)))) return beyondOrganization(by, `The ${noun}`);
+  return validate?.(change, by);
+}
+
 async function writeWithAudit<B>(
   call: AdminCall<unknown>,
   resource: Resource<B>,
   { db, audit }: ResourceDeps,
+  first: readonly D1PreparedStatement[],
   statements: readonly D1PreparedStatement[],
 ): Promise<Written> {
   const query = resource.row(call.params);
   const found = rowStatement(db, query);
   const { before, row, end } = audit.change("put", recordOf(call, "put", resource), query, resource.logged);
-  const results = await db.batch<Row>([found, before, ...statements, ...row, end, found]);
+  const results = (await db.batch<Row>([...first, found, before, ...statements, ...row, end, found])).slice(
+    first.length,
+  );
   const after = results.at(-1)?.results[0];
   if (after === undefined) throw new Error(`${resource.noun} is missing after it was written`);
   const changes = results.slice(2, 2 + statements.length).map(({ meta }) => meta.changes);
@@ -214,7 +284,16 @@ async function writeWithAudit<B>(
 
 async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
   const { params, nowMs } = call;
-  const validate = async () => resource.validateRemoval?.(params);
+  const { within, noun } = resource;
+  const by = tenantOperator(call.principal, deps.names, "run");
+  if (by !== undefined && within?.change === undefined) return beyondOrganization(by, `Changing the ${noun}`);
+  const condition = by && within?.owns(params, by.organization);
+  const first = condition === undefined ? [] : [guard(deps.db, condition)];
+  const validate = async () => {
+    if (by === undefined) return resource.validateRemoval?.(params);
+    if (!(await owns(params, by, resource, deps))) return noSuch(noun);
+    return (await within?.change?.validateRemoval?.(params, by)) ?? resource.validateRemoval?.(params);
+  };
   const refused = await validate();
   if (refused !== undefined) return refused;
   const record = recordOf(call, "delete", resource);
@@ -222,7 +301,7 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
     const removed = await resource.remove({ params, nowMs, record }, async (removal, { before = [], after } = {}) => {
       const audit = deps.audit.change("delete", record, resource.row(params), resource.logged);
       const behind = after === undefined ? [] : [after];
-      const statements = [audit.before, ...before, removal, ...audit.row, ...behind, audit.end];
+      const statements = [...first, audit.before, ...before, removal, ...audit.row, ...behind, audit.end];
       const results = await deps.db.batch(statements);
       return results[statements.indexOf(removal)]?.meta.changes !== 0;
     });

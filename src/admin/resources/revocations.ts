@@ -4,9 +4,11 @@ import { defineRoute, empty, type Route } from "../../http/route.ts";
 import type { Schema } from "../../http/validate.ts";
 import type { AuditRecord } from "../../platform/audit.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
+import type { Names } from "../../platform/names.ts";
 import { SESSION_ID } from "../../platform/session-id.ts";
 import { actorOf } from "../audit/record.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
+import { holds, ownsClient, ownsTenant, tenantOperator, type TenantOperator } from "../model/organization.ts";
 import type { OAuthPort, OwnerKind } from "../model/ports.ts";
 import type { Params } from "./resource.ts";
 
@@ -63,6 +65,7 @@ const REVOCABLE: readonly Revocable[] = [
 interface Deps {
   readonly db: D1Database;
   readonly builtIn: BuiltIn;
+  readonly names: Names;
   readonly oauth: Pick<OAuthPort, "revokeAll">;
   recordsChanged(): void;
 }
@@ -78,11 +81,13 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
       produces: "any",
       handle: async (call) => {
         const id = call.params[key] ?? "";
+        const by = tenantOperator(call.principal, deps.names, "run");
+        if (by !== undefined && !(await isOwn(kind, id, by, deps.db))) return noSuch(kind);
         if (exists !== undefined && !(await isThere(exists, id, kind, deps))) return noSuch(kind);
         const { nowMs, requestId, principal } = call;
-        const by = { atMs: nowMs, requestId, actor: actorOf(principal), subject: `${collection}/${id}` };
+        const made = { atMs: nowMs, requestId, actor: actorOf(principal), subject: `${collection}/${id}` };
         try {
-          const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
+          const record = { ...made, action: "revoke", outcome: "done", reason: "" } as const;
           return (await revokeAll(kind, id, nowMs, record, deps.oauth)) ?? empty(204);
         } finally {
           // Even if it failed, it may have been written.
@@ -91,6 +96,12 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
       },
     }),
   );
+
+/** People who run an organization's tenants revoke what these tenants and their clients got. */
+async function isOwn(kind: OwnerKind, id: string, { organization }: TenantOperator, db: D1Database): Promise<boolean> {
+  if (kind === "client") return holds(db, ownsClient(id, organization));
+  return kind === "tenant" && holds(db, ownsTenant(id, organization));
+}
 
 async function isThere(
   exists: string,

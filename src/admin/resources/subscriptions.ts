@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { identifier, tenantId } from "../model/fields.ts";
+import { beyondOrganization, holds, ownsTenant, type Condition } from "../model/organization.ts";
 import type { OutboxPort } from "../model/ports.ts";
 import { refuseFaults, type Resource } from "./resource.ts";
 
@@ -31,6 +32,13 @@ const PAGE = `
   SELECT tenant, package, id, created_at, package AS page_key FROM subscription
   WHERE tenant = ?1 AND package > ?2 ORDER BY package LIMIT ?3 OFFSET ?4`;
 const DELETE = `DELETE FROM subscription WHERE tenant = ?1 AND package = ?2`;
+
+/** Packages of others are sold, and given, by the platform's operators. */
+const ownPackage = (tenant = "", packageId = "", organization: string): Condition => ({
+  sql: `?1 IN (SELECT id FROM tenant WHERE organization = ?3)
+    AND EXISTS (SELECT 1 FROM package WHERE id = ?2 AND organization = ?3)`,
+  values: [tenant, packageId, organization],
+});
 
 interface Deps {
   readonly db: D1Database;
@@ -66,4 +74,14 @@ export const subscriptions = ({ db, random, builtIn, outbox }: Deps): Resource<z
   remove: ({ params: { id = "", packageId = "" }, nowMs }, remove) =>
     remove(db.prepare(DELETE).bind(id, packageId), { before: [outbox.cancelled(id, packageId, nowMs)] }),
   afterChange: () => outbox.drain(),
+  within: {
+    owns: ({ id }, organization) => ownsTenant(id, organization),
+    change: {
+      permits: ({ params: { id, packageId } }, organization) => ownPackage(id, packageId, organization),
+      async validateRemoval({ id, packageId }, by) {
+        const isOwn = await holds(db, ownPackage(id, packageId, by.organization));
+        return isOwn ? undefined : beyondOrganization(by, "The package");
+      },
+    },
+  },
 });

@@ -4,6 +4,7 @@ import { defineRoute, json, type Route } from "../../http/route.ts";
 import { DEFAULT_PLAN, PLANS } from "../../platform/plans.ts";
 import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../model/fields.ts";
 import type { MediaPort, MetricsPort, OAuthPort } from "../model/ports.ts";
+import { holds, ownsTenant, tenantOperator } from "../model/organization.ts";
 import { builtInRefusal, type RuleContext } from "../model/rules.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, type Resource, type Row } from "./resource.ts";
 
@@ -35,6 +36,9 @@ const SELECT = `SELECT ${COLUMNS} FROM tenant WHERE id = ?1`;
 const PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM tenant
   WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+const OWN_PAGE = `
+  SELECT ${COLUMNS}, id AS page_key FROM tenant
+  WHERE organization = ?4 AND id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const DEPENDENTS = `
   SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE tenant = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'service', name FROM service WHERE tenant = ?1 LIMIT ?2)
@@ -90,6 +94,10 @@ export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<
   },
   remove: ({ params: { id = "" }, nowMs }, remove) =>
     remove(db.prepare(DELETE).bind(id), { after: oauth.revokeStatement("tenant", id, nowMs, "if changed") }),
+  within: {
+    owns: ({ id }, organization) => ownsTenant(id, organization),
+    page: (organization, { after, limit, skip }) => db.prepare(OWN_PAGE).bind(after, limit, skip, organization),
+  },
 });
 
 const toQuota = (row: Row): { readonly files?: number; readonly bytes?: number } =>
@@ -100,7 +108,7 @@ const toQuota = (row: Row): { readonly files?: number; readonly bytes?: number }
     ].filter(([, limited]) => limited !== null),
   );
 
-interface UsageDeps {
+interface UsageDeps extends Pick<RuleContext, "names"> {
   readonly db: D1Database;
   readonly media: Pick<MediaPort, "usage">;
   readonly metrics: MetricsPort;
@@ -120,7 +128,7 @@ function refusedMonth(asked: string, nowMs: number): Problem | undefined {
 }
 
 /** With a month also what the tenant used in it, so that a bill can be made, even for a tenant that is gone. */
-export const tenantUsageRoute = ({ db, media, metrics }: UsageDeps): Route =>
+export const tenantUsageRoute = ({ db, names, media, metrics }: UsageDeps): Route =>
   defineRoute({
     method: "GET",
     path: "/tenants/{id}/usage",
@@ -128,7 +136,9 @@ export const tenantUsageRoute = ({ db, media, metrics }: UsageDeps): Route =>
     operation: "readUsage",
     params,
     query: z.object({ month: z.optional(month) }),
-    async handle({ params: { id }, query, nowMs }) {
+    async handle({ params: { id }, query, nowMs, principal }) {
+      const by = tenantOperator(principal, names, "see");
+      if (by !== undefined && !(await holds(db, ownsTenant(id, by.organization)))) return noSuch("tenant");
       const refused = query.month === undefined ? undefined : refusedMonth(query.month, nowMs);
       if (refused !== undefined) return refused;
       const [row, stored, used] = await Promise.all([

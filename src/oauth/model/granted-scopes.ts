@@ -17,7 +17,7 @@ import { PATTERNS, type Names } from "../../platform/names.ts";
 import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { scopeMatches, scopesOverlap } from "../../platform/scope-pattern.ts";
+import { covers, scopeMatches, scopesOverlap } from "../../platform/scope-pattern.ts";
 
 /** Longer scope parameters are refused. */
 const MAX_ITEMS = 200;
@@ -146,7 +146,7 @@ export interface ScopeLimit {
 
 /** True if this limit allows the scope. */
 export const admits = ({ scopes, exact }: Pick<ScopeLimit, "scopes" | "exact">, scope: string): boolean =>
-  exact.includes(scope) ? scopes.includes(scope) : scopes.some((allowed) => scopeMatches(allowed, scope));
+  covers(scopes, scope, exact);
 
 /** The limits of a scope, in the order in which `grantScopes` checks them. */
 export function scopeLimits(
