@@ -19,6 +19,8 @@ export default defineConfig({
             miniflare: {
               unsafeObservability: false,
               outboundService: outsideWorld,
+              // Takes points and keeps none; a deployment binds it only if it is wanted.
+              analyticsEngineDatasets: { ANALYTICS: { dataset: "plinth" } },
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",

@@ -845,6 +845,27 @@ export type Metrics = {
     /** Series with a value in this time, sorted by name; all others are 0. */
     series: MetricSeries[];
 };
+export type BusiestTenants = {
+    /** The start of the time that was added up. In milliseconds since 1970. */
+    "from": number;
+    /** Its end. In milliseconds since 1970. */
+    to: number;
+    /** The metric's name. */
+    metric: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    /** The service; null: all of them. */
+    service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform" | null;
+    /** `peak`: the largest value of the time, not the sum. */
+    kind: "counter" | "peak";
+    /** The unit of the values. */
+    unit: "1" | "bytes" | "ms" | "byte hours";
+    /** The largest value first. Tenants without one are left out. */
+    tenants: {
+        /** The tenant's id. */
+        tenant: string;
+        /** The sum, or the largest value. */
+        value: number;
+    }[];
+};
 export type Topic = {
     /** The client that owns the topic; only it can publish. */
     topicOwnerClient: string;
@@ -5130,6 +5151,53 @@ export function getMetrics({ $from, to, step, tenant, service, metric }: {
         tenant,
         service,
         metric
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Show the busiest tenants
+ */
+export function getBusiestTenants({ $from, to, service, metric, top }: {
+    $from?: number;
+    to?: number;
+    service?: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
+    metric?: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    top?: number;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BusiestTenants;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/metrics/tenants${QS.query(QS.explode({
+        "from": $from,
+        to,
+        service,
+        metric,
+        top
     }))}`, {
         ...opts
     });

@@ -6,6 +6,7 @@ import { TAGS } from "./admin-resources.ts";
 const TIME: Schema = { type: "integer", minimum: 0, maximum: 999_999_999_999_999 };
 const START = 1_763_000_040_000;
 const NAMES = Object.keys(METRICS);
+const RANKED = NAMES.filter((name) => METRICS[name as keyof typeof METRICS].kind !== "histogram");
 const values = (description: string): Schema => list({ type: ["number", "null"] }, description);
 
 /** Components of the metrics, and operations on them. */
@@ -26,6 +27,32 @@ export const METRICS_SCHEMAS: Readonly<Record<string, Named>> = {
       stepMs: 60_000,
       tenant: null,
       series: [{ metric: "requests", service: "media", label: "2xx", kind: "counter", unit: "1", values: [12, 0, 31] }],
+    },
+  },
+  BusiestTenants: {
+    schema: obj({
+      from: time("The start of the time that was added up."),
+      to: time("Its end."),
+      metric: str("The metric's name.", { enum: RANKED }),
+      service: orNull(oneOf(METERED_SERVICES, "The service; null: all of them.")),
+      kind: oneOf(["counter", "peak"], "`peak`: the largest value of the time, not the sum."),
+      unit: oneOf(["1", "bytes", "ms", "byte hours"], "The unit of the values."),
+      tenants: list(
+        obj({
+          tenant: str("The tenant's id."),
+          value: { type: "number", description: "The sum, or the largest value." },
+        }),
+        "The largest value first. Tenants without one are left out.",
+      ),
+    }),
+    example: {
+      from: START,
+      to: START + 3_600_000,
+      metric: "requests",
+      service: null,
+      kind: "counter",
+      unit: "1",
+      tenants: [{ tenant: "acmeshop", value: 51_310 }],
     },
   },
   MetricSeries: {
@@ -71,6 +98,21 @@ export const METRICS_ENTRIES: Readonly<Record<string, Entry>> = {
       metric: { text: "Only these metrics, separated by commas.", example: "requests,request_time" },
     },
     answers: { 200: { text: "The series.", json: ref("Metrics") } },
+  },
+  "GET /metrics/tenants": {
+    id: "getBusiestTenants",
+    tag: TAGS.upkeep,
+    about:
+      "Added up in at most 62 steps: minutes for an hour in the last two days, hours for two days in the last 90, days " +
+      "for the rest. Labels are added up too: requests of every status.",
+    parameters: {
+      from: { text: "From this time on, in ms since 1970; default: an hour before `to`.", schema: TIME },
+      to: { text: "Up to this time, in ms since 1970; default: now.", schema: TIME },
+      service: { text: "Only of this service." },
+      metric: { text: "Sorted by this one; default: `requests`.", example: "refusals" },
+      top: { text: "How many tenants; default: 10.", schema: { type: "integer", minimum: 1, maximum: 100 } },
+    },
+    answers: { 200: { text: "The tenants.", json: ref("BusiestTenants") } },
   },
   "GET /metrics/prometheus": {
     id: "scrapeMetrics",

@@ -163,6 +163,7 @@ export const RIGHTS = {
   readComparison: { who: "operator", access: SEE },
   repairComparison: { who: "operator", access: RUN },
   readMetrics: { who: "operator", access: SEE },
+  listBusiestTenants: { who: "operator", access: SEE },
   scrapeMetrics: { who: "operator", access: SEE },
   readAudit: { who: "operator", access: SEE },
   listSealKeys: { who: "operator", access: SEE },

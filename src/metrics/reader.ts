@@ -4,8 +4,9 @@ import type { MetricsCollector } from "./collector.do.ts";
 import type { FlushingMeter } from "./meter.ts";
 import { EVERYBODY, type Series } from "./model/counts.ts";
 import { LIMITS, type Step } from "./model/limits.ts";
-import { collectorNames, placeOf } from "./model/places.ts";
+import { collectorNames, placeOf, tenantStoreNames } from "./model/places.ts";
 import type { MetricsStore } from "./store.do.ts";
+import { largest, type TenantValue, type TopAsked } from "./top.ts";
 
 export interface ReaderDeps {
   readonly clock: Clock;
@@ -24,6 +25,7 @@ export interface MetricsReader {
   rows(tenant: string | undefined, step: Step, fromMs: number, toMs: number): Promise<Rows>;
   /** The sums since ever, of everybody. */
   totals(): Promise<Series>;
+  top(asked: TopAsked): Promise<readonly TenantValue[]>;
 }
 
 export function createReader({ clock, log, meter, collectors, stores }: ReaderDeps): MetricsReader {
@@ -51,6 +53,12 @@ export function createReader({ clock, log, meter, collectors, stores }: ReaderDe
       await freshen();
       const found = await stores.getByName(placeOf(tenant).store).read(tenant, step, fromMs, toMs);
       return new Map(found.map(({ atMs, counts }) => [atMs, toSeries(counts)]));
+    },
+    async top(asked) {
+      await freshen();
+      // A tenant is in one object alone, so the first of all are among the first of each.
+      const found = await Promise.all(tenantStoreNames().map((name) => stores.getByName(name).top(asked)));
+      return largest(found.flat(), asked.limit);
     },
     async totals() {
       await freshen();

@@ -34,6 +34,31 @@ const query = z.object({
   metric: z.optional(metricNames),
 });
 
+/** A histogram has no one number to compare. */
+const RANKED = NAMES.filter((name) => METRICS[name].kind !== "histogram");
+const topQuery = z.object({
+  from: z.optional(timeMs),
+  to: z.optional(timeMs),
+  service: z.optional(z.enum(METERED_SERVICES)),
+  metric: z.optional(z.enum(RANKED as [MetricName, ...MetricName[]])),
+  top: z.optional(
+    z.pipe(
+      z
+        .string()
+        .check(
+          z.refine(
+            (text) => /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= LIMITS.topTenants,
+            `must be 1 to ${LIMITS.topTenants}`,
+          ),
+        ),
+      z.transform(Number),
+    ),
+  ),
+});
+
+const pointsOf = (step: Step, fromMs: number, toMs: number): number =>
+  Math.ceil((toMs - startOf(step, fromMs)) / STEPS[step].ms);
+
 /** The step if none is named: it gives some hundred points. */
 const USUAL_STEPS: readonly { readonly step: Step; readonly upToMs: number }[] = [
   { step: "minute", upToMs: 6 * STEPS.hour.ms },
@@ -58,7 +83,7 @@ export const metricsRoutes = ({ reader, clock }: MetricsRoutesDeps): readonly Ro
       if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
       const step = given.step ?? USUAL_STEPS.find(({ upToMs }) => to - from <= upToMs)?.step ?? "day";
       const fromMs = startOf(step, from);
-      const points = Math.ceil((to - fromMs) / STEPS[step].ms);
+      const points = pointsOf(step, from, to);
       if (points > LIMITS.points)
         return invalid(
           "invalid_query_parameter",
@@ -71,6 +96,31 @@ export const metricsRoutes = ({ reader, clock }: MetricsRoutesDeps): readonly Ro
       if (series.length * points > LIMITS.values)
         return invalid("invalid_query_parameter", "metric", "That are too many series: name a metric or a service.");
       return json(200, { from: fromMs, to: toMs, step, stepMs: STEPS[step].ms, tenant: tenant ?? null, series });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/metrics/tenants",
+    summary: "Show the busiest tenants",
+    operation: "listBusiestTenants",
+    query: topQuery,
+    async handle({ nowMs, query: { metric = "requests", service, top = 10, ...given } }) {
+      const to = given.to ?? nowMs;
+      const from = given.from ?? to - STEPS.hour.ms;
+      if (from >= to) return invalid("invalid_query_parameter", "from", "from must be before to.");
+      const isKept = (name: Step): boolean => from >= nowMs - STEPS[name].keptMs;
+      const step = STEP_NAMES.find((name) => isKept(name) && pointsOf(name, from, to) <= LIMITS.topSteps);
+      if (step === undefined)
+        return invalid(
+          "invalid_query_parameter",
+          "from",
+          `Name a time of at most ${LIMITS.topSteps} days, in the last two years.`,
+        );
+      const fromMs = startOf(step, from);
+      const toMs = fromMs + pointsOf(step, from, to) * STEPS[step].ms;
+      const tenants = await reader.top({ metric, service, step, fromMs, toMs, limit: top });
+      const { kind, unit } = METRICS[metric];
+      return json(200, { from: fromMs, to: toMs, metric, service: service ?? null, kind, unit, tenants });
     },
   }),
   defineRoute({

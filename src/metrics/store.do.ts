@@ -15,6 +15,7 @@ import {
 import { LIMITS, startOf, STEP_NAMES, STEPS, type Step } from "./model/limits.ts";
 import { placeOf } from "./model/places.ts";
 import { exportPacks, type PackKey, type StorePage } from "./store-pages.ts";
+import { topOf, type TenantValue, type TopAsked } from "./top.ts";
 
 /**
  * Stores the counts of some tenants, or those of everybody.
@@ -64,6 +65,24 @@ export class MetricsStore extends DurableObject {
         toMs,
       )
       .toArray();
+  }
+
+  /** The busiest of this object's tenants. */
+  top(asked: TopAsked): TenantValue[] {
+    if (!hasTable(this.#sql, STORE_SCHEMA.table)) return [];
+    return topOf(this.#packs(asked), asked);
+  }
+
+  *#packs({ step, fromMs, toMs }: TopAsked): Iterable<string> {
+    for (let group = 0; group < LIMITS.groups; group++)
+      for (const { counts } of this.#sql.exec<{ counts: string }>(
+        `SELECT counts FROM pack WHERE step = ? AND grp = ? AND at >= ? AND at < ?`,
+        step,
+        group,
+        fromMs,
+        toMs,
+      ))
+        yield counts;
   }
 
   /** The sums since ever of what is counted for everybody, as JSON. */

@@ -575,6 +575,11 @@ describe("metrics", () => {
     expect(used).toMatchObject({ month, isComplete: false });
     expect((await done(`tenant usage demo --month ${month}`)).out).toContain(`${month}, so far\nrequests  `);
     expect((await run("metrics --step week")).code).toBe(2);
+    const [busiest, ...others] = (await done("metrics --top 2 --since 2h --json")).json().tenants;
+    expect(busiest.value).toBeGreaterThan(others[0]?.value ?? 0);
+    const shown = tableOf((await done("metrics --top 2 --since 2h")).out);
+    expect(shown[0]).toMatchObject({ TENANT: busiest.tenant, VALUE: expect.stringMatching(/^[\d,]+$/) });
+    for (const wrong of ["--top ten", "--top 3 --tenant demo"]) expect((await run(`metrics ${wrong}`)).code).toBe(2);
   });
 });
 

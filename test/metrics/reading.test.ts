@@ -33,6 +33,53 @@ async function sent(own: Isolate): Promise<void> {
 
 const bearer = (token: string): RequestInit => ({ headers: { authorization: `Bearer ${token}` } });
 
+describe("GET /admin/v1/metrics/tenants", () => {
+  const top = async (query = ""): Promise<any> =>
+    expectJson(await call(`/admin/v1/metrics/tenants${query}`, { token: operator }), 200);
+
+  // shows: operator/metrics/busiest-tenants
+  it("has the tenants that did the most, wherever their counts are stored, the busiest first", async () => {
+    const own = isolate();
+    const clients = await Promise.all(Array.from({ length: 4 }, () => makeClient()));
+    // More than any other test asks of the same services for one tenant.
+    for (const [index, client] of clients.entries()) {
+      const token = await tokenFor(client);
+      for (let n = 0; n <= index; n++) await own.fetch("/admin/v1/metrics", bearer(token));
+    }
+    await sent(own);
+    const tenants = clients.map(({ tenant }) => tenant);
+    const { from, to, ...told } = await top("?service=admin&metric=refusals&top=100");
+    expect(told).toMatchObject({ metric: "refusals", service: "admin", kind: "counter", unit: "1" });
+    expect(to - from).toBeGreaterThanOrEqual(HOUR);
+    const values = told.tenants.map(({ value }: any) => value);
+    expect(values).toEqual(values.toSorted((one: number, other: number) => other - one));
+    const mine = told.tenants.filter(({ tenant }: any) => tenants.includes(tenant));
+    expect(mine).toEqual([3, 2, 1, 0].map((index) => ({ tenant: tenants[index], value: index + 1 })));
+    expect((await top("?service=admin&metric=refusals&top=2")).tenants).toEqual(told.tenants.slice(0, 2));
+    expect((await top(`?metric=refusals&from=${Date.now() - 40 * 24 * HOUR}&top=100`)).tenants).toEqual(
+      expect.arrayContaining(mine.slice(0, 1)),
+    );
+    expect((await top(`?from=${Date.now() - 9 * HOUR}&to=${Date.now() - 8 * HOUR}`)).tenants).toEqual([]);
+  });
+
+  it("shows a peak as its largest value, and adds nothing up", async () => {
+    const { kind, unit } = await top("?metric=consumer_lag");
+    expect([kind, unit]).toEqual(["peak", "1"]);
+  });
+
+  it.each([
+    ["metric=request_time", "must be one of requests"],
+    ["metric=requests,refusals", "must be one of requests"],
+    ["top=0", "must be 1 to 100"],
+    ["top=101", "must be 1 to 100"],
+    ["from=5&to=5", "from must be before to"],
+    ["from=0", "at most 62 days"],
+  ])("refuses ?%s and says why", async (query, why) => {
+    const refused = await expectJson(await call(`/admin/v1/metrics/tenants?${query}`, { token: operator }), 400);
+    expect(JSON.stringify(refused)).toContain(why);
+  });
+});
+
 describe("GET /admin/v1/metrics", () => {
   let client: TestClient;
   let token: string;

@@ -19,11 +19,44 @@ const cells = (name: MetricName, { kind, unit, label = "", help }: Metric): stri
   return [`\`${name}\``, kind, unit, label, shown === undefined ? "" : `\`${shown}\``, help];
 };
 
+/** The dashboard's queries. */
+const [dashboard] = Object.values(
+  (import.meta as unknown as Glob).glob("../../docs/operate/grafana.json", { import: "default", eager: true }),
+) as unknown as [{ panels: readonly { title: string; targets: readonly { expr: string }[] }[] }];
+
+describe("docs/operate/grafana.json", () => {
+  const labels = new Map(
+    (Object.entries(METRICS) as [MetricName, Metric][]).flatMap(([name, { label, kind }]) => {
+      const shown = prometheusName(name);
+      if (shown === undefined) return [];
+      return [[kind === "histogram" ? `${shown}_bucket` : shown, new Set(["service", "le", label])] as const];
+    }),
+  );
+  const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+
+  it.each(queries)("asks for a metric and labels that there are: %s", (query) => {
+    const names = query.match(/plinth_\w+/g) ?? [];
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names) {
+      expect([...labels.keys()]).toContain(name);
+      const asked = [...query.matchAll(/by \(([^)]*)\)|\{(\w+)=/g)].flatMap(
+        ([, by = "", one]) => one ?? by.split(", "),
+      );
+      for (const label of asked) expect(labels.get(name), `${name} ${label}`).toContain(label);
+    }
+  });
+
+  it("shows every metric", () => {
+    const shown = new Set(queries.flatMap((query) => query.match(/plinth_\w+/g) ?? []));
+    expect([...shown].toSorted()).toEqual([...labels.keys()].toSorted());
+  });
+});
+
 describe("docs/operate/metrics.md", () => {
   it("has a row for every metric of the code, and no other", () => {
     const rows = page
       .split("\n")
-      .filter((line) => line.startsWith("| `"))
+      .filter((line) => /^\| `[a-z0-9_]*[a-z]` /.test(line))
       .map((line) =>
         line
           .split("|")

@@ -41,6 +41,9 @@ export const LIMITS = {
   /** Points of one answer, and values in all. */
   points: 1_500,
   values: 300_000,
+  /** Steps that are added up for the busiest tenants, and tenants of one answer. */
+  topSteps: 62,
+  topTenants: 100,
   /** Objects that store tenants' counts, and rows of each for a stretch of time. */
   stores: 16,
   groups: 16,

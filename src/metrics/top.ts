@@ -1,0 +1,42 @@
+import { METRICS, type MetricName } from "../platform/metrics.ts";
+import { EVERYBODY, parseSeriesName } from "./model/counts.ts";
+import type { Step } from "./model/limits.ts";
+
+/** Which tenants are asked for: those with the largest sums of a counter, or the largest values of a peak. */
+export interface TopAsked {
+  readonly metric: MetricName;
+  /** Undefined: all services together. */
+  readonly service: string | undefined;
+  readonly step: Step;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly limit: number;
+}
+
+export interface TenantValue {
+  readonly tenant: string;
+  readonly value: number;
+}
+
+/** Adds the packs up, one at a time: each is parsed once and let go. */
+export function topOf(packs: Iterable<string>, { metric, service, limit }: TopAsked): TenantValue[] {
+  const values = new Map<string, number>();
+  for (const pack of packs)
+    for (const [tenant, series] of Object.entries(JSON.parse(pack) as Record<string, Record<string, number>>)) {
+      if (tenant === EVERYBODY) continue;
+      for (const [name, value] of Object.entries(series)) {
+        const parsed = parseSeriesName(name);
+        if (parsed?.metric !== metric || (service !== undefined && parsed.service !== service)) continue;
+        const before = values.get(tenant) ?? 0;
+        values.set(tenant, METRICS[metric].kind === "peak" ? Math.max(before, value) : before + value);
+      }
+    }
+  return largest(
+    [...values].map(([tenant, value]) => ({ tenant, value })),
+    limit,
+  );
+}
+
+/** The largest first; of equals, by name. */
+export const largest = (values: readonly TenantValue[], limit: number): TenantValue[] =>
+  values.toSorted((one, other) => other.value - one.value || (one.tenant < other.tenant ? -1 : 1)).slice(0, limit);
