@@ -4,7 +4,7 @@ import { defineConfig } from "oxlint";
  * The architecture's rules (ARCHITECTURE.md, "What may import what"). If two overrides match a file, oxlint replaces a
  * rule's options instead of merging them, so each kind of file has one list of its own.
  */
-const SERVICES = ["oauth", "events", "media", "admin", "gateway", "health", "metrics", "tracing"];
+const SERVICES = ["oauth", "events", "media", "admin", "gateway", "health", "metrics", "tracing", "backup"];
 
 const upward = {
   regex: String.raw`^(\.\./)+(app|deps|config|worker|env|schedule|ui)\b`,

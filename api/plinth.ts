@@ -34,7 +34,7 @@ export type Error = {
     /** All mistakes; at most 20. */
     details: {
         /** The exact mistake; the error reference says what to do about it. */
-        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "other_run_under_way";
+        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "backup_unbound" | "job_under_way" | "maintenance_off" | "other_run_under_way";
         /** The field in bean notation, or the parameter or header; empty if it is none of them. */
         field: string;
         /** The same, for people. */
@@ -865,6 +865,119 @@ export type BusiestTenants = {
         /** The sum, or the largest value. */
         value: number;
     }[];
+};
+export type Backup = {
+    /** The backup's id, which begins with its time. */
+    id: string;
+    /** When it was started: what happened later may be missing. In milliseconds since 1970. */
+    startedAt: number;
+    /** When its manifest was written. In milliseconds since 1970. */
+    finishedAt: number;
+    /** `copy`: the bytes of files are copied; `reference`: they are listed. */
+    bytes: "reference" | "copy";
+    /** Events before this time are left out; null: none. In milliseconds since 1970. */
+    eventsSince: number | null;
+    /** `PLATFORM` of the deployment that made it. A restore needs the same. */
+    platform: string;
+    /** The newest migration that the deployment knew. A restore needs this one or a later one. */
+    migration: string;
+    /** Counts of what the job has done so far. */
+    counts: {
+        /** Rows of the database. */
+        rows: number;
+        /** Topics. */
+        topics: number;
+        /** Events. */
+        events: number;
+        /** Consumers of topics, with their cursors. */
+        consumers: number;
+        /** Push subscriptions, with their cursors and retries. */
+        pushSubscriptions: number;
+        /** Objects of the bucket: files, variants and copies of the audit log. */
+        files: number;
+        /** Their bytes. */
+        fileBytes: number;
+        /** Objects that this job copied. */
+        copiedFiles: number;
+        /** Their bytes. */
+        copiedBytes: number;
+        /** Parts that the backup consists of. */
+        parts: number;
+        /** Their bytes. */
+        partBytes: number;
+        /** Parts that no earlier backup had. */
+        newParts: number;
+    };
+    /** Keys of `SEAL_KEYS` that a restore needs. */
+    sealKeys: string[];
+};
+export type BackupJob = {
+    /** The job's id. */
+    id: string;
+    /** Its kind. */
+    kind: "backup" | "verify" | "restore" | "remove";
+    /** The backup that it makes, reads or removes. */
+    backup: string;
+    /** `failed`: `error` says why; a repeat would not help. */
+    state: "running" | "done" | "failed" | "cancelled";
+    /** When it was started. In milliseconds since 1970. */
+    startedAt: number;
+    /** When it ended; null: not yet. In milliseconds since 1970. */
+    finishedAt: number | null;
+    /** The present stage. */
+    stage: string;
+    /** Stages that are done. */
+    stagesDone: number;
+    /** Stages in all. */
+    stages: number;
+    options: {
+        /** `copy`: the bytes of files are copied; `reference`: they are listed. */
+        bytes: "reference" | "copy";
+        /** Events before this time are left out; null: none. In milliseconds since 1970. */
+        eventsSince: number | null;
+        /** So many backups are kept; null: all. */
+        keep: number | null;
+    };
+    /** Counts of what the job has done so far. */
+    counts: {
+        /** Rows of the database. */
+        rows: number;
+        /** Topics. */
+        topics: number;
+        /** Events. */
+        events: number;
+        /** Consumers of topics, with their cursors. */
+        consumers: number;
+        /** Push subscriptions, with their cursors and retries. */
+        pushSubscriptions: number;
+        /** Objects of the bucket: files, variants and copies of the audit log. */
+        files: number;
+        /** Their bytes. */
+        fileBytes: number;
+        /** Objects that this job copied. */
+        copiedFiles: number;
+        /** Their bytes. */
+        copiedBytes: number;
+        /** Parts that the backup consists of. */
+        parts: number;
+        /** Their bytes. */
+        partBytes: number;
+        /** Parts that no earlier backup had. */
+        newParts: number;
+    };
+    /** The first findings of a verification or restore. */
+    findings: {
+        /** The kind of finding. */
+        kind: "part_missing" | "part_changed" | "count_differs" | "file_missing" | "file_changed" | "topic_unknown" | "row_dropped";
+        /** A table, topic, file or part. */
+        subject: string;
+    }[];
+    /** Number of all findings. */
+    findingsInAll: number;
+    /** How often the present step has failed in succession. It is tried again. */
+    failures: number;
+    /** The last error of the present step; empty if there is none. */
+    error: string;
 };
 export type Topic = {
     /** The client that owns the topic; only it can publish. */
@@ -5229,6 +5342,337 @@ export function scrapeMetrics(opts?: Oazapfts.RequestOpts) {
         data: Error;
     }>("/admin/v1/metrics/prometheus", {
         ...opts
+    });
+}
+/**
+ * List the backups that are whole, the newest first
+ */
+export function listBackups({ pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Backup[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/backups${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Start a backup of everything that cannot be made again
+ */
+export function startBackup(body?: {
+    /** `copy` copies the bytes of files; `reference` lists them. */
+    bytes?: "reference" | "copy";
+    /** Leave out events before this time, in ms since 1970; null: none. */
+    eventsSince?: number | null;
+    /** After the backup, keep so many of the newest and remove the others; null: keep all. */
+    keep?: number | null;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: BackupJob;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/backups", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * A backup: what it holds
+ */
+export function getBackup(id: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Backup;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/backups/${encodeURIComponent(id)}`, {
+        ...opts
+    });
+}
+/**
+ * Remove a backup, and what no other backup needs
+ */
+export function deleteBackup(id: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: BackupJob;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/backups/${encodeURIComponent(id)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * Read a backup back and check digests, counts and references
+ */
+export function verifyBackup(id: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: BackupJob;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/backups/${encodeURIComponent(id)}/verify`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Put a backup into this deployment, which must be empty and in maintenance
+ */
+export function restoreBackup(id: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: BackupJob;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/backups/${encodeURIComponent(id)}/restore`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * The running job of the backup service, or the last one, and how far it is
+ */
+export function getBackupJob(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BackupJob;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/backup-job", {
+        ...opts
+    });
+}
+/**
+ * Cancel the running job
+ */
+export function cancelBackupJob(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BackupJob;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/backup-job", {
+        ...opts,
+        method: "DELETE"
     });
 }
 /**

@@ -2,6 +2,7 @@ import { actionCommands } from "./commands/actions.ts";
 import { applyCommand } from "./apply/command.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { auditCopyCommands } from "./commands/audit-copies.ts";
+import { backupCommands } from "./commands/backups.ts";
 import type { Command } from "./command-line/command.ts";
 import { consistencyCommands } from "./commands/consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
@@ -22,6 +23,7 @@ export function allCommands(): readonly Command[] {
     ...pushSubscriptionCommands(),
     auditCommand,
     ...auditCopyCommands(),
+    ...backupCommands(),
     explainCommand,
     metricsCommand,
     healthCommand,
@@ -45,5 +47,6 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "push-subscription": "endpoints that receive events",
   "seal-key": "keys that encrypt stored secrets",
   "signing-key": "keys that sign tokens",
+  platform: "backups of everything, and the way back",
   "media-consistency": "comparisons of the media bucket with the database, and repairs",
 };

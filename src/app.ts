@@ -32,7 +32,12 @@ export function servicesOf(deps: Deps): readonly Service[] {
     { name: "platform", base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...deps.oauth.services,
     { name: "platform", base: "/health", routes: deps.healthRoutes, crossOrigin: true },
-    { name: "admin", base: "/admin/v1", routes: [...deps.adminRoutes, ...deps.metrics.routes], crossOrigin: true },
+    {
+      name: "admin",
+      base: "/admin/v1",
+      routes: [...deps.adminRoutes, ...deps.metrics.routes, ...deps.backups.routes],
+      crossOrigin: true,
+    },
     { name: "events", base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },
     {
       name: "events",

@@ -3,11 +3,13 @@ import type { Env } from "./env.ts";
 import { createAuditLog, type AuditLog } from "./admin/audit/audit-log.ts";
 import { createAuditCopies, type AuditCopies } from "./admin/audit/copies.ts";
 import { createAdminRoutes } from "./admin/service.ts";
+import { createBackups, type Backups } from "./backup/service.ts";
 import { createPushStore } from "./events/push/push-store.ts";
 import type { PushPorts } from "./events/push/types.ts";
 import { createGateway, type Gateway } from "./gateway/service.ts";
 import { createEvents, type Events } from "./events/service.ts";
 import { createHealthRoutes } from "./health/service.ts";
+import { NEWEST_MIGRATION } from "./health/schema.ts";
 import { createHeartbeatStore, type HeartbeatStore } from "./health/heartbeat-store.ts";
 import { createLimits } from "./http/limits.ts";
 import { createRateLimit, unlimited } from "./http/rate-limit.ts";
@@ -30,7 +32,7 @@ import { createLog, type Log } from "./platform/log.ts";
 import type { Meter, MeteredService } from "./platform/metrics.ts";
 import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
-import { createSealer } from "./platform/seal.ts";
+import { createSealer, keyProofs } from "./platform/seal.ts";
 import { nothingHere } from "./ui/landing-page.ts";
 import { noTracing, type Tracing } from "./platform/tracing.ts";
 import { traceObjects } from "./traced-env.ts";
@@ -55,6 +57,7 @@ export interface Deps {
   readonly heartbeats: HeartbeatStore;
   readonly healthRoutes: readonly Route[];
   readonly metrics: Metrics;
+  readonly backups: Backups;
 }
 
 let known: { readonly key: string; readonly tracing: Tracing } | undefined;
@@ -276,6 +279,30 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     },
   });
 
+  const backups = createBackups({
+    db: dbFor("platform"),
+    media: env.MEDIA,
+    bucket: env.BACKUP,
+    objects: events.objects,
+    metrics: metrics.objects,
+    seals: {
+      proofs: () => keyProofs(sealer),
+      used: async () => {
+        const sealed = { ...(await oauth.countSealed(1)), pushSubscriptions: await push.store.countSealed(1) };
+        return new Set(Object.values(sealed).flatMap((byKey) => [...byKey.keys()]));
+      },
+    },
+    reindexFiles: media.reindexFiles,
+    job: () => env.BACKUP_JOB.getByName("backup"),
+    platform: names.platform,
+    migration: NEWEST_MIGRATION,
+    isMaintained: config.maintenance,
+    audit,
+    clock,
+    random,
+    log,
+  });
+
   const http = {
     names,
     pathPrefix,
@@ -306,6 +333,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       GuessCounter: pingOf(env.GUESS_COUNTER),
       MetricsCollector: pingOf(env.METRICS_COLLECTOR),
       MetricsStore: pingOf(env.METRICS_STORE),
+      BackupJob: pingOf(env.BACKUP_JOB),
     },
     outbox: outbox.waiting,
     dueJobs: media.backlog.dueJobs,
@@ -330,6 +358,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     heartbeats,
     healthRoutes,
     metrics,
+    backups,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { BackupJob } from "./backup/job/backup-job.do.ts";
 import type { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
 import type { TopicConsumer } from "./events/consume/topic-consumer.do.ts";
 import type { TopicLog } from "./events/log/topic-log.do.ts";
@@ -11,6 +12,8 @@ import type { MediaJob } from "./media/model/job.ts";
 export interface Env {
   readonly DB: D1Database;
   readonly MEDIA: R2Bucket;
+  /** Optional: backups. */
+  readonly BACKUP?: R2Bucket;
   readonly IMAGES: ImagesBinding;
   readonly MEDIA_JOBS: Queue<MediaJob>;
   /** Only to see how long it is. */
@@ -31,6 +34,7 @@ export interface Env {
   readonly GUESS_COUNTER: DurableObjectNamespace<GuessCounter>;
   readonly METRICS_COLLECTOR: DurableObjectNamespace<MetricsCollector>;
   readonly METRICS_STORE: DurableObjectNamespace<MetricsStore>;
+  readonly BACKUP_JOB: DurableObjectNamespace<BackupJob>;
   /** Optional: gets a point for each request. */
   readonly ANALYTICS?: AnalyticsEngineDataset;
 

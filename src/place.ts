@@ -47,6 +47,7 @@ const NAMESPACES = {
   GUESS_COUNTER: true,
   METRICS_COLLECTOR: true,
   METRICS_STORE: true,
+  BACKUP_JOB: true,
 } satisfies Record<NamespaceName, true>;
 
 /** Code of ours asks a namespace for nothing but `getByName`. */

@@ -8,6 +8,8 @@ import { LOG_SCHEMA } from "./events/log/schema.ts";
 import * as log from "./events/log/topic-log.do.ts";
 import { PushSubscriptionObject } from "./events/push/push-subscription.do.ts";
 import { PUSH_SCHEMA } from "./events/push/state.ts";
+import * as backup from "./backup/job/backup-job.do.ts";
+import { JOB_SCHEMA } from "./backup/job/job-tables.ts";
 import type { App } from "./http/mount.ts";
 import * as collector from "./metrics/collector.do.ts";
 import * as store from "./metrics/store.do.ts";
@@ -45,6 +47,14 @@ class WiredPushSubscription extends PushSubscriptionObject {
   }
 }
 export const PushSubscription = exported(WiredPushSubscription, PUSH_SCHEMA);
+
+/** Gets its stages from deps.ts: they read and write everything that is bound. */
+class WiredBackupJob extends backup.BackupJob {
+  constructor(context: DurableObjectState, env: Env) {
+    super(context, env, start(env).deps.backups.job);
+  }
+}
+export const BackupJob = exported(WiredBackupJob, JOB_SCHEMA);
 
 /** Made at the first event of an isolate and kept: bindings and variables do not change while it lives. */
 let running: { readonly env: Env; readonly deps: Deps; readonly app: App } | undefined;

@@ -91,7 +91,7 @@ describe("the source", () => {
     expect(holding.map(({ path }) => path)).toEqual([]);
   });
 
-  it.each(["platform", "http", "oauth", "events", "media", "gateway", "admin", "health", "ui", "metrics"])(
+  it.each(["platform", "http", "oauth", "events", "media", "gateway", "admin", "health", "ui", "metrics", "backup"])(
     "has no import circle of folders in %s, types included",
     (service) => {
       expect(inCircles(folderGraph(service))).toEqual([]);
@@ -115,7 +115,7 @@ describe("the source", () => {
     },
   );
 
-  it.each(["oauth", "events", "media", "gateway", "admin", "metrics"])(
+  it.each(["oauth", "events", "media", "gateway", "admin", "metrics", "backup"])(
     "keeps %s/model free of imports of its sibling folders",
     (service) => {
       expect([...folderGraph(service).get(`${service}/model`)!]).toEqual([]);

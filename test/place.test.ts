@@ -13,6 +13,7 @@ const NAMESPACES = [
   "GUESS_COUNTER",
   "METRICS_COLLECTOR",
   "METRICS_STORE",
+  "BACKUP_JOB",
 ] as const;
 
 describe("objects in a jurisdiction", () => {

@@ -1,6 +1,7 @@
 import type { Entry, ServiceEntries } from "../model/entry.ts";
 import { HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
+import { BACKUP_ENTRIES, BACKUP_SCHEMAS } from "./admin-backups.ts";
 import { METRICS_ENTRIES, METRICS_SCHEMAS } from "./admin-metrics.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 
@@ -103,6 +104,7 @@ export const admin: ServiceEntries = {
   schemas: {
     ...SCHEMAS,
     ...METRICS_SCHEMAS,
+    ...BACKUP_SCHEMAS,
     AuditRow: {
       schema: obj({
         at: time("When."),
@@ -320,6 +322,7 @@ export const admin: ServiceEntries = {
   entries: {
     ...RESOURCES,
     ...METRICS_ENTRIES,
+    ...BACKUP_ENTRIES,
     "GET /tenants/{id}/usage": {
       id: "getTenantUsage",
       tag: TAGS.tenants,

@@ -37,6 +37,9 @@ export const DETAIL_TYPES = {
   too_many_attributes: "Send fewer pairs of key and value.",
   comparison_running: "Read the report until the comparison is done.",
   repair_under_way: "Start the comparison after the repair is done.",
+  backup_unbound: "Bind an R2 bucket as BACKUP and deploy.",
+  job_under_way: "Wait until the job is done, or cancel it.",
+  maintenance_off: "Set MAINTENANCE to true and deploy, then ask again.",
   other_run_under_way: "Wait until the other run is done.",
 } as const satisfies Record<string, string>;
 

@@ -72,6 +72,7 @@ import { createBacklogStore, type BacklogStore } from "./backlog-store.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
 import { createTransformer } from "./images/transformer.ts";
 import { createJobQueue, type MediaJob } from "./model/job.ts";
+import { createReindexStore } from "./metadata/reindex-store.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { Uploads } from "./model/uploads.ts";
 import { createFilterStore } from "./search/filter-store.ts";
@@ -131,6 +132,8 @@ export interface Media {
   readonly backlog: BacklogStore;
   /** Compares R2 with D1 for the operator. */
   readonly consistency: Consistency;
+  /** Makes the index of their metadata anew. */
+  reindexFiles(ids: readonly string[]): Promise<void>;
 }
 
 export function createMedia(deps: MediaDeps): Media {
@@ -202,6 +205,7 @@ export function createMedia(deps: MediaDeps): Media {
     filesOfTenant: usage.filesOfTenant,
     backlog: createBacklogStore(deps.db),
     consistency,
+    reindexFiles: createReindexStore(deps.db),
   };
 }
 

@@ -82,6 +82,13 @@ export function createSealer(keys: readonly SealKey[], random: Random): Sealer {
   };
 }
 
+/** An HMAC by each key: tells whether another deployment has the same key, and nothing else. */
+export async function keyProofs({ keyIds, macKeys }: Sealer): Promise<readonly { id: string; proof: string }[]> {
+  const keys = await macKeys("proof of a key");
+  const proofs = await Promise.all(keys.map((key) => crypto.subtle.sign("HMAC", key, utf8("the same key"))));
+  return keyIds.map((id, at) => ({ id, proof: toBase64Url(new Uint8Array(proofs[at]!)) }));
+}
+
 async function derive(
   key: SealKey,
   purpose: string,

@@ -136,6 +136,7 @@ describe("a deployment's file", () => {
       worker: "plinth-staging",
       database: "plinth-staging",
       bucket: "plinth-staging-media",
+      backupBucket: "plinth-staging-backup",
       queues: ["plinth-staging-media-jobs", "plinth-staging-media-jobs-dead"],
       hosts: [HOST],
       location: "eeur",
@@ -207,7 +208,7 @@ describe("a first deployment that cannot be", () => {
       expect(first.code, first.output).toBe(1);
       const second = await deploy(["production", ...atPlatform()], GIVEN);
       expect(second.code, second.output).toBe(0);
-      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 1, 2]);
+      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 2, 2]);
       expect([...account.queues.values()].map(({ consumers }) => consumers.size)).toEqual([1, 1]);
       expect([...account.domains.keys()]).toEqual([HOST]);
     },
@@ -241,7 +242,7 @@ describe("a first deployment that cannot be", () => {
       const tables = onlyDatabase().sqlite.prepare("SELECT name FROM sqlite_master WHERE name = 'more'").all();
       expect(tables).toHaveLength(1);
       expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
-      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 1, 2]);
+      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 2, 2]);
     },
     240_000,
   );
@@ -425,6 +426,7 @@ describe("a deployment", () => {
     for (const made of [
       "database plinth-staging",
       "bucket plinth-staging-media",
+      "bucket plinth-staging-backup",
       "queue plinth-staging-media-jobs",
       "host staging.example.com",
     ])
@@ -439,7 +441,7 @@ describe("a deployment", () => {
     expect([...account.databases.values()].at(-1)).toMatchObject({ location: "apac", jurisdiction: null });
     expect(account.buckets.get("plinth-staging-media")).toMatchObject({ location: "apac", jurisdiction: undefined });
     await deploy(["staging", "destroy", "--yes", "--host", "staging.example.com"]);
-    expect([account.databases.size, account.buckets.size, account.workers.size]).toEqual([1, 1, 1]);
+    expect([account.databases.size, account.buckets.size, account.workers.size]).toEqual([1, 2, 1]);
   });
 
   it("replaces a secret that is given, and refuses keys that do not open what is stored", async () => {

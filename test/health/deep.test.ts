@@ -24,6 +24,7 @@ const PARTS = [
   "object GuessCounter",
   "object MetricsCollector",
   "object MetricsStore",
+  "object BackupJob",
   "sweeps",
   "outbox",
   "queue",

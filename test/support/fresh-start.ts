@@ -25,6 +25,11 @@ export async function startFresh(): Promise<void> {
  * file has names of its own, and what was emptied is still listed, so to wake all takes longer with each file.
  */
 const wakeWhatAllShare = (): Promise<unknown> =>
-  Promise.all([env.DB.prepare("SELECT 1").run(), env.MEDIA.head("any"), caches.default.match("https://any.example/")]);
+  Promise.all([
+    env.DB.prepare("SELECT 1").run(),
+    env.MEDIA.head("any"),
+    env.BACKUP?.head("any"),
+    caches.default.match("https://any.example/"),
+  ]);
 
 await startFresh();

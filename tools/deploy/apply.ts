@@ -43,6 +43,13 @@ export function clearWorkFolder(deployment: Deployment): void {
   for (const name of readdirSync(folder)) if (name.startsWith(SECRETS_FILE)) rmSync(join(folder, name));
 }
 
+async function makeBucket({ cloudflare, deployment, say }: Steps, name: string): Promise<void> {
+  say(`make bucket ${name}`);
+  const { location, jurisdiction } = deployment;
+  const hint = location === undefined || jurisdiction !== undefined ? {} : { locationHint: location };
+  await cloudflare.within(jurisdiction).send("POST", "/r2/buckets", { name, ...hint });
+}
+
 /** Everything but the Worker itself; gives the path of wrangler's configuration. */
 export async function prepare(steps: Steps): Promise<string> {
   const { cloudflare, deployment, found, say } = steps;
@@ -52,12 +59,8 @@ export async function prepare(steps: Steps): Promise<string> {
   const migrations = writePlainMigrations(migrationsFolder);
   const config = join(folder, "wrangler.json");
   writeFileSync(config, JSON.stringify(wranglerConfig(deployment, databaseId, migrationsFolder), null, 2));
-  if (found.bucket === undefined) {
-    say(`make bucket ${deployment.bucket}`);
-    const { bucket: name, location, jurisdiction } = deployment;
-    const hint = location === undefined || jurisdiction !== undefined ? {} : { locationHint: location };
-    await cloudflare.within(jurisdiction).send("POST", "/r2/buckets", { name, ...hint });
-  }
+  if (found.bucket === undefined) await makeBucket(steps, deployment.bucket);
+  if (found.backupBucket === undefined) await makeBucket(steps, deployment.backupBucket);
   await setBucketRules(steps);
   for (const name of deployment.queues.filter((one) => !found.queues.has(one))) {
     say(`make queue ${name}`);
@@ -234,7 +237,11 @@ function wranglerConfig(deployment: Deployment, databaseId: string, migrationsFo
         migrations_dir: migrationsFolder,
       },
     ],
-    r2_buckets: [{ ...config.r2_buckets[0], bucket_name: deployment.bucket, ...within(deployment) }],
+    r2_buckets: config.r2_buckets.map((one: any) => ({
+      ...one,
+      bucket_name: one.binding === "BACKUP" ? deployment.backupBucket : deployment.bucket,
+      ...within(deployment),
+    })),
     queues: {
       producers: config.queues.producers.map((one: any) => ({ ...one, queue: rename(one.queue) })),
       consumers: config.queues.consumers.map((one: any) => ({

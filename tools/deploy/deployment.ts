@@ -19,6 +19,7 @@ export interface Deployment {
   readonly worker: string;
   readonly database: string;
   readonly bucket: string;
+  readonly backupBucket: string;
   readonly queues: readonly [jobs: string, dead: string];
   /** Those of PUBLIC_URL, CONTENT_URL and AUTH_URL. The first one is the platform's. */
   readonly hosts: readonly string[];
@@ -44,7 +45,7 @@ const LOCATIONS = ["wnam", "enam", "weur", "eeur", "apac", "oc"] as const;
 const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
 const PLACEMENT = /^(smart|(aws|gcp|azure):[a-z0-9-]+)$/;
 const HOST = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
-/** A bucket is named `<worker>-media`, in at most 63 characters. */
+/** A bucket is named `<worker>-media` or `<worker>-backup`, in at most 63 characters. */
 const WORKER = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/;
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 
@@ -106,6 +107,7 @@ export function parseDeployment(name: string, text: string): Deployment {
     worker,
     database: worker,
     bucket: `${worker}-media`,
+    backupBucket: `${worker}-backup`,
     queues: [`${worker}-media-jobs`, `${worker}-media-jobs-dead`],
     hosts: [...new Set([main, content, auth].filter((one) => one !== undefined))],
     publicUrl: `https://${main}`,

@@ -3,7 +3,8 @@ import type { Deployment } from "./deployment.ts";
 import type { Found } from "./found.ts";
 
 /** Everything that a destruction deletes, in order: first what the outside sees, last what holds the data. */
-export function destruction({ worker, database, bucket, queues, hosts }: Deployment, found: Found): string[] {
+export function destruction(deployment: Deployment, found: Found): string[] {
+  const { worker, database, bucket, backupBucket, queues, hosts } = deployment;
   return [
     ...found.hosts
       .filter(({ host, service }) => hosts.includes(host) && service === worker)
@@ -11,6 +12,8 @@ export function destruction({ worker, database, bucket, queues, hosts }: Deploym
     ...(found.worker === undefined ? [] : [`- worker ${worker}, with its secrets and the events of all topics`]),
     ...queues.filter((name) => found.queues.has(name)).map((name) => `- queue ${name}`),
     ...(found.bucket === undefined ? [] : [`- bucket ${bucket}, with all files`]),
+    ...(found.backupBucket?.isEmpty ? [`- bucket ${backupBucket}, which is empty`] : []),
+    ...(found.backupBucket?.isEmpty === false ? [`  bucket ${backupBucket}, with backups, stays`] : []),
     ...(found.database === undefined ? [] : [`- database ${database}, with all records`]),
   ];
 }
@@ -53,6 +56,8 @@ export async function destroy(
     await account.send("DELETE", `/queues/${ids.get(name)!}`);
   }
   if (found.bucket !== undefined) await destroyBucket(within(deployment.jurisdiction), deployment.bucket, say);
+  // Backups outlive what they are of. Whoever wants them gone empties their bucket.
+  if (found.backupBucket?.isEmpty) await destroyBucket(within(deployment.jurisdiction), deployment.backupBucket, say);
   if (found.database !== undefined) {
     say(`delete database ${deployment.database}`);
     await account.send("DELETE", `/d1/database/${found.database.id}`);

@@ -5,6 +5,7 @@ import type { Deployment } from "./deployment.ts";
 export interface Found {
   readonly database: FoundDatabase | undefined;
   readonly bucket: FoundBucket | undefined;
+  readonly backupBucket: FoundBucket | undefined;
   /** Those of the deployment's queues that are there. */
   readonly queues: ReadonlyMap<string, FoundPlace>;
   readonly worker: FoundWorker | undefined;
@@ -80,9 +81,10 @@ const SEALED = `SELECT substr(sealed_private_jwk, 1, instr(sealed_private_jwk, '
   UNION SELECT seal_key FROM push_subscription`;
 
 export async function inspect(cloudflare: Cloudflare, deployment: Deployment): Promise<Found> {
-  const [database, bucket, queues, worker, hosts] = await Promise.all([
+  const [database, bucket, backupBucket, queues, worker, hosts] = await Promise.all([
     findDatabase(cloudflare, deployment.database),
-    findBucket(cloudflare, deployment),
+    findBucket(cloudflare, deployment, deployment.bucket),
+    findBucket(cloudflare, deployment, deployment.backupBucket),
     cloudflare.account.list<FoundQueue>("/queues"),
     findWorker(cloudflare, deployment.worker),
     findHosts(cloudflare, deployment),
@@ -91,6 +93,7 @@ export async function inspect(cloudflare: Cloudflare, deployment: Deployment): P
   return {
     database,
     bucket,
+    backupBucket,
     queues: new Map(named.map(({ queue_name: name, jurisdiction }) => [name, { jurisdiction }])),
     worker,
     hosts,
@@ -136,7 +139,8 @@ async function query<T>({ account }: Cloudflare, id: string, sql: string): Promi
 
 async function findBucket(
   cloudflare: Cloudflare,
-  { bucket, jurisdiction }: Deployment,
+  { jurisdiction }: Deployment,
+  bucket: string,
 ): Promise<FoundBucket | undefined> {
   const account = cloudflare.within(jurisdiction);
   if ((await account.find(`/r2/buckets/${bucket}`)) === undefined) return undefined;

@@ -37,6 +37,7 @@ export function makePlan(
   const parts = [
     database(deployment, found, migrations),
     bucket(deployment, found),
+    backupBucket(deployment, found),
     queues(deployment, found),
     jurisdiction(deployment, found),
     worker(deployment, found),
@@ -99,6 +100,12 @@ function bucket(deployment: Deployment, found: Found): Part {
       },
     ],
   };
+}
+
+function backupBucket(deployment: Deployment, found: Found): Part {
+  const place = placeOf(deployment);
+  const made = `+ bucket ${deployment.backupBucket}, for backups${place === undefined ? "" : `, ${place}`}`;
+  return { changes: found.backupBucket === undefined ? [made] : [] };
 }
 
 const queues = ({ queues: names }: Deployment, found: Found): Part => ({

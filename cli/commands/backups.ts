@@ -1,0 +1,185 @@
+import * as api from "../../api/plinth.ts";
+import { ok } from "@oazapfts/runtime";
+import { rowsOf, type AdminClient } from "../client/admin-client.ts";
+import type { Command, Invocation, Option } from "../command-line/command.ts";
+import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import type { Column } from "../terminal/table.ts";
+
+const FIRST_POLL_MS = 200;
+const LONGEST_POLL_MS = 5_000;
+const ID = { name: "id", help: "of the backup, or latest" };
+const NO_WAIT: Option = { flag: "no-wait", help: "only start it; platform job shows how far it is" };
+
+const COLUMNS: readonly Column<api.Backup>[] = [
+  { field: "id", title: "ID" },
+  { field: "startedAt", title: "STARTED", kind: "time" },
+  { field: "bytes", title: "BYTES" },
+  { field: "counts.rows", title: "ROWS" },
+  { field: "counts.events", title: "EVENTS" },
+  { field: "counts.files", title: "FILES" },
+  { field: "counts.partBytes", title: "PART BYTES" },
+];
+
+/** Backups of the platform, and the way back. */
+export const backupCommands = (): Command[] => [
+  {
+    words: ["platform", "backup"],
+    summary: "Write everything that cannot be made again to the bucket of backups.",
+    args: [],
+    options: [
+      { flag: "bytes", value: "<mode>", help: "copy: copy the bytes of files; reference (default): list them" },
+      { flag: "events-since", value: "<time>", help: "leave out events before this time (2026-11-01, or in ms)" },
+      { flag: "keep", value: "<n>", help: "afterwards keep the n newest backups and remove the others" },
+      NO_WAIT,
+    ],
+    notes: ["What an earlier backup has is not written again. The platform works on meanwhile."],
+    examples: ["platform backup --bytes copy --keep 7"],
+    changes: true,
+    async run(invocation) {
+      const { options } = invocation;
+      const bytes = bytesMode(options.value("bytes"));
+      const since = options.value("events-since");
+      const eventsSince = since === undefined ? null : timeOf(since);
+      const keep = options.value("keep") === undefined ? null : wholeNumber("keep", options.value("keep") ?? "");
+      return follow(invocation, ({ opts }) => ok(api.startBackup({ bytes, eventsSince, keep }, opts)));
+    },
+  },
+  {
+    words: ["platform", "backups"],
+    summary: "List the backups that are whole, the newest first.",
+    args: [],
+    options: LIST_OPTIONS,
+    examples: ["platform backups"],
+    async run({ options, io, client }) {
+      const { limit, pageSize } = readBounds(options);
+      const { opts } = await client();
+      const rows = rowsOf((page) => api.listBackups(page, opts), { pageSize });
+      await printRows(rows, { io, asJson: options.has("json"), columns: COLUMNS, limit, nouns: "backups" });
+    },
+  },
+  {
+    words: ["platform", "verify"],
+    summary: "Read a backup back and check digests, counts, references and seal keys.",
+    args: [ID],
+    options: [NO_WAIT],
+    notes: ["Exit code 1 if something is wrong with the backup."],
+    examples: ["platform verify latest"],
+    run: (invocation) => withBackup(invocation, ({ opts }, id) => ok(api.verifyBackup(id, opts))),
+  },
+  {
+    words: ["platform", "restore"],
+    summary: "Put a backup into this platform, which must be empty and in maintenance.",
+    args: [ID],
+    options: [NO_WAIT, YES_OPTION],
+    notes: [
+      "The name of the platform, its seal keys and that it is empty are checked before anything is written.",
+      "docs/operate/backup-and-restore.md has the steps before and after.",
+    ],
+    examples: ["platform restore latest --yes"],
+    changes: true,
+    async run(invocation) {
+      await confirm(invocation, `Write the backup ${invocation.args["id"] ?? ""} into ${invocation.base}?`);
+      return withBackup(invocation, ({ opts }, id) => ok(api.restoreBackup(id, opts)));
+    },
+  },
+  {
+    words: ["platform", "forget"],
+    summary: "Remove a backup, and what no other backup needs.",
+    args: [ID],
+    options: [NO_WAIT, YES_OPTION],
+    examples: ["platform forget 20261123T062751Z-3f9a12bc"],
+    changes: true,
+    async run(invocation) {
+      await confirm(invocation, `Remove the backup ${invocation.args["id"] ?? ""}?`);
+      return withBackup(invocation, ({ opts }, id) => ok(api.deleteBackup(id, opts)));
+    },
+  },
+  {
+    words: ["platform", "job"],
+    summary: "Show the job that runs, or the last one; with --follow until it ends, with --cancel end it.",
+    args: [],
+    options: [
+      { flag: "follow", help: "show its progress until it ends" },
+      { flag: "cancel", help: "cancel it" },
+    ],
+    examples: ["platform job", "platform job --follow"],
+    async run(invocation) {
+      const { options, client, io } = invocation;
+      const { opts } = await client();
+      if (!options.has("cancel")) {
+        const job = await ok(api.getBackupJob(opts));
+        return options.has("follow") ? watch(invocation, job) : printRecord(invocation, { ...job });
+      }
+      const { state } = await ok(api.cancelBackupJob(opts));
+      sayDone(io, `The job is ${state}.`);
+    },
+  },
+];
+
+type Start = (client: AdminClient) => Promise<api.BackupJob>;
+
+async function withBackup(
+  invocation: Invocation,
+  start: (client: AdminClient, id: string) => Promise<api.BackupJob>,
+): Promise<number> {
+  const given = invocation.args["id"] ?? "";
+  return follow(invocation, async (client) => {
+    if (given !== "latest") return start(client, given);
+    const [newest] = await ok(api.listBackups({ pageSize: 1 }, client.opts));
+    if (newest === undefined) throw new UsageError("There is no whole backup.");
+    return start(client, newest.id);
+  });
+}
+
+async function follow(invocation: Invocation, start: Start): Promise<number> {
+  const { io, options } = invocation;
+  const job = await start(await invocation.client());
+  if (!options.has("no-wait")) return watch(invocation, job);
+  sayDone(io, `It runs: platform job --follow`);
+  await printRecord(invocation, { ...job });
+  return 0;
+}
+
+/** Shows each stage as it comes, then the result. 1: the job failed, was cancelled, or found something wrong. */
+async function watch(invocation: Invocation, begun: api.BackupJob): Promise<number> {
+  const { io } = invocation;
+  const { opts } = await invocation.client();
+  let job = begun;
+  let said = "";
+  for (let pauseMs = FIRST_POLL_MS; job.state === "running"; pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5)) {
+    const line = progress(job);
+    if (line !== said) io.err(`${line}\n`);
+    said = line;
+    await io.wait(pauseMs);
+    const now = await ok(api.getBackupJob(opts));
+    if (now.id !== begun.id) throw new UsageError("Another job has begun since: platform job shows it.");
+    job = now;
+  }
+  await printRecord(invocation, { ...job });
+  for (const { kind, subject } of job.findings) io.err(`${kind}: ${subject}\n`);
+  return job.state === "done" && job.findingsInAll === 0 ? 0 : 1;
+}
+
+function progress({ kind, stage, stagesDone, stages, counts, failures, error }: api.BackupJob): string {
+  const done = `${counts.rows} rows, ${counts.events} events, ${counts.files} files`;
+  const trouble = failures === 0 ? "" : `; failed ${failures} times: ${error}`;
+  return `${kind} ${stagesDone + 1}/${stages} ${stage}: ${done}${trouble}`;
+}
+
+function bytesMode(text = "reference"): "reference" | "copy" {
+  if (text === "reference" || text === "copy") return text;
+  throw new UsageError(`--bytes is copy or reference, not ${text}`);
+}
+
+function timeOf(text: string): number {
+  const ms = /^\d{5,15}$/.test(text) ? Number(text) : Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`--events-since is a time such as 2026-11-01T00:00:00Z, not ${text}`);
+  return ms;
+}
+
+function wholeNumber(flag: string, text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new UsageError(`--${flag} is a whole number from 1 on, not ${text}`);
+}

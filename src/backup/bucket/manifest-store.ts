@@ -1,0 +1,63 @@
+import type { BytesMode, Counts, Facts } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+
+/**
+ * The manifest of a backup: written last, so a backup without one is not whole and does not count. Its index parts list
+ * all the others with their digests, so the manifest vouches for everything.
+ */
+export interface Manifest extends Facts {
+  readonly format: 1;
+  readonly id: string;
+  readonly platform: string;
+  /** The newest migration that the release knew. */
+  readonly migration: string;
+  readonly bytes: BytesMode;
+  readonly eventsSince: number | null;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly counts: Counts;
+  readonly sealKeys: readonly SealKeyProof[];
+}
+
+/** A key by an HMAC that it makes: tells whether a deployment has the same key, and nothing else. */
+export interface SealKeyProof {
+  readonly id: string;
+  readonly proof: string;
+  /** Something in the backup is sealed with it. */
+  readonly isUsed: boolean;
+}
+
+export const FORMAT = 1;
+const PREFIX = "manifest/";
+const keyOf = (id: string): string => `${PREFIX}${id}.json`;
+
+export type ManifestStore = ReturnType<typeof createManifestStore>;
+
+export function createManifestStore(bucket: R2Bucket) {
+  return {
+    async write(manifest: Manifest): Promise<void> {
+      const httpMetadata = { contentType: "application/json" };
+      await bucket.put(keyOf(manifest.id), JSON.stringify(manifest, null, 2), { httpMetadata });
+    },
+    async read(id: string): Promise<Manifest | undefined> {
+      const object = await bucket.get(keyOf(id));
+      return object === null ? undefined : object.json<Manifest>();
+    },
+    delete: (id: string): Promise<void> => bucket.delete(keyOf(id)),
+    /** The ids of all whole backups, the newest first: an id begins with its time. */
+    async ids(): Promise<readonly string[]> {
+      const ids: string[] = [];
+      for (let cursor: string | undefined; ;) {
+        const page: R2Objects = await bucket.list({ prefix: PREFIX, ...(cursor === undefined ? {} : { cursor }) });
+        ids.push(...page.objects.map(({ key }) => key.slice(PREFIX.length, -".json".length)));
+        if (!page.truncated || ids.length >= LIMITS.backupsKept) return ids.toSorted().toReversed();
+        cursor = page.cursor;
+      }
+    },
+  };
+}
+
+/** `20261123T062751Z-` and randomness: ids sort by time. */
+export const backupId = (nowMs: number, random: string): string =>
+  `${new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "")}-${random.slice(0, 8)}`;
+export const BACKUP_ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;

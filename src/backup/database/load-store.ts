@@ -1,0 +1,156 @@
+import { LIMITS } from "../model/limits.ts";
+import { TABLES, TABLES_OF_AN_EMPTY_PLATFORM, type Table } from "../model/tables.ts";
+
+interface ForeignKey {
+  readonly table: string;
+  readonly columns: readonly { readonly from: string; readonly to: string }[];
+}
+
+export type LoadStore = ReturnType<typeof createLoadStore>;
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+const MOVE_AUDIT = `UPDATE audit SET seq = seq + max(?1, (SELECT max(seq) FROM audit)) WHERE seq <= ?1`;
+const BEGIN_SEQUENCE = `
+  INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)`;
+const RAISE_SEQUENCE = `UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1`;
+const RAISE_AUDIT = `
+  UPDATE sqlite_sequence SET seq = max(seq, ?2, (SELECT coalesce(max(seq), 0) FROM audit)) WHERE name = ?1`;
+
+/** The way back into empty tables. Each write may run twice. */
+export function createLoadStore(db: D1Database) {
+  return {
+    /** Tables with rows that an empty platform does not have. */
+    async filled(): Promise<readonly Table[]> {
+      const asked = TABLES.filter((table) => !TABLES_OF_AN_EMPTY_PLATFORM.has(table));
+      const answers = await db.batch<{ n: number }>(
+        asked.map((table) => db.prepare(`SELECT EXISTS (SELECT 1 FROM ${quoted(table)}) AS n`)),
+      );
+      return asked.filter((_, at) => answers[at]?.results[0]?.n === 1);
+    },
+
+    async columns(table: Table): Promise<readonly string[]> {
+      const { results } = await db
+        .prepare(`SELECT name FROM pragma_table_info(?1)`)
+        .bind(table)
+        .all<{ name: string }>();
+      return results.map(({ name }) => name);
+    },
+
+    /**
+     * Makes room before the first row: numbers go on behind the greatest ever given, and the few rows of the audit log
+     * that this platform wrote move behind it.
+     */
+    async raiseSequences(sequences: Readonly<Record<string, number>>): Promise<void> {
+      const statements = Object.entries(sequences).flatMap(([table, last]) => [
+        ...(table === "audit" ? [db.prepare(MOVE_AUDIT).bind(last)] : []),
+        db.prepare(BEGIN_SEQUENCE).bind(table),
+        db.prepare(table === "audit" ? RAISE_AUDIT : RAISE_SEQUENCE).bind(table, last),
+      ]);
+      if (statements.length > 0) await db.batch(statements);
+    },
+
+    /** Inserts rows that are not there; how many of them refer to something that is not there, and stay out. */
+    async load(table: Table, columns: readonly string[], rows: readonly string[]): Promise<number> {
+      const { results } = await db
+        .prepare(`SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`)
+        .bind(table)
+        .all<{ id: number; table: string; from: string; to: string }>();
+      const keys = foreignKeys(results);
+      const value = (name: string): string => `r.value ->> ${columns.indexOf(name)}`;
+      const isThere = keys.map(({ table: parent, columns: pairs }) => {
+        const isNull = pairs.map(({ from }) => `${value(from)} IS NULL`).join(" OR ");
+        const match = pairs.map(({ from, to }) => `p.${quoted(to)} = ${value(from)}`).join(" AND ");
+        return `(${isNull} OR EXISTS (SELECT 1 FROM ${quoted(parent)} AS p WHERE ${match}))`;
+      });
+      const fits = isThere.length === 0 ? "true" : isThere.join(" AND ");
+      const insert = `
+        INSERT INTO ${quoted(table)} (${columns.map(quoted).join(", ")})
+        SELECT ${columns.map(value).join(", ")} FROM json_each(?1) AS r WHERE ${fits} ON CONFLICT DO NOTHING`;
+      const left = `SELECT count(*) AS n FROM json_each(?1) AS r WHERE NOT (${fits})`;
+      let dropped = 0;
+      for (const group of groups(rows)) {
+        const bound = `[${group.join(",")}]`;
+        const statements = [db.prepare(insert).bind(bound)];
+        if (isThere.length > 0) statements.push(db.prepare(left).bind(bound));
+        const answers = await db.batch<{ n: number }>(statements);
+        dropped += answers[1]?.results[0]?.n ?? 0;
+      }
+      return dropped;
+    },
+
+    /** Files with metadata, in the order of their ids. */
+    async filesAfter(after: string, limit: number): Promise<readonly string[]> {
+      const { results } = await db
+        .prepare(`SELECT id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2`)
+        .bind(after, limit)
+        .all<{ id: string }>();
+      return results.map(({ id }) => id);
+    },
+
+    async markDeleted(incarnation: string): Promise<void> {
+      await db.prepare(`UPDATE topic SET state = 'deleting' WHERE incarnation = ?1`).bind(incarnation).run();
+    },
+
+    /** Counts that triggers keep, made anew from the files of some owners; the last owner, undefined at the end. */
+    async countOwners(after: number): Promise<number | undefined> {
+      const { results } = await db
+        .prepare(
+          `UPDATE owner SET
+            files = (SELECT count(*) FROM file WHERE owner_id = owner.id AND state = 'committed'),
+            bytes = (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE owner_id = owner.id AND state = 'committed')
+          WHERE id IN (SELECT id FROM owner WHERE id > ?1 ORDER BY id LIMIT ?2) RETURNING id`,
+        )
+        .bind(after, LIMITS.countedOwners)
+        .all<{ id: number }>();
+      return results.length === 0 ? undefined : Math.max(...results.map(({ id }) => id));
+    },
+
+    /**
+     * Counts pending files likewise. If two valid tokens of a grant were read, because it was used meanwhile, the newer
+     * one stays.
+     */
+    async settle(): Promise<void> {
+      await db.batch([
+        db.prepare(`DELETE FROM reservation`),
+        db.prepare(
+          `INSERT INTO reservation (tenant, owner_id, files, bytes)
+            SELECT reserved_for, owner_id, count(*), coalesce(sum(reserved_bytes), 0) FROM file
+            WHERE state = 'pending' AND reserved_for IS NOT NULL GROUP BY reserved_for, owner_id`,
+        ),
+        db.prepare(
+          `DELETE FROM refresh_token WHERE used_at IS NULL AND EXISTS (
+            SELECT 1 FROM refresh_token AS newer WHERE newer.grant_id = refresh_token.grant_id
+              AND newer.used_at IS NULL
+              AND (newer.created_at, newer.token_hash) > (refresh_token.created_at, refresh_token.token_hash))`,
+        ),
+      ]);
+    },
+  };
+}
+
+function foreignKeys(
+  rows: readonly { readonly id: number; readonly table: string; readonly from: string; readonly to: string }[],
+): readonly ForeignKey[] {
+  const ids = [...new Set(rows.map(({ id }) => id))];
+  return ids.map((id) => {
+    const columns = rows.filter((row) => row.id === id);
+    return { table: columns[0]!.table, columns };
+  });
+}
+
+/** Rows in groups that one statement takes. */
+function* groups(rows: readonly string[]): Generator<readonly string[]> {
+  let group: string[] = [];
+  let chars = 0;
+  for (const row of rows) {
+    if (group.length > 0 && chars + row.length > LIMITS.bindChars) {
+      yield group;
+      group = [];
+      chars = 0;
+    }
+    group.push(row);
+    chars += row.length;
+  }
+  if (group.length > 0) yield group;
+}

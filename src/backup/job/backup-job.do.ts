@@ -1,0 +1,76 @@
+import { DurableObject } from "cloudflare:workers";
+import { newJob, type JobRecord } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+import { JobTables } from "./job-tables.ts";
+import { advance, pauseMs, type JobPorts } from "./run.ts";
+
+export type NewJob = Pick<JobRecord, "id" | "kind" | "backup" | "options">;
+
+/**
+ * The one job of the backup service. There is one object, so there is one job at a time.
+ *
+ *   none, done, failed, cancelled ── start ──→ running ── last step ──→ done
+ *                                        │ ├── a step that no repeat helps ──→ failed
+ *                                        │ └── cancel ──→ cancelled
+ *                                        └── a step fails: it is tried again, later and later
+ *
+ * The alarm does one step after the other for some seconds and then sets itself again. Before each step it is set for
+ * the case that the object ends in it. A step is stored with the job in one transaction; a step that was not stored
+ * comes again, which does no harm (model/stage.ts). Steps do not overlap: the runtime runs one alarm at a time, and
+ * what a step found is dropped if the job is another one by then.
+ */
+export class BackupJob extends DurableObject {
+  readonly #tables = new JobTables(this.ctx.storage);
+  readonly #ports: JobPorts;
+
+  constructor(context: DurableObjectState, env: unknown, ports: JobPorts) {
+    super(context, env as never);
+    this.#ports = ports;
+  }
+
+  /** Begins a job unless one is running; that one is the answer then. */
+  async start(asked: string): Promise<{ readonly started: boolean; readonly job: string }> {
+    const running = this.#tables.load();
+    if (running?.state === "running") return { started: false, job: JSON.stringify(running) };
+    const wanted = JSON.parse(asked) as NewJob;
+    // A repeat of a request whose answer was lost.
+    if (running?.id === wanted.id) return { started: true, job: JSON.stringify(running) };
+    const nowMs = this.#ports.clock.nowMs();
+    const job = newJob(wanted, this.#ports.stagesOf(wanted)[0]!.name, nowMs);
+    this.#tables.begin(job);
+    await this.ctx.storage.setAlarm(nowMs);
+    return { started: true, job: JSON.stringify(job) };
+  }
+
+  read(): string | undefined {
+    const job = this.#tables.load();
+    return job && JSON.stringify(job);
+  }
+
+  async cancel(): Promise<string | undefined> {
+    const job = this.#tables.load();
+    if (job?.state !== "running") return job && JSON.stringify(job);
+    const cancelled: JobRecord = { ...job, state: "cancelled", finishedAt: this.#ports.clock.nowMs() };
+    this.#tables.store(cancelled, {});
+    await this.ctx.storage.deleteAlarm();
+    return JSON.stringify(cancelled);
+  }
+
+  override async alarm(): Promise<void> {
+    const { clock, log, stagesOf } = this.#ports;
+    const endMs = clock.nowMs() + LIMITS.runMs;
+    await this.ctx.storage.setAlarm(clock.nowMs() + LIMITS.watchMs);
+    for (;;) {
+      const job = this.#tables.load();
+      if (job?.state !== "running") return this.ctx.storage.deleteAlarm();
+      const advanced = await advance(job, stagesOf(job), this.#tables, clock.nowMs(), log);
+      const now = this.#tables.load();
+      // It was cancelled meanwhile, or more: another job has begun.
+      if (now?.id !== job.id || now.state !== "running") continue;
+      this.#tables.store(advanced.job, advanced.result);
+      if (advanced.job.state !== "running") return this.ctx.storage.deleteAlarm();
+      const waitMs = pauseMs(advanced.job);
+      if (waitMs > 0 || clock.nowMs() > endMs) return this.ctx.storage.setAlarm(clock.nowMs() + waitMs);
+    }
+  }
+}

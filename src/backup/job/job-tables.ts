@@ -1,0 +1,107 @@
+import type { JobRecord } from "../model/job.ts";
+import type { Part } from "../model/part.ts";
+import type { JobLists, NumberedPart, StepResult } from "../model/stage.ts";
+import type { ObjectSchema } from "../../platform/object-schema.ts";
+import { hasTable } from "../../platform/has-table.ts";
+
+export const JOB_SCHEMA: ObjectSchema = { object: "BackupJob", table: "job", version: 1 };
+
+const SCHEMA = [
+  `CREATE TABLE job (
+    id INTEGER PRIMARY KEY CHECK (id = 1), schema_version INTEGER NOT NULL, record TEXT NOT NULL
+  ) STRICT`,
+  // `known`: parts of an earlier backup.
+  ...["part", "known"].map(
+    (table) => `CREATE TABLE ${table} (
+      number INTEGER PRIMARY KEY, section TEXT NOT NULL, digest TEXT NOT NULL, bytes INTEGER NOT NULL,
+      count INTEGER NOT NULL, info TEXT NOT NULL
+    ) STRICT`,
+  ),
+  `CREATE INDEX part_by_section ON part (section, number)`,
+  `CREATE INDEX known_by_section ON known (section, number)`,
+  `CREATE TABLE mark (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`,
+];
+
+type PartRow = Record<keyof Part, string | number> & { number: number } & Record<string, SqlStorageValue>;
+const COLUMNS = "number, section, digest, bytes, count, info";
+
+/** The job and its lists, in the object's own tables. */
+export class JobTables implements JobLists {
+  readonly #storage: DurableObjectStorage;
+  readonly #sql: SqlStorage;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    this.#sql = storage.sql;
+  }
+
+  load(): JobRecord | undefined {
+    if (!hasTable(this.#sql, JOB_SCHEMA.table)) return undefined;
+    const row = this.#sql.exec<{ record: string }>(`SELECT record FROM job WHERE id = 1`).toArray()[0];
+    return row && (JSON.parse(row.record) as JobRecord);
+  }
+
+  /** A new job begins with empty lists. */
+  begin(job: JobRecord): void {
+    this.#storage.transactionSync(() => {
+      if (!hasTable(this.#sql, JOB_SCHEMA.table)) for (const statement of SCHEMA) this.#sql.exec(statement);
+      this.#clear();
+      this.save(job);
+    });
+  }
+
+  save(job: JobRecord): void {
+    this.#sql.exec(
+      `INSERT OR REPLACE INTO job (id, schema_version, record) VALUES (1, ${JOB_SCHEMA.version}, ?)`,
+      JSON.stringify(job),
+    );
+  }
+
+  /** The result of a step and the job as it is then, all or nothing. An ended job needs no lists. */
+  store(job: JobRecord, { parts = [], known = [], marks = [] }: Pick<StepResult, "parts" | "known" | "marks">): void {
+    this.#storage.transactionSync(() => {
+      for (const part of parts) this.#add("part", part);
+      for (const part of known) this.#add("known", part);
+      for (const key of marks) this.#sql.exec(`INSERT OR IGNORE INTO mark (key) VALUES (?)`, key);
+      if (job.state !== "running") this.#clear();
+      this.save(job);
+    });
+  }
+
+  parts(from: number, limit: number): readonly Part[] {
+    return this.#read(`SELECT ${COLUMNS} FROM part WHERE number > ? ORDER BY number LIMIT ?`, from, limit);
+  }
+
+  partsOf(section: string, from: number, limit: number): readonly NumberedPart[] {
+    const most = Number.isFinite(limit) ? limit : -1;
+    const sql = `SELECT ${COLUMNS} FROM part WHERE section = ? AND number >= ? ORDER BY number LIMIT ?`;
+    return this.#read(sql, section, from, most);
+  }
+
+  known(section: string): readonly Part[] {
+    return this.#read(`SELECT ${COLUMNS} FROM known WHERE section = ? ORDER BY number`, section);
+  }
+
+  isMarked(key: string): boolean {
+    return this.#sql.exec(`SELECT 1 FROM mark WHERE key = ?`, key).toArray().length > 0;
+  }
+
+  #clear(): void {
+    for (const table of ["part", "known", "mark"]) this.#sql.exec(`DELETE FROM ${table}`);
+  }
+
+  #add(table: "part" | "known", { section, digest, bytes, count, info }: Part): void {
+    this.#sql.exec(
+      `INSERT INTO ${table} (section, digest, bytes, count, info) VALUES (?, ?, ?, ?, ?)`,
+      section,
+      digest,
+      bytes,
+      count,
+      info,
+    );
+  }
+
+  #read(sql: string, ...values: (string | number)[]): readonly NumberedPart[] {
+    return this.#sql.exec<PartRow>(sql, ...values).toArray() as unknown as readonly NumberedPart[];
+  }
+}

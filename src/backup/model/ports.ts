@@ -1,0 +1,114 @@
+import type { Log } from "../../platform/log.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { AuditTrail } from "../../platform/audit.ts";
+
+/** A topic, as its row in D1 names its objects. */
+export interface TopicAddress {
+  readonly owner: string;
+  readonly eventType: string;
+  readonly incarnation: string;
+  readonly shards: number;
+}
+
+/** One import of one object: pages are numbered without a gap, and the last one opens it. */
+export interface ImportPlace {
+  readonly id: string;
+  readonly number: number;
+  readonly isLast: boolean;
+}
+export type ImportOutcome = "imported" | "again" | "out_of_order" | "not_empty" | "other_format";
+
+export interface Gone {
+  readonly kind: "gone";
+}
+/** Pages are JSON that only the objects understand, but for these fields. */
+export interface RegisterPage {
+  readonly kind: "register";
+  readonly consumers: readonly string[];
+  readonly subscribers: readonly string[];
+  readonly next?: string | undefined;
+  readonly lastSeq: number;
+  readonly retention: { readonly ageMs: number };
+}
+export interface EventsPage {
+  readonly kind: "events";
+  readonly beforeSeq: number;
+  readonly endSeq: number;
+  readonly atEnd: boolean;
+  readonly segments: readonly { readonly createdAtMs: number }[];
+}
+export interface ConsumerPage {
+  readonly kind: "consumer";
+}
+export interface PushPage {
+  readonly kind: "push";
+  readonly next?: number | undefined;
+}
+
+/** Port to the events service: everything that its objects hold, in pages. */
+export interface EventObjects {
+  exportRegister(topic: TopicAddress, shard: number, after?: string): Promise<RegisterPage | Gone>;
+  exportEvents(
+    topic: TopicAddress,
+    shard: number,
+    from: { readonly afterSeq?: number; readonly fromMs?: number },
+  ): Promise<EventsPage | Gone>;
+  importLog(
+    topic: TopicAddress,
+    shard: number,
+    place: ImportPlace,
+    page: RegisterPage | EventsPage,
+  ): Promise<ImportOutcome>;
+  exportConsumer(topic: TopicAddress, name: string): Promise<ConsumerPage | Gone>;
+  importConsumer(topic: TopicAddress, name: string, place: ImportPlace, page: ConsumerPage): Promise<ImportOutcome>;
+  exportPush(name: string, after?: number): Promise<PushPage | Gone>;
+  importPush(name: string, place: ImportPlace, page: PushPage): Promise<ImportOutcome>;
+}
+
+export interface StorePage {
+  readonly next?: unknown;
+}
+
+/** Port to the metrics service. */
+export interface MetricsObjects {
+  readonly storeNames: readonly string[];
+  exportStore(name: string, after?: unknown): Promise<StorePage>;
+  importStore(name: string, place: ImportPlace, page: StorePage): Promise<ImportOutcome>;
+}
+
+/** Port to the seal keys: the secrets in a backup stay sealed, so they open only where the same keys are. */
+export interface SealProofs {
+  /** An HMAC by each configured key. */
+  proofs(): Promise<readonly { readonly id: string; readonly proof: string }[]>;
+  /** Ids of the keys that something is sealed with. */
+  used(): Promise<ReadonlySet<string>>;
+}
+
+export interface BackupDeps {
+  readonly db: D1Database;
+  readonly media: R2Bucket;
+  /** Undefined: the deployment binds no bucket for backups. */
+  readonly bucket: R2Bucket | undefined;
+  readonly objects: EventObjects;
+  readonly metrics: MetricsObjects;
+  readonly seals: SealProofs;
+  /** Makes the index of the metadata of some files anew. */
+  readonly reindexFiles: (ids: readonly string[]) => Promise<void>;
+  /** The job's object. */
+  readonly job: () => JobStub;
+  readonly platform: string;
+  readonly migration: string;
+  readonly isMaintained: boolean;
+  readonly audit: AuditTrail;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** The job's object, as the Worker calls it; records travel as JSON. */
+export interface JobStub {
+  start(asked: string): Promise<{ readonly started: boolean; readonly job: string }>;
+  read(): Promise<string | undefined>;
+  cancel(): Promise<string | undefined>;
+}

@@ -1,0 +1,76 @@
+/**
+ * The tables of D1: each is backed up, or named here with the reason why it can be made again. A test compares both
+ * lists with the schema.
+ *
+ * Restored in this order, so that a row comes after the rows that it refers to. Backed up in the opposite order while
+ * the platform works: a row that is read refers to something that is read later, and so is there, or was deleted
+ * meanwhile, and the row with it.
+ */
+export const TABLES = [
+  // Read last: whatever was revoked while the backup ran is revoked in it.
+  "revocation",
+  "organization",
+  "tenant",
+  "user",
+  "role",
+  "tenant_member",
+  "tenant_member_role",
+  "organization_member",
+  "organization_member_role",
+  "service",
+  "client",
+  "client_secret",
+  "package",
+  "package_service",
+  "subscription",
+  "signing_key",
+  "identity_provider",
+  "user_identity",
+  "session",
+  "authorization_code",
+  "refresh_grant",
+  "refresh_token",
+  "consent",
+  "audit",
+  "audit_copy",
+  "topic",
+  "push_subscription",
+  "owner",
+  "file",
+  "variant",
+  "requester",
+  "erasure",
+  // Read first, before the logs: an event is in one of them.
+  "outbox",
+] as const;
+export type Table = (typeof TABLES)[number];
+
+export const MADE_AGAIN: Readonly<Record<string, string>> = {
+  federation: "A sign-in under way at a provider, for ten minutes: the person begins again.",
+  lease: "The holder of a running job.",
+  audit_state: "Empty outside of a transaction.",
+  reservation: "The sums of pending files, counted again from them.",
+  attribute: "The index of metadata, made again from the files' own columns.",
+  key_set: "A part of that index.",
+  consistency_run: "A comparison of the bucket with D1: it can be made again.",
+  consistency_finding: "A part of such a comparison.",
+  sweep_run: "The heartbeats of the sweeps: the next run writes them.",
+  revocation_bound: "A count of revocations, made again when it is asked for.",
+  dead_work: "Work of the queue that failed: it fails again, or not.",
+  d1_migrations: "The schema: a deployment makes it.",
+};
+
+/** Each class of Durable Objects likewise. */
+export const OBJECTS: Readonly<Record<string, string>> = {
+  TopicLog: "backed up",
+  TopicConsumer: "backed up",
+  PushSubscription: "backed up",
+  MetricsStore: "backed up",
+  MetricsCollector: "Counts of the last seconds on their way to a store.",
+  LoginAttempts: "Wrong passwords of a day: the count begins again.",
+  GuessCounter: "Guesses of an hour or a day: the count begins again.",
+  BackupJob: "The job itself.",
+};
+
+/** An empty platform has these: the first token makes a key, and each change of the operator a row. */
+export const TABLES_OF_AN_EMPTY_PLATFORM: ReadonlySet<string> = new Set<Table>(["signing_key", "audit"]);

@@ -1,0 +1,153 @@
+import { createDumpStore } from "../database/dump-store.ts";
+import { FORMAT, type ManifestStore } from "../bucket/manifest-store.ts";
+import type { PartStore } from "../bucket/part-store.ts";
+import { BYTES_PREFIXES, type FileCopies } from "../files/file-copies.ts";
+import { LIMITS } from "../model/limits.ts";
+import { SECTIONS, type Part } from "../model/part.ts";
+import type { BackupDeps } from "../model/ports.ts";
+import type { Stage } from "../model/stage.ts";
+import { TABLES, type Table } from "../model/tables.ts";
+import { readIndex } from "./index-parts.ts";
+import { dumpObjects } from "./object-stage.ts";
+import { countsOf, dumpTables, writeParts } from "./table-stage.ts";
+
+export interface StageDeps extends BackupDeps {
+  readonly parts: PartStore;
+  readonly manifests: ManifestStore;
+  readonly copies: FileCopies;
+}
+
+/** Read before the objects: a waiting event is in the outbox or in a log, and the objects are those of these rows. */
+const BEFORE_OBJECTS: readonly Table[] = ["outbox", "push_subscription", "topic"];
+
+/** The stages of a backup, in their order. */
+export function backupStages(deps: StageDeps): readonly Stage[] {
+  const { parts } = deps;
+  const dump = createDumpStore(deps.db);
+  const others = TABLES.filter((table) => !BEFORE_OBJECTS.includes(table)).toReversed();
+  return [
+    earlierBackup(deps),
+    dumpTables("first_tables", BEFORE_OBJECTS, dump, parts),
+    dumpObjects(deps.objects, parts),
+    dumpMetrics(deps),
+    dumpTables("tables", others, dump, parts),
+    {
+      name: "sequences",
+      step: async () => ({ next: undefined, facts: { sequences: await dump.sequences() } }),
+    },
+    listFiles(deps),
+    writeIndex(deps),
+    writeManifest(deps),
+  ];
+}
+
+/** Remembers which events the newest earlier backup has, if it has all that this one wants. */
+function earlierBackup({ manifests, parts, platform }: StageDeps): Stage {
+  return {
+    name: "earlier_backup",
+    async step({ job, position }) {
+      const [newest] = await manifests.ids();
+      const manifest = newest === undefined ? undefined : await manifests.read(newest);
+      if (manifest === undefined || manifest.platform !== platform || manifest.format !== FORMAT)
+        return { next: undefined };
+      const [theirs, ours] = [manifest.eventsSince, job.options.eventsSince];
+      if (theirs !== null && (ours === null || ours < theirs)) return { next: undefined };
+      const { lines, next } = await readIndex(parts, manifest.index, position);
+      return { next, known: lines.filter(({ section, info }) => section.startsWith("log:") && isEvents(info)) };
+    },
+  };
+}
+
+const isEvents = (info: string): boolean => (JSON.parse(info) as { kind: string }).kind === "events";
+
+function dumpMetrics({ metrics, parts }: StageDeps): Stage {
+  return {
+    name: "metrics",
+    async step({ position }) {
+      const names = metrics.storeNames;
+      const at = position === "" ? { store: 0, after: null, page: 0 } : (JSON.parse(position) as MetricsPlace);
+      const name = names[at.store];
+      if (name === undefined) return { next: undefined };
+      const page = await metrics.exportStore(name, at.after ?? undefined);
+      const isLast = page.next === undefined;
+      const line = JSON.stringify([name, { number: at.page, isLast }, page]);
+      const written = await parts.put(SECTIONS.metrics, [line]);
+      const next: MetricsPlace = isLast
+        ? { store: at.store + 1, after: null, page: 0 }
+        : { ...at, after: page.next ?? null, page: at.page + 1 };
+      return { next: JSON.stringify(next), parts: [written.part], counts: countsOf([written]) };
+    },
+  };
+}
+
+interface MetricsPlace {
+  readonly store: number;
+  readonly after: unknown;
+  readonly page: number;
+}
+
+/** After the rows: bytes are there before a file is committed. */
+function listFiles({ copies, parts }: StageDeps): Stage {
+  return {
+    name: "files",
+    async step({ position, job }) {
+      const at =
+        position === "" ? { prefix: 0, after: "" } : (JSON.parse(position) as { prefix: number; after: string });
+      const prefix = BYTES_PREFIXES[at.prefix];
+      if (prefix === undefined) return { next: undefined };
+      const found = await copies.step(prefix, at.after, job.options.bytes === "copy");
+      const lines = found.lines.map((line) => ({ key: line.key, text: JSON.stringify(line) }));
+      // A page of files ends a part: what was copied is listed.
+      const written = await writeParts(parts, SECTIONS.media, lines, true);
+      const counts = {
+        ...written.counts,
+        files: lines.length,
+        fileBytes: found.lines.reduce((sum, { size }) => sum + size, 0),
+        copiedFiles: found.copied,
+        copiedBytes: found.copiedBytes,
+      };
+      const next = found.next === undefined ? { prefix: at.prefix + 1, after: "" } : { ...at, after: found.next };
+      return { next: JSON.stringify(next), parts: written.parts, counts };
+    },
+  };
+}
+
+function writeIndex({ parts }: StageDeps): Stage {
+  return {
+    name: "index",
+    async step({ position, lists, job }) {
+      const from = position === "" ? 0 : Number(position);
+      const page = lists.parts(from, LIMITS.indexLines);
+      if (page.length === 0) return { next: undefined };
+      const written = await parts.put("index", page.map(toIndexLine));
+      const facts = { index: [...job.facts.index, written.part.digest] };
+      return { next: String(from + page.length), facts };
+    },
+  };
+}
+
+const toIndexLine = ({ section, digest, bytes, count, info }: Part): string =>
+  JSON.stringify({ section, digest, bytes, count, info });
+
+function writeManifest({ manifests, seals, platform, migration, clock }: StageDeps): Stage {
+  return {
+    name: "manifest",
+    async step({ job }) {
+      const [proofs, used] = await Promise.all([seals.proofs(), seals.used()]);
+      await manifests.write({
+        format: FORMAT,
+        id: job.backup,
+        platform,
+        migration,
+        bytes: job.options.bytes,
+        eventsSince: job.options.eventsSince,
+        startedAt: job.startedAt,
+        finishedAt: clock.nowMs(),
+        counts: job.counts,
+        ...job.facts,
+        sealKeys: proofs.map(({ id, proof }) => ({ id, proof, isUsed: used.has(id) })),
+      });
+      return { next: undefined };
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import type { PartStore } from "../bucket/part-store.ts";
+import { LIMITS } from "../model/limits.ts";
+import { logSection, SECTIONS, type Part } from "../model/part.ts";
+import type { EventObjects, EventsPage, Gone, RegisterPage, TopicAddress } from "../model/ports.ts";
+import type { JobLists, Stage, StepContext, StepResult } from "../model/stage.ts";
+import { countsOf } from "./table-stage.ts";
+import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic-walk.ts";
+
+/**
+ * Reads the objects of each topic. In this order nothing points beyond what is read: registers (who reads), cursors of
+ * readers and pushes, then events up to the end.
+ *
+ * Events that an earlier backup has are not read again: its parts become parts of this one.
+ */
+export function dumpObjects(objects: EventObjects, parts: PartStore): Stage {
+  const walk = createTopicWalk(parts);
+  return {
+    name: "topics",
+    async step(context) {
+      const at = readPosition(context.position);
+      const found = await walk.topicAt(at.place, context.job, context.lists);
+      if (found === undefined) return { next: undefined };
+      const here = { ...at, place: found.place };
+      const { next, ...result } = await PHASES[here.phase]({ ...context, objects, parts }, found.topic, here);
+      return { ...result, next: JSON.stringify(next) };
+    },
+  };
+}
+
+type Phase = "register" | "consumers" | "push" | "events";
+
+interface At {
+  readonly place: TopicPlace;
+  readonly phase: Phase;
+  readonly shard: number;
+  /** The next name of a list. */
+  readonly item: number;
+  /** Pages of one object: behind which key, and how many there were. */
+  readonly after: string | number | null;
+  readonly page: number;
+}
+
+type PhaseResult = Omit<StepResult, "next"> & { readonly next: At };
+interface PhaseContext extends StepContext {
+  readonly objects: EventObjects;
+  readonly parts: PartStore;
+}
+
+const topicFrom = (place: TopicPlace): At => ({ place, phase: "register", shard: 0, item: 0, after: null, page: 0 });
+const nextTopic = ({ place }: At): At => topicFrom({ ...place, line: place.line + 1 });
+const phaseFrom = (at: At, phase: Phase): At => ({ ...at, phase, shard: 0, item: 0, after: null, page: 0 });
+
+function readPosition(position: string): At {
+  return position === "" ? topicFrom(FIRST_TOPIC) : (JSON.parse(position) as At);
+}
+
+const isGone = (page: { readonly kind: string }): page is Gone => page.kind === "gone";
+const textAfter = ({ after }: At): string | undefined => (typeof after === "string" ? after : undefined);
+const numberAfter = ({ after }: At): number | undefined => (typeof after === "number" ? after : undefined);
+
+const PHASES: Readonly<Record<Phase, (context: PhaseContext, topic: TopicAddress, at: At) => Promise<PhaseResult>>> = {
+  async register(context, topic, at) {
+    const page = await context.objects.exportRegister(topic, at.shard, textAfter(at));
+    // The topic was deleted since its row was read.
+    if (isGone(page)) return { next: nextTopic(at) };
+    const section = logSection(topic.incarnation, at.shard);
+    const written = await context.parts.put(section, [JSON.stringify(page)], infoOf({ kind: "register", end: 0 }));
+    const result = { parts: [written.part], counts: countsOf([written]) };
+    if (page.next !== undefined) return { ...result, next: { ...at, after: page.next } };
+    const known = usable(context, section, page);
+    const all = { ...result, parts: [written.part, ...known], counts: withKnown(result.counts, known) };
+    const isLast = at.shard + 1 >= topic.shards;
+    return { ...all, next: isLast ? phaseFrom(at, "consumers") : { ...at, shard: at.shard + 1, after: null } };
+  },
+
+  async consumers(context, topic, at) {
+    const names = await registered(context, topic, ({ consumers }) => consumers);
+    const some = names.slice(at.item, at.item + LIMITS.objectsAStep);
+    const lines: string[] = [];
+    for (const name of some) {
+      const page = await context.objects.exportConsumer(topic, name);
+      if (!isGone(page)) lines.push(JSON.stringify([topic, name, page]));
+    }
+    const result = await putLines(context.parts, SECTIONS.consumers, lines);
+    const counts = { ...result.counts, consumers: lines.length };
+    const isLast = at.item + some.length >= names.length;
+    const next = isLast ? phaseFrom(at, "push") : { ...at, item: at.item + some.length };
+    return { ...result, counts, next };
+  },
+
+  async push(context, topic, at) {
+    const names = await registered(context, topic, ({ subscribers }) => subscribers);
+    const name = names[at.item];
+    if (name === undefined) return { next: phaseFrom(at, "events") };
+    const page = await context.objects.exportPush(name, numberAfter(at));
+    const following = { ...at, item: at.item + 1, after: null, page: 0 };
+    if (isGone(page)) return { next: following };
+    const isLast = page.next === undefined;
+    const line = JSON.stringify([name, { number: at.page, isLast }, page]);
+    const result = await putLines(context.parts, SECTIONS.push, [line]);
+    const counts = { ...result.counts, pushSubscriptions: isLast ? 1 : 0 };
+    return { ...result, counts, next: isLast ? following : { ...at, after: page.next ?? null, page: at.page + 1 } };
+  },
+
+  async events(context, topic, at) {
+    const section = logSection(topic.incarnation, at.shard);
+    const { eventsSince } = context.job.options;
+    const end = numberAfter(at) ?? endOf(lastEvents(context, section));
+    const from =
+      end !== undefined ? { afterSeq: end } : eventsSince === null ? { afterSeq: 0 } : { fromMs: eventsSince };
+    const page = await context.objects.exportEvents(topic, at.shard, from);
+    if (isGone(page)) return { next: nextTopic(at) };
+    const isNews = page.endSeq > (end ?? 0);
+    const isLast = at.shard + 1 >= topic.shards;
+    const following = isLast ? nextTopic(at) : { ...at, shard: at.shard + 1, after: null };
+    const next = page.atEnd ? following : { ...at, after: page.endSeq };
+    const topics = page.atEnd && isLast ? 1 : 0;
+    if (!isNews) return { next, counts: { topics } };
+    const events = page.endSeq - Math.max(page.beforeSeq, end ?? 0);
+    const info = infoOf({ kind: "events", end: page.endSeq, events, newestMs: page.segments.at(-1)?.createdAtMs ?? 0 });
+    const written = await context.parts.put(section, [JSON.stringify(page)], info);
+    return { next, parts: [written.part], counts: { ...countsOf([written]), topics, events } };
+  },
+};
+
+interface LogInfo {
+  readonly kind: "register" | "events";
+  /** The sequence number of the last event. */
+  readonly end: number;
+  readonly events?: number;
+  /** When the newest event was published. */
+  readonly newestMs?: number;
+}
+
+const infoOf = (info: LogInfo): string => JSON.stringify(info);
+export const logInfo = (part: Part): LogInfo => JSON.parse(part.info) as LogInfo;
+const endOf = (part: Part | undefined): number | undefined => part && logInfo(part).end;
+
+function withKnown(counts: ReturnType<typeof countsOf>, known: readonly Part[]) {
+  return {
+    ...counts,
+    parts: counts.parts + known.length,
+    partBytes: known.reduce((sum, { bytes }) => sum + bytes, counts.partBytes),
+    events: known.reduce((sum, part) => sum + (logInfo(part).events ?? 0), 0),
+  };
+}
+
+/** Parts of the earlier backup with events that are still kept; none if the log has gone back since. */
+function usable({ lists, nowMs }: StepContext, section: string, page: RegisterPage): readonly Part[] {
+  const known = lists.known(section);
+  if (page.lastSeq < (endOf(known.at(-1)) ?? 0)) return [];
+  return known.filter((part) => (logInfo(part).newestMs ?? 0) >= nowMs - page.retention.ageMs);
+}
+
+/** The last part with events of this log, read now or by an earlier backup. */
+const lastEvents = ({ lists }: StepContext, section: string): Part | undefined =>
+  lists.partsOf(section, 0, Infinity).findLast((part) => logInfo(part).kind === "events");
+
+/** Names of the registers that were just written, of all shards. */
+async function registered(
+  { lists, parts }: { readonly lists: JobLists; readonly parts: PartStore },
+  topic: TopicAddress,
+  namesOf: (page: RegisterPage) => readonly string[],
+): Promise<readonly string[]> {
+  const names = new Set<string>();
+  for (let shard = 0; shard < topic.shards; shard++)
+    for (const part of lists.partsOf(logSection(topic.incarnation, shard), 0, Infinity)) {
+      if (logInfo(part).kind !== "register") continue;
+      for (const line of await readPart(parts, part.digest))
+        for (const name of namesOf(JSON.parse(line) as RegisterPage)) names.add(name);
+    }
+  return [...names].toSorted();
+}
+
+async function putLines(store: PartStore, section: string, lines: readonly string[]) {
+  if (lines.length === 0) return { parts: [], counts: {} };
+  const written = await store.put(section, lines);
+  return { parts: [written.part], counts: countsOf([written]) };
+}
+
+export type { EventsPage };

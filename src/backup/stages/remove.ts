@@ -1,0 +1,62 @@
+import { PART_PREFIX } from "../bucket/part-store.ts";
+import { COPY_PREFIX, type FileLine } from "../files/file-copies.ts";
+import { SECTIONS } from "../model/part.ts";
+import type { Stage } from "../model/stage.ts";
+import type { StageDeps } from "./backup.ts";
+import { readIndex } from "./index-parts.ts";
+import { readPart } from "./topic-walk.ts";
+
+/**
+ * Removes backups: first their manifests, then what no manifest needs any more. A removal that is cut short leaves
+ * objects that the next one removes. A removal also clears up after backups that never became whole.
+ */
+export function removeStages(deps: StageDeps): readonly Stage[] {
+  return [
+    removeManifests(deps),
+    markWanted(deps),
+    sweep(deps, "parts", PART_PREFIX),
+    sweep(deps, "copies", COPY_PREFIX),
+  ];
+}
+
+function removeManifests({ manifests }: StageDeps): Stage {
+  return {
+    name: "manifests",
+    async step({ job }) {
+      if (job.kind === "remove") await manifests.delete(job.backup);
+      else for (const id of (await manifests.ids()).slice(job.options.keep ?? Infinity)) await manifests.delete(id);
+      return { next: undefined };
+    },
+  };
+}
+
+/** Marks every object that a manifest needs. */
+function markWanted({ manifests, parts }: StageDeps): Stage {
+  return {
+    name: "mark",
+    async step({ position }) {
+      const ids = (await manifests.ids()).toReversed();
+      const at = position === "" ? { id: "", index: "" } : (JSON.parse(position) as { id: string; index: string });
+      const id = at.index === "" ? ids.find((one) => one > at.id) : at.id;
+      if (id === undefined) return { next: undefined };
+      const manifest = await manifests.read(id);
+      if (manifest === undefined) return { next: JSON.stringify({ id, index: "" }) };
+      const { lines, next } = await readIndex(parts, manifest.index, at.index);
+      const marks = [...manifest.index, ...lines.map(({ digest }) => digest)].map((digest) => PART_PREFIX + digest);
+      if (manifest.bytes === "copy")
+        for (const { digest } of lines.filter(({ section }) => section === SECTIONS.media))
+          for (const line of await readPart(parts, digest))
+            marks.push(COPY_PREFIX + (JSON.parse(line) as FileLine).key);
+      return { next: JSON.stringify({ id, index: next ?? "" }), marks };
+    },
+  };
+}
+
+function sweep({ copies }: StageDeps, name: string, prefix: string): Stage {
+  return {
+    name: `sweep_${name}`,
+    step: async ({ position, lists }) => ({
+      next: await copies.sweep(prefix, position, (key) => lists.isMarked(key)),
+    }),
+  };
+}

@@ -1,0 +1,173 @@
+import { pinnedOrMaster, type FileLine } from "../files/file-copies.ts";
+import type { Finding, JobRecord } from "../model/job.ts";
+import { LIMITS } from "../model/limits.ts";
+import { SECTIONS, tableSection, type Part } from "../model/part.ts";
+import { Refused, type Stage } from "../model/stage.ts";
+import type { StageDeps } from "./backup.ts";
+import { FORMAT, type Manifest } from "../bucket/manifest-store.ts";
+import { readIndex } from "./index-parts.ts";
+import { logInfo } from "./object-stage.ts";
+
+/** Reads a backup back: every part and its digest, all counts, and what one part says of another. Writes nothing. */
+export function verifyStages(deps: StageDeps): readonly Stage[] {
+  return [
+    { name: "check", step: async ({ job }) => ({ next: undefined, facts: await usableManifest(deps, job) }) },
+    loadIndex(deps),
+    readParts(deps),
+    readFiles(deps),
+    compareFiles(deps),
+    compareTotals(deps),
+  ];
+}
+
+/** The manifest, if this deployment could restore the backup. */
+export async function usableManifest({ manifests, platform, seals }: StageDeps, job: JobRecord): Promise<Manifest> {
+  const manifest = await manifests.read(job.backup);
+  if (manifest === undefined) throw new Refused(`There is no whole backup ${job.backup}.`);
+  if (manifest.format !== FORMAT)
+    throw new Refused(`The backup has format ${String(manifest.format)}; this release reads 1.`);
+  if (manifest.platform !== platform)
+    throw new Refused(`The backup is of the platform ${manifest.platform}, and PLATFORM is ${platform} here.`);
+  const ours = new Map((await seals.proofs()).map(({ id, proof }) => [id, proof]));
+  for (const { id, proof, isUsed } of manifest.sealKeys)
+    if (isUsed && ours.get(id) !== proof)
+      throw new Refused(
+        `Secrets in the backup are sealed with the key ${id}, and SEAL_KEYS ${ours.has(id) ? "has another key under that id" : "lacks it"}.`,
+      );
+  return manifest;
+}
+
+/** Takes over the list of parts. */
+export function loadIndex({ parts }: StageDeps): Stage {
+  return {
+    name: "index",
+    async step({ position, job }) {
+      const { lines, next } = await readIndex(parts, job.facts.index, position);
+      return { next, parts: lines };
+    },
+  };
+}
+
+function readParts({ parts }: StageDeps): Stage {
+  return {
+    name: "parts",
+    async step({ position, lists, job }) {
+      const from = position === "" ? 0 : Number(position);
+      const page = lists.parts(from, LIMITS.parallel);
+      if (page.length === 0) return { next: undefined };
+      const reads = await Promise.all(page.map(async (part) => ({ part, read: await parts.read(part.digest) })));
+      const findings: Finding[] = [];
+      const marks: string[] = [];
+      for (const { part, read } of reads) {
+        const subject = `${part.section} part/${part.digest}`;
+        if (!read.ok) findings.push({ kind: read.error, subject });
+        else if (read.value.length !== part.count) findings.push({ kind: "count_differs", subject });
+        else marks.push(...marksOf(part, read.value, job));
+      }
+      return { next: String(from + page.length), counts: countsOf(page), findings, marks };
+    },
+  };
+}
+
+/** Names that other parts refer to: topics and files. */
+function marksOf({ section }: Part, lines: readonly string[], { facts }: JobRecord): readonly string[] {
+  if (section === SECTIONS.media) return lines.map((line) => `file/${(JSON.parse(line) as FileLine).key}`);
+  if (section !== tableSection("topic")) return [];
+  const at = facts.tables["topic"]?.columns.indexOf("incarnation") ?? -1;
+  return lines.map((line) => `topic/${String((JSON.parse(line) as unknown[])[at])}`);
+}
+
+function countsOf(page: readonly Part[]) {
+  const count = (isWanted: (part: Part) => boolean, of: (part: Part) => number): number =>
+    page.filter(isWanted).reduce((sum, part) => sum + of(part), 0);
+  return {
+    parts: page.length,
+    partBytes: count(
+      () => true,
+      ({ bytes }) => bytes,
+    ),
+    rows: count(
+      ({ section }) => section.startsWith("table:"),
+      ({ count: rows }) => rows,
+    ),
+    events: count(
+      ({ section }) => section.startsWith("log:"),
+      (part) => logInfo(part).events ?? 0,
+    ),
+    consumers: count(
+      ({ section }) => section === SECTIONS.consumers,
+      (part) => part.count,
+    ),
+    files: count(
+      ({ section }) => section === SECTIONS.media,
+      (part) => part.count,
+    ),
+  };
+}
+
+/** Reads the bytes of files, or looks whether they are there. */
+function readFiles({ copies, parts }: StageDeps): Stage {
+  return {
+    name: "files",
+    async step({ position, lists }) {
+      const at = position === "" ? { part: 0, line: 0 } : (JSON.parse(position) as { part: number; line: number });
+      const [part] = lists.partsOf(SECTIONS.media, at.part, 1);
+      if (part === undefined) return { next: undefined };
+      const following = { part: part.number + 1, line: 0 };
+      const read = await parts.read(part.digest);
+      // It is among the findings already.
+      if (!read.ok) return { next: JSON.stringify(following) };
+      const line = part.number === at.part ? at.line : 0;
+      const some = read.value.slice(line, line + LIMITS.parallel).map((text) => JSON.parse(text) as FileLine);
+      const checks = await Promise.all(some.map(async (file) => ({ file, check: await copies.check(file) })));
+      const findings = checks.flatMap(({ file, check }) =>
+        check.ok ? [] : [{ kind: check.error, subject: file.key } as const],
+      );
+      const end = line + some.length;
+      const next = end < read.value.length ? { part: part.number, line: end } : following;
+      const fileBytes = some.reduce((sum, { size }) => sum + size, 0);
+      return { next: JSON.stringify(next), counts: { fileBytes }, findings };
+    },
+  };
+}
+
+/** Each committed file has bytes, unless it was deleted while the backup ran. Each log belongs to a topic. */
+function compareFiles({ parts }: StageDeps): Stage {
+  return {
+    name: "references",
+    async step({ position, lists, job }) {
+      const from = position === "" ? 0 : Number(position);
+      const [part] = lists.parts(from, 1);
+      if (part === undefined) return { next: undefined };
+      const next = String(from + 1);
+      const [, incarnation] = /^log:([^:]+):/.exec(part.section) ?? [];
+      if (incarnation !== undefined && !lists.isMarked(`topic/${incarnation}`))
+        return { next, findings: [{ kind: "topic_unknown", subject: part.section }] };
+      if (part.section !== tableSection("file")) return { next };
+      const read = await parts.read(part.digest);
+      const columns = job.facts.tables["file"]?.columns ?? [];
+      const keys = read.ok ? read.value.flatMap((line) => pinnedOrMaster(JSON.parse(line) as unknown[], columns)) : [];
+      const missing = keys.filter((key) => !lists.isMarked(`file/${key}`));
+      return { next, findings: missing.map((subject) => ({ kind: "file_missing", subject })) };
+    },
+  };
+}
+
+function compareTotals({ manifests }: StageDeps): Stage {
+  return {
+    name: "totals",
+    async step({ job }) {
+      const manifest = await manifests.read(job.backup);
+      if (manifest === undefined) throw new Refused("The manifest has been deleted.");
+      const names = ["rows", "events", "consumers", "files", "fileBytes", "parts", "partBytes"] as const;
+      const differing = names.filter((name) => manifest.counts[name] !== job.counts[name]);
+      return {
+        next: undefined,
+        findings: differing.map((name) => ({
+          kind: "count_differs",
+          subject: `${name}: ${manifest.counts[name]} in the manifest, ${job.counts[name]} in the parts`,
+        })),
+      };
+    },
+  };
+}

@@ -1,0 +1,9 @@
+import { ATTRIBUTE_SQL } from "./index-sql.ts";
+
+/** Makes the metadata index of files anew from their own columns, as after a restore. A repeat adds nothing. */
+export const createReindexStore =
+  (db: D1Database) =>
+  async (fileIds: readonly string[]): Promise<void> => {
+    const ids = JSON.stringify(fileIds);
+    await db.batch([ATTRIBUTE_SQL.add, ATTRIBUTE_SQL.addKeySet].map((sql) => db.prepare(sql).bind(ids)));
+  };

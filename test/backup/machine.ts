@@ -1,0 +1,94 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { JobTables } from "../../src/backup/job/job-tables.ts";
+import { advance } from "../../src/backup/job/run.ts";
+import { newJob, type JobKind, type JobOptions, type JobRecord } from "../../src/backup/model/job.ts";
+import type { Stage } from "../../src/backup/model/stage.ts";
+import { TABLES } from "../../src/backup/model/tables.ts";
+import { createDeps } from "../../src/deps.ts";
+import type { Env } from "../../src/env.ts";
+import { consumerOf } from "../../src/events/consume/stub.ts";
+import { logOf } from "../../src/events/log/client.ts";
+import { shardsOf, type TopicAddress } from "../../src/events/model/topic.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { unique } from "../support/platform.ts";
+
+export const COPY: JobOptions = { bytes: "copy", eventsSince: null, keep: null };
+
+/** A deployment over the test's bindings, as far as backups go. It is in maintenance, so that it may restore. */
+export const deployment = (changed: Partial<Env> = {}) =>
+  createDeps({ ...env, MAINTENANCE: "true", ...changed }).backups;
+export type Deployment = ReturnType<typeof deployment>;
+
+export interface RunOptions {
+  readonly options?: JobOptions;
+  readonly on?: Deployment;
+  /** Throws to drop the result of a step, as if the object had ended before it was stored. */
+  readonly beforeStore?: (job: JobRecord) => boolean;
+}
+
+const MOST_STEPS = 5_000;
+
+/** Runs a job to its end on the tables of an object, as the object does, but each step when the test wants it. */
+export async function run(
+  kind: JobKind,
+  backup: string,
+  { options = COPY, on = deployment(), beforeStore = () => true }: RunOptions = {},
+): Promise<JobRecord> {
+  const stub = env.BACKUP_JOB.getByName(unique("job"));
+  return runInDurableObject(stub, async (_, { storage }) => {
+    const tables = new JobTables(storage);
+    const asked = { id: unique("run"), kind, backup, options };
+    const stages: readonly Stage[] = on.job.stagesOf(asked);
+    tables.begin(newJob(asked, stages[0]!.name, Date.now()));
+    for (let step = 0; step < MOST_STEPS; step++) {
+      const job = tables.load()!;
+      if (job.state !== "running") return job;
+      const advanced = await advance(job, stages, tables, Date.now(), createLog("error"));
+      if (beforeStore(advanced.job)) tables.store(advanced.job, advanced.result);
+    }
+    throw new Error(`${kind} does not end: ${JSON.stringify(tables.load())}`);
+  });
+}
+
+/** All rows of all tables that are backed up, and of the indexes that are made again. */
+export async function everyRow(): Promise<Readonly<Record<string, readonly string[]>>> {
+  const derived = ["attribute", "reservation"];
+  const tables = [...TABLES, ...derived];
+  const answers = await env.DB.batch<Record<string, unknown>>(
+    tables.map((table) => env.DB.prepare(`SELECT * FROM "${table}"`)),
+  );
+  return Object.fromEntries(
+    tables.map((table, at) => [table, answers[at]!.results.map((row) => JSON.stringify(row)).toSorted()]),
+  );
+}
+
+/** Destroys what a restore brings back: all objects, rows and files. */
+export async function destroy(): Promise<void> {
+  const { results } = await env.DB.prepare(`SELECT owner, event_type AS eventType, incarnation, shards FROM topic`).all<
+    TopicAddress & Record<string, unknown>
+  >();
+  for (const topic of results)
+    for (const shard of shardsOf(topic)) {
+      const log = logOf(env.TOPIC_LOG, topic, shard);
+      for (const name of await log.consumers(1_000)) await consumerOf(env.TOPIC_CONSUMER, topic, name).destroy();
+      for (const name of await log.subscribers(1_000)) await env.PUSH_SUBSCRIPTION.getByName(name).destroy();
+      await log.destroy();
+    }
+  const derived = ["attribute", "key_set", "reservation", "federation", "lease", "dead_work"];
+  for (const table of [...derived, ...TABLES.toReversed()]) await env.DB.prepare(`DELETE FROM "${table}"`).run();
+  await env.DB.prepare(`DELETE FROM sqlite_sequence WHERE name <> 'd1_migrations'`).run();
+  await empty(env.MEDIA);
+}
+
+export async function empty(bucket: R2Bucket): Promise<void> {
+  for (;;) {
+    const { objects } = await bucket.list();
+    if (objects.length === 0) return;
+    await bucket.delete(objects.map(({ key }) => key));
+  }
+}
+
+export async function keysOf(bucket: R2Bucket, prefix: string): Promise<readonly string[]> {
+  return (await bucket.list({ prefix })).objects.map(({ key }) => key);
+}
