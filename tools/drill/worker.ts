@@ -18,6 +18,9 @@ function withFaults(env: Env): Env {
   return wrapped.env;
 }
 
+/** A method of an object is running up to its first `await`. */
+let isInside = false;
+
 // TypeScript extends a class of unknown parameters only by `any`.
 // oxlint-disable-next-line typescript/no-explicit-any
 function faulty<T extends new (...args: any[]) => DurableObject<any>>(Class: T): T {
@@ -30,18 +33,28 @@ function faulty<T extends new (...args: any[]) => DurableObject<any>>(Class: T):
   for (let level: object = Class.prototype; level !== Object.prototype; level = Object.getPrototypeOf(level) as object)
     for (const [name, { value: real }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
       if (typeof real !== "function" || name === "constructor" || Object.hasOwn(Faulty.prototype, name)) continue;
-      const value = async function (this: { ctx: DurableObjectState }, ...args: unknown[]): Promise<unknown> {
+      const value = function (this: { ctx: DurableObjectState }, ...args: unknown[]): unknown {
+        const run = (): unknown => {
+          const outer = isInside;
+          isInside = true;
+          try {
+            return (real as (...all: unknown[]) => unknown).apply(this, args);
+          } finally {
+            isInside = outer;
+          }
+        };
+        // A call inside the object, from one method to another, is no call of the runtime's.
+        if (isInside) return run();
         if (faults.now("objects") === "abort") this.ctx.abort("drill: the object was reset");
-        await faults.stalled("objects");
-        return (real as (...all: unknown[]) => unknown).apply(this, args);
+        return faults.now("objects") === "stall" ? faults.stalled("objects").then(run) : run();
       };
-      // A call inside the object is no call of the runtime's.
       if (isPublic(name)) Object.defineProperty(Faulty.prototype, name, { value, configurable: true });
     }
   return Faulty;
 }
 
-const isPublic = (name: string): boolean => ["publish", "read", "commit", "attempt", "wake", "stats"].includes(name);
+const isPublic = (name: string): boolean =>
+  ["publish", "read", "peek", "commit", "attempt", "wake", "stats"].includes(name);
 
 /** All other classes are the platform's own; a name that is exported below wins. */
 export * from "../../src/worker.ts";

@@ -56,17 +56,17 @@ export interface Platform extends Program {
 /** The platforms that this test file started; what they print is looked through in the end (log-watch.ts). */
 export const started: { readonly env: Readonly<Record<string, string>>; readonly output: () => string }[] = [];
 
-/** `npm start`, awaited until it is ready. */
-export async function startPlatform(env: Record<string, string>): Promise<Platform> {
+/** `npm start`, or another script that starts a platform, awaited until it is ready. */
+export async function startPlatform(env: Record<string, string>, script = "start"): Promise<Platform> {
   const startedMs = performance.now();
   const port = Number(env["PORT"] ?? (await freePort()));
   // Logging all that can be logged, for log-watch.ts to look at.
-  const program = npm("start", { LOG_LEVEL: "info", ...env, PORT: String(port) });
+  const program = npm(script, { LOG_LEVEL: "info", ...env, PORT: String(port) });
   started.push({ env, output: program.output });
   for (;;) {
     const ready = /^ready (\S+)$/m.exec(program.output());
     if (ready?.[1] !== undefined) return { ...program, url: ready[1], port, readyMs: performance.now() - startedMs };
-    if (program.child.exitCode !== null) throw new Error(`npm start ended:\n${program.output()}`);
+    if (program.child.exitCode !== null) throw new Error(`npm run ${script} ended:\n${program.output()}`);
     await sleep(20);
   }
 }
