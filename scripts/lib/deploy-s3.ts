@@ -5,7 +5,8 @@ import { UserError } from "./user-error.ts";
 
 /** Presigned uploads in a deployment: variables, and secrets that the Worker may have already. */
 const SECRETS = ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"];
-const KNOWN_TO_WORKER = "the Worker's";
+/** Of the form of a key: the settings are checked as a whole. */
+const KNOWN_TO_WORKER = "a-key-that-the-worker-has";
 
 export type S3Secrets = Readonly<Record<string, string>>;
 

@@ -92,6 +92,7 @@ function deploy(args: readonly string[], env: Record<string, string> = {}): Prom
   });
 }
 
+const WITHOUT_R2 = `--import=${join(ROOT, "test", "acceptance", "support", "no-r2.mjs")}`;
 const GIVEN = { OPERATOR_CLIENT_SECRET: SECRET, SEAL_KEYS };
 const atPlatform = (): string[] => ["--yes", "--at", platform.url];
 
@@ -462,6 +463,16 @@ describe("a deployment", () => {
     });
   });
 
+  it("changes nothing with a token that Cloudflare does not take any more", async () => {
+    const before = account.calls.length;
+    const { code, output } = await deploy(["production", ...atPlatform()], {
+      ...GIVEN,
+      CLOUDFLARE_API_TOKEN: "rolled",
+    });
+    expect({ code, calls: account.calls.length }).toEqual({ code: 1, calls: before });
+    expect(output).toContain("Authentication error");
+  });
+
   /** Cloudflare does not go back over a class of objects. The command says so before it changes anything. */
   async function refusesToLoseClasses(): Promise<void> {
     const { versions, deployments } = account.workers.get("plinth")!;
@@ -487,7 +498,16 @@ describe("a deployment", () => {
   it("takes a canary, rolls back, and is destroyed once that is said twice", async () => {
     const worker = account.workers.get("plinth")!;
     const first = worker.versions.at(-1);
-    expect(await deploy(["production", "--yes", "--canary", "10"], GIVEN)).toMatchObject({ code: 0 });
+    // Keys that are known to a thief, and a secret that the thief has put in their place.
+    writeDeployment("production", `${WITH_EVENTS}R2_S3_ENDPOINT = "https://a.eu.r2.cloudflarestorage.com"\n`);
+    for (const name of ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "OPERATOR_CLIENT_SECRET"])
+      worker.secrets.set(name, "of a thief, who knows it well enough");
+    for (const name of ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"]) bindings().push({ type: "secret_text", name });
+    const replaced = { ...GIVEN, R2_ACCESS_KEY_ID: "new-id", R2_SECRET_ACCESS_KEY: "new-key" };
+    const canary = await deploy(["production", "--yes", "--canary", "10"], { ...replaced, NODE_OPTIONS: WITHOUT_R2 });
+    expect(canary.code, canary.output).toBe(0);
+    for (const name of Object.keys(replaced)) expect(canary.output).toContain(`~ secret ${name}, from the environment`);
+    expect(Object.fromEntries(worker.secrets)).toMatchObject(replaced);
     const second = worker.versions.at(-1);
     expect(worker.deployments[0]!.versions).toEqual(
       expect.arrayContaining([

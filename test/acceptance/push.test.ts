@@ -48,6 +48,7 @@ const endpoints: Record<string, (request: Received, response: ServerResponse) =>
     response.writeHead(200).end(calls("asked").length === 1 ? "not yet" : challenge);
   },
   target: (_, response) => void response.writeHead(200).end(),
+  leaked: (_, response) => void response.writeHead(200).end(),
 };
 let revived = false;
 let nobody: string;
@@ -102,7 +103,7 @@ beforeAll(async () => {
   nobody = `http://127.0.0.1:${await freePort()}/`;
   // Before any subscription: it starts at the newest event.
   must(await shop.call("POST", `${topic}/publish`, { payload: "too early" }), 201);
-  for (const name of Object.keys(endpoints)) if (name !== "target") await subscribe(topic, name);
+  for (const name of Object.keys(endpoints)) if (!["target", "leaked"].includes(name)) await subscribe(topic, name);
   await subscribe(topic, "nobody", nobody);
   must(await shop.call("POST", `${topic}/publish`, EVENTS), 201);
   events = must(await shop.call("POST", `${topic}/read`, { numEvents: 10 }), 200).events.slice(1);
@@ -300,4 +301,42 @@ test("1,000 events of four shards are all pushed, at most six at a time", { time
   await expect
     .poll(async () => must(await shop.call("GET", `${sharded}/subscriptions/many`), 200), { timeout: PATIENCE_MS })
     .toMatchObject({ lag: 0, deadLetters: 0, eventsLost: 0 });
+});
+
+describe("credentials that leaked", () => {
+  const userOf = ({ headers }: Received): string =>
+    Buffer.from(headers["authorization"]!.split(" ")[1]!, "base64").toString("utf8");
+  const publish = async (to: string, payload: string): Promise<void> =>
+    void must(await shop.call("POST", `${to}/publish`, { payload }), 201);
+  const came = async (count: number): Promise<readonly Received[]> =>
+    (await receiver.wait("/leaked", count, PATIENCE_MS)).slice(-1);
+
+  // shows: events/push-subscriptions/credentials-that-leaked
+  test("are replaced: a password at once, a signing secret by a second subscription, without a lost event", async () => {
+    const own = await shop.topic("leaked");
+    await subscribe(own, "leaked");
+    await publish(own, "before");
+    const [before] = await came(1);
+    expect(userOf(before!)).toBe(`${CREDENTIALS.username}:${CREDENTIALS.password}`);
+
+    const pushConfig = { endpoint: `${receiver.origin}/leaked`, basicAuth: { username: "hook.2", password: "new" } };
+    must(await shop.call("PUT", `${own}/subscriptions/leaked`, { pushConfig }), 200);
+    await publish(own, "with the new password");
+    const [after] = await came(2);
+    expect(userOf(after!)).toBe("hook.2:new");
+    new Webhook(secrets.get("leaked")!).verify(after!.body, after!.headers);
+
+    const made = must(await shop.call("POST", `${own}/subscriptions`, { name: "anew", pushConfig }), 201);
+    await publish(own, "to both");
+    const both = (await receiver.wait("/leaked", 4, PATIENCE_MS)).slice(2);
+    // The receiver knows an event that comes twice by its id.
+    expect(new Set(both.map(idOf)).size).toBe(1);
+    must(await shop.call("DELETE", `${own}/subscriptions/leaked`), 204);
+    await publish(own, "to the new one");
+    const [last] = await came(5);
+    expect(JSON.parse(last!.body).payload).toBe("to the new one");
+    new Webhook(made.signingSecret).verify(last!.body, last!.headers);
+    expect(() => new Webhook(secrets.get("leaked")!).verify(last!.body, last!.headers)).toThrow(/signature/i);
+    expect(calls("leaked")).toHaveLength(5);
+  });
 });
