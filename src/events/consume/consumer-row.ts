@@ -8,6 +8,8 @@ export interface ConsumerRecord {
   readonly state: ConsumerState;
   /** One entry per shard. */
   readonly handouts: readonly DeliveryCounts[];
+  /** The last reset seen of each shard's log (log/resets.ts); null: none. Absent: none of any. */
+  readonly seenResets?: readonly (string | null)[] | undefined;
 }
 
 /** A consumer in a backup. */
@@ -30,6 +32,27 @@ export const withStartPositions = (cursor: readonly number[], record: ConsumerRe
     ? record
     : { ...record, state: { ...record.state, cursor } };
 
+/** Goes back in the shards whose logs began anew. */
+export const rewound = (record: ConsumerRecord, rewinds: readonly Rewind[]): ConsumerRecord => {
+  const of = (shard: number): Rewind | undefined => rewinds.find((rewind) => rewind.shard === shard);
+  const { state, handouts, seenResets } = record;
+  return {
+    state: { ...state, cursor: state.cursor.map((after, shard) => of(shard)?.position ?? after) },
+    handouts: handouts.map((known, shard) =>
+      (of(shard)?.position ?? state.cursor[shard]) === state.cursor[shard] ? known : [],
+    ),
+    seenResets: state.cursor.map((_, shard) => of(shard)?.seen ?? seenResets?.[shard] ?? null),
+  };
+};
+
+/** A position to go back to. */
+export interface Rewind {
+  readonly shard: number;
+  readonly position: number;
+  /** The reset that is seen then; null: the log ended before the reader without one. */
+  readonly seen: string | null;
+}
+
 /** The one row of a consumer. Asking for a position stores nothing: the first write creates the table. */
 export class ConsumerRow {
   readonly #sql: SqlStorage;
@@ -48,8 +71,12 @@ export class ConsumerRow {
    * Writes the row and returns the stored record, without delivery counts of committed events. `isFirst` creates the
    * table.
    */
-  save({ state, handouts }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
-    const record = { state, handouts: handouts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)) };
+  save({ state, handouts, seenResets }: ConsumerRecord, isFirst: boolean): ConsumerRecord {
+    const record = {
+      state,
+      seenResets,
+      handouts: handouts.map((known, shard) => withoutCommitted(known, state.cursor[shard]!)),
+    };
     if (isFirst) this.#sql.exec(TABLE);
     this.#store(JSON.stringify(record));
     return record;

@@ -1,9 +1,12 @@
 import { askLogs } from "../log/client.ts";
 import type { OwnTenant } from "../log/hidden-ids.ts";
+import { positionAfter } from "../log/resets.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
 import { shardFor, shardsOf, type TopicAddress } from "../model/topic.ts";
+import type { Rewind } from "./consumer-row.ts";
+import { UNREAD } from "./lock.ts";
 import { PrefetchBuffer, type AnswerLimits } from "./prefetch-buffer.ts";
 
 /**
@@ -23,6 +26,8 @@ export class Prefetch {
   #failures = 0;
   /** The last event of each shard, as its log told; of a tenant's events alone nothing is known. */
   readonly #heads: number[] = [];
+  /** The last resets of logs that were read from their oldest event on. */
+  readonly #adopted: (string | undefined)[] = [];
   /** The last fetch stopped because it skipped too many events of other tenants. */
   #isCut = false;
 
@@ -69,7 +74,8 @@ export class Prefetch {
    * Asks every shard for what follows the held events. Asks shards that have more again while the response has space,
    * since most of a topic may lie in one shard. Each round completes a shard or fills the response. Holds at most one
    * response and one segment per shard. `arrivals` counts the reads that arrived so far. One tenant's events all lie
-   * in one shard.
+   * in one shard. `seenResets`: of each shard, by the consumer. Where a log began anew, returns where to go back to;
+   * then nothing that is held counts any more.
    */
   async fill(
     logs: DurableObjectNamespace<TopicLog>,
@@ -77,11 +83,13 @@ export class Prefetch {
     limits: AnswerLimits,
     arrivals: number,
     own: OwnTenant | undefined,
-  ): Promise<"filled" | "gone"> {
+    seenResets: readonly (string | null)[] = [],
+  ): Promise<"filled" | "gone" | readonly Rewind[]> {
     const shards = own === undefined ? shardsOf(topic) : [shardFor(own.tenant, topic.shards)];
     const share = (chars: number): number => Math.ceil(chars / shards.length);
     const first = { events: limits.maxEvents, aheadChars: share(this.#prefetchChars), chars: share(limits.maxChars) };
-    let seen = await this.#ask(logs, topic, shards, first, own);
+    const ask = (of: readonly number[], much: Much): Promise<Seen> => this.#ask(logs, topic, of, much, own, seenResets);
+    let seen = await ask(shards, first);
     let failed = seen.failed;
     for (
       let missing = this.buffer.missing(limits);
@@ -89,11 +97,14 @@ export class Prefetch {
       missing = this.buffer.missing(limits)
     ) {
       const chars = Math.ceil(missing.chars / seen.unread.length);
-      seen = await this.#ask(logs, topic, seen.unread, { events: missing.events, aheadChars: 0, chars }, own);
+      const { rewinds } = seen;
+      seen = await ask(seen.unread, { events: missing.events, aheadChars: 0, chars });
+      seen.rewinds.push(...rewinds);
       failed ||= seen.failed;
     }
     // Store nothing about a topic that is gone: every waiting read must find out itself.
     if (seen.gone) return "gone";
+    if (seen.rewinds.length > 0) return seen.rewinds;
     this.#prefetchChars = Math.min(this.#prefetchChars * READ.prefetchGrowth, READ.prefetchChars);
     this.#arrivals = arrivals;
     this.#isCut = seen.isCut;
@@ -112,8 +123,9 @@ export class Prefetch {
     logs: DurableObjectNamespace<TopicLog>,
     topic: TopicAddress,
     shards: readonly number[],
-    { events, aheadChars, chars }: { readonly events: number; readonly aheadChars: number; readonly chars: number },
+    { events, aheadChars, chars }: Much,
     own: OwnTenant | undefined,
+    seenResets: readonly (string | null)[],
   ): Promise<Seen> {
     const answers = await askLogs(logs, topic, shards, async (log, shard): Promise<ReadOutcome> => {
       const afterSeq = this.buffer.endOf(shard);
@@ -121,17 +133,53 @@ export class Prefetch {
       return log.readTenant(own, { afterSeq, minEvents: events, aheadChars, maxChars: chars });
     });
     if (answers.some((answer) => answer?.kind === "gone"))
-      return { gone: true, failed: false, isCut: false, unread: [] };
+      return { gone: true, failed: false, isCut: false, unread: [], rewinds: [] };
     const unread: number[] = [];
+    const rewinds: Rewind[] = [];
     for (const [index, answer] of answers.entries())
       if (answer?.kind === "segments") {
+        const rewind = this.#rewind(shards[index]!, answer, seenResets);
+        if (rewind !== undefined) {
+          rewinds.push(rewind);
+          continue;
+        }
         this.buffer.append(shards[index]!, answer.segments, answer.endSeq);
         if (own === undefined) this.#heads[shards[index]!] = answer.lastSeq ?? answer.endSeq;
         if (!answer.atEnd) unread.push(shards[index]!);
       }
     const isCut = answers.some((answer) => answer?.kind === "segments" && answer.isCut === true);
-    return { gone: false, failed: answers.includes(undefined), isCut, unread };
+    return { gone: false, failed: answers.includes(undefined), isCut, unread, rewinds };
   }
+
+  /** The last reset seen of each shard: with what is read from now on, where nothing was read before. */
+  seenResets(stored: readonly (string | null)[] | undefined, shards: number): readonly (string | null)[] | undefined {
+    if (this.#adopted.length === 0) return stored;
+    return Array.from({ length: shards }, (_, shard) => this.#adopted[shard] ?? stored?.[shard] ?? null);
+  }
+
+  #rewind(
+    shard: number,
+    { endSeq, resets }: Extract<ReadOutcome, { kind: "segments" }>,
+    seenResets: readonly (string | null)[],
+  ): Rewind | undefined {
+    const position = this.buffer.cursor[shard]!;
+    if (position === UNREAD) {
+      const last = resets?.at(-1);
+      if (last !== undefined) this.#adopted[shard] = last.id;
+      return undefined;
+    }
+    const seen = seenResets[shard] ?? this.#adopted[shard] ?? null;
+    const after = positionAfter(resets, seen ?? undefined, position);
+    if (after !== undefined) return { shard, ...after };
+    // Nothing says where the log began anew, so the oldest event is the only place that passes over none.
+    return endSeq < this.buffer.endOf(shard) ? { shard, position: UNREAD, seen } : undefined;
+  }
+}
+
+interface Much {
+  readonly events: number;
+  readonly aheadChars: number;
+  readonly chars: number;
 }
 
 interface Seen {
@@ -142,4 +190,5 @@ interface Seen {
   readonly isCut: boolean;
   /** Shards that have more than they returned. */
   readonly unread: readonly number[];
+  readonly rewinds: Rewind[];
 }

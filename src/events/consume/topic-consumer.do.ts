@@ -1,16 +1,25 @@
 import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
+import { createLog } from "../../platform/log.ts";
 import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { tenantFilter } from "../access/reader.ts";
 import { askLog, askLogs } from "../log/client.ts";
 import type { Position } from "../log/event-id.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
-import type { Place } from "../log/types.ts";
+import type { Place, ReadOutcome } from "../log/types.ts";
 import { READ } from "../model/limits.ts";
 import { shardsOf, type TopicAddress } from "../model/topic.ts";
-import { withStartPositions, ConsumerRow, newRecord, type ConsumerPage, type ConsumerRecord } from "./consumer-row.ts";
+import {
+  withStartPositions,
+  ConsumerRow,
+  newRecord,
+  rewound,
+  type ConsumerPage,
+  type ConsumerRecord,
+  type Rewind,
+} from "./consumer-row.ts";
 import { countBatch, deliveryCount } from "./delivery-counts.ts";
 import {
   cursorAfter,
@@ -43,6 +52,7 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
  *   it expires, the same events are read again, since the cursor did not move.
  * - A log that fails or is slow leaves no lock, since nothing was written. A read that finds nothing meanwhile is told
  *   to come again at once, a few times, and then later.
+ * - A log that began anew at an earlier point (log/resets.ts) takes the cursor back there, so no new event is missed.
  * - A commit whose response was lost can be repeated; it gets `already_committed`. A read whose response was lost can
  *   be repeated if it had a key.
  */
@@ -103,20 +113,29 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     return this.#mutex.run(async () => {
       const registered = await this.#register(topic, consumer);
       if (registered !== "registered") return { kind: registered };
-      const answers = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<number | "gone"> =>
+      const shards = shardsOf(topic);
+      // The resets first: of one that comes in between, the next read must hear.
+      const ends = await askLogs(this.env.TOPIC_LOG, topic, shards, async (log): Promise<ReadOutcome> =>
+        log.read(Number.MAX_SAFE_INTEGER, 1, 0, 1),
+      );
+      const answers = await askLogs(this.env.TOPIC_LOG, topic, shards, async (log): Promise<number | "gone"> =>
         log.positionBefore(to),
       );
-      const cursor: number[] = [];
-      for (const answer of answers) {
-        if (answer === undefined) return { kind: "failed" };
-        if (answer === "gone") return { kind: "gone" };
+      const [cursor, seenResets]: [number[], (string | null)[]] = [[], []];
+      for (const [shard, answer] of answers.entries()) {
+        const end = ends[shard];
+        if (answer === undefined || end === undefined) return { kind: "failed" };
+        if (answer === "gone" || end.kind === "gone") return { kind: "gone" };
         cursor.push(answer);
+        seenResets.push(end.resets?.at(-1)?.id ?? null);
       }
       const record = this.#record ?? newRecord(topic.shards);
       const lockedMs = lockedForMs(record.state, systemClock.nowMs());
       if (lockedMs > 0) return { kind: "locked", retryAfterMs: lockedMs };
       // Reset delivery counts: the client now reads as if for the first time.
-      this.#save({ ...newRecord(topic.shards), state: seek(record.state, cursor, READ.outcomes) });
+      this.#prefetch = new Prefetch();
+      const sought = { ...newRecord(topic.shards), state: seek(record.state, cursor, READ.outcomes) };
+      this.#save(seenResets.every((seen) => seen === null) ? sought : { ...sought, seenResets });
       return { kind: "done" };
     });
   }
@@ -179,9 +198,9 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
 
   async #readInTurn(request: ReadRequest, arrival: number): Promise<ConsumerReadOutcome | Repeat> {
     const { topic, numEvents } = request;
-    const { buffer } = this.#prefetch;
     const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: READ.maxAnswerChars };
     for (let fetches = 0; ; fetches++) {
+      const { buffer } = this.#prefetch;
       // Decide anew after each fetch, since other calls ran meanwhile.
       const stored = this.#record ?? newRecord(topic.shards);
       const inTheWay = obstacleTo(request, stored.state, systemClock.nowMs());
@@ -196,13 +215,26 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
           limits,
           this.#arrivals,
           tenantFilter(request, request.topic),
+          stored.seenResets,
         );
         if (filled === "gone") return { kind: "gone" };
+        if (filled !== "filled") {
+          // The log that began anew may have forgotten this consumer.
+          this.#registered = false;
+          const registered = await this.#register(topic, request.consumer);
+          if (registered === "gone") return { kind: "gone" };
+          if (registered === "failed") return this.#unregisteredOutcome();
+          this.#rewind(topic, filled);
+        }
         continue;
       }
       // The next read continues behind the events that this reader is not shown.
       if (this.#prefetch.isCut && buffer.count === 0) buffer.skipToEnd();
-      const record = withStartPositions(buffer.cursor, stored);
+      const begun = withStartPositions(buffer.cursor, stored);
+      const record =
+        begun === stored
+          ? stored
+          : { ...begun, seenResets: this.#prefetch.seenResets(stored.seenResets, topic.shards) };
       // Store the start position even if the read was empty, so the next read can report lost events.
       const mustStore = buffer.count > 0 || (record !== stored && !this.#prefetch.failed);
       if (mustStore && !this.#registered) {
@@ -242,11 +274,22 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
     const handouts = record.handouts.map((known, shard) =>
       upTo[shard]! > record.state.cursor[shard]! ? countBatch(known, upTo[shard]!, READ.deliveryCountSteps) : known,
     );
-    this.#save({ state, handouts });
+    this.#save({ ...record, state, handouts });
     this.#prefetch.shrink();
     const events = taken.texts.join(",");
     const count = taken.texts.length;
     return { kind: "batch", events, token: state.lock?.token, attempt, lost: visibleLoss(request, lost), count, lag };
+  }
+
+  /** Goes back where logs began anew, and forgets what it read ahead. */
+  #rewind({ eventType }: TopicAddress, rewinds: readonly Rewind[]): void {
+    this.#prefetch = new Prefetch();
+    if (this.#record === undefined) return;
+    for (const { shard, position } of rewinds) {
+      const from = this.#record.state.cursor[shard];
+      if (from !== position) createLog("warn").warn("cursor goes back", { eventType, shard, from, to: position });
+    }
+    this.#save(rewound(this.#record, rewinds));
   }
 
   async #register(topic: TopicAddress, consumer: string): Promise<"registered" | "gone" | "failed"> {

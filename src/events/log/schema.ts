@@ -14,6 +14,7 @@ export const KEY_BYTES = `(2 * length(key) + length(digest) + length(ids) + 64)`
  * - `consumer`: the names of the topic's consumers, in the log of the first shard alone.
  * - `publish_key`: idempotency keys of the last 24 hours; `log.key_bytes` is their size. See idempotency-keys.ts.
  * - `subscriber`: see subscriber-table.ts.
+ * - `reset`: see resets.ts. Most logs have no such table.
  */
 export const LOG_SCHEMA: ObjectSchema = { object: "TopicLog", table: "log", version: 1 };
 const TABLES = [

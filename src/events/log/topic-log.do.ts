@@ -8,6 +8,7 @@ import { newEventIds } from "./event-id.ts";
 import type { OwnTenant } from "./hidden-ids.ts";
 import { clearedAtMs, expiryOf, IdempotencyKeys } from "./idempotency-keys.ts";
 import { notifySubscribers } from "./notifier.ts";
+import { ResetTable } from "./resets.ts";
 import { LogRetention } from "./retention.ts";
 import { createLogTables, logExists, readLog } from "./schema.ts";
 import { SegmentTable } from "./segment-table.ts";
@@ -51,6 +52,7 @@ export class TopicLog extends DurableObject<LogEnv> {
   readonly #keys = new IdempotencyKeys(this.#sql);
   readonly #subscribers = new SubscriberTable(this.#sql);
   readonly #readers = new WaitingReaders(this.ctx);
+  readonly #resets = new ResetTable(this.#sql);
   #tail: Tail | undefined = this.#load();
   /** When the alarm set by this instance is due. One set by an earlier instance is set again, which costs one row. */
   #alarmAtMs = Infinity;
@@ -143,23 +145,25 @@ export class TopicLog extends DurableObject<LogEnv> {
     if (this.#tail === undefined) return GONE;
     const segments: Segment[] = [];
     const { seq: lastSeq } = this.#tail;
-    if (afterSeq >= lastSeq) return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
+    const resets = this.#resets.all;
+    if (afterSeq >= lastSeq) return { kind: "segments", segments, endSeq: lastSeq, atEnd: true, resets };
     let chars = 0;
     let endSeq = afterSeq;
     for (const segment of this.#segments.from(afterSeq + 1)) {
       if (chars >= maxChars || (chars >= aheadChars && endSeq - afterSeq >= minEvents))
-        return { kind: "segments", segments, endSeq, atEnd: false, lastSeq };
+        return { kind: "segments", segments, endSeq, atEnd: false, lastSeq, resets };
       segments.push(segment);
       chars += segment.events.length;
       endSeq = segment.lastSeq;
     }
-    return { kind: "segments", segments, endSeq: lastSeq, atEnd: true };
+    return { kind: "segments", segments, endSeq: lastSeq, atEnd: true, resets };
   }
 
   /** Reads one tenant's events behind a position. */
   readTenant(own: OwnTenant, asked: TenantRead): ReadOutcome {
     if (this.#tail === undefined) return GONE;
-    return readTenant(this.#segments.from(asked.afterSeq + 1), this.#tail.seq, own, asked);
+    const found = readTenant(this.#segments.from(asked.afterSeq + 1), this.#tail.seq, own, asked);
+    return { ...found, resets: this.#resets.all };
   }
 
   /** Reads from a position or a time on, for a reader without a cursor. */
@@ -271,8 +275,18 @@ export class TopicLog extends DurableObject<LogEnv> {
     const outcome = importLogPage(this.ctx.storage, place, page);
     if (outcome !== "imported" || !place.isLast) return outcome;
     this.#tail = this.#load();
+    this.#resets.forget();
     this.#runBy(0);
     return outcome;
+  }
+
+  /** Opens an absent log, or marks the present one: readers who were further go back to its end (resets.ts). */
+  reset(id: string, shard: number, retention: Retention): "reset" | "gone" {
+    this.init(shard, retention);
+    if (this.#tail === undefined) return "gone";
+    this.#resets.add(id, this.#tail.seq);
+    this.#readers.wake();
+    return "reset";
   }
 
   /** Ends publishing, reading and waking. */
@@ -293,6 +307,7 @@ export class TopicLog extends DurableObject<LogEnv> {
   #end(): void {
     this.#tail = undefined;
     this.#subscribers.unload();
+    this.#resets.forget();
     this.#readers.wake();
   }
 

@@ -1,4 +1,5 @@
 import { fillPage, PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
+import { ResetTable } from "./resets.ts";
 import { createLogTables, KEY_BYTES, logExists, readLog } from "./schema.ts";
 import { SegmentTable } from "./segment-table.ts";
 import type { Segment } from "./segments.ts";
@@ -98,8 +99,11 @@ export function importLogPage(
     }
     if (page.kind === "register") importRegister(sql, page);
     else importEvents(sql, page);
-    if (place.isLast)
-      sql.exec(`UPDATE log SET closed = 0, key_bytes = (SELECT coalesce(sum(${KEY_BYTES}), 0) FROM publish_key)`);
+    if (!place.isLast) return;
+    sql.exec(`UPDATE log SET closed = 0, key_bytes = (SELECT coalesce(sum(${KEY_BYTES}), 0) FROM publish_key)`);
+    const { trimmed } = readLog(sql);
+    // Readers who lived on may be further than the backup.
+    new ResetTable(sql).add(place.id, new SegmentTable(sql).newest()?.lastSeq ?? trimmed.seq);
   });
 }
 

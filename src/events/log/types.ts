@@ -1,3 +1,4 @@
+import type { Reset } from "./resets.ts";
 import type { Segment } from "./segments.ts";
 
 /** A number is a time in milliseconds. */
@@ -48,6 +49,8 @@ export type ReadOutcome =
       readonly isCut?: boolean;
       /** The position of the log's last event, if the read did not come so far. */
       readonly lastSeq?: number;
+      /** Resets of the log, if there were any (resets.ts). */
+      readonly resets?: readonly Reset[] | undefined;
     }
   | Gone;
 

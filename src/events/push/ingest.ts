@@ -3,10 +3,11 @@ import type { Log } from "../../platform/log.ts";
 import { askLog, askLogs } from "../log/client.ts";
 import { positionOf } from "../log/event-id.ts";
 import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";
+import { positionAfter } from "../log/resets.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
-import { shardsOf } from "../model/topic.ts";
+import { pushObjectName, shardsOf } from "../model/topic.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { PushState } from "./state.ts";
 
@@ -54,6 +55,8 @@ export class PushIngest {
     const answers = shards.map((shard) => told[asked.indexOf(shard)]);
     for (const shard of asked) if (answers[shard] === undefined) this.#failedAtMs.set(shard, clock.nowMs());
     if (this.#closed) return { more: false, failed: false };
+    const rewound = await this.#rewind(answers);
+    if (rewound !== undefined) return rewound;
     const found: Found[] = [];
     let failed = false;
     let more = false;
@@ -91,6 +94,43 @@ export class PushIngest {
         });
     }
     return { more: more || events.length < found.length, failed };
+  }
+
+  /**
+   * Goes back where a log began anew at an earlier point, and registers there again, which it may have forgotten.
+   * Undefined: no log did.
+   */
+  async #rewind(answers: readonly (ReadOutcome | undefined)[]): Promise<Taken | undefined> {
+    const { logs, state, log } = this.#ports;
+    const cursor = [...state.cursor];
+    const seen = new Map<number, string>();
+    let failed = false;
+    for (const [shard, answer] of answers.entries()) {
+      if (answer?.kind !== "segments") continue;
+      const from = cursor[shard]!;
+      const after = positionAfter(answer.resets, state.seenReset(shard), from);
+      if (after === undefined && answer.endSeq >= from) continue;
+      const name = pushObjectName(state.topic, state.id);
+      const added = await askLog(logs, state.topic, shard, async (shardLog): Promise<number | "gone"> => {
+        const end = await shardLog.addSubscriber(name);
+        // Nothing says where the log began anew, so the oldest event is the only place that passes over none.
+        return after === undefined && end !== "gone" ? shardLog.positionBefore("oldest") : end;
+      });
+      if (added === "gone") return "gone";
+      if (added === undefined) {
+        failed = true;
+        continue;
+      }
+      cursor[shard] = after?.position ?? added;
+      if (after !== undefined) seen.set(shard, after.seen);
+      if (cursor[shard] !== from)
+        log.warn("a push subscription goes back", { push: state.id, shard, from, to: cursor[shard] });
+    }
+    if (this.#closed) return { more: false, failed: false };
+    if (seen.size === 0 && cursor.every((after, shard) => after === state.cursor[shard]))
+      return failed ? { more: false, failed } : undefined;
+    state.rewind(cursor, seen);
+    return { more: true, failed };
   }
 
   /** Reads the text of a taken event that its row does not keep. "lost": retention removed it meanwhile. */

@@ -5,7 +5,7 @@ import type { ImportOutcome, ImportPlace } from "../../platform/object-import.ts
 import { askLogs, logOf } from "../log/client.ts";
 import type { Subscriber, WakeOutcome } from "../log/subscriber.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
-import type { LogStats } from "../log/types.ts";
+import type { LogStats, ReadOutcome } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { pushObjectName, shardsOf } from "../model/topic.ts";
 import { DeliveryTable } from "./delivery-table.ts";
@@ -78,20 +78,26 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     const { topic, id } = opening;
     const name = pushObjectName(topic, id);
     this.#opening += 1;
-    const ends = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<number | "gone"> =>
-      log.addSubscriber(name),
-    );
+    const ends = await askLogs(this.env.TOPIC_LOG, topic, shardsOf(topic), async (log): Promise<Start | "gone"> => {
+      const read: ReadOutcome = await log.read(Number.MAX_SAFE_INTEGER, 1, 0, 1);
+      const seq = await log.addSubscriber(name);
+      return read.kind === "gone" || seq === "gone" ? "gone" : { seq, seen: read.resets?.at(-1)?.id };
+    });
     this.#opening -= 1;
     const cursor: number[] = [];
-    for (const end of ends) {
+    const seen = new Map<number, string>();
+    for (const [shard, end] of ends.entries()) {
       if (end === "gone" || this.#destroyed) return { kind: "gone" };
       if (end === undefined) throw unavailable("a log of the topic does not answer");
-      cursor.push(end);
+      cursor.push(end.seq);
+      if (end.seen !== undefined) seen.set(shard, end.seen);
     }
     // A parallel call may have been first.
     if (this.#open !== undefined) return { kind: "open" };
     const nowMs = systemClock.nowMs();
-    this.#open = this.#assemble(PushState.create(this.ctx.storage, opening, cursor, nowMs));
+    const state = PushState.create(this.ctx.storage, opening, cursor, nowMs);
+    if (seen.size > 0) state.rewind(cursor, seen);
+    this.#open = this.#assemble(state);
     this.#setAlarm(this.#wokenEarly ? nowMs : nowMs + DELIVERY.openingMs);
     return { kind: "open" };
   }
@@ -312,6 +318,12 @@ export interface PushEnv {
 
 /** An error after which the caller retries (access/request.ts, `withRetryAfter`). */
 const unavailable = (message: string): Error => Object.assign(new Error(message), { retryable: true });
+
+/** The end of a log, and its last reset, which a new subscription need not hear of. */
+interface Start {
+  readonly seq: number;
+  readonly seen: string | undefined;
+}
 
 interface OpenParts extends PushParts {
   readonly dispatcher: PushDispatcher;

@@ -14,6 +14,7 @@ export class PushState {
   #eventsLost: number;
   #health: Health;
   #handshake: Handshake | undefined;
+  readonly #seenResets = new Map<number, string>();
 
   private constructor(storage: DurableObjectStorage, row: StateRow) {
     this.#storage = storage;
@@ -24,6 +25,9 @@ export class PushState {
     this.#eventsLost = row.events_lost;
     this.#health = JSON.parse(row.health) as Health;
     this.#handshake = row.handshake === null ? undefined : (JSON.parse(row.handshake) as Handshake);
+    if (!hasTable(storage.sql, "seen_reset")) return;
+    const seen = storage.sql.exec<{ shard: number; id: string }>(`SELECT shard, reset_id AS id FROM seen_reset`);
+    for (const { shard, id } of seen) this.#seenResets.set(shard, id);
   }
 
   /** Undefined if nothing is stored. */
@@ -111,6 +115,24 @@ export class PushState {
     this.#eventsLost = eventsLost;
   }
 
+  /** The last reset seen of a shard's log (log/resets.ts). */
+  seenReset(shard: number): string | undefined {
+    return this.#seenResets.get(shard);
+  }
+
+  /** Goes back in shards whose logs began anew. */
+  rewind(cursor: readonly number[], seen: ReadonlyMap<number, string>): void {
+    const { sql } = this.#storage;
+    this.#storage.transactionSync(() => {
+      sql.exec(SEEN_TABLE);
+      for (const [shard, id] of seen)
+        sql.exec(`INSERT OR REPLACE INTO seen_reset (shard, reset_id) VALUES (?, ?)`, shard, id);
+      sql.exec(`UPDATE subscription SET cursor = ?`, JSON.stringify(cursor));
+    });
+    this.#cursor = cursor;
+    for (const [shard, id] of seen) this.#seenResets.set(shard, id);
+  }
+
   /** Counts one lost event in one transaction with `write`. */
   lose(write: () => void): void {
     this.moveCursor(this.#cursor, 1, write);
@@ -155,6 +177,7 @@ export interface StateRow extends Record<string, SqlStorageValue> {
  *
  * - `subscription`: one row, what PushState holds.
  * - `delivery`: see delivery-table.ts.
+ * - `seen_reset`: the last reset of each shard's log that it has seen. Most objects have no such table.
  */
 export const PUSH_SCHEMA: ObjectSchema = { object: "PushSubscription", table: "subscription", version: 1 };
 const STATE_TABLE = `CREATE TABLE subscription (
@@ -167,6 +190,10 @@ const STATE_TABLE = `CREATE TABLE subscription (
   events_lost INTEGER NOT NULL,
   health TEXT NOT NULL,
   handshake TEXT
+) STRICT`;
+const SEEN_TABLE = `CREATE TABLE IF NOT EXISTS seen_reset (
+  shard INTEGER PRIMARY KEY,
+  reset_id TEXT NOT NULL
 ) STRICT`;
 const DELIVERY_TABLE = [
   `CREATE TABLE delivery (

@@ -128,7 +128,8 @@ function statusOf(logs: readonly LogStats[], position: readonly number[] | undef
     storedEvents: sum((log) => log.lastSeq - log.firstSeq + 1),
     oldestEventAt: oldest.length === 0 ? null : Math.min(...oldest),
     newestEventAt: newest.length === 0 ? null : Math.max(...newest),
-    lag: sum((log, shard) => log.lastSeq - Math.max(position?.[shard] ?? 0, log.firstSeq - 1)),
+    // A position may be behind the end of a log that was restored to an earlier point.
+    lag: sum((log, shard) => Math.max(0, log.lastSeq - Math.max(position?.[shard] ?? 0, log.firstSeq - 1))),
   };
 }
 

@@ -617,7 +617,7 @@ describe("with real subscriptions", () => {
             if (log.endsWith("/1")) await after(300);
             return stub.addSubscriber(added);
           };
-          return { addSubscriber };
+          return { addSubscriber, read: (...asked: Parameters<TopicLog["read"]>) => stub.read(...asked) };
         },
       };
       (instance as unknown as { env: unknown }).env = { ...env, TOPIC_LOG: slow };
