@@ -25,6 +25,8 @@ export function buildDocument(tables: Tables, services: readonly ServiceEntries[
   const paths: Record<string, Json> = {};
   const used = new Set<string>();
   for (const mounted of tables.routes) {
+    // Files of the documentation, which the route cannot name.
+    if (mounted.route.path.endsWith("*")) continue;
     const service = services.find(({ base }) => base === (mounted.base === DEPRECATED ? SUCCESSOR : mounted.base));
     const entry = service?.entries[keyOf(mounted)];
     if (service === undefined || entry === undefined) {

@@ -1434,12 +1434,16 @@ export function getFavicon(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * Read the reference, for people
+ * Read the documentation, for people
  */
-export function getReference(opts?: Oazapfts.RequestOpts) {
+export function getDocumentation({ ifNoneMatch }: {
+    ifNoneMatch?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: string;
+    } | {
+        status: 304;
     } | {
         status: 414;
         data: Error;
@@ -1453,7 +1457,40 @@ export function getReference(opts?: Oazapfts.RequestOpts) {
         status: 503;
         data: Error;
     }>("/docs", {
-        ...opts
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * Find the pages of the documentation as Markdown, for programs
+ */
+export function getPagesForPrograms({ ifNoneMatch }: {
+    ifNoneMatch?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: string;
+    } | {
+        status: 304;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/llms.txt", {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
     });
 }
 /**

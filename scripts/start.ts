@@ -1,4 +1,5 @@
 import { runPlatform } from "./lib/run-platform.ts";
+import { buildSite } from "./site/build.ts";
 
 /** `npm start` */
-await runPlatform();
+await runPlatform({ buildSite });

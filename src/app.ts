@@ -5,13 +5,8 @@ import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App } from "./http/mount.ts";
 import type { Service } from "./http/service.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
-import {
-  createDocumentRoutes,
-  createLandingRoutes,
-  createPlatformRoutes,
-  createReferenceRoutes,
-  createRootRoutes,
-} from "./ui/routes.ts";
+import { createDocumentRoutes, createLandingRoutes, createPlatformRoutes, createRootRoutes } from "./ui/routes.ts";
+import { createSiteRoutes } from "./ui/site.ts";
 
 /** Uses one router: Hono's default bundles two more to choose from. */
 export function createApp(deps: Deps): App {
@@ -28,7 +23,7 @@ export function servicesOf(deps: Deps): readonly Service[] {
     { name: "platform", base: "", routes: createPlatformRoutes(pathPrefix), crossOrigin: false, host: "any" },
     { name: "platform", base: "", routes: createLandingRoutes(pathPrefix), crossOrigin: false },
     { name: "platform", base: "", atRoot: true, routes: createRootRoutes(pathPrefix), crossOrigin: false },
-    { name: "platform", base: "", routes: createReferenceRoutes(pathPrefix, documentOf), crossOrigin: false },
+    { name: "platform", base: "", routes: createSiteRoutes(deps.site), crossOrigin: false },
     { name: "platform", base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...deps.oauth.services,
     { name: "platform", base: "/health", routes: deps.healthRoutes, crossOrigin: true },

@@ -38,6 +38,7 @@ import { noTracing, type Tracing } from "./platform/tracing.ts";
 import { traceObjects } from "./traced-env.ts";
 import { createTracing } from "./tracing/tracing.ts";
 import { createPages } from "./ui/pages.ts";
+import type { SiteDeps } from "./ui/site.ts";
 import { LANGUAGES } from "./ui/texts/languages.ts";
 
 export interface Deps {
@@ -58,6 +59,7 @@ export interface Deps {
   readonly healthRoutes: readonly Route[];
   readonly metrics: Metrics;
   readonly backups: Backups;
+  readonly site: SiteDeps;
 }
 
 let known: { readonly key: string; readonly tracing: Tracing } | undefined;
@@ -359,6 +361,12 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     healthRoutes,
     metrics,
     backups,
+    site: {
+      assets: env.ASSETS,
+      pathPrefix,
+      hosts: [contentUrl, authUrl].filter((url) => url !== ""),
+      demo: config.allowLoopback ? env.LOCAL_DEMO : undefined,
+    },
   };
 }
 

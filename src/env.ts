@@ -11,6 +11,8 @@ import type { MediaJob } from "./media/model/job.ts";
 /** The bindings of wrangler.toml and the secrets. */
 export interface Env {
   readonly DB: D1Database;
+  /** The documentation. */
+  readonly ASSETS: Fetcher;
   readonly MEDIA: R2Bucket;
   /** Optional: backups. */
   readonly BACKUP?: R2Bucket;
@@ -35,6 +37,8 @@ export interface Env {
   readonly METRICS_COLLECTOR: DurableObjectNamespace<MetricsCollector>;
   readonly METRICS_STORE: DurableObjectNamespace<MetricsStore>;
   readonly BACKUP_JOB: DurableObjectNamespace<BackupJob>;
+  /** Only set by `npm start`: keys of its demo, as JSON. */
+  readonly LOCAL_DEMO?: string;
   /** Optional: gets a point for each request. */
   readonly ANALYTICS?: AnalyticsEngineDataset;
 

@@ -52,9 +52,25 @@ export const platform: ServiceEntries = {
       },
     },
     "GET /docs": {
-      id: "getReference",
+      id: "getDocumentation",
       tag: PLATFORM,
-      answers: { 200: { text: "A page.", mediaTypes: page! } },
+      about:
+        "The first page. The others are below it: `/docs/quickstart` is a page, and `/docs/quickstart.md` the same as Markdown.",
+      headers: ["If-None-Match"],
+      answers: {
+        200: { text: "A page.", mediaTypes: page!, headers: ["ETag", "Cache-Control"] },
+        304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
+      },
+    },
+    "GET /llms.txt": {
+      id: "getPagesForPrograms",
+      tag: PLATFORM,
+      about: "Each page's title, first sentences and address as Markdown.",
+      headers: ["If-None-Match"],
+      answers: {
+        200: { text: "The list.", mediaTypes: { "text/plain": text }, headers: ["ETag", "Cache-Control"] },
+        304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
+      },
     },
     "GET /docs/errors": {
       id: "getErrorReference",

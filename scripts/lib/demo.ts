@@ -30,6 +30,16 @@ const clientScopes = (platform: string): string[] => [
   `${platform}.pubsub.topic=${DEMO.client}.*`,
 ];
 
+/** What the documentation fills into its code on this machine: no key of the operator. */
+export const demoKeys = ({ demoClientSecret, demoUserPassword }: Settings): Readonly<Record<string, string>> => ({
+  tenant: DEMO.tenant,
+  client: DEMO.client,
+  clientSecret: demoClientSecret,
+  web: DEMO.web,
+  user: DEMO.user,
+  userPassword: demoUserPassword,
+});
+
 /**
  * Makes the demo through the operator service. Each step replaces existing records. The browser application comes
  * last, so a sign-in page for it shows that the demo is complete.

@@ -41,9 +41,9 @@ export interface Package {
 const PERMISSIVE = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense"];
 const ALLOWED: Readonly<Record<Use, ReadonlySet<string>>> = {
   runtime: new Set(PERMISSIVE),
-  direct: new Set(PERMISSIVE),
   // These run as published and are not redistributed.
-  indirect: new Set([...PERMISSIVE, "LGPL-3.0-or-later", "MPL-2.0", "PSF-2.0", "Python-2.0"]),
+  direct: new Set([...PERMISSIVE, "MPL-2.0"]),
+  indirect: new Set([...PERMISSIVE, "BlueOak-1.0.0", "LGPL-3.0-or-later", "MPL-2.0", "PSF-2.0", "Python-2.0"]),
 };
 
 /** Licences that npm does not find in a package.json. */
@@ -106,6 +106,9 @@ export function packagesOf(manifest: Manifest, lock: Lockfile): Package[] {
 /** `node_modules/a/node_modules/@b/c`: `@b/c`. */
 const nameOf = (folder: string): string => folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** Reads an SPDX expression without brackets: one of the alternatives, all of its parts. */
+/** Reads an SPDX expression without inner brackets: one of the alternatives, all of its parts. */
 const isAllowed = (expression: string, allowed: ReadonlySet<string>): boolean =>
-  expression.split(" OR ").some((alternative) => alternative.split(" AND ").every((part) => allowed.has(part)));
+  expression
+    .replaceAll(/^\(|\)$/g, "")
+    .split(" OR ")
+    .some((alternative) => alternative.split(" AND ").every((part) => allowed.has(part)));

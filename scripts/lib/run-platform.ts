@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Miniflare } from "miniflare";
-import { DEMO, loadDemo } from "./demo.ts";
+import { DEMO, demoKeys, loadDemo } from "./demo.ts";
 import { applyMigrations, forgetLostMessages } from "./database.ts";
 import { runCrons, serve, type OtherWorker } from "./server.ts";
 import { readSettings, type Settings } from "./settings.ts";
@@ -8,28 +8,40 @@ import { lockState, requireFreePort, requireKnownSealKeys } from "./state.ts";
 import { paint } from "./terminal.ts";
 import { failWith } from "./user-error.ts";
 
+/** Parts that a start may bring along. */
+interface Parts {
+  /** Replaces the platform's own Worker. */
+  readonly other?: OtherWorker | undefined;
+  /** Makes the documentation and gives its folder; absent: the platform runs without. */
+  readonly buildSite?: BuildSite | undefined;
+}
+
+type BuildSite = (
+  deployment: { readonly pathPrefix: string; readonly platform: string },
+  say: (line: string) => void,
+) => Promise<string>;
+
 const STOP_MS = 2_000;
 const stopping = new AbortController();
 
 /**
- * Runs the whole platform on this machine, with its state in STATE_DIR, for the life of this process. `other` replaces
- * the platform's own Worker.
+ * Runs the whole platform on this machine, with its state in STATE_DIR, for the life of this process.
  *
  * settings → lock and port → bundle and runtime → migrations → demo → "ready <url>". Ends with Ctrl-C, SIGTERM,
  * SIGHUP, or when its parent ends. Stopping needs no clean-up, because acknowledged writes are on disk.
  */
-export async function runPlatform(other?: OtherWorker): Promise<Miniflare> {
+export async function runPlatform({ other, buildSite }: Parts = {}): Promise<Miniflare> {
   // Hides wrangler's own notices.
   process.env["WRANGLER_LOG"] ??= "warn";
   stopOnSignal();
   try {
-    return await start(other);
+    return await start({ other, buildSite });
   } catch (error) {
     failWith(error);
   }
 }
 
-async function start(other: OtherWorker | undefined): Promise<Miniflare> {
+async function start({ other, buildSite }: Parts): Promise<Miniflare> {
   const startedMs = performance.now();
   const settings = readSettings(process.env);
   await lockState(settings.stateDir);
@@ -37,7 +49,10 @@ async function start(other: OtherWorker | undefined): Promise<Miniflare> {
   if (settings.s3Port !== undefined) await requireFreePort(settings.host, settings.s3Port);
   requireKnownSealKeys(settings.stateDir, settings.config.sealKeys);
 
-  const server = await serve(settings, other);
+  const { pathPrefix, platform } = settings.config;
+  const siteDir = settings.withSite ? await buildSite?.({ pathPrefix, platform }, console.log) : undefined;
+  const vars = { ...settings.vars, LOCAL_DEMO: JSON.stringify(demoKeys(settings)) };
+  const server = await serve({ ...settings, vars, siteDir }, other);
   stopOnSignal(server);
   const db = await server.getD1Database("DB");
   await applyMigrations(db);
@@ -81,7 +96,7 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     ["Publish/subscribe", `${base}/pubsub/v1`],
     ["Media", `${base}/media/v2`],
     ["Operator", `${base}/admin/v1`],
-    ["Reference", `${base}/docs`],
+    ["Documentation", `${base}/docs`],
     ["Account page", `${base}/account`],
     ...(config.s3 === undefined ? [] : [["uploads go to", `${config.s3.endpoint}/${config.s3.bucket}`]]),
     [],

@@ -10,6 +10,7 @@ import { UserError } from "./user-error.ts";
 
 /** The Worker's name in wrangler.toml. */
 const WORKER = "plinth";
+const SITE = "plinth-site";
 const MINUTE_MS = 60_000;
 
 /** A Worker that replaces the platform's, with the same bindings and extra variables. */
@@ -21,21 +22,44 @@ export interface OtherWorker {
 
 /** Serves the platform in the Workers runtime at its own port, with its state on disk. */
 export async function serve(
-  { vars, config, ...place }: Place & Pick<Settings, "vars" | "config">,
+  { vars, config, siteDir, ...place }: Place & Site & Pick<Settings, "vars" | "config">,
   other?: OtherWorker,
 ): Promise<Miniflare> {
   const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false, main: other?.main });
-  const worker = { ...(await readBindings("wrangler.toml")), name: WORKER, bindings: { ...vars, ...other?.vars } };
-  return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place);
+  const { assets, ...bindings } = await readBindings("wrangler.toml");
+  const site = siteWorker({ ...assets, directory: siteDir ?? join(ROOT, "site", "unbuilt") });
+  const worker = {
+    ...bindings,
+    name: WORKER,
+    bindings: { ...vars, ...other?.vars },
+    serviceBindings: { ASSETS: SITE },
+  };
+  return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place, [site]);
 }
+
+/**
+ * Serves the documentation's files to the platform's Worker. Assets of its own would put Miniflare's router in front of
+ * it, which doubles the time of a short request.
+ */
+const siteWorker = (assets: { readonly directory: string }) => ({
+  name: SITE,
+  compatibilityDate: "2026-10-20",
+  modules: [{ type: "ESModule" as const, path: "site.js", contents: "export default {};" }],
+  assets: { ...assets, run_worker_first: false, routerConfig: { has_user_worker: false } },
+});
 
 type Place = Pick<Settings, "host" | "port" | "stateDir"> & Partial<Pick<Settings, "s3Port">>;
 
+/** The folder of the documentation; undefined: that of wrangler.toml. */
+interface Site {
+  readonly siteDir?: string | undefined;
+}
+
 /** What wrangler makes of a config for Miniflare, but for the variables: the local secrets are among them. */
-export function readBindings(config: string): Promise<object> {
+export function readBindings(config: string): Promise<{ readonly assets?: object }> {
   return remember(`bindings ${config}`, [config], async () => {
     const { unstable_getMiniflareWorkerOptions: read } = await import("wrangler");
-    return { ...read(join(ROOT, config)).workerOptions, bindings: {} };
+    return { ...(read(join(ROOT, config)).workerOptions as { readonly assets?: object }), bindings: {} };
   });
 }
 
@@ -47,6 +71,7 @@ export async function startRuntime(
   worker: Record<string, unknown> & { readonly name: string },
   bundle: Bundle,
   { stateDir, host, port, s3Port = 0 }: Place,
+  others: readonly ReturnType<typeof siteWorker>[] = [],
 ): Promise<Miniflare> {
   // A small young generation keeps pauses at milliseconds. A smaller one would be full with the data of a dozen
   // requests of 64 KiB, which the collector would copy again and again.
@@ -60,6 +85,7 @@ export async function startRuntime(
           modules: [{ type: "ESModule", path: bundle.path }],
           unsafeDirectSockets: [{ host, port }],
         },
+        ...others,
       ],
       resourcePersistencePath: stateDir,
       host,

@@ -20,6 +20,8 @@ export interface Settings {
   /** The same, parsed. */
   readonly config: Config;
   readonly crons: readonly string[];
+  /** False by SITE=none: the documentation is not built. */
+  readonly withSite: boolean;
   readonly demoUserPassword: string;
   readonly demoClientSecret: string;
 }
@@ -63,6 +65,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     vars,
     config,
     crons: deployment.triggers.crons,
+    withSite: readSite(env["SITE"]),
     demoUserPassword: env["DEMO_USER_PASSWORD"] || (devVars["DEMO_USER_PASSWORD"] ?? ""),
     demoClientSecret: env["DEMO_CLIENT_SECRET"] || (devVars["DEMO_CLIENT_SECRET"] ?? ""),
   };
@@ -72,6 +75,11 @@ export function readPort(text = ""): number {
   const port = Number(text || "8787");
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UserError(`PORT must be 1 to 65535, not ${text}`);
   return port;
+}
+
+function readSite(text = ""): boolean {
+  if (text !== "" && text !== "none") throw new UserError(`SITE is none, or not set; not ${text}`);
+  return text === "";
 }
 
 export function parseConfig(vars: Readonly<Record<string, string>>): Config {

@@ -19,7 +19,7 @@ export function landing(request: Request, publicBase: string, pathPrefix: string
       ${words.doors.map(
         ({ title, text }, at) =>
           html`<li>
-            <a href="${links.documentation}#${DOORS[at]}"><b>${title}</b> <span>${text}</span></a>
+            <a href="${links.documentation}/${DOORS[at]}"><b>${title}</b> <span>${text}</span></a>
           </li>`,
       )}
     </ul>
@@ -47,8 +47,8 @@ export function nothingHere(request: Request, publicBase: string, pathPrefix: st
   );
 }
 
-/** Sections of the reference behind the three doors: sign-in, events, media. */
-const DOORS = ["tokens", "topics", "private-files"] as const;
+/** Pages of the documentation behind the three doors: sign-in, events, media. */
+const DOORS = ["guides/sign-in-users", "guides/publish-and-consume", "guides/upload-and-fetch"] as const;
 
 const linksOf = (publicBase: string) => ({
   documentation: `${publicBase}/docs`,

@@ -5,7 +5,6 @@ import { errorReferencePage } from "./error-reference.ts";
 import { ICON, ICON_NAME, iconHref } from "./icon.ts";
 import type { createInterfaceDocument } from "./interface-document.ts";
 import { landing } from "./landing-page.ts";
-import { createReferencePage } from "./reference-page.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./stylesheet.ts";
 
 /** Addresses of every host: health, error reference and stylesheet. */
@@ -65,21 +64,6 @@ export const createRootRoutes = (pathPrefix: string): readonly Route[] => {
     });
   const toStart = pathPrefix === "" ? [] : ["/", pathPrefix].map((path) => redirect(path, `${pathPrefix}/`));
   return [redirect("/favicon.ico", iconHref(pathPrefix)), ...toStart];
-};
-
-/** The reference for people; `createDocumentRoutes` has the one for machines. */
-export const createReferenceRoutes = (pathPrefix: string, documentOf: DocumentOf): readonly Route[] => {
-  const referencePage = createReferencePage(pathPrefix);
-  return [
-    defineRoute({
-      method: "GET",
-      path: "/docs",
-      summary: "Read the reference, for people",
-      operation: "readDocuments",
-      produces: "any",
-      handle: async ({ publicBase }) => referencePage(await documentOf(publicBase), publicBase),
-    }),
-  ];
 };
 
 type DocumentOf = ReturnType<typeof createInterfaceDocument>;

@@ -1,5 +1,15 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -33,7 +43,16 @@ const COPIED = [
   "deploy",
   "wrangler.toml",
   "package.json",
+  "package-lock.json",
   "tsconfig.json",
+  "site",
+  "docs",
+  "packages",
+  "examples",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
 ];
 
 const stateDir = newStateDir();
@@ -43,6 +62,7 @@ let checkout: string;
 
 beforeAll(async () => {
   platform = await startPlatform({
+    SITE: "",
     STATE_DIR: stateDir,
     PUBLIC_URL: `https://${HOST}`,
     OPERATOR_CLIENT_SECRET: SECRET,
@@ -58,6 +78,9 @@ async function fresh(): Promise<void> {
   checkout = mkdtempSync(join(tmpdir(), "plinth-deploy-"));
   for (const path of COPIED) cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  // A site of the same sources is built once.
+  mkdirSync(join(checkout, ".build"), { recursive: true });
+  symlinkSync(join(ROOT, ".build", "site"), join(checkout, ".build", "site"));
 }
 
 async function clear(): Promise<void> {
@@ -294,11 +317,11 @@ describe("a smoke test", () => {
         '<a href="/cdn-cgi/l/email-protection" class="__cf_email__" data-cfemail="5d">[email&#160;protected]</a>',
       );
     expect(await faultsBehind(rewritten(obfuscated))).toEqual([
-      expect.stringContaining("/docs has /cdn-cgi/, which is not ours."),
+      expect.stringContaining("/docs/quickstart has /cdn-cgi/, which is not ours."),
     ]);
     const removed = (body: string): string => body.replaceAll("@", "");
     expect(await faultsBehind(rewritten(removed))).toEqual([
-      expect.stringContaining("The e-mail addresses in /docs are gone."),
+      expect.stringContaining("The e-mail addresses in /docs/quickstart are gone."),
     ]);
   });
 
@@ -359,6 +382,10 @@ describe("a deployment", () => {
     ]);
     expect(account.domains.get(HOST)).toMatchObject({ service: "plinth", zone_id: ZONE.id });
     expect([...account.queues.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu", "eu"]);
+    expect(bindings()).toContainEqual({ name: "ASSETS", type: "assets" });
+    expect(Object.keys(account.workers.get("plinth")!.assets)).toEqual(
+      expect.arrayContaining(["/docs/index.html", "/docs/quickstart.md", "/docs/api/index.html", "/llms.txt"]),
+    );
     expect(variable("PUBLIC_URL")).toBe(`https://${HOST}`);
     expect([variable("JURISDICTION"), variable("LOCATION_HINT")]).toEqual(["eu", "weur"]);
     expect(bindings().find(({ name }) => name === "DB").id).toBe(onlyDatabase().uuid);

@@ -71,7 +71,7 @@ export class Sandbox {
     if (operation.id === "getAuditCopy")
       await createAuditCopies({ db: env.DB, bucket: env.MEDIA, log: heardLog }).run(Date.now());
     if (operation.template.startsWith("/docs/assets"))
-      this.#world.stylesheet = /assets\/([^"]+)"/.exec(await (await call("/docs")).text())?.[1] ?? "";
+      this.#world.stylesheet = /assets\/([^"]+)"/.exec(await (await call("/docs/errors")).text())?.[1] ?? "";
     if (/subscriptions|subscribers/.test(operation.template)) await this.#subscribe();
     if (/redeliver/i.test(operation.id)) await this.#deliver();
     if (operation.id === "getVariantContent") await this.#makeVariant();

@@ -20,6 +20,7 @@ import { makeApp, visit, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 import type { CookieKind } from "../../src/oauth/sign-in/browser.ts";
 import { stylesheetHref } from "../../src/ui/stylesheet.ts";
+import type { Route } from "../../src/http/route.ts";
 
 /**
  * Headers of every address, by its kind:
@@ -63,16 +64,20 @@ const PAGE = "no-store, no-transform";
 const isStored = ({ headers }: Answered): boolean =>
   !(headers.get("cache-control") ?? "").split(", ").includes("no-store");
 
-function expectPage(answer: Answered): void {
+function expectPage(answer: Answered, route?: Route): void {
   const { headers } = answer;
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-  expect(headers.get("cache-control")).toBe(PAGE);
+  // Nobody's page is kept; the documentation is everybody's, and asked for again each time.
+  const isSite = route?.path.startsWith("/docs") === true && route.path !== "/docs/errors" && answer.status < 400;
+  expect(headers.get("cache-control")).toBe(isSite ? SITE : PAGE);
   const policy = headers.get("content-security-policy")?.split("; ") ?? [];
   expect(policy).toEqual(
     expect.arrayContaining(["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]),
   );
   expect(policy.some((one) => /^form-action ('none'|'self'.*)$/.test(one))).toBe(true);
-  expect(policy.join()).not.toMatch(/unsafe|\*(?!\.)|data:/);
+  const script = "script-src 'self' 'wasm-unsafe-eval'";
+  const others = policy.filter((one) => one !== script && one !== "img-src 'self' data:");
+  expect(others.join()).not.toMatch(/unsafe|\*(?!\.)|data:/);
   expect(headers.get("x-frame-options")).toBe("DENY");
   expect(headers.get("referrer-policy")).toBe("no-referrer");
 }
@@ -111,7 +116,7 @@ describe("every route, for refused requests", () => {
         expect(path).toMatch(/^\/(oauth2\/v1\/(authorize|end_session)|account|account\/sign-in)$/);
         expect(cookie).toMatch(COOKIE);
       }
-      if (!isOpen && (answer.headers.get("content-type") ?? "").startsWith("text/html")) expectPage(answer);
+      if (!isOpen && (answer.headers.get("content-type") ?? "").startsWith("text/html")) expectPage(answer, route);
     }
     const preflight = await ask("OPTIONS", { "access-control-request-method": route.method });
     expectSafe(preflight, isOpen);
@@ -237,6 +242,7 @@ interface Row {
 }
 
 const PUBLIC = "public, max-age=300";
+const SITE = "public, max-age=0, must-revalidate, no-transform";
 const OWN = "no-cache, private";
 const SECRET = "no-store";
 const LINK = "private, no-store";
@@ -284,7 +290,9 @@ const ROWS: readonly Row[] = [
     closed: "page",
   },
   { name: "GET /favicon.ico", ask: () => call("/favicon.ico"), status: 302, cache: PUBLIC, closed: "other" },
-  { name: "GET /docs", ask: () => call("/docs"), status: 200, cache: SECRET, closed: "page" },
+  { name: "GET /docs", ask: () => call("/docs"), status: 200, cache: SITE, closed: "other" },
+  { name: "GET /docs/*", ask: () => call("/docs/404.html"), status: 200, cache: SITE, closed: "other" },
+  { name: "GET /llms.txt", ask: () => call("/llms.txt"), status: 200, cache: SITE, closed: "other" },
   { name: "GET /docs/errors", ask: () => call("/docs/errors"), status: 200, cache: SECRET, closed: "page" },
   {
     name: "GET /docs/assets/{file}",

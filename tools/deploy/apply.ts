@@ -6,6 +6,7 @@ import { wrangler } from "../../scripts/lib/bundle.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { VERSION } from "../../scripts/lib/version.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
+import { buildSite } from "../../scripts/site/build.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
 import { appliedMigrations, findDatabaseId, type Found } from "./found.ts";
@@ -58,7 +59,9 @@ export async function prepare(steps: Steps): Promise<string> {
   const migrationsFolder = join(folder, "migrations");
   const migrations = writePlainMigrations(migrationsFolder);
   const config = join(folder, "wrangler.json");
-  writeFileSync(config, JSON.stringify(wranglerConfig(deployment, databaseId, migrationsFolder), null, 2));
+  const { PATH_PREFIX: pathPrefix = "", PLATFORM: platform = "plat" } = deployment.vars;
+  const site = await buildSite({ pathPrefix, platform }, say);
+  writeFileSync(config, JSON.stringify(wranglerConfig(deployment, { databaseId, migrationsFolder, site }), null, 2));
   if (found.bucket === undefined) await makeBucket(steps, deployment.bucket);
   if (found.backupBucket === undefined) await makeBucket(steps, deployment.backupBucket);
   await setBucketRules(steps);
@@ -216,8 +219,16 @@ async function setBucketRules({ cloudflare, deployment, say }: Steps): Promise<v
   }
 }
 
+/** Made for a deployment before its configuration is written. */
+interface Made {
+  readonly databaseId: string;
+  readonly migrationsFolder: string;
+  /** The folder of the documentation. */
+  readonly site: string;
+}
+
 /** wrangler.toml with this deployment's names, ids and variables. Paths are absolute: the file lies elsewhere. */
-function wranglerConfig(deployment: Deployment, databaseId: string, migrationsFolder: string): object {
+function wranglerConfig(deployment: Deployment, { databaseId, migrationsFolder, site }: Made): object {
   const config = parse(readFileSync(WRANGLER_CONFIG, "utf8")) as any;
   const [jobs, dead] = deployment.queues;
   const renamed: Record<string, string> = { [config.queues.producers[0].queue]: jobs };
@@ -228,6 +239,7 @@ function wranglerConfig(deployment: Deployment, databaseId: string, migrationsFo
     name: deployment.worker,
     main: join(ROOT, config.main),
     vars: deployment.vars,
+    assets: { ...config.assets, directory: site },
     ...(deployment.placement === undefined ? {} : { placement: deployment.placement }),
     d1_databases: [
       {

@@ -26,6 +26,8 @@ interface SmokeTarget {
 const PROGRAMS = ["Python-urllib/3.13", "libwww-perl/6.77", "Go-http-client/2.0", "curl/8.16.0", ""];
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const SEE_ZONE = 'See "Zone features" in docs/operate/deploy.md.';
+/** A page with an e-mail address. */
+const PAGE = "/docs/quickstart";
 /** Marks of what Cloudflare puts into a page: obfuscated addresses, detection of bots, analytics, Rocket Loader. */
 const INJECTED = /\/cdn-cgi\/|data-cfemail|__cf_email__|cloudflareinsights\.com|rocket-loader/;
 
@@ -57,11 +59,12 @@ export async function smokeTest({ ask, deployment, operatorSecret }: SmokeTarget
       return undefined;
     }),
     await check("nothing in front rewrites pages", async () => {
-      const { status, body } = await ask(`${prefix}/docs`, { headers: { "user-agent": BROWSER, accept: "text/html" } });
-      if (status !== 200) return `/docs answers ${status}.`;
+      const headers = { "user-agent": BROWSER, accept: "text/html" };
+      const { status, body } = await ask(`${prefix}${PAGE}`, { headers });
+      if (status !== 200) return `${PAGE} answers ${status}.`;
       const mark = INJECTED.exec(body)?.[0];
-      if (mark !== undefined) return `/docs has ${mark}, which is not ours. ${SEE_ZONE}`;
-      return /[\w.]+@[\w.]+\.example/.test(body) ? undefined : `The e-mail addresses in /docs are gone. ${SEE_ZONE}`;
+      if (mark !== undefined) return `${PAGE} has ${mark}, which is not ours. ${SEE_ZONE}`;
+      return /[\w.]+@[\w.]+\.example/.test(body) ? undefined : `The e-mail addresses in ${PAGE} are gone. ${SEE_ZONE}`;
     }),
   ];
   if (operatorSecret === undefined)

@@ -22,7 +22,6 @@ export function looksSuite(stage: () => Stage): void {
     ["The platform is running", (page) => page.goto(stage().world.url)],
     ["There is nothing here", (page) => page.goto(`${stage().world.url}/nowhere`)],
     ["Errors of this platform", (page) => page.goto(`${stage().world.url}/docs/errors`)],
-    ["Plinth", (page) => page.goto(`${stage().world.url}/docs#readEvents`)],
   ];
   const strangersLink = () => stage().link({ client_id: stage().stranger, scope: "plat.no_tenant openid" });
   /** So that the account shows it too. */

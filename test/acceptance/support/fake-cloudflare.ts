@@ -66,6 +66,8 @@ interface FakeWorker {
   /** Not of a version: what is logged. */
   readonly settings: { observability?: { enabled: boolean; redact_query_string?: boolean } };
   migrationTag: string | undefined;
+  /** Static assets of the last upload, by path. */
+  assets: Record<string, { hash: string; size: number }>;
 }
 interface FakeDomain {
   readonly id: string;
@@ -133,6 +135,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       schedules: [],
       settings: {},
       migrationTag: undefined,
+      assets: {},
     };
     workers.set(name, found);
     return found;
@@ -384,6 +387,15 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       "PUT",
       /^\/workers\/scripts\/([^/]+)\/schedules$/,
       ({ body }, name) => ((worker(name).schedules = body), { schedules: body }),
+    ],
+    [
+      "POST",
+      /^\/workers\/scripts\/([^/]+)\/assets-upload-session$/,
+      ({ body }, name) => {
+        // No bucket: Cloudflare has every file already.
+        scriptOf(name).assets = body.manifest;
+        return { jwt: "the-assets-are-complete", buckets: [] };
+      },
     ],
     ["GET", /^\/workers\/scripts\/([^/]+)\/schedules$/, (_, name) => ({ schedules: worker(name).schedules })],
     ["DELETE", /^\/workers\/(?:scripts|services)\/([^/]+)$/, (_, name) => (worker(name), workers.delete(name), null)],

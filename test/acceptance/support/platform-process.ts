@@ -10,7 +10,7 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 
 /** Nothing of the caller's environment may decide a test. */
 const FOREIGN =
-  /^(VITEST|NODE_ENV|NODE_OPTIONS|TEST|PORT|STATE_DIR|PLATFORM|PATH_PREFIX|PUBLIC_URL|CONTENT_URL|AUTH_URL|LOG_LEVEL|ALLOW_LOOPBACK|EVENT_.*|PASSWORD_GRANT.*|GATEWAY_.*|OTLP_.*|TRACE_SAMPLE|MAX_.*|R2_.*|DEMO_.*|OPERATOR_CLIENT_SECRET.*|SEAL_KEYS|npm_.*)$/;
+  /^(VITEST|SITE|NODE_ENV|NODE_OPTIONS|TEST|PORT|STATE_DIR|PLATFORM|PATH_PREFIX|PUBLIC_URL|CONTENT_URL|AUTH_URL|LOG_LEVEL|ALLOW_LOOPBACK|EVENT_.*|PASSWORD_GRANT.*|GATEWAY_.*|OTLP_.*|TRACE_SAMPLE|MAX_.*|R2_.*|DEMO_.*|OPERATOR_CLIENT_SECRET.*|SEAL_KEYS|npm_.*)$/;
 
 /** All that a program needs of the environment; compiled scripts are shared. */
 export const SHELL = Object.fromEntries(
@@ -33,7 +33,8 @@ export function npm(script: string, env: Record<string, string>, args: readonly 
   const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN.test(name));
   const child = spawn("npm", ["run", script, ...args], {
     cwd: ROOT,
-    env: { ...Object.fromEntries(inherited), ...env },
+    // Few tests look at the documentation, which has to be built.
+    env: { ...Object.fromEntries(inherited), SITE: "none", ...env },
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -14,7 +14,7 @@ const CRONS_PAUSE_MS = 8_000;
 
 const plan = process.env["SOAK_FAULTS"] ?? "";
 const random = createRandom((JSON.parse(plan) as FaultPlan).seed);
-const server = await runPlatform({ main: "tools/soak/faulty/worker.ts", vars: { SOAK_FAULTS: plan } });
+const server = await runPlatform({ other: { main: "tools/soak/faulty/worker.ts", vars: { SOAK_FAULTS: plan } } });
 const { crons } = readSettings(process.env);
 const faults = { areOn: false };
 
