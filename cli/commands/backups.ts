@@ -10,7 +10,7 @@ import type { Column } from "../terminal/table.ts";
 const FIRST_POLL_MS = 200;
 const LONGEST_POLL_MS = 5_000;
 const ID = { name: "id", help: "of the backup, or latest" };
-const NO_WAIT: Option = { flag: "no-wait", help: "only start it; platform job shows how far it is" };
+const BACKGROUND: Option = { flag: "background", help: "only start it; platform job shows how far it is" };
 
 const COLUMNS: readonly Column<api.Backup>[] = [
   { field: "id", title: "ID" },
@@ -32,7 +32,7 @@ export const backupCommands = (): Command[] => [
       { flag: "bytes", value: "<mode>", help: "copy: copy the bytes of files; reference (default): list them" },
       { flag: "events-since", value: "<time>", help: "leave out events before this time (2026-11-01, or in ms)" },
       { flag: "keep", value: "<n>", help: "afterwards keep the n newest backups and remove the others" },
-      NO_WAIT,
+      BACKGROUND,
     ],
     notes: ["What an earlier backup has is not written again. The platform works on meanwhile."],
     examples: ["platform backup --bytes copy --keep 7"],
@@ -63,7 +63,7 @@ export const backupCommands = (): Command[] => [
     words: ["platform", "verify"],
     summary: "Read a backup back and check digests, counts, references and seal keys.",
     args: [ID],
-    options: [NO_WAIT],
+    options: [BACKGROUND],
     notes: ["Exit code 1 if something is wrong with the backup."],
     examples: ["platform verify latest"],
     run: (invocation) => withBackup(invocation, ({ opts }, id) => ok(api.verifyBackup(id, opts))),
@@ -72,7 +72,7 @@ export const backupCommands = (): Command[] => [
     words: ["platform", "restore"],
     summary: "Put a backup into this platform, which must be empty and in maintenance.",
     args: [ID],
-    options: [NO_WAIT, YES_OPTION],
+    options: [BACKGROUND, YES_OPTION],
     notes: [
       "The name of the platform, its seal keys and that it is empty are checked before anything is written.",
       "docs/operate/backup-and-restore.md has the steps before and after.",
@@ -88,7 +88,7 @@ export const backupCommands = (): Command[] => [
     words: ["platform", "forget"],
     summary: "Remove a backup, and what no other backup needs.",
     args: [ID],
-    options: [NO_WAIT, YES_OPTION],
+    options: [BACKGROUND, YES_OPTION],
     examples: ["platform forget 20261123T062751Z-3f9a12bc"],
     changes: true,
     async run(invocation) {
@@ -110,7 +110,7 @@ export const backupCommands = (): Command[] => [
       const { opts } = await client();
       if (!options.has("cancel")) {
         const job = await ok(api.getBackupJob(opts));
-        return options.has("follow") ? watch(invocation, job) : printRecord(invocation, { ...job });
+        return options.has("follow") ? watch(invocation, job) : show(invocation, job);
       }
       const { state } = await ok(api.cancelBackupJob(opts));
       sayDone(io, `The job is ${state}.`);
@@ -136,9 +136,9 @@ async function withBackup(
 async function follow(invocation: Invocation, start: Start): Promise<number> {
   const { io, options } = invocation;
   const job = await start(await invocation.client());
-  if (!options.has("no-wait")) return watch(invocation, job);
-  sayDone(io, `It runs: platform job --follow`);
-  await printRecord(invocation, { ...job });
+  if (!options.has("background")) return watch(invocation, job);
+  sayDone(io, "It runs: platform job --follow");
+  await show(invocation, job);
   return 0;
 }
 
@@ -157,9 +157,20 @@ async function watch(invocation: Invocation, begun: api.BackupJob): Promise<numb
     if (now.id !== begun.id) throw new UsageError("Another job has begun since: platform job shows it.");
     job = now;
   }
-  await printRecord(invocation, { ...job });
-  for (const { kind, subject } of job.findings) io.err(`${kind}: ${subject}\n`);
+  await show(invocation, job);
   return job.state === "done" && job.findingsInAll === 0 ? 0 : 1;
+}
+
+/** A person sees what is worth seeing, a script everything. */
+async function show(invocation: Invocation, job: api.BackupJob): Promise<void> {
+  const { io, options } = invocation;
+  if (options.has("json")) return printRecord(invocation, { ...job });
+  const { kind, backup, state, startedAt, finishedAt, findingsInAll, findings, error } = job;
+  const took = finishedAt === null ? {} : { tookMs: finishedAt - startedAt };
+  const counts = Object.fromEntries(Object.entries(job.counts).filter(([, count]) => count > 0));
+  await printRecord(invocation, { kind, backup, state, ...took, ...counts, findings: findingsInAll });
+  for (const finding of findings) io.err(`${io.paint.yellow(finding.kind)} ${finding.subject}\n`);
+  if (error !== "") io.err(`${io.paint.red("✗")} ${error}\n`);
 }
 
 function progress({ kind, stage, stagesDone, stages, counts, failures, error }: api.BackupJob): string {
