@@ -5,62 +5,82 @@ import { TABLES } from "../../src/backup/model/tables.ts";
 import { makeOwned } from "../http/rights-samples.ts";
 import { makeWorld } from "../http/rights-world.ts";
 import { makeProvider } from "../support/scripted-provider.ts";
-import { put, unique } from "../support/platform.ts";
-import { COPY, deployment, destroy, everyRow, keysOf, run } from "./machine.ts";
+import { call, expectJson, put, tokenFor, unique } from "../support/platform.ts";
+import { losingAnswers } from "./faults.ts";
+import { COPY, deployment, destroy, everyEvent, everyRow, keysOf, run, type Held } from "./machine.ts";
 
 const newId = () => backupId(Date.now(), crypto.randomUUID());
 
 /** Rows of which the story makes none. */
 const MORE = [
   `INSERT INTO outbox (id, event_type, tenant, snapshot, created_at) VALUES ('o1', 'made', 't', '{}', 1)`,
-  `INSERT INTO audit_copy (number, name, first_seq, last_seq, rows, previous, head, planned_at) VALUES (1, 'c', 1, 1, 1, '', 'h', 1)`,
+  `INSERT INTO audit_copy (number, name, first_seq, last_seq, rows, previous, head, planned_at)
+    VALUES (1, 'c', 1, 1, 1, '', 'h', 1)`,
   `INSERT INTO consent (email, client, org, tenant, scopes, given_at)
     SELECT user.email, client.id, '', client.tenant, '[]', 1 FROM user, client LIMIT 1`,
-  `INSERT INTO variant (file_id, nonce, type, size, state, created_at) SELECT id, 'n', 'crop', '5x5', 'ready', 1 FROM file LIMIT 1`,
-  `INSERT INTO revocation (seq, kind, key, until_ms, expires_sec) VALUES (1700000000000, 'grant', 'g', 9007199254740991, 9)`,
+  `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
+    SELECT id, 'n', 'crop', '5x5', 'ready', 1 FROM file LIMIT 1`,
+  `INSERT INTO revocation (seq, kind, key, until_ms, expires_sec)
+    VALUES (1700000000000, 'grant', 'g', 9007199254740991, 9)`,
 ];
 
-async function fill(): Promise<void> {
-  const world = await makeWorld();
-  await makeOwned(world);
+let world: Awaited<ReturnType<typeof makeWorld>>;
+let owned: Awaited<ReturnType<typeof makeOwned>>;
+let before: Held;
+let files: readonly string[];
+const whole = newId();
+
+const publish = async (payload: string) =>
+  expectJson(
+    await call(`/pubsub/v1/topics/${owned.topic.topicOwnerClient}/${owned.topic.eventType}/publish`, {
+      token: world.own,
+      json: { payload },
+    }),
+    201,
+  );
+
+beforeAll(async () => {
+  world = await makeWorld();
+  owned = await makeOwned(world);
   const provider = await makeProvider();
   await put(`users/${world.user.email}/identities/${provider.id}`, { subject: unique("sub") });
-  await put(`roles/${unique("role")}`, { scopes: ["a.b"] });
-  const packageId = unique("pkg");
-  await put(`services/${packageId}`, {
+  const name = unique("pkg");
+  await put(`services/${name}`, {
     sourceUrl: "https://s.example",
-    proxyPath: `/${packageId}`,
+    proxyPath: `/${name}`,
     scopes: ["shop.read"],
     tenant: world.app.tenant,
     access: "token",
   });
-  await put(`packages/${packageId}`, { version: "1", organization: `${world.app.tenant}-org`, services: [packageId] });
+  await put(`packages/${name}`, { version: "1", organization: `${world.app.tenant}-org`, services: [name] });
+  const path = `/pubsub/v1/topics/${owned.topic.topicOwnerClient}/${owned.topic.eventType}`;
+  const { token } = await expectJson(await call(`${path}/read`, { token: world.own, json: {} }), 200);
+  await call(`${path}/commit`, { token: world.own, json: { token } });
+  await publish("unread");
   await env.DB.batch(MORE.map((sql) => env.DB.prepare(sql)));
+  before = await everyRow();
+  files = await keysOf(env.MEDIA, "");
+});
+
+/** The platform is as it was before the backup. */
+async function expectEverything(): Promise<void> {
+  expect(await everyRow()).toEqual(before);
+  expect(await keysOf(env.MEDIA, "")).toEqual(files);
 }
 
 describe("a backup with a copy of the files", () => {
-  let before: Awaited<ReturnType<typeof everyRow>>;
-  let files: readonly string[];
-  const id = newId();
-
-  beforeAll(async () => {
-    await fill();
-    before = await everyRow();
-    files = await keysOf(env.MEDIA, "");
-  });
-
   it("is taken of a platform that has something in every table", () => {
     expect(TABLES.filter((table) => before[table]!.length === 0)).toEqual([]);
     expect(files.length).toBeGreaterThan(2);
   });
 
   it("is whole when its manifest is there, and verifies", async () => {
-    const made = await run("backup", id);
+    const made = await run("backup", whole);
     expect(made).toMatchObject({ state: "done", error: "" });
     const rows = TABLES.reduce((sum, table) => sum + before[table]!.length, 0);
-    expect(made.counts).toMatchObject({ rows, files: files.length, copiedFiles: files.length });
-    const verified = await run("verify", id);
-    expect(verified).toMatchObject({ state: "done", findings: [] });
+    expect(made.counts).toMatchObject({ rows, files: files.length, copiedFiles: files.length, consumers: 1 });
+    const verified = await run("verify", whole);
+    expect(verified).toMatchObject({ state: "done", error: "", findings: [] });
   });
 
   it("writes only what is new when it is taken again", async () => {
@@ -69,14 +89,149 @@ describe("a backup with a copy of the files", () => {
     expect(again.counts.parts).toBeGreaterThan(20);
   });
 
-  it("is restored into an empty platform, row by row and file by file", async () => {
+  it("is restored into an empty platform, row by row, event by event and file by file", async () => {
+    const events = await everyEvent();
     await destroy();
-    const restored = await run("restore", id);
+    const restored = await run("restore", whole);
     expect(restored).toMatchObject({ state: "done", error: "", findings: [] });
-    expect(await everyRow()).toEqual(before);
-    expect(await keysOf(env.MEDIA, "")).toEqual(files);
+    await expectEverything();
+    expect(await everyEvent()).toEqual(events);
+    // The cursor was behind the first event.
+    const path = `/pubsub/v1/topics/${owned.topic.topicOwnerClient}/${owned.topic.eventType}`;
+    const token = await tokenFor(world.app);
+    const { events: rest } = await expectJson(await call(`${path}/read`, { token, json: {} }), 200);
+    expect(rest.map((event: { payload: unknown }) => event.payload)).toEqual(["unread"]);
+  });
+
+  it("takes the events of an earlier backup over, and reads only those behind them", async () => {
+    await publish("later");
+    const more = await run("backup", newId());
+    expect(more.counts.newParts).toBeLessThan(8);
+    const last = newId();
+    const again = await run("backup", last);
+    const verified = await run("verify", last);
+    expect(verified).toMatchObject({ findings: [], counts: { events: again.counts.events } });
+    const events = await everyEvent();
+    await destroy();
+    expect(await run("restore", last)).toMatchObject({ state: "done", error: "", findings: [] });
+    expect(await everyEvent()).toEqual(events);
+    before = await everyRow();
   });
 });
 
-void COPY;
-void deployment;
+describe("a job that is stopped", () => {
+  /** Drops the result of every step once. */
+  const twice = () => {
+    const seen = new Set<string>();
+    return ({ stage, position }: { stage: string; position: string }): boolean => {
+      const isRepeat = seen.has(`${stage} ${position}`);
+      seen.add(`${stage} ${position}`);
+      return isRepeat;
+    };
+  };
+
+  it("after every step, before the step is stored, ends as if it had not been", async () => {
+    const id = newId();
+    const made = await run("backup", id, { beforeStore: twice() });
+    expect(made).toMatchObject({ state: "done", error: "" });
+    expect(await run("verify", id, { beforeStore: twice() })).toMatchObject({ state: "done", findings: [] });
+    await destroy();
+    const restored = await run("restore", id, { beforeStore: twice() });
+    expect(restored).toMatchObject({ state: "done", error: "", findings: [] });
+    expect(restored.counts).toMatchObject({ rows: made.counts.rows, events: made.counts.events, files: files.length });
+    await expectEverything();
+  });
+
+  it("at every call to the database, a bucket or an object ends as if it had not been", async () => {
+    const id = newId();
+    const losing = losingAnswers(env);
+    const on = deployment({ ...losing.env, MAINTENANCE: "true" });
+    expect(await run("backup", id, { on })).toMatchObject({ state: "done", error: "" });
+    expect(losing.lost()).toBeGreaterThan(100);
+    expect(await run("verify", id, { on })).toMatchObject({ state: "done", findings: [] });
+    await destroy();
+    expect(await run("restore", id, { on })).toMatchObject({ state: "done", error: "", findings: [] });
+    await expectEverything();
+  });
+});
+
+describe("a verification", () => {
+  it("finds a part that was changed, one that is missing, and a copy with other bytes", async () => {
+    const id = newId();
+    await run("backup", id);
+    const parts = await env.BACKUP!.list({ prefix: "part/" });
+    const media = (await keysOf(env.BACKUP!, "media/"))[0]!;
+    const copy = await env.BACKUP!.get(media);
+    const kept = { bytes: await copy!.arrayBuffer(), options: { customMetadata: copy!.customMetadata! } };
+    await env.BACKUP!.put(media, "other bytes", kept.options);
+    const table = await partOf("tenant");
+    const other = await partOf("organization");
+    await env.BACKUP!.put(table.key, "[]\n");
+    await env.BACKUP!.delete(other.key);
+    const { findings, state } = await run("verify", id);
+    expect(state).toBe("done");
+    expect(findings.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(["part_changed", "part_missing", "file_changed"]),
+    );
+    for (const { key, bytes } of [table, other]) await env.BACKUP!.put(key, bytes);
+    await env.BACKUP!.put(media, kept.bytes, kept.options);
+    expect(await run("verify", id)).toMatchObject({ findings: [] });
+    expect(parts.objects.length).toBeGreaterThan(20);
+  });
+
+  /** The part that holds a table's rows of this test. */
+  async function partOf(table: string): Promise<{ key: string; bytes: ArrayBuffer }> {
+    const wanted = before[table]![0]!;
+    const first = Object.values(JSON.parse(wanted) as object)[0] as string;
+    for (const key of await keysOf(env.BACKUP!, "part/")) {
+      const object = await env.BACKUP!.get(key);
+      const bytes = await object!.arrayBuffer();
+      const text = new TextDecoder().decode(bytes);
+      const { length } = (await env.DB.prepare(`SELECT name FROM pragma_table_info('${table}')`).all()).results;
+      const row = text.startsWith(`["${first}"`) ? (JSON.parse(text.split("\n")[0]!) as unknown[]) : [];
+      if (row.length === length) return { key, bytes };
+    }
+    throw new Error(`no part holds ${first}`);
+  }
+});
+
+describe("a restore", () => {
+  it.each([
+    ["a platform of another name", { PLATFORM: "other" }, /PLATFORM is other here/],
+    ["a key of the same id and other bytes", { SEAL_KEYS: `t1:${btoa("x".repeat(32))}` }, /another key under that id/],
+    ["no such key", { SEAL_KEYS: `t2:${btoa("x".repeat(32))}` }, /SEAL_KEYS lacks it/],
+  ])("is refused before the first write by %s", async (_, changed, error) => {
+    await destroy();
+    const restored = await run("restore", whole, { on: deployment(changed) });
+    expect(restored).toMatchObject({ state: "failed", error: expect.stringMatching(error) });
+    expect(Object.values(await everyRow()).flat()).toEqual([]);
+  });
+
+  it("is refused by a platform that is not empty", async () => {
+    expect(await run("restore", whole)).toMatchObject({ state: "done", error: "" });
+    expect(await run("restore", whole)).toMatchObject({ state: "failed", error: expect.stringContaining("empty") });
+  });
+
+  it("waits while the platform is not in maintenance", async () => {
+    const on = deployment({ MAINTENANCE: "false" });
+    await destroy();
+    await expect(run("restore", whole, { on })).rejects.toThrow(/MAINTENANCE is off/);
+  });
+});
+
+describe("a removal", () => {
+  it("keeps the newest backups, and every part and copy that they need", async () => {
+    const last = newId();
+    const made = await run("backup", last, { options: { ...COPY, keep: 1 } });
+    expect(made).toMatchObject({ state: "done", error: "" });
+    expect(await keysOf(env.BACKUP!, "manifest/")).toEqual([`manifest/${last}.json`]);
+    expect(await run("verify", last)).toMatchObject({ findings: [] });
+    expect(await run("verify", whole)).toMatchObject({ state: "failed" });
+  });
+
+  it("of the last backup leaves nothing in the bucket", async () => {
+    const [key] = await keysOf(env.BACKUP!, "manifest/");
+    await run("remove", key!.slice("manifest/".length, -".json".length));
+    expect(await keysOf(env.BACKUP!, "")).toEqual([]);
+  });
+});

@@ -10,6 +10,7 @@ import type { Env } from "../../src/env.ts";
 import { consumerOf } from "../../src/events/consume/stub.ts";
 import { logOf } from "../../src/events/log/client.ts";
 import { shardsOf, type TopicAddress } from "../../src/events/model/topic.ts";
+import { PLATFORM_PLACE, tenantStoreNames } from "../../src/metrics/model/places.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { unique } from "../support/platform.ts";
 
@@ -27,7 +28,7 @@ export interface RunOptions {
   readonly beforeStore?: (job: JobRecord) => boolean;
 }
 
-const MOST_STEPS = 5_000;
+const MOST_STEPS = 1_500;
 
 /** Runs a job to its end on the tables of an object, as the object does, but each step when the test wants it. */
 export async function run(
@@ -51,8 +52,11 @@ export async function run(
   });
 }
 
+/** The rows of each table. */
+export type Held = Readonly<Record<string, readonly string[]>>;
+
 /** All rows of all tables that are backed up, and of the indexes that are made again. */
-export async function everyRow(): Promise<Readonly<Record<string, readonly string[]>>> {
+export async function everyRow(): Promise<Held> {
   const derived = ["attribute", "reservation"];
   const tables = [...TABLES, ...derived];
   const answers = await env.DB.batch<Record<string, unknown>>(
@@ -63,18 +67,34 @@ export async function everyRow(): Promise<Readonly<Record<string, readonly strin
   );
 }
 
+/** The events of each shard of each topic. */
+export async function everyEvent(): Promise<Held> {
+  const held: Record<string, string[]> = {};
+  for (const topic of await topics())
+    for (const shard of shardsOf(topic)) {
+      const read = await logOf(env.TOPIC_LOG, topic, shard).read(0, 1_000, 0, 1_000_000);
+      const segments = read.kind === "gone" ? ["gone"] : read.segments;
+      held[`${topic.incarnation}/${shard}`] = segments.map((one) => JSON.stringify(one));
+    }
+  return held;
+}
+
+async function topics(): Promise<readonly TopicAddress[]> {
+  const sql = `SELECT owner, event_type AS eventType, incarnation, shards FROM topic`;
+  return (await env.DB.prepare(sql).all<TopicAddress & Record<string, unknown>>()).results;
+}
+
 /** Destroys what a restore brings back: all objects, rows and files. */
 export async function destroy(): Promise<void> {
-  const { results } = await env.DB.prepare(`SELECT owner, event_type AS eventType, incarnation, shards FROM topic`).all<
-    TopicAddress & Record<string, unknown>
-  >();
-  for (const topic of results)
+  for (const topic of await topics())
     for (const shard of shardsOf(topic)) {
       const log = logOf(env.TOPIC_LOG, topic, shard);
       for (const name of await log.consumers(1_000)) await consumerOf(env.TOPIC_CONSUMER, topic, name).destroy();
       for (const name of await log.subscribers(1_000)) await env.PUSH_SUBSCRIPTION.getByName(name).destroy();
       await log.destroy();
     }
+  for (const name of [PLATFORM_PLACE.store, ...tenantStoreNames()])
+    await runInDurableObject(env.METRICS_STORE.getByName(name), (_, { storage }) => storage.deleteAll());
   const derived = ["attribute", "key_set", "reservation", "federation", "lease", "dead_work"];
   for (const table of [...derived, ...TABLES.toReversed()]) await env.DB.prepare(`DELETE FROM "${table}"`).run();
   await env.DB.prepare(`DELETE FROM sqlite_sequence WHERE name <> 'd1_migrations'`).run();

@@ -1,0 +1,77 @@
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { isolate } from "../support/isolate.ts";
+import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+
+const operator = () => tokenFor(OPERATOR);
+
+async function ended(): Promise<any> {
+  for (const token = await operator(); ; await scheduler.wait(20)) {
+    const job = await expectJson(await call("/admin/v1/backup-job", { token }), 200);
+    if (job.state !== "running") return job;
+  }
+}
+
+describe("the operator's backups", () => {
+  it("say what to bind where the deployment has no bucket for them", async () => {
+    const { BACKUP: _, ...unbound } = env;
+    const without = isolate({ ...unbound, BACKUP: undefined as never });
+    const token = (await (await without.token(OPERATOR)).json<{ access_token: string }>()).access_token;
+    const headers = { authorization: `Bearer ${token}` };
+    for (const init of [{ headers }, { headers, method: "POST" }]) {
+      const answer = await without.fetch("/admin/v1/backups", init);
+      const { details, message } = await expectJson(answer, 400);
+      expect(details[0].type).toBe("backup_unbound");
+      expect(message).toContain("BACKUP");
+    }
+  });
+
+  it("are made by a job, whose progress can be asked for, and listed when they are whole", async () => {
+    const token = await operator();
+    const begun = await call("/admin/v1/backups", { method: "POST", token, json: { bytes: "copy", keep: 3 } });
+    const { backup, id } = await expectJson(begun, 202);
+    expect(new URL(begun.headers.get("location")!).pathname).toBe("/admin/v1/backup-job");
+    expect(await ended()).toMatchObject({ id, backup, kind: "backup", state: "done", error: "", stagesDone: 13 });
+    const [listed] = await expectJson(await call("/admin/v1/backups", { token }), 200);
+    expect(listed).toMatchObject({ id: backup, bytes: "copy", platform: "plat", sealKeys: ["t1"] });
+    expect(await expectJson(await call(`/admin/v1/backups/${backup}`, { token }), 200)).toEqual(listed);
+    await expectJson(await call(`/admin/v1/backups/${backup}/verify`, { method: "POST", token }), 202);
+    expect(await ended()).toMatchObject({ kind: "verify", state: "done", findings: [] });
+    const restore = await call(`/admin/v1/backups/${backup}/restore`, { method: "POST", token });
+    expect((await expectJson(restore, 409)).details[0].type).toBe("maintenance_off");
+    await expectJson(await call(`/admin/v1/backups/${backup}`, { method: "DELETE", token }), 202);
+    expect(await ended()).toMatchObject({ kind: "remove", state: "done" });
+    expect(await expectJson(await call("/admin/v1/backups", { token }), 200)).toEqual([]);
+    const audit = await expectJson(await call(`/admin/v1/audit?subject=backups/${backup}`, { token }), 200);
+    expect(audit.map((row: { action: string }) => row.action)).toEqual(["remove", "verify", "backup"]);
+  });
+
+  it("go on when the job's object was stopped", async () => {
+    const token = await operator();
+    const begun = await expectJson(await call("/admin/v1/backups", { method: "POST", token }), 202);
+    await evictDurableObject(env.BACKUP_JOB.getByName("backup"));
+    expect(await ended()).toMatchObject({ id: begun.id, state: "done" });
+  });
+
+  it("have one job at a time, which says why it waits, and ends when it is cancelled", async () => {
+    const token = await operator();
+    const [{ id }] = await expectJson(await call("/admin/v1/backups", { token }), 200);
+    // The object is not in maintenance, as after a deployment that came too early: the restore waits.
+    const maintained = isolate({ MAINTENANCE: "true" });
+    const headers = { authorization: `Bearer ${token}` };
+    await expectJson(await maintained.fetch(`/admin/v1/backups/${id}/restore`, { method: "POST", headers }), 202);
+    const other = await call("/admin/v1/backups", { method: "POST", token });
+    expect((await expectJson(other, 409)).details[0].type).toBe("job_under_way");
+    await vi.waitFor(async () =>
+      expect(await expectJson(await call("/admin/v1/backup-job", { token }), 200)).toMatchObject({
+        kind: "restore",
+        state: "running",
+        error: expect.stringContaining("MAINTENANCE is off"),
+      }),
+    );
+    const cancelled = await expectJson(await call("/admin/v1/backup-job", { method: "DELETE", token }), 200);
+    expect(cancelled.state).toBe("cancelled");
+    expect((await expectJson(await call("/admin/v1/backup-job", { token }), 200)).state).toBe("cancelled");
+  });
+});
