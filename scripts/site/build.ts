@@ -83,10 +83,14 @@ async function make(making: string, { pathPrefix, platform }: SiteSettings): Pro
 /** Runs the generator in a process of its own: it changes the process, and must not stay in the platform's memory. */
 function astro(settings: object): void {
   const program = join(ROOT, "node_modules/astro/bin/astro.mjs");
+  // Variables of a test runner would make the pages of a development server.
+  const { PATH, HOME: home, TMPDIR } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, "build", "--root", join(ROOT, "site")], {
     encoding: "utf8",
     env: {
-      ...process.env,
+      PATH,
+      HOME: home,
+      TMPDIR,
       PLINTH_SITE: JSON.stringify(settings),
       ASTRO_TELEMETRY_DISABLED: "1",
       NODE_ENV: "production",

@@ -5,7 +5,7 @@ import { INDEX, type Page } from "./pages.ts";
 export interface Group {
   readonly label: string;
   readonly collapsed: boolean;
-  readonly items: readonly { readonly label: string; readonly link: string }[];
+  readonly items: readonly { readonly label: string; readonly slug: string }[];
 }
 
 const OPEN = ["Start", "Concepts", "Guides"];
@@ -23,11 +23,10 @@ export function sidebarOf(pages: ReadonlyMap<string, Page>): readonly Group[] {
       const items = Array.from(
         section.matchAll(/^(?:- |\| )\[([^\]]+)\]\(([^)#]+)\)/gm),
         ([, words = "", link = ""]) => {
-          if (link.startsWith("/")) return { label: words, link };
           const page = pages.get(normalize(join(dirname(INDEX), link)));
           if (page === undefined || seen.has(page.slug)) return undefined;
           seen.add(page.slug);
-          return { label: words, link: `/${page.slug}` };
+          return { label: words, slug: page.slug };
         },
       ).filter((item) => item !== undefined);
       return { label, collapsed: !OPEN.includes(label), items };

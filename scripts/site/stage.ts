@@ -44,12 +44,12 @@ export function stagePages(pages: ReadonlyMap<string, Page>, { base, platform, c
 
 /** `/llms.txt`: what there is to read, for programs. */
 export function llmsText(pages: ReadonlyMap<string, Page>, base: string, sections: readonly Section[]): string {
-  const bySlug = new Map(Array.from(pages.values(), (page) => [`/${page.slug}`, page]));
+  const bySlug = new Map(Array.from(pages.values(), (page) => [page.slug, page]));
   const lines = sections.flatMap(({ label, items }) => [
     `## ${label}`,
     "",
-    ...items.flatMap(({ link }) => {
-      const page = bySlug.get(link);
+    ...items.flatMap(({ slug }) => {
+      const page = bySlug.get(slug);
       return page === undefined ? [] : [`- [${page.title}](${base}/${page.slug}.md): ${page.description}`];
     }),
     "",
@@ -65,19 +65,14 @@ export function llmsText(pages: ReadonlyMap<string, Page>, base: string, section
   ].join("\n");
 }
 
-type Section = { readonly label: string; readonly items: readonly { readonly link: string }[] };
+type Section = { readonly label: string; readonly items: readonly { readonly slug: string }[] };
 
-function frontMatter({ file, title, description }: Page, base: string): string {
+function frontMatter({ file, slug, title, description }: Page, base: string): string {
   const isIndex = file === INDEX;
   const fields = { title: isIndex ? "All pages" : title, description, tableOfContents: { maxHeadingLevel: 3 } };
-  const head = [
-    { tag: "link", attrs: { rel: "alternate", type: "text/markdown", href: `${base}/${slugFor(file)}.md` } },
-  ];
+  const head = [{ tag: "link", attrs: { rel: "alternate", type: "text/markdown", href: `${base}/${slug}.md` } }];
   return `---\n${JSON.stringify({ ...fields, head })}\n---`;
 }
-
-const slugFor = (file: string): string =>
-  file === INDEX ? "contents" : file.replace(/^docs\//, "").replace(/(\/README)?\.md$/, "");
 
 /** Puts the deployment's own name in front of scopes, clients and parameters. */
 const withPlatform = (text: string, platform: string): string =>

@@ -121,8 +121,17 @@ async function fillDemoKeys() {
     row.insertCell().append(code);
   }
   place.append(title, table);
+  makeWideFocusable();
+}
+
+/** Lets the keyboard scroll what is wider than the page. */
+function makeWideFocusable() {
+  for (const block of document.querySelectorAll(".expressive-code pre, .sl-markdown-content table"))
+    if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
 }
 
 makeTabs();
+makeWideFocusable();
+addEventListener("resize", makeWideFocusable);
 replaceInCode([["http://127.0.0.1:8787", base]]);
 void fillDemoKeys();
