@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly on?: Deployment;
   /** Throws to drop the result of a step, as if the object had ended before it was stored. */
   readonly beforeStore?: (job: JobRecord) => boolean;
+  /** Changes the platform between two steps. */
+  readonly afterStep?: (job: JobRecord) => Promise<void>;
 }
 
 const MOST_STEPS = 1_500;
@@ -34,7 +36,7 @@ const MOST_STEPS = 1_500;
 export async function run(
   kind: JobKind,
   backup: string,
-  { options = COPY, on = deployment(), beforeStore = () => true }: RunOptions = {},
+  { options = COPY, on = deployment(), beforeStore = () => true, afterStep }: RunOptions = {},
 ): Promise<JobRecord> {
   const stub = env.BACKUP_JOB.getByName(unique("job"));
   return runInDurableObject(stub, async (_, { storage }) => {
@@ -47,6 +49,7 @@ export async function run(
       if (job.state !== "running") return job;
       const advanced = await advance(job, stages, tables, Date.now(), createLog("error"));
       if (beforeStore(advanced.job)) tables.store(advanced.job, advanced.result);
+      await afterStep?.(advanced.job);
     }
     throw new Error(`${kind} does not end: ${JSON.stringify(tables.load())}`);
   });

@@ -50,8 +50,8 @@ export function createLoadStore(db: D1Database) {
       if (statements.length > 0) await db.batch(statements);
     },
 
-    /** Inserts rows that are not there; how many of them refer to something that is not there, and stay out. */
-    async load(table: Table, columns: readonly string[], rows: readonly string[]): Promise<number> {
+    /** Inserts rows that are not there. Those that refer to something that is not there stay out. */
+    async load(table: Table, columns: readonly string[], rows: readonly string[]): Promise<void> {
       const { results } = await db
         .prepare(`SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`)
         .bind(table)
@@ -67,16 +67,18 @@ export function createLoadStore(db: D1Database) {
       const insert = `
         INSERT INTO ${quoted(table)} (${columns.map(quoted).join(", ")})
         SELECT ${columns.map(value).join(", ")} FROM json_each(?1) AS r WHERE ${fits} ON CONFLICT DO NOTHING`;
-      const left = `SELECT count(*) AS n FROM json_each(?1) AS r WHERE NOT (${fits})`;
-      let dropped = 0;
-      for (const group of groups(rows)) {
-        const bound = `[${group.join(",")}]`;
-        const statements = [db.prepare(insert).bind(bound)];
-        if (isThere.length > 0) statements.push(db.prepare(left).bind(bound));
-        const answers = await db.batch<{ n: number }>(statements);
-        dropped += answers[1]?.results[0]?.n ?? 0;
-      }
-      return dropped;
+      for (const group of groups(rows))
+        await db
+          .prepare(insert)
+          .bind(`[${group.join(",")}]`)
+          .run();
+    },
+
+    /** The rows of a table; of one with numbers, those up to a number. */
+    async count(table: Table, last: number | undefined): Promise<number> {
+      const upTo = last === undefined ? "" : "WHERE rowid <= ?1";
+      const statement = db.prepare(`SELECT count(*) AS n FROM ${quoted(table)} ${upTo}`);
+      return (await (last === undefined ? statement : statement.bind(last)).first<number>("n")) ?? 0;
     },
 
     /** Files with metadata, in the order of their ids. */

@@ -79,7 +79,8 @@ export const FINDINGS = {
   file_missing: "The bytes of a file are not in the bucket.",
   file_changed: "The bytes of a file have another digest or size.",
   topic_unknown: "Events of a topic that the backup does not list: it was deleted while the backup ran.",
-  row_dropped: "Rows referred to something that was deleted while the backup ran; they were left out.",
+  row_dropped:
+    "Rows that fit nowhere, because something was deleted or replaced while the backup ran: they were left out.",
 } as const;
 export type FindingKind = keyof typeof FINDINGS;
 

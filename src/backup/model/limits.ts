@@ -19,8 +19,8 @@ export const LIMITS = {
   countedOwners: 20,
   /** A run of steps; then the object's alarm begins the next. */
   runMs: 20_000,
-  /** The alarm that finds a job whose object was stopped. */
-  watchMs: 60_000,
+  /** The alarm that finds a job whose object was stopped. It may be due while steps run, and then comes after them. */
+  watchMs: 1_000,
   pauseMs: { first: 1_000, longest: 60_000 },
   backupsKept: 1_000,
 } as const;
