@@ -34,7 +34,7 @@ export type Error = {
     /** All mistakes; at most 20. */
     details: {
         /** The exact mistake; the error reference says what to do about it. */
-        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "backup_unbound" | "job_under_way" | "maintenance_off" | "other_run_under_way";
+        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "backup_unbound" | "never_restored" | "job_under_way" | "maintenance_off" | "other_run_under_way";
         /** The field in bean notation, or the parameter or header; empty if it is none of them. */
         field: string;
         /** The same, for people. */
@@ -978,6 +978,28 @@ export type BackupJob = {
     failures: number;
     /** The last error of the present step; empty if there is none. */
     error: string;
+};
+export type RestorePoint = {
+    /** The database was restored to this time; null: never. In milliseconds since 1970. */
+    restoredTo: number | null;
+    /** The operator said so at this time. In milliseconds since 1970. */
+    markedAt: number | null;
+    /** Repairs delete no object of the bucket that is younger than `restoredTo`. */
+    holds: boolean;
+};
+export type ReplayStep = {
+    /** No copy is left: everything was replayed. */
+    done: boolean;
+    /** The copy of the audit log that this step read. */
+    copy: string | null;
+    lines: {
+        /** What was removed then, as the audit log names it. */
+        subject: string;
+        /** When it was removed. In milliseconds since 1970. */
+        at: number;
+        /** `erased`, `absent`, `made_since` (made after the restore, so it stays), or why it was refused. */
+        outcome: string;
+    }[];
 };
 export type Topic = {
     /** The client that owns the topic; only it can publish. */
@@ -5176,6 +5198,42 @@ export function listAudit({ requestId, subject, actor, action, outcome, since, u
     });
 }
 /**
+ * Copy the rows of the audit log that no copy has, as before a restore of the database
+ */
+export function copyAudit(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** Every row is in a copy. */
+            done: boolean;
+        };
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/audit/copies", {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
  * List every copy of the audit log in the bucket, the oldest first
  */
 export function listAuditCopies({ pageNumber, pageSize, cursor }: {
@@ -5710,6 +5768,153 @@ export function cancelBackupJob(opts?: Oazapfts.RequestOpts) {
     }>("/admin/v1/backup-job", {
         ...opts,
         method: "DELETE"
+    });
+}
+/**
+ * The last restore of the database, and whether repairs hold what is younger
+ */
+export function getRestorePoint(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: RestorePoint;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/restore-point", {
+        ...opts
+    });
+}
+/**
+ * Say that the database was restored to a time: every isolate begins anew, and repairs hold
+ */
+export function markRestored(body: {
+    /** The time to which the database was restored, in ms since 1970. */
+    restoredTo: number;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: RestorePoint;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/restore-point", oazapfts.json({
+        ...opts,
+        method: "PUT",
+        body
+    }));
+}
+/**
+ * Release what repairs hold since the last restore
+ */
+export function releaseHold(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: RestorePoint;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/restore-point/hold", {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * Do the next erasures again that were made since the time of the restore
+ */
+export function replayErasures(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ReplayStep;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/restore-point/replay", {
+        ...opts,
+        method: "POST"
     });
 }
 /**

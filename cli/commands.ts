@@ -11,6 +11,7 @@ import { metricsCommand } from "./commands/metrics.ts";
 import { healthCommand } from "./commands/health.ts";
 import { pushSubscriptionCommands } from "./commands/push-subscriptions.ts";
 import { resourceCommands } from "./commands/resource-commands.ts";
+import { restorePointCommands } from "./commands/restore-point.ts";
 import { RESOURCES } from "./resources/all.ts";
 
 /** Every command, grouped by resource, in the order in which a platform is set up. */
@@ -24,6 +25,7 @@ export function allCommands(): readonly Command[] {
     auditCommand,
     ...auditCopyCommands(),
     ...backupCommands(),
+    ...restorePointCommands(),
     explainCommand,
     metricsCommand,
     healthCommand,
@@ -47,6 +49,6 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "push-subscription": "endpoints that receive events",
   "seal-key": "keys that encrypt stored secrets",
   "signing-key": "keys that sign tokens",
-  platform: "backups of everything, and the way back",
+  platform: "backups of everything, the way back, and what follows a restore",
   "media-consistency": "comparisons of the media bucket with the database, and repairs",
 };

@@ -30,7 +30,7 @@ export function servicesOf(deps: Deps): readonly Service[] {
     {
       name: "admin",
       base: "/admin/v1",
-      routes: [...deps.adminRoutes, ...deps.metrics.routes, ...deps.backups.routes],
+      routes: [...deps.adminRoutes, ...deps.metrics.routes, ...deps.backups.routes, ...deps.restore.routes],
       crossOrigin: true,
     },
     { name: "events", base: "/pubsub/v1", routes: deps.events.routes, crossOrigin: true },

@@ -2,6 +2,7 @@ import { readConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createAuditLog, type AuditLog } from "./admin/audit/audit-log.ts";
 import { createAuditCopies, type AuditCopies } from "./admin/audit/copies.ts";
+import { eraseBy } from "./admin/erase-by.ts";
 import { createAdminRoutes } from "./admin/service.ts";
 import { createBackups, type Backups } from "./backup/service.ts";
 import { createPushStore } from "./events/push/push-store.ts";
@@ -32,6 +33,8 @@ import { createLog, type Log } from "./platform/log.ts";
 import type { Meter, MeteredService } from "./platform/metrics.ts";
 import { createNames } from "./platform/names.ts";
 import { systemRandom } from "./platform/random.ts";
+import { createRestorePointStore } from "./restore/restore-point-store.ts";
+import { createRestore, type Restore } from "./restore/service.ts";
 import { createSealer, keyProofs } from "./platform/seal.ts";
 import { nothingHere } from "./ui/landing-page.ts";
 import { noTracing, type Tracing } from "./platform/tracing.ts";
@@ -60,6 +63,7 @@ export interface Deps {
   readonly metrics: Metrics;
   readonly backups: Backups;
   readonly site: SiteDeps;
+  readonly restore: Restore;
 }
 
 let known: { readonly key: string; readonly tracing: Tracing } | undefined;
@@ -170,6 +174,11 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     allowLoopback: config.allowLoopback,
     subject: config.subject,
     passwordGrant: config.passwordGrant,
+    onRestored() {
+      log.warn("the database was restored: copies of it are forgotten", {});
+      gateway.recordsChanged();
+      events.recordsChanged();
+    },
   });
   const push: PushPorts = {
     names,
@@ -213,6 +222,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     random,
     sealer,
     audit,
+    heldFrom: createRestorePointStore(dbFor("media")).heldFrom,
     db: dbFor("media"),
     bucket: env.MEDIA,
     images: env.IMAGES,
@@ -279,6 +289,15 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
         pushSubscriptions: await push.store.countSealed(most),
       }),
     },
+  });
+
+  const restore = createRestore({
+    db: dbFor("platform"),
+    bucket: env.MEDIA,
+    random,
+    log,
+    audit,
+    erase: eraseBy(adminRoutes),
   });
 
   const backups = createBackups({
@@ -367,6 +386,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       hosts: [contentUrl, authUrl].filter((url) => url !== ""),
       demo: config.allowLoopback ? env.LOCAL_DEMO : undefined,
     },
+    restore,
   };
 }
 

@@ -16,7 +16,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     oauthSeals: () => deps.oauth.reseal(),
     revocations: () => deps.oauth.sweep(nowMs),
     keys: () => deps.oauth.rotateKeys(nowMs),
-    copies: () => deps.auditCopies.run(nowMs),
+    copies: async () => void (await deps.auditCopies.run(nowMs)),
     audit: () => deps.audit.sweep(nowMs),
     usage: () => deps.metrics.sample(nowMs),
     topics: () => deps.events.sweep(nowMs),

@@ -2,6 +2,7 @@ import type { Entry, ServiceEntries } from "../model/entry.ts";
 import { HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
 import { BACKUP_ENTRIES, BACKUP_SCHEMAS } from "./admin-backups.ts";
+import { RESTORE_ENTRIES, RESTORE_SCHEMAS } from "./admin-restore.ts";
 import { METRICS_ENTRIES, METRICS_SCHEMAS } from "./admin-metrics.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
 
@@ -105,6 +106,7 @@ export const admin: ServiceEntries = {
     ...SCHEMAS,
     ...METRICS_SCHEMAS,
     ...BACKUP_SCHEMAS,
+    ...RESTORE_SCHEMAS,
     AuditRow: {
       schema: obj({
         at: time("When."),
@@ -323,6 +325,7 @@ export const admin: ServiceEntries = {
     ...RESOURCES,
     ...METRICS_ENTRIES,
     ...BACKUP_ENTRIES,
+    ...RESTORE_ENTRIES,
     "GET /tenants/{id}/usage": {
       id: "getTenantUsage",
       tag: TAGS.tenants,
@@ -487,6 +490,18 @@ export const admin: ServiceEntries = {
         "Each line ends with the SHA-256 of the previous line's hash, a line feed, and its own text without " +
         "the hash. The first line continues the previous copy.",
       answers: { 200: { text: "A page of copies.", json: list(ref("AuditCopy")), headers: ["Link"] } },
+    },
+    "POST /audit/copies": {
+      id: "copyAudit",
+      tag: TAGS.upkeep,
+      about: "The cron copies the log once a day, or when 2,000 rows wait. Repeat this until `done`.",
+      answers: {
+        200: {
+          text: "How far it is.",
+          json: obj({ done: bool("Every row is in a copy.") }),
+          example: { done: true },
+        },
+      },
     },
     "GET /audit/copies/{number}": {
       id: "getAuditCopy",

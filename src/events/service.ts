@@ -55,6 +55,8 @@ export interface Events {
   readonly operated: OperatedSubscriptions;
   /** The objects of topics as pages, for a backup. */
   readonly objects: EventObjects;
+  /** Forgets the copies of topics. */
+  recordsChanged(): void;
   /** Continues deletions that were started. */
   sweep(nowMs: number): Promise<void>;
   /** Wakes some push subscriptions, which repairs losses between record and object. */
@@ -107,6 +109,7 @@ export function createEvents(deps: EventsDeps): Events {
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
     operated: operatedSubscriptions(ports),
     objects: eventObjects(ports),
+    recordsChanged: () => directory.clear(),
     sweep: (nowMs) => sweepTopics(ports, nowMs),
     wakeSubscriptions: () => wakeSubscriptions(ports),
     reseal: () => resealSubscriptions(ports),

@@ -38,6 +38,7 @@ export const DETAIL_TYPES = {
   comparison_running: "Read the report until the comparison is done.",
   repair_under_way: "Start the comparison after the repair is done.",
   backup_unbound: "Bind an R2 bucket as BACKUP and deploy.",
+  never_restored: "Say to which time the database was restored: PUT /restore-point.",
   job_under_way: "Wait until the job is done, or cancel it.",
   maintenance_off: "Set MAINTENANCE to true and deploy, then ask again.",
   other_run_under_way: "Wait until the other run is done.",

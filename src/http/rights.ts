@@ -167,6 +167,10 @@ export const RIGHTS = {
   scrapeMetrics: { who: "operator", access: SEE },
   readAudit: { who: "operator", access: SEE },
   listSealKeys: { who: "operator", access: SEE },
+  readRestorePoint: { who: "operator", access: SEE },
+  markRestored: { who: "operator", access: RUN },
+  releaseHold: { who: "operator", access: RUN },
+  replayErasures: { who: "operator", access: RUN },
   listBackups: { who: "operator", access: SEE },
   startBackup: { who: "operator", access: RUN },
   readBackup: { who: "operator", access: SEE },
@@ -175,6 +179,7 @@ export const RIGHTS = {
   restoreBackup: { who: "operator", access: RUN },
   readBackupJob: { who: "operator", access: SEE },
   cancelBackupJob: { who: "operator", access: RUN },
+  copyAudit: { who: "operator", access: RUN },
   listAuditCopies: { who: "operator", access: SEE },
   readAuditCopy: { who: "operator", access: SEE },
   // Addresses of the platform itself

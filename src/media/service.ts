@@ -97,6 +97,8 @@ export interface MediaDeps {
   readonly random: Random;
   readonly sealer: Sealer;
   readonly audit: AuditTrail;
+  /** The time from which on repairs delete no object; undefined: they delete any. */
+  readonly heldFrom: () => Promise<number | undefined>;
   readonly db: D1Database;
   readonly bucket: R2Bucket;
   readonly images: ImagesBinding;
@@ -172,6 +174,7 @@ export function createMedia(deps: MediaDeps): Media {
     expected: createExpectedStore(deps.db),
     runs: createRunStore(deps.db),
     audit: deps.audit,
+    heldFrom: deps.heldFrom,
     limits: LIMITS.consistency,
   });
   const steps = { erase: (id: string, nowMs: number) => sweepOrErase(media, id, nowMs), compare: consistency.step };

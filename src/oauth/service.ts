@@ -97,6 +97,8 @@ export interface OAuthDeps {
   readonly subject: Subject;
   readonly audit: AuditTrail;
   readonly pages: Pages;
+  /** The database was restored: forget what is kept of it. */
+  readonly onRestored?: () => void;
   /** Tags of the pages' languages. */
   readonly uiLocales: readonly string[];
 }
@@ -124,6 +126,11 @@ export function createOAuth(deps: OAuthDeps) {
     (thrown) => log.error("keys and revocations unread", { error: describeError(thrown) }),
     boundRevocations,
     deps.location,
+    () => {
+      directory.clear();
+      federation.providers.clear();
+      deps.onRestored?.();
+    },
   );
   const directoryStore = createDirectoryStore(deps.db);
   const operatorDigests = () => Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret)));

@@ -8,6 +8,7 @@ import { mountServices } from "../../src/http/mount.ts";
 import { noRequestMeter } from "../../src/http/request-meter.ts";
 import type { Service } from "../../src/http/service.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/model/job.ts";
+import { createRestorePointStore } from "../../src/restore/restore-point-store.ts";
 import { createMedia, type Media, type MediaDeps } from "../../src/media/service.ts";
 import { noMeter } from "../../src/platform/metrics.ts";
 import { noTracing } from "../../src/platform/tracing.ts";
@@ -76,6 +77,7 @@ export function mediaApp(
     random: systemRandom,
     sealer: createSealer(sealKeys, systemRandom),
     audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
+    heldFrom: createRestorePointStore(env.DB).heldFrom,
     db: env.DB,
     bucket: env.MEDIA,
     images: env.IMAGES,

@@ -33,11 +33,11 @@ export function createAuditCopies({ db, bucket, log }: AuditCopiesDeps) {
   const store = createCopyStore(db);
 
   /** False: nothing is due, or another cron planned it. */
-  async function plan(last: CopyRecord | null, nowMs: number): Promise<boolean> {
+  async function plan(last: CopyRecord | null, nowMs: number, which: "due" | "all"): Promise<boolean> {
     const copied = last?.lastSeq ?? 0;
     const newest = await store.newestSeq();
     const isFirstOfDay = dayOf(last?.writtenAt ?? 0) !== dayOf(nowMs);
-    const isDue = isFirstOfDay || newest - copied >= COPY.rows;
+    const isDue = which === "all" || isFirstOfDay || newest - copied >= COPY.rows;
     if (!isDue || newest <= copied) return false;
     const rows = fitting(await store.rowsBetween(copied, newest, COPY.rows));
     const { facts, head } = await build((last?.number ?? 0) + 1, last?.head ?? GENESIS, rows);
@@ -62,16 +62,20 @@ export function createAuditCopies({ db, bucket, log }: AuditCopiesDeps) {
   }
 
   return {
-    /** Makes the copies that are due: one a day, and more if many rows wait. */
-    async run(nowMs: number): Promise<void> {
+    /**
+     * Makes the copies that are due: one a day, and more if many rows wait. `all`: copies of every row there is. False:
+     * there may be more.
+     */
+    async run(nowMs: number, which: "due" | "all" = "due"): Promise<boolean> {
       for (let copies = 0; copies < COPY.aRun; copies++) {
         let last = await store.last();
         if (last === null || last.writtenAt !== null) {
-          if (!(await plan(last, nowMs))) return;
+          if (!(await plan(last, nowMs, which))) return true;
           last = await store.last();
         }
         if (last?.writtenAt === null) await write(last, nowMs);
       }
+      return false;
     },
     /** Copies with numbers above `after`, the oldest first. */
     page: async (after: number, limit: number, skip: number): Promise<readonly AuditCopy[]> =>

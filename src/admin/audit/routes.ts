@@ -49,7 +49,14 @@ export function auditRoute(db: D1Database): Route {
 }
 
 /** Copies of the log, for a check elsewhere: `plat audit verify`. */
-export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read">): readonly Route[] => [
+export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read" | "run">): readonly Route[] => [
+  defineRoute({
+    method: "POST",
+    path: "/audit/copies",
+    summary: "Copy the rows of the audit log that no copy has, as before a restore of the database",
+    operation: "copyAudit",
+    handle: async ({ nowMs }) => json(200, { done: await copies.run(nowMs, "all") }),
+  }),
   defineRoute({
     method: "GET",
     path: "/audit/copies",

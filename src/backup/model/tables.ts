@@ -57,6 +57,7 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   sweep_run: "The heartbeats of the sweeps: the next run writes them.",
   revocation_bound: "A count of revocations, made again when it is asked for.",
   dead_work: "Work of the queue that failed: it fails again, or not.",
+  restore_point: "The last restore of this database, which a restore of a backup marks anew.",
   d1_migrations: "The schema: a deployment makes it.",
 };
 

@@ -53,6 +53,10 @@ export class TopicDirectory {
     this.#records.invalidate(nameOf(id));
   }
 
+  clear(): void {
+    this.#records.clear();
+  }
+
   /**
    * Runs an operation on the objects of an active topic. If it returns undefined, the objects are gone: reads the
    * record again and retries once. Returns undefined if there is no such topic.

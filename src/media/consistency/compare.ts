@@ -77,12 +77,14 @@ export interface Confirmed {
 /**
  * Confirms suspects: reads the rows, then R2, then the rows again, and reports only findings that both reads of the
  * rows agree on. States of a row change in one direction only, so a fact that both reads show was true in between, too.
+ * An object from `heldFrom` on is no orphan.
  */
 export async function confirm(
   { blobs, expected, limits }: CompareDeps,
   keyspace: Keyspace,
   keys: readonly string[],
   nowMs: number,
+  heldFrom = Infinity,
 ): Promise<Confirmed> {
   const look = async (): Promise<ReadonlyMap<string, ExpectedObject>> =>
     new Map((await expected.named(keyspace.name, rowKeysOf(keyspace, keys))).map((row) => [row.rowKey, row]));
@@ -93,7 +95,7 @@ export async function confirm(
     if (object !== null) objects.set(key, object);
   });
   const after = await look();
-  const oldUntilMs = nowMs - limits.youngMs;
+  const oldUntilMs = Math.min(nowMs - limits.youngMs, heldFrom);
   const findings = new Map<string, Finding>();
   for (const key of keys) {
     const [object, rowKey] = [objects.get(key), rowKeyOf(keyspace, key)];

@@ -10,13 +10,16 @@ export interface RepairDeps extends CompareDeps {
   readonly log: Log;
   readonly random: Random;
   readonly runs: RunStore;
+  /** After a restore of the database, objects younger than this may be all that is left of a file; undefined: none. */
+  readonly heldFrom: () => Promise<number | undefined>;
 }
 
 type Done = RepairWork["done"][number];
 
 /**
  * Repairs findings of a run, each only if it is still true:
- * - `orphan_object`: the object is deleted, before D1 says so. A step that breaks off in between does no harm.
+ * - `orphan_object`: the object is deleted, before D1 says so. A step that breaks off in between does no harm. While
+ *   objects are held after a restore, it is left alone, without an outcome.
  * - `missing_variant`: its row gets a new rendition, and a message asks for it.
  * - `missing_bytes`: the file is removed, since nobody can restore its bytes.
  * - `size_differs`, `etag_differs`: left alone, since nothing says which side is right.
@@ -29,13 +32,15 @@ export async function repairPage(
   findings: readonly KeptFinding[],
   nowMs: number,
 ): Promise<readonly MediaJob[] | undefined> {
-  const now = await confirmAll(deps, findings, nowMs);
+  const heldFrom = await deps.heldFrom();
+  const now = await confirmAll(deps, findings, nowMs, heldFrom);
   const isStill = ({ key, kind }: Finding): boolean => now.findings.get(key)?.kind === kind;
   const present = findings.filter(isStill);
   await deps.blobs.delete(present.flatMap(({ kind, key }) => (kind === "orphan_object" ? [key] : [])));
 
   const done = findings.flatMap(
-    (finding) => decide(deps.random, finding, isStill(finding), !now.present.has(finding.key)) ?? [],
+    (finding) =>
+      decide(deps.random, finding, isStill(finding), !now.present.has(finding.key), heldFrom !== undefined) ?? [],
   );
   const written = await deps.runs.repair(run, {
     nowMs,
@@ -58,11 +63,16 @@ export async function repairPage(
   );
 }
 
-async function confirmAll(deps: CompareDeps, findings: readonly Finding[], nowMs: number): Promise<Confirmed> {
+async function confirmAll(
+  deps: CompareDeps,
+  findings: readonly Finding[],
+  nowMs: number,
+  heldFrom = Infinity,
+): Promise<Confirmed> {
   const [all, present] = [new Map<string, Finding>(), new Set<string>()];
   for (const keyspace of KEYSPACES) {
     const keys = findings.map(({ key }) => key).filter((key) => key.startsWith(keyspace.prefix));
-    const confirmed = await confirm(deps, keyspace, keys, nowMs);
+    const confirmed = await confirm(deps, keyspace, keys, nowMs, heldFrom);
     for (const [key, finding] of confirmed.findings) all.set(key, finding);
     for (const key of confirmed.present) present.add(key);
   }
@@ -75,11 +85,13 @@ function decide(
   { seq, kind, fileId, nonce }: KeptFinding,
   isStill: boolean,
   isGone: boolean,
+  isHeld: boolean,
 ): Done | undefined {
   switch (kind) {
     case "orphan_object":
       // A missing object may have been deleted by an earlier attempt of this repair.
-      return { seq, outcome: isStill || isGone ? "repaired" : "obsolete" };
+      if (isStill || isGone) return { seq, outcome: "repaired" };
+      return isHeld ? undefined : { seq, outcome: "obsolete" };
     case "missing_bytes":
       return isStill && fileId !== null
         ? { seq, outcome: "repaired", remove: { fileId } }

@@ -30,7 +30,9 @@ const PURGED = "file.state = 'removed' AND file.purged_at IS NOT NULL";
 
 const SQL = {
   expirePending: `UPDATE file SET state = 'removed', removed_at = ?1 WHERE
-    id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' ORDER BY due_at LIMIT ?2)`,
+    id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending'
+      AND created_at > coalesce((SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)
+      ORDER BY due_at LIMIT ?2)`,
   due: `SELECT ${REMOVED_FILE} FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
   renditionsOf: `SELECT file_id AS fileId, nonce FROM variant WHERE file_id ${LISTED}`,
   countPurged: `UPDATE erasure SET deleted_files = deleted_files + page.files, deleted_bytes = deleted_bytes + page.bytes,
@@ -61,7 +63,10 @@ const SQL = {
 export function createRemovedFileStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
-    /** Pending → removed for files without a commit after a day; then the removed files that are due, oldest first. */
+    /**
+     * Pending → removed for files without a commit after a day, unless a restore may have undone their commit. Then
+     * the removed files that are due, oldest first.
+     */
     async due(nowMs: number, maxRows: number): Promise<readonly RemovedFile[]> {
       const [, due] = await db.batch<RemovedFile>([
         prepared(SQL.expirePending, nowMs, maxRows),

@@ -11,6 +11,8 @@ export interface TrustReading {
   readonly readAtMs: number;
   /** False: it is the location's copy. */
   readonly isFromD1: boolean;
+  /** The database was restored since the isolate read it: what it knows does not count, and it has to read anew. */
+  readonly isOther: boolean;
 }
 
 export interface Known {
@@ -19,6 +21,8 @@ export interface Known {
   /** The last of them some time ago. News begin there, so that isolates a little behind can use them too. */
   readonly earlierSeq: number;
   readonly loadedAtMs: number;
+  /** The generation of the database that the isolate read; undefined: it has read nothing. */
+  readonly generation: string | undefined;
 }
 
 /** Keys, and the revocations after a number. */
@@ -30,6 +34,8 @@ interface News {
 /** Every living revocation up to a number. An old base is as true as a new one: news replace what they change. */
 interface Base {
   readonly untilSeq: number;
+  /** A base from before a restore of the database may have numbers that were given again since. */
+  readonly generation: string;
   readonly revocations: readonly Revocation[];
 }
 
@@ -78,7 +84,8 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
   /** A new isolate has read everything, which others need not read again. */
   function writeBase(update: TrustUpdate, nowMs: number): void {
     const { revocations } = update;
-    const base: Base = { untilSeq: revocations.at(-1)?.seq ?? 0, revocations };
+    const { generation = "" } = update;
+    const base: Base = { untilSeq: revocations.at(-1)?.seq ?? 0, generation, revocations };
     location.put(BASE, { value: base, readAtMs: nowMs }, BASE_AGE_MS);
     writeNews(base.untilSeq, { ...update, revocations: [] }, nowMs);
   }
@@ -87,9 +94,11 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
     /** `from` "D1": not from a copy, which may be from before a change. `add` gets the revocations, oldest first. */
     async read(known: Known, nowMs: number, from: "any" | "D1", add: Add): Promise<TrustReading> {
       const { lastSeq, earlierSeq, loadedAtMs } = known;
+      const isOther = ({ generation = "" }: TrustUpdate, than = known.generation): boolean =>
+        than !== undefined && generation !== than;
       const askD1 = async (afterSeq: number, copy: Copy): Promise<TrustReading> => {
         const update = await readD1(afterSeq, nowMs, add, copy);
-        return { update, readAtMs: nowMs, isFromD1: true };
+        return { update, readAtMs: nowMs, isFromD1: true, isOther: isOther(update) };
       };
       if (location === noLocationCache) return askD1(lastSeq, () => undefined);
       const isNew = loadedAtMs === Number.NEGATIVE_INFINITY;
@@ -99,19 +108,30 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
         isNew ? location.find(BASE, within(BASE_AGE_MS, Number.NEGATIVE_INFINITY)) : undefined,
       ]);
       const news = foundNews as Read<News> | undefined;
-      const base = foundBase as Read<Base> | undefined;
-      if (base !== undefined) add(base.value.revocations);
+      const candidate = foundBase as Read<Base> | undefined;
+      /** A base counts if the news, or else D1, are of the same database. */
+      const isBase = (found: Read<Base> | undefined, update: TrustUpdate): found is Read<Base> =>
+        found !== undefined && !isOther(update, found.value.generation);
+      const base = news === undefined || isBase(candidate, news.value.update) ? candidate : undefined;
       const knownSeq = Math.max(lastSeq, base?.value.untilSeq ?? 0);
       if (news !== undefined && news.value.afterSeq <= knownSeq) {
+        if (base !== undefined) add(base.value.revocations);
         add(news.value.update.revocations);
-        return { update: news.value.update, readAtMs: news.readAtMs, isFromD1: false };
+        const { update } = news.value;
+        return { update, readAtMs: news.readAtMs, isFromD1: false, isOther: isOther(update) };
       }
       const afterSeq = isNew ? knownSeq : earlierSeq;
-      return askD1(afterSeq, (update) => {
-        if (!mayWrite(nowMs)) return;
-        if (isNew && afterSeq === 0) writeBase(update, nowMs);
-        else writeNews(afterSeq, update, nowMs);
-      });
+      const ask = (after: number): Promise<TrustReading> =>
+        askD1(after, (update) => {
+          // An isolate is new once.
+          if (isNew && after === 0) writeBase(update, nowMs);
+          else if (mayWrite(nowMs)) writeNews(after, update, nowMs);
+        });
+      const reading = await ask(afterSeq);
+      if (base === undefined) return reading;
+      if (!isBase(base, reading.update)) return ask(0);
+      add(base.value.revocations);
+      return reading;
     },
   };
 }

@@ -39,6 +39,8 @@ export interface TrustUpdate {
   readonly revocations: readonly Revocation[];
   /** There are more, after the last of these. */
   readonly isMore?: boolean;
+  /** Another value than before: the database was restored to an earlier time. */
+  readonly generation?: string;
 }
 
 /** Names all grants of a user to a client. Ids of grants contain no space. */
@@ -57,7 +59,9 @@ const UPDATE = `
   UNION ALL
   SELECT 'revocation', json_object('seq', seq, 'kind', kind, 'key', key, 'untilMs', until_ms, 'expiresSec', expires_sec,
       'client', client)
-    FROM (SELECT * FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2 ORDER BY seq LIMIT ?3)`;
+    FROM (SELECT * FROM revocation WHERE seq > ?1 AND expires_sec * 1000 > ?2 ORDER BY seq LIMIT ?3)
+  UNION ALL
+  SELECT 'generation', json_quote(generation) FROM restore_point WHERE id = 1`;
 
 /** A replaced row gets a new number, so every copy reads it. To run before the grants are removed. */
 const REVOKE = `
@@ -104,7 +108,8 @@ export const createTrustStore = (db: D1Database, bound = createRevocationCollaps
     const tagged = (tag: string): unknown[] =>
       results.filter((row) => row.tag === tag).map((row) => JSON.parse(row.value) as unknown);
     const revocations = (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq);
-    return { keys: tagged("key") as SigningKeyRow[], revocations, isMore: revocations.length === pageRows };
+    const [generation = ""] = tagged("generation") as string[];
+    return { keys: tagged("key") as SigningKeyRow[], revocations, isMore: revocations.length === pageRows, generation };
   },
   /**
    * Adds revocations, in one transaction with the statements `beside`. `isOverfull`: there may be more of them than an

@@ -8,7 +8,7 @@ import type { PublicJwk } from "./key-store.ts";
 import { EVERY_TENANT } from "./revocation-collapse-store.ts";
 import { RevocationTable } from "./revocation-table.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
-import { createTrustSource } from "./trust-source.ts";
+import { createTrustSource, type TrustReading } from "./trust-source.ts";
 import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 
 /** The part of a token that revocations refer to. */
@@ -68,7 +68,11 @@ export type Trust = ReturnType<typeof createTrust>;
  * Requests share values only, and look for them: a promise belongs to the request that made it, and a cancelled one
  * would strand the others. A late response undoes nothing, because rows carry a number and refreshes are counted.
  *
+ * A restored database has another generation, which each refresh reads: the isolate begins anew then, because numbers
+ * may have been given twice, and revocations that it knows may be none any more.
+ *
  * `makeFirstKey`: makes an algorithm's first key unless there is one. `onOverfull`: collapses revocations in D1.
+ * `onRestored`: forgets what else the isolate keeps of the database.
  */
 export function createTrust(
   store: TrustStore,
@@ -78,12 +82,14 @@ export function createTrust(
   onFault: (thrown: unknown) => void,
   onOverfull: () => Promise<void> = async () => {},
   location: LocationCache = noLocationCache,
+  onRestored: () => void = () => {},
 ) {
   const keys = new Map<string, Key>();
   const hashKey = { low: Math.floor(isolate.chance() * 2 ** 32), high: Math.floor(isolate.chance() * 2 ** 32) };
   let revoked = new RevocationTable(hashKey);
   let loadedAtMs = Number.NEGATIVE_INFINITY;
   let lastSeq = 0;
+  let generation: string | undefined;
   /** Numbers of the last refreshes. The first is the newest that every isolate of the location should have by now. */
   const marks: { readonly atMs: number; readonly seq: number }[] = [];
   const sources = createTrustSource(store, location);
@@ -101,14 +107,16 @@ export function createTrust(
   async function refresh(nowMs: number, from: "any" | "D1"): Promise<void> {
     const number = ++refreshesBegun;
     const changesSeen = changes;
-    const known = { lastSeq, earlierSeq: marks[0]?.seq ?? lastSeq, loadedAtMs };
+    const known = { lastSeq, earlierSeq: marks[0]?.seq ?? lastSeq, loadedAtMs, generation };
     // A change that this isolate has not read is in no copy that is surely younger.
     const source = changesSeen === settledChanges ? from : "D1";
     const add = (rows: readonly Revocation[]): void => {
       for (const row of rows) revoked.add(row, nowMs);
       lastSeq = Math.max(lastSeq, rows.at(-1)?.seq ?? 0);
     };
-    const { update, readAtMs, isFromD1 } = await sources.read(known, nowMs, source, add);
+    const reading = await sources.read(known, nowMs, source, add);
+    const { update, readAtMs, isFromD1 } = reading.isOther ? await readAnew(nowMs) : reading;
+    generation = update.generation ?? "";
     for (const row of update.keys) {
       const verify = keys.has(row.kid) ? undefined : await importVerifyKey(row);
       // A parallel refresh may have added the key, and may have opened its private half.
@@ -125,6 +133,25 @@ export function createTrust(
     const published = new Set(update.keys.map((row) => row.kid));
     for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
     if (revoked.size > COPIED_ROWS) startAnew();
+  }
+
+  /** The database was restored. What is known stays until everything is read. */
+  async function readAnew(nowMs: number): Promise<TrustReading> {
+    const fresh = new RevocationTable(hashKey);
+    let freshSeq = 0;
+    const nothing = { lastSeq: 0, earlierSeq: 0, loadedAtMs: Number.NEGATIVE_INFINITY, generation: undefined };
+    // The location's news may be from before.
+    const reading = await sources.read(nothing, nowMs, "D1", (rows) => {
+      for (const row of rows) fresh.add(row, nowMs);
+      freshSeq = Math.max(freshSeq, rows.at(-1)?.seq ?? 0);
+    });
+    startAnew();
+    revoked = fresh;
+    lastSeq = freshSeq;
+    // A revocation that this isolate made meanwhile may be missing.
+    changes += 1;
+    onRestored();
+    return reading;
   }
 
   /** The database has fewer rows: it collapsed those that are still here (revocation-collapse-store.ts). */

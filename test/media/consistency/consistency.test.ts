@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { createRemovedFileStore } from "../../../src/media/erasure/removed-store.ts";
 import { compareKeys } from "../../../src/media/consistency/keyspaces.ts";
 import { counting } from "../../support/counting.ts";
 import {
@@ -273,6 +274,38 @@ describe("a repair", () => {
         reason: `objects deleted: ${countBy(faults, "orphan_object")}, variants made again: ${remade.length}, files removed: ${removed.results.length}`,
       },
     ]);
+  });
+
+  // shows: operator/restore/hold
+  it("deletes no object that is younger than a restore of the database, until the hold is released", async () => {
+    const owner = await makeOwner();
+    const [old, young] = [`blob/${fileId()}`, `blob/${fileId()}`];
+    await env.MEDIA.put(old, "before");
+    await scheduler.wait(5);
+    const restoredTo = Date.now();
+    await scheduler.wait(5);
+    await env.MEDIA.put(young, "stored since, its row is lost");
+    const uncommitted = await makeFile({ owner, state: "pending", dueAt: 1 });
+    await run("UPDATE file SET created_at = ?2 WHERE id = ?1", uncommitted, restoredTo - 1);
+    const later = await makeFile({ owner, state: "pending", dueAt: 1 });
+    await run("UPDATE file SET created_at = ?2 WHERE id = ?1", later, restoredTo + 1);
+    await run("UPDATE restore_point SET held = 1, restored_to = ?1, marked_at = ?1", restoredTo);
+    const all = runner();
+    const held = await compare(all);
+    await repair(all, held);
+    expect((await findingsOf(all, held)).map(({ key, outcome }) => [key, outcome])).toEqual([
+      [old, "repaired"],
+      [young, null],
+    ]);
+    expect([await env.MEDIA.head(old), (await env.MEDIA.head(young))?.key]).toEqual([null, young]);
+    // The upload's commit may be what the restore undid, so nobody removes its bytes either.
+    const removed = createRemovedFileStore(env.DB);
+    expect((await removed.due(laterMs(), 10)).map(({ id }) => id)).toEqual([later]);
+
+    await run("UPDATE restore_point SET held = 0");
+    await repair(all, await compare(all));
+    expect(await env.MEDIA.head(young)).toBeNull();
+    expect((await removed.due(laterMs(), 10)).map(({ id }) => id)).toContain(uncommitted);
   });
 
   it("changes nothing that differs from its finding", async () => {

@@ -4,6 +4,7 @@ import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
 import { createExpectedStore } from "../../../src/media/consistency/expected-store.ts";
 import { createRunStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
+import { createRestorePointStore } from "../../../src/restore/restore-point-store.ts";
 import { createConsistency, type Consistency, type ConsistencyDeps } from "../../../src/media/consistency/run.ts";
 import { noTracing } from "../../../src/platform/tracing.ts";
 import { createJobQueue, type MediaJob } from "../../../src/media/model/job.ts";
@@ -42,6 +43,7 @@ export function runner(
     runs: createRunStore(db),
     deadWork: createDeadWorkStore(db),
     audit: createAuditLog({ db, log: heardLog, operatorClientId: BY.actor, wait: async () => {} }),
+    heldFrom: createRestorePointStore(db).heldFrom,
     limits: { ...LIMITS.consistency, ...given.limits },
   };
   return { consistency: createConsistency(given.wrap?.(context) ?? context), messages };

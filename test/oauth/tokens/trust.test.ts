@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-time.ts";
+import type { Read } from "../../../src/platform/fresh-cache.ts";
+import { noLocationCache, type LocationCache } from "../../../src/platform/location-cache.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createSealer } from "../../../src/platform/seal.ts";
 import { createDeps } from "../../../src/deps.ts";
@@ -425,4 +427,90 @@ describe("After a restore of D1 to an earlier time", () => {
       expect(trust.isRevoked({ ...issued(0), user: `${made}@acme.example` })).toBe(true);
       expect(isRevoked("another")).toBe(false);
     });
+});
+
+describe("A new generation of the database", () => {
+  const expiresSec = Math.floor(Date.now() / 1_000) + 3_600;
+  const revoked = (seq: number, key: string): Revocation =>
+    row(seq, Number.MAX_SAFE_INTEGER, { kind: "token", key, expiresSec });
+  /** A database whose rows and generation a test sets, and a location that keeps every copy. */
+  function world() {
+    const database = { generation: "one", rows: [] as Revocation[], reads: 0 };
+    const store: TrustStore = {
+      ...createTrustStore(env.DB),
+      async readUpdate(afterSeq) {
+        database.reads += 1;
+        const revocations = database.rows.filter(({ seq }) => seq > afterSeq);
+        return { keys: [], revocations, generation: database.generation };
+      },
+    };
+    const copies = new Map<string, Read<unknown>>();
+    const location: LocationCache = {
+      find: async (name) => copies.get(name),
+      put: (name, read) => void copies.set(name, read),
+    };
+    let restores = 0;
+    const isolate = (at = location) =>
+      createTrust(
+        store,
+        rotation.makeFirst,
+        sealer,
+        ownIsolate,
+        () => {},
+        undefined,
+        at,
+        () => (restores += 1),
+      );
+    return { database, copies, isolate, restores: () => restores };
+  }
+  const knows = (trust: ReturnType<typeof createTrust>, tokenId: string): boolean =>
+    trust.isRevoked({ ...issued(Date.now() + 60_000), tokenId });
+
+  // shows: operator/restore/generation
+  it("lets an isolate begin anew: numbers given twice are read, and lost revocations forgotten", async () => {
+    const { database, isolate, restores } = world();
+    database.rows = [revoked(1, "kept"), revoked(2, "lost"), revoked(3, "lost too")];
+    const trust = isolate(noLocationCache);
+    await trust.ensure(Date.now(), "now");
+    expect(knows(trust, "lost")).toBe(true);
+    // Number 2 is given a second time: nobody who asks for numbers above 3 would read it.
+    database.rows = [revoked(1, "kept"), revoked(2, "since")];
+    database.generation = "two";
+    await trust.ensure(Date.now(), "now");
+    expect(["kept", "lost", "lost too", "since"].map((id) => knows(trust, id))).toEqual([true, false, false, true]);
+    expect(restores()).toBe(1);
+    const { reads } = database;
+    await trust.ensure(Date.now(), "now");
+    await trust.ensure(Date.now(), "now");
+    expect(database.reads - reads).toBe(2);
+    expect(restores()).toBe(1);
+  });
+
+  it("makes the location's base of before worthless, with news and without", async () => {
+    const { database, copies, isolate } = world();
+    database.rows = [revoked(1, "lost"), revoked(3, "lost too")];
+    await isolate().ensure(Date.now(), "recent");
+    expect([...copies.keys()].toSorted()).toEqual(["trust base", "trust news"]);
+    database.rows = [revoked(2, "since")];
+    database.generation = "two";
+    copies.delete("trust news");
+    const fresh = isolate();
+    await fresh.ensure(Date.now(), "recent");
+    expect([knows(fresh, "since"), knows(fresh, "lost")]).toEqual([true, false]);
+    // The base of the present database serves the next isolate, without D1.
+    const { reads } = database;
+    const next = isolate();
+    await next.ensure(Date.now(), "recent");
+    expect([knows(next, "since"), knows(next, "lost")]).toEqual([true, false]);
+    expect(database.reads).toBe(reads);
+  });
+
+  it("is read with the revocations that D1 has, in one statement", async () => {
+    const store = createTrustStore(env.DB);
+    const before = await store.readUpdate(0, Date.now());
+    expect(before.generation).toBe("");
+    await env.DB.prepare("UPDATE restore_point SET generation = 'next'").run();
+    expect((await store.readUpdate(0, Date.now())).generation).toBe("next");
+    await env.DB.prepare("UPDATE restore_point SET generation = ''").run();
+  });
 });

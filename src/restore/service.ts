@@ -1,0 +1,105 @@
+/**
+ * A restored platform is made safe. A restore takes the database back to a time; objects and bucket stay as they are.
+ *
+ *   restored (by the operator) ──→ another generation, and a hold from that time on
+ *     generation: isolates read it with their revocations, and begin anew on another one (oauth/tokens/trust.ts)
+ *     hold: repairs of the bucket delete no object that is younger than that time ── release ──→ no hold
+ *     replay: erasures that the copies of the audit log name since then are done again, copy by copy
+ *   check: what the parts say of each other that does not fit, in bounded pages
+ *
+ * The operator alone may do this. Each operation may be repeated.
+ */
+import * as z from "zod/mini";
+import { problem } from "../http/errors.ts";
+import type { Principal } from "../http/auth.ts";
+import { defineRoute, json, jsonBody, type Call, type Route } from "../http/route.ts";
+import type { AuditTrail } from "../platform/audit.ts";
+import type { Log } from "../platform/log.ts";
+import { randomId, type Random } from "../platform/random.ts";
+import { replayStep, type ReplayDeps } from "./replay.ts";
+import { createRestorePointStore, type RestorePoint } from "./restore-point-store.ts";
+
+export interface RestoreDeps {
+  readonly db: D1Database;
+  readonly bucket: ReplayDeps["bucket"];
+  readonly random: Random;
+  readonly log: Log;
+  readonly audit: AuditTrail;
+  /** Removes what a row of the audit log names, with the rights of the caller. */
+  erase(subject: string, call: Operated, madeUntilMs: number): ReturnType<ReplayDeps["erase"]>;
+}
+
+type Operated = Call<unknown, unknown, unknown, Principal>;
+
+export interface Restore {
+  readonly routes: readonly Route[];
+}
+
+const PATH = "/restore-point";
+const newPoint = z.strictObject({ restoredTo: z.int().check(z.nonnegative(), z.maximum(8.64e15)) });
+
+export function createRestore(deps: RestoreDeps): Restore {
+  const { random, audit } = deps;
+  const store = createRestorePointStore(deps.db);
+  return {
+    routes: [
+      defineRoute({
+        method: "GET",
+        path: PATH,
+        summary: "The last restore of the database, and whether repairs hold what is younger",
+        operation: "readRestorePoint",
+        handle: async () => json(200, toJson(await store.read())),
+      }),
+      defineRoute({
+        method: "PUT",
+        path: PATH,
+        summary: "Say that the database was restored to a time: every isolate begins anew, and repairs hold",
+        operation: "markRestored",
+        body: jsonBody(newPoint),
+        async handle({ body, nowMs, requestId, principal }) {
+          if (body.restoredTo > nowMs) return inFuture();
+          const record = { atMs: nowMs, requestId, actor: principal.clientId, subject: "restore-point" } as const;
+          const reason = `to ${new Date(body.restoredTo).toISOString()}`;
+          const row = audit.statement("always", { ...record, action: "restore", outcome: "done", reason });
+          return json(200, toJson(await store.mark(randomId(random), body.restoredTo, nowMs, row)));
+        },
+      }),
+      defineRoute({
+        method: "DELETE",
+        path: `${PATH}/hold`,
+        summary: "Release what repairs hold since the last restore",
+        operation: "releaseHold",
+        async handle({ nowMs, requestId, principal }) {
+          const record = { atMs: nowMs, requestId, actor: principal.clientId, subject: "restore-point" } as const;
+          const row = audit.statement("if changed", { ...record, action: "release", outcome: "done", reason: "" });
+          return json(200, toJson(await store.release(row)));
+        },
+      }),
+      defineRoute({
+        method: "POST",
+        path: `${PATH}/replay`,
+        summary: "Do the next erasures again that were made since the time of the restore",
+        operation: "replayErasures",
+        async handle(call) {
+          const point = await store.read();
+          if (point.restoredTo === null) return notRestored();
+          const erase = (subject: string, madeUntilMs: number) => deps.erase(subject, call, madeUntilMs);
+          return json(200, await replayStep({ ...deps, erase }, store, point));
+        },
+      }),
+    ],
+  };
+}
+
+const toJson = ({ restoredTo, markedAt, held }: RestorePoint) => ({ restoredTo, markedAt, holds: held === 1 });
+
+const inFuture = () => {
+  const message = "restoredTo must be a time in the past, in milliseconds since 1970.";
+  return problem("validation_violation", message, {
+    details: [{ type: "invalid_field", field: "restoredTo", message }],
+  });
+};
+const notRestored = () => {
+  const message = "The database was never restored. Say so first: PUT /restore-point.";
+  return problem("conflict_resource", message, { details: [{ type: "never_restored", field: "", message }] });
+};

@@ -1,0 +1,143 @@
+import { env } from "cloudflare:workers";
+import { afterAll, describe, expect, it } from "vitest";
+import { createAuditCopies } from "../../src/admin/audit/copies.ts";
+import { heardLog } from "../support/heard-log.ts";
+import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+
+/** The database goes back to a time; bucket and operator do not. */
+const admin = async (method: string, path: string, json?: unknown): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json === undefined ? {} : { json }) });
+const mark = async (restoredTo: number) => expectJson(await admin("PUT", "restore-point", { restoredTo }), 200);
+const there = async (path: string): Promise<boolean> => (await admin("GET", path)).status === 200;
+
+afterAll(async () => {
+  await env.DB.prepare(
+    "UPDATE restore_point SET generation = '', restored_to = NULL, marked_at = NULL, held = 0",
+  ).run();
+});
+
+/** Rows of the tables that a restore puts back, as Time Travel would. */
+async function saved(...tables: readonly string[]) {
+  const rows = await Promise.all(
+    tables.map(async (table) => (await env.DB.prepare(`SELECT * FROM ${table}`).all()).results),
+  );
+  return async (): Promise<void> => {
+    for (const [at, table] of tables.entries())
+      for (const row of rows[at]!) {
+        const names = Object.keys(row);
+        await env.DB.prepare(
+          `INSERT OR IGNORE INTO ${table} (${names.map((name) => `"${name}"`).join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+        )
+          .bind(...Object.values(row))
+          .run();
+      }
+    await env.DB.prepare("DELETE FROM audit_copy").run();
+  };
+}
+
+/** Copies of all rows, as a cron makes them. */
+async function copyAudit(): Promise<void> {
+  await createAuditCopies({ db: env.DB, bucket: env.MEDIA, log: heardLog }).run(Date.now(), "all");
+}
+
+async function replay(): Promise<Record<string, string>> {
+  const outcomes: Record<string, string> = {};
+  for (let steps = 0; steps < 50; steps++) {
+    const step = await expectJson(await admin("POST", "restore-point/replay"), 200);
+    for (const { subject, outcome } of step.lines) outcomes[subject] = outcome;
+    if (step.done) return outcomes;
+  }
+  throw new Error("it never ends");
+}
+
+describe("The replay of erasures", () => {
+  it("is refused before anybody said that there was a restore", async () => {
+    expect((await admin("POST", "restore-point/replay")).status).toBe(409);
+    expect(await expectJson(await admin("GET", "restore-point"), 200)).toEqual({
+      restoredTo: null,
+      markedAt: null,
+      holds: false,
+    });
+  });
+
+  // shows: operator/restore/replay
+  it("removes again what was removed since, and nothing that was made since or removed before", async () => {
+    const tenant = await makeTenant();
+    const people = ["ada", "bob", "eve", "old"].map((name) => `${unique(name)}@acme.example`);
+    const [ada, bob, eve, old] = people as [string, string, string, string];
+    for (const email of people) await put(`users/${email}`, { password: "correct horse battery staple 7" });
+    await put(`tenants/${tenant}/members/${ada}`, { roles: [] });
+    await put(`tenants/${tenant}/members/${eve}`, { roles: [] });
+    expect((await admin("DELETE", `users/${old}`)).status).toBe(204);
+    await put(`users/${old}`, { password: "correct horse battery staple 7" });
+    await scheduler.wait(5);
+    const restoredTo = Date.now();
+    await scheduler.wait(5);
+    const putBack = await saved("user", "tenant_member");
+    for (const path of [`users/${ada}`, `tenants/${tenant}/members/${eve}`, `users/${bob}`])
+      expect((await admin("DELETE", path)).status).toBe(204);
+    await copyAudit();
+    await putBack();
+    // Somebody makes one of them anew before the replay.
+    await env.DB.prepare("UPDATE user SET created_at = ? WHERE email = ?").bind(Date.now(), bob).run();
+    expect(await there(`users/${ada}`)).toBe(true);
+
+    expect(await mark(restoredTo)).toMatchObject({ restoredTo, holds: true });
+    expect(await replay()).toEqual({
+      [`users/${ada}`]: "erased",
+      [`tenants/${tenant}/members/${eve}`]: "erased",
+      [`users/${bob}`]: "made_since",
+    });
+    expect(await there(`users/${ada}`)).toBe(false);
+    expect(await there(`tenants/${tenant}/members/${eve}`)).toBe(false);
+    expect(await there(`users/${eve}`)).toBe(true);
+    expect(await there(`users/${bob}`)).toBe(true);
+    expect(await there(`users/${old}`)).toBe(true);
+    // It is done; a repeat from the start finds everything absent.
+    expect(await replay()).toEqual({});
+    await mark(restoredTo);
+    expect(await replay()).toMatchObject({ [`users/${ada}`]: "absent", [`users/${bob}`]: "made_since" });
+    // What was removed after the restore is not a part of it.
+    const audit = await expectJson(await admin("GET", `audit?subject=users/${ada}`), 200);
+    expect(audit[0]).toMatchObject({ action: "delete", outcome: "done" });
+  });
+
+  it("goes on where a step broke off", async () => {
+    const people = Array.from({ length: 23 }, () => `${unique("many")}@acme.example`);
+    for (const email of people) await put(`users/${email}`, { password: "correct horse battery staple 7" });
+    await scheduler.wait(5);
+    const restoredTo = Date.now();
+    await scheduler.wait(5);
+    const putBack = await saved("user");
+    for (const email of people) await admin("DELETE", `users/${email}`);
+    await copyAudit();
+    await putBack();
+    await mark(restoredTo);
+    const outcomes: string[] = [];
+    for (let steps = 0; steps < 50 && !outcomes.includes("done"); steps++) {
+      // Two at a time do the same lines; each line is erased once.
+      const both = await Promise.all([0, 1].map(async () => admin("POST", "restore-point/replay")));
+      for (const answer of both) {
+        const step = await expectJson(answer, 200);
+        outcomes.push(...step.lines.map((line: any) => line.outcome), ...(step.done ? ["done"] : []));
+      }
+    }
+    expect(new Set(outcomes)).toEqual(new Set(["erased", "absent", "done"]));
+    for (const email of people) expect(await there(`users/${email}`)).toBe(false);
+  }, 20_000);
+});
+
+describe("PUT /admin/v1/restore-point", () => {
+  it("takes a time of the past, changes the generation, and holds until it is released", async () => {
+    expect((await admin("PUT", "restore-point", { restoredTo: Date.now() + 60_000 })).status).toBe(400);
+    const generation = () => env.DB.prepare("SELECT generation FROM restore_point").first<string>("generation");
+    await mark(1000);
+    const before = await generation();
+    await mark(1000);
+    expect(await generation()).not.toBe(before);
+    expect(await expectJson(await admin("DELETE", "restore-point/hold"), 200)).toMatchObject({ holds: false });
+    expect(await expectJson(await admin("DELETE", "restore-point/hold"), 200)).toMatchObject({ holds: false });
+    const rows = await expectJson(await admin("GET", "audit?subject=restore-point"), 200);
+    expect(rows.map(({ action }: any) => action).slice(0, 3)).toEqual(["release", "restore", "restore"]);
+  });
+});
