@@ -4,10 +4,12 @@ import { dirname, join, relative } from "node:path";
 import { makeClient } from "../api/client.ts";
 import { lint } from "../api/lint.ts";
 import { makeDocument } from "../api/index.ts";
+import { makeScopesPage } from "../api/scopes-page.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
- * `npm run openapi` writes api/openapi.json from the route tables and api/, and generates api/plinth.ts from it. With
+ * `npm run openapi` writes api/openapi.json from the route tables and api/, and generates api/plinth.ts and
+ * docs/reference/scopes.md from it. With
  * `--check` it only compares. The document must be complete and pass two validators.
  */
 const isCheck = process.argv.includes("--check");
@@ -16,7 +18,11 @@ const { document, faults } = await makeDocument(ROOT);
 const text = `${JSON.stringify(document, null, 2)}\n`;
 const found = [...(faults.length > 0 ? faults : await lint(text))];
 if (found.length === 0) {
-  const files = { "api/openapi.json": text, "api/plinth.ts": await clientOf(text) };
+  const files = {
+    "api/openapi.json": text,
+    "api/plinth.ts": await clientOf(text),
+    "docs/reference/scopes.md": makeScopesPage(document),
+  };
   for (const [file, content] of Object.entries(files)) {
     if (!isCheck) write(join(ROOT, file), content);
     else if (readIfThere(join(ROOT, file)) !== content)

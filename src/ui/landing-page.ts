@@ -48,7 +48,7 @@ export function nothingHere(request: Request, publicBase: string, pathPrefix: st
 }
 
 /** Pages of the documentation behind the three doors: sign-in, events, media. */
-const DOORS = ["guides/sign-in-users", "guides/publish-and-consume", "guides/upload-and-fetch"] as const;
+const DOORS = ["start/browser-app", "start/node", "guides/upload-and-fetch"] as const;
 
 const linksOf = (publicBase: string) => ({
   documentation: `${publicBase}/docs`,

@@ -1,0 +1,34 @@
+import { createPlinth } from "@plinth/sdk";
+import { UserManager, WebStorageStateStore } from "oidc-client-ts";
+
+const url = import.meta.env.VITE_PLINTH_URL ?? "http://127.0.0.1:8787";
+const users = new UserManager({
+  authority: `${url}/oauth2/v1`,
+  client_id: "demo.web",
+  redirect_uri: `${location.origin}/callback`,
+  post_logout_redirect_uri: `${location.origin}/callback`,
+  scope: "openid plat.pubsub.own_tenant_topic=*",
+  userStore: new WebStorageStateStore({ store: sessionStorage }),
+});
+const byId = (id) => document.getElementById(id);
+
+if (location.search.includes("code=")) {
+  await users.signinCallback();
+  history.replaceState(null, "", "/");
+}
+const user = await users.getUser();
+byId("who").textContent = user ? `Hello ${user.profile.email}` : "Nobody is signed in";
+byId("sign-in").hidden = user !== null;
+byId("sign-out").hidden = user === null;
+byId("sign-in").addEventListener("click", () => void users.signinRedirect());
+byId("sign-out").addEventListener("click", () => void users.signoutRedirect());
+
+if (user !== null) {
+  // Events of the person's tenant, as they come. The SDK asks for the token again when it needs one.
+  const plinth = createPlinth({ url, credentials: async () => (await users.getUser()).access_token });
+  for await (const event of plinth.topic("demo.shop", "orderPlaced").consume()) {
+    const line = document.createElement("li");
+    line.textContent = `order ${event.json().order}`;
+    byId("orders").append(line);
+  }
+}
