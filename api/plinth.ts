@@ -206,6 +206,10 @@ export type ServerMetadata = {
 export type UserInfo = {
     /** The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`. */
     sub: string;
+    /** The user's e-mail, with the scope `email`. */
+    email?: string;
+    /** The user's name, with the scope `profile`. */
+    name?: string;
 };
 export type RefreshToken = {
     /** Identifies the grant; it stays when the token is replaced. */
@@ -407,6 +411,10 @@ export type Client = {
     clientId: string;
     /** Owns topics and files. */
     name: string;
+    /** Its name on pages for people; empty: `name`. */
+    displayName: string;
+    /** Its logo on these pages; may be empty. */
+    logoUri: string;
     /** Its parent tenant. */
     tenant: string;
     /** It has a secret. */
@@ -433,6 +441,10 @@ export type WrittenClient = {
     clientId: string;
     /** Owns topics and files. */
     name: string;
+    /** Its name on pages for people; empty: `name`. */
+    displayName: string;
+    /** Its logo on these pages; may be empty. */
+    logoUri: string;
     /** Its parent tenant. */
     tenant: string;
     /** It has a secret. */
@@ -529,6 +541,10 @@ export type IdentityProvider = {
     domains: string[];
     /** Who links a user to an account there, once. */
     linking: "confirm" | "operator" | "verified_email";
+    /** Its addresses count as verified if it does not say. */
+    trustEmail: boolean;
+    /** Its name on the sign-in page; empty: no button. */
+    button: string;
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
 };
@@ -1956,7 +1972,7 @@ export function deleteRefreshToken(id: string, opts?: Oazapfts.RequestOpts) {
 /**
  * Start a sign-in for a client
  */
-export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, loginHint, idTokenHint, uiLocales, display, platIdProvider, platSessionId, platSessionIdHeader }: {
+export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, display, platIdProvider, platSessionId, platSessionIdHeader }: {
     redirectUri?: string;
     scope?: string;
     state?: string;
@@ -1966,6 +1982,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
     codeChallengeMethod?: "S256" | "plain";
     prompt?: string;
     maxAge?: number;
+    tenantChoice?: "true" | "false";
     loginHint?: string;
     idTokenHint?: string;
     uiLocales?: string;
@@ -1986,6 +2003,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
         code_challenge_method: codeChallengeMethod,
         prompt,
         max_age: maxAge,
+        tenant_choice: tenantChoice,
         login_hint: loginHint,
         id_token_hint: idTokenHint,
         ui_locales: uiLocales,
@@ -2025,6 +2043,8 @@ export function postAuthorize(body: {
     prompt?: string;
     /** The maximum age of the sign-in in seconds. */
     max_age?: number;
+    /** `true`: the user chooses the tenant if `scope` names none and several fit, in the code flow too. */
+    tenant_choice?: "true" | "false";
     /** The expected user's e-mail. */
     login_hint?: string;
     /** An ID token of this client for the expected user; nobody else gets an answer. While its session and grant live, no page is shown; the result has no refresh token, no scope beyond its grant's, and ends with it. */
@@ -3663,6 +3683,10 @@ export function listClients({ pageNumber, pageSize, cursor }: {
 export function putClient(clientId: string, body: {
     /** Owns topics and files, `<project>.<app>`; default: the id. No other client may have it. */
     name?: string;
+    /** Its name on pages for people; default: `name`. */
+    displayName?: string;
+    /** Its logo on these pages: https, or data of a png, jpeg, gif or webp, at most 8,000 characters. */
+    logoUri?: string;
     /** Its parent tenant. */
     tenant: string;
     /** It has a secret. */
@@ -4436,6 +4460,10 @@ export function putIdentityProvider(id: string, body: {
     domains?: string[];
     /** Who links a user to an account there at the first sign-in: the user by the password here (`confirm`), an operator beforehand (`operator`), or the provider by the verified address (`verified_email`, which needs `domains`). If absent, it stays as it is. */
     linking?: "confirm" | "operator" | "verified_email";
+    /** Its addresses count as verified if it sends no `email_verified`. Only for a provider that verifies them all, such as another Plinth of yours. If absent, it stays. */
+    trustEmail?: boolean;
+    /** Its name on the sign-in page, `Continue with …`; empty: no button. If absent, it stays. */
+    button?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;

@@ -123,6 +123,8 @@ const builtInFlag = bool("It belongs to the platform itself; otherwise absent.",
 const clientFields = {
   clientId: str("The client's id."),
   name: str("Owns topics and files."),
+  displayName: str("Its name on pages for people; empty: `name`."),
+  logoUri: str("Its logo on these pages; may be empty."),
   tenant: str("Its parent tenant."),
   confidential: bool("It has a secret."),
   "service?": str("The registered service whose client it is."),
@@ -140,6 +142,8 @@ const clientFields = {
 const client = {
   clientId: "demo.shop",
   name: "demo.shop",
+  displayName: "Demo Shop",
+  logoUri: "https://shop.example/logo.png",
   tenant: "demo",
   confidential: true,
   redirectUris: ["https://shop.example/signed-in"],
@@ -159,6 +163,8 @@ const provider = {
   tenants: [],
   domains: ["corporate.example"],
   linking: "confirm",
+  trustEmail: false,
+  button: "Corporate",
 };
 
 export const SCHEMAS: Readonly<Record<string, Named>> = {
@@ -321,6 +327,8 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       tenants: texts("Tenants that sign-ins by it can reach; none: all."),
       domains: texts("E-mail domains that it may vouch for; none: all."),
       linking: oneOf(["confirm", "operator", "verified_email"], "Who links a user to an account there, once."),
+      trustEmail: bool("Its addresses count as verified if it does not say."),
+      button: str("Its name on the sign-in page; empty: no button."),
       createdAt: created,
     }),
     example: { ...provider, createdAt: CREATED },
@@ -455,6 +463,8 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     removal: "Its push subscriptions and tokens are removed too. Only a client without topics and files.",
     fields: {
       name: "Owns topics and files, `<project>.<app>`; default: the id. No other client may have it.",
+      displayName: "Its name on pages for people; default: `name`.",
+      logoUri: "Its logo on these pages: https, or data of a png, jpeg, gif or webp, at most 8,000 characters.",
       tenant: "Its parent tenant.",
       confidential: "It has a secret.",
       service: "The registered service whose client it is.",
@@ -558,6 +568,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
         "Who links a user to an account there at the first sign-in: the user by the password here " +
         "(`confirm`), an operator beforehand (`operator`), or the provider by the verified address " +
         "(`verified_email`, which needs `domains`). If absent, it stays as it is.",
+      trustEmail:
+        "Its addresses count as verified if it sends no `email_verified`. Only for a provider that verifies them all, such as another Plinth of yours. If absent, it stays.",
+      button: "Its name on the sign-in page, `Continue with …`; empty: no button. If absent, it stays.",
     },
     more: { issuer: { format: "uri" }, scopes: { contains: { const: "openid" } } },
     example: {

@@ -66,6 +66,10 @@ const authorization: Readonly<Record<string, Parameter>> = {
       "they are no member of.",
   },
   max_age: { text: "The maximum age of the sign-in in seconds.", schema: { type: "integer", minimum: 0 } },
+  tenant_choice: {
+    text: "`true`: the user chooses the tenant if `scope` names none and several fit, in the code flow too.",
+    schema: { type: "string", enum: ["true", "false"] },
+  },
   login_hint: { text: "The expected user's e-mail." },
   id_token_hint: {
     text:
@@ -297,8 +301,12 @@ export const oauth: ServiceEntries = {
       },
     },
     UserInfo: {
-      schema: obj({ sub: str("The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`.") }),
-      example: { sub: "ada@demo.example" },
+      schema: obj({
+        sub: str("The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`."),
+        "email?": str("The user's e-mail, with the scope `email`."),
+        "name?": str("The user's name, with the scope `profile`."),
+      }),
+      example: { sub: "ada@demo.example", email: "ada@demo.example", name: "Ada" },
     },
     RefreshToken: {
       schema: obj({

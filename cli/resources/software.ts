@@ -16,6 +16,13 @@ export const SOFTWARE = {
         value: "<project>.<app>",
         help: "the owner of its topics and files; default: its id",
       },
+      displayName: { flag: "display-name", type: "text", value: "<text>", help: "its name on pages for people" },
+      logoUri: {
+        flag: "logo-uri",
+        type: "text",
+        value: "<url>",
+        help: "its logo on these pages: https, or data of at most 8,000 characters",
+      },
       tenant: {
         flag: "tenant",
         type: "text",
@@ -236,6 +243,17 @@ export const SOFTWARE = {
         help:
           "who links a user to an account there: confirm (the user, by password), operator, or verified_email " +
           "(needs --domain)",
+      },
+      trustEmail: {
+        flag: "trust-email",
+        type: "boolean",
+        help: "its addresses count as verified where it does not say; for a provider that verifies all of them",
+      },
+      button: {
+        flag: "button",
+        type: "text",
+        value: "<text>",
+        help: "its name on a button of the sign-in page; empty: no button",
       },
     },
     columns: [

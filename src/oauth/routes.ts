@@ -1,5 +1,6 @@
 import { defineRoute, formBody, json, type Route } from "../http/route.ts";
 import type { Service } from "../http/service.ts";
+import { PROFILE_SCOPES } from "../platform/oidc-scopes.ts";
 import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
 import { createAccountRoutes } from "./account/routes.ts";
 import type { PageEndpointDeps, TokenEndpointDeps } from "./endpoints/deps.ts";
@@ -43,7 +44,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       issuer: deps.issuerFor(call).issuer,
       pages: deps.pagesBase(call),
       publicBase: call.publicBase,
-      scopes: ["openid", deps.names.scope("no_tenant"), ...scopes],
+      scopes: ["openid", ...PROFILE_SCOPES, deps.names.scope("no_tenant"), ...scopes],
       uiLocales: deps.uiLocales,
       grantTypes: GRANT_TYPES.filter((type) => type !== "password" || deps.passwordGrant !== "nobody"),
     };

@@ -19,15 +19,17 @@ export interface Document extends Page {
   readonly publicBase: string;
   /** Addresses where the browser may end after the form; absent: the document has no form. */
   readonly formTargets?: readonly string[] | undefined;
+  /** The only picture of another origin: an https or data URL. */
+  readonly logoUri?: string | undefined;
 }
 
 /** A response with the document, and headers against framing, caching, sniffing and foreign content. */
 export function documentResponse(document: Document, pathPrefix: string): Response {
-  const { status, lang, formTargets } = document;
+  const { status, lang, formTargets, logoUri = "" } = document;
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
-    "img-src 'self'",
+    `img-src 'self'${imageSource(logoUri)}`,
     `form-action ${formTargets === undefined ? "'none'" : formAction(formTargets)}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -88,6 +90,15 @@ export function formAction(targets: readonly string[]): string {
   const schemes = targets.map((target) => URL.parse(target)?.protocol ?? "").filter((scheme) => SCHEME.test(scheme));
   return [...new Set(["'self'", ...schemes])].join(" ");
 }
+
+/** The source of the logo for `img-src`. A text that is no such address adds nothing. */
+function imageSource(uri: string): string {
+  const url = URL.parse(uri);
+  if (url?.protocol === "data:") return " data:";
+  return url?.protocol === "https:" && HOST.test(url.host) ? ` ${url.origin}` : "";
+}
+
+const HOST = /^[a-z0-9.-]+(:[0-9]+)?$/;
 
 /** A private-use scheme is a reversed domain name with a dot (RFC 8252 7.1); `javascript:` and `data:` have none. */
 const SCHEME = /^(https?|[a-z][a-z0-9+-]*\.[a-z0-9+.-]*):$/;

@@ -15,7 +15,7 @@ import { chooseTenantPage, confirmLinkPage, consentPage, signInPage } from "./si
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 
-type View = PageContext & Partial<Pick<Document, "status" | "formTargets">>;
+type View = PageContext & Partial<Pick<Document, "status" | "formTargets" | "logoUri">>;
 
 export function createPages(pathPrefix: string): Pages {
   const respond = (
@@ -23,10 +23,10 @@ export function createPages(pathPrefix: string): Pages {
     layout: Document["layout"],
     pageOf: (texts: Texts, lang: Language) => Page,
   ): Response => {
-    const { status = 200, publicBase, formTargets } = view;
+    const { status = 200, publicBase, formTargets, logoUri } = view;
     const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
     const page = pageOf(LANGUAGES[lang], lang);
-    return documentResponse({ status, lang, layout, publicBase, formTargets, ...page }, pathPrefix);
+    return documentResponse({ status, lang, layout, publicBase, formTargets, logoUri, ...page }, pathPrefix);
   };
   return {
     signIn: (view) => respond(view, view.layout, (texts) => signInPage(view, texts)),

@@ -10,7 +10,8 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
   const inFields = fault === "wrong" ? FIELDS_ARE_WRONG : undefined;
   const focus = focusOf(view);
   const focusOn = (id: typeof focus) => (id === focus ? AUTOFOCUS : undefined);
-  const main = html`<h1>${signIn.title}</h1>
+  const main = html`${logo(view.logoUri)}
+    <h1>${signIn.title}</h1>
     ${leadOf(view, signIn)} ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
     ${fault === undefined ? undefined : alert(signIn.faults[fault], focus === "fault")}
     <form method="post" action="${action}">
@@ -40,9 +41,25 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
         ${focusOn("password")}
       />
       <button class="submit" type="submit">${signIn.submit}</button>
-    </form>`;
+    </form>
+    ${providerLinks(view, signIn)}`;
   return { title: fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`, main };
 }
+
+/** Decoration: the name is in the text beside it. The address of the page is not sent. */
+const logo = (uri = ""): Markup | undefined =>
+  uri === "" ? undefined : html`<img class="logo" src="${uri}" alt="" referrerpolicy="no-referrer" />`;
+
+const providerLinks = ({ providers = [] }: SignInView, { or, continueWith }: Texts["signIn"]): Markup | undefined =>
+  providers.length === 0
+    ? undefined
+    : html`<p class="or">${or}</p>
+        <ul class="providers" role="list">
+          ${providers.map(
+            ({ name, href }) =>
+              html`<li><a class="other" href="${href}">${fill(continueWith, { provider: given(name) })}</a></li>`,
+          )}
+        </ul>`;
 
 function focusOf({ notice: done, fault, email }: SignInView): "notice" | "fault" | "email" | "password" {
   if (done !== undefined) return "notice";
@@ -92,11 +109,12 @@ export function confirmLinkPage(
 
 /** A button for each tenant; the pressed one is sent as `scope`. */
 export const chooseTenantPage = (
-  { action, hidden, clientName, user, tenants }: TenantChooserView,
+  { action, hidden, clientName, logoUri, user, tenants }: TenantChooserView,
   { chooseTenant }: Texts,
 ): Page => ({
   title: chooseTenant.title,
-  main: html`<h1 id="title">${chooseTenant.title}</h1>
+  main: html`${logo(logoUri)}
+    <h1 id="title">${chooseTenant.title}</h1>
     <p>${fill(chooseTenant.lead, { client: given(clientName) })}</p>
     <form method="post" action="${action}">
       ${hiddenFields(hidden)}
@@ -117,7 +135,8 @@ export const chooseTenantPage = (
 /** Names the application, its tenant and the requested access; the two buttons send `decision`. */
 export function consentPage(view: ConsentView, { consent, signIn, chooseTenant }: Texts): Page {
   const { action, hidden, client, tenant, user, place, scopes, lasts, fault } = view;
-  const main = html`<h1>${consent.title}</h1>
+  const main = html`${logo(view.logoUri)}
+    <h1>${consent.title}</h1>
     <p>${fill(consent.lead, { client: given(client.name), tenant: named(tenant) })}</p>
     ${client.name === client.id ? undefined : html`<p><code>${client.id}</code></p>`}
     ${fault === undefined ? undefined : alert(consent.stale, true)}

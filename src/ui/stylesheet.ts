@@ -140,6 +140,10 @@ button { border: 1px solid transparent; cursor: pointer; }
 .asked + p { margin-top: 1rem; font-size: 0.9375rem; }
 .decision { display: grid; gap: 0.75rem; margin-top: 1.5rem; }
 .decision .submit { margin-top: 0; }
+.logo { display: block; max-width: 10rem; height: 3rem; margin-bottom: 1rem; object-fit: contain; object-position: left; }
+.or { margin-top: 1.25rem; color: var(--muted); text-align: center; }
+.providers { display: grid; gap: 0.625rem; margin: 0.75rem 0 0; padding: 0; list-style: none; }
+.providers .other { display: block; border: 1px solid var(--field-line); border-radius: 0.5rem; text-align: center; text-decoration: none; }
 .other { padding: 0.5rem 1rem; border-color: var(--field-line); background: var(--surface); color: inherit; font-weight: 500; }
 .other:hover { border-color: var(--accent); background: var(--page); }
 

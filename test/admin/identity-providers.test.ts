@@ -28,6 +28,8 @@ describe("an identity provider", () => {
       tenants: [],
       domains: [],
       linking: "confirm",
+      trustEmail: false,
+      button: "",
       createdAt: expect.any(Number),
     });
     expect(await expectJson(await admin(path), 200)).toEqual(made);

@@ -45,6 +45,7 @@ export async function makeProvider(
     tenants?: string[];
     domains?: string[];
     linking?: string;
+    trustEmail?: boolean;
   } = {},
 ): Promise<Provider> {
   const id = options.id ?? unique("idp");

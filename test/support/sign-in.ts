@@ -22,6 +22,8 @@ export async function makeApp(
     grantTypes?: readonly string[];
     scopes?: readonly string[];
     service?: string;
+    displayName?: string;
+    logoUri?: string;
     requirePkce?: boolean;
   } = {},
 ): Promise<TestApp> {

@@ -14,7 +14,16 @@ export const flag = z._default(z.boolean(), false);
 /** Has no default, so a PUT about something else never enables what an operator disabled. */
 export const disabledFlag = z.optional(z.boolean());
 /** A PUT that leaves these out does not change them. */
-export const KEPT_FIELDS: readonly string[] = ["disabled", "quota", "plan", "tenants", "domains", "linking"];
+export const KEPT_FIELDS: readonly string[] = [
+  "disabled",
+  "quota",
+  "plan",
+  "tenants",
+  "domains",
+  "linking",
+  "trustEmail",
+  "button",
+];
 /** The value in a statement: null if the body leaves the field out. */
 export const flagOrKept = (value: boolean | undefined): number | null => (value === undefined ? null : Number(value));
 

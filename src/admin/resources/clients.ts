@@ -53,9 +53,22 @@ const redirectUris = z._default(z.array(redirectUri).check(z.maxLength(50)), [])
  */
 const secret = z.string().check(z.regex(/^[\x21-\x7e]{32,256}$/));
 
+/** True for a picture that browsers show and that runs no script: of https, or as data. */
+function isLogo(text: string): boolean {
+  if (/^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(text)) return true;
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && url.username === "" && url.password === "" && !/[\s\p{Cc}]/u.test(text);
+}
+const logoUri = z
+  .string()
+  .check(z.maxLength(8_000))
+  .check(z.refine((text) => text === "" || isLogo(text), "must be https, or data of a png, jpeg, gif or webp"));
+
 export const params = z.object({ clientId: identifier });
 export const schema = z.object({
   name: z.optional(matching(PATTERNS.clientName)),
+  displayName: z._default(z.string().check(z.maxLength(100)), ""),
+  logoUri: z._default(logoUri, ""),
   tenant: tenantId,
   confidential: z.boolean(),
   service: z.optional(identifier),
@@ -106,14 +119,15 @@ const CHANGE_IDENTITY = `
     OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?5))))`;
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
-    scopes, require_pkce, disabled, created_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12)
+    scopes, require_pkce, disabled, created_at, display_name, logo_uri)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
-    scopes = excluded.scopes, require_pkce = excluded.require_pkce, disabled = coalesce(?11, disabled)`;
+    scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
+    logo_uri = excluded.logo_uri, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
-    require_pkce, disabled, created_at`;
+    require_pkce, disabled, created_at, display_name, logo_uri`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
@@ -159,6 +173,8 @@ export const clients = (deps: Deps): Resource<Body> => {
     toJson: (row) => ({
       clientId: row["id"],
       name: row["name"],
+      displayName: row["display_name"],
+      logoUri: row["logo_uri"],
       tenant: row["tenant"],
       confidential: toFlag(row["confidential"]),
       ...(row["service"] === null ? {} : { service: row["service"] }),
@@ -172,6 +188,8 @@ export const clients = (deps: Deps): Resource<Body> => {
     }),
     logged: {
       name: { value: "name" },
+      displayName: { value: "display_name" },
+      logoUri: { value: "logo_uri" },
       tenant: { value: "tenant" },
       confidential: { flag: "confidential" },
       service: { value: "service" },
@@ -280,11 +298,12 @@ async function writes(
   const lists = [uris, postLogoutRedirectUris, grantTypes, scopes].map((list) => JSON.stringify(list));
   const identity = [id, client.name ?? id, client.tenant, Number(client.confidential)];
   const flags = [Number(client.requirePkce), flagOrKept(client.disabled)];
+  const shown = [client.displayName, client.logoUri];
   const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
   const statements = [
     db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes)),
     revoke("if changed"),
-    db.prepare(UPSERT).bind(...identity, client.service ?? null, ...lists, ...flags, nowMs),
+    db.prepare(UPSERT).bind(...identity, client.service ?? null, ...lists, ...flags, nowMs, ...shown),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];
   if (!client.confidential) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };

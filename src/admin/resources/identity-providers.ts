@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/email.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
-import { identifier, tenantId } from "../model/fields.ts";
+import { flagOrKept, identifier, tenantId } from "../model/fields.ts";
 import type { OAuthPort } from "../model/ports.ts";
 import { refusal, type Fault, type RuleContext } from "../model/rules.ts";
-import { refuseFaults, toList, type Resource } from "./resource.ts";
+import { refuseFaults, toFlag, toList, type Resource } from "./resource.ts";
 
 /** Answers show it in place of the secret. A PUT that sends it back keeps the secret. */
 const PLACEHOLDER = "********";
@@ -42,6 +42,8 @@ export const schema = z.object({
   tenants: z.optional(z.array(tenantId).check(z.maxLength(100))),
   domains: z.optional(z.array(domain).check(z.maxLength(100))),
   linking: z.optional(z.enum(["confirm", "operator", "verified_email"])),
+  trustEmail: z.optional(z.boolean()),
+  button: z.optional(z.string().check(z.maxLength(60))),
 });
 type Body = z.output<typeof schema>;
 
@@ -71,16 +73,19 @@ const UNLINK = `
   DELETE FROM user_identity
   WHERE provider = ?1 AND EXISTS (SELECT 1 FROM identity_provider WHERE id = ?1 AND issuer <> ?2)`;
 const BINDING = `
-  tenants = coalesce(?5, tenants), domains = coalesce(?6, domains), linking = coalesce(?7, linking)`;
+  tenants = coalesce(?5, tenants), domains = coalesce(?6, domains), linking = coalesce(?7, linking),
+  trusts_email = coalesce(?8, trusts_email), button = coalesce(?9, button)`;
 const UPSERT = `
-  INSERT INTO identity_provider (id, issuer, client_id, scopes, tenants, domains, linking, sealed_client_secret,
-    trusted_since, created_at)
-  VALUES (?1, ?2, ?3, ?4, coalesce(?5, '[]'), coalesce(?6, '[]'), coalesce(?7, 'confirm'), ?8, ?9, ?9)
+  INSERT INTO identity_provider (id, issuer, client_id, scopes, tenants, domains, linking, trusts_email, button,
+    sealed_client_secret, trusted_since, created_at)
+  VALUES (?1, ?2, ?3, ?4, coalesce(?5, '[]'), coalesce(?6, '[]'), coalesce(?7, 'confirm'), coalesce(?8, 0),
+    coalesce(?9, ''), ?10, ?11, ?11)
   ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer, client_id = excluded.client_id, scopes = excluded.scopes,
-    sealed_client_secret = iif(sealed_client_secret = ?10, sealed_client_secret, excluded.sealed_client_secret),
+    sealed_client_secret = iif(sealed_client_secret = ?12, sealed_client_secret, excluded.sealed_client_secret),
     trusted_since = iif(issuer = excluded.issuer, trusted_since, excluded.trusted_since), ${BINDING}`;
 const UPDATE = `UPDATE identity_provider SET client_id = ?3, scopes = ?4, ${BINDING} WHERE id = ?1 AND issuer = ?2`;
-const COLUMNS = `id, issuer, client_id, scopes, tenants, domains, linking, created_at`;
+const COLUMNS = `id, issuer, client_id, scopes, tenants, domains, linking, trusts_email, button,
+  created_at`;
 const SELECT = `SELECT ${COLUMNS} FROM identity_provider WHERE id = ?1`;
 const PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM identity_provider
@@ -114,6 +119,8 @@ export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<
     tenants: toList(row["tenants"]),
     domains: toList(row["domains"]),
     linking: row["linking"],
+    trustEmail: toFlag(row["trusts_email"]),
+    button: row["button"],
     createdAt: row["created_at"],
   }),
   logged: {
@@ -124,6 +131,8 @@ export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<
     tenants: { list: "tenants" },
     domains: { list: "domains" },
     linking: { value: "linking" },
+    trustEmail: { flag: "trusts_email" },
+    button: { value: "button" },
   },
   async validate({ params: { id }, body }) {
     const { clientSecret, issuer, tenants = [], domains, linking = null } = body;
@@ -133,7 +142,8 @@ export const identityProviders = ({ db, allowLoopback, oauth }: Deps): Resource<
   },
   async put({ params: { id = "" }, body: provider, nowMs }, write) {
     const { issuer, clientId, scopes: wanted, tenants, domains, linking = null } = provider;
-    const values = [id, issuer, clientId, JSON.stringify(wanted), listOrKept(tenants), listOrKept(domains), linking];
+    const lists = [JSON.stringify(wanted), listOrKept(tenants), listOrKept(domains)];
+    const values = [id, issuer, clientId, ...lists, linking, flagOrKept(provider.trustEmail), provider.button ?? null];
     const secret = newSecret(provider.clientSecret);
     if (secret === undefined) return write([db.prepare(UPDATE).bind(...values)]);
     // Sending the same secret is no change: it stays sealed as it is.

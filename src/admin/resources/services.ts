@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
+import { OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { scopesOverlap } from "../../platform/scope-pattern.ts";
 import { flag, identifier, scopeList, tenantId } from "../model/fields.ts";
@@ -61,7 +61,7 @@ export function check(
     refuse("proxyPath", `The first part of proxyPath, /${first}, is the platform's own.`);
   const tenancy = ["tenant=*", "org=*", "no_tenant"].map(names.scope);
   const ownScopes = builtIn.services.flatMap((service) => service.scopes);
-  const reserved = ["openid", ...IGNORED_OIDC_SCOPES, ...tenancy, ...ownScopes];
+  const reserved = [...OIDC_SCOPES, ...tenancy, ...ownScopes];
   const taken = scopes?.find((scope) => reserved.some((other) => scopesOverlap(scope, other)));
   if (taken !== undefined) refuse("scopes", `${taken} is, or covers, a scope of the platform itself.`);
   return faults;

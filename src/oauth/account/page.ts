@@ -1,6 +1,7 @@
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import type { Application } from "../grants/grant-list-store.ts";
 import type { AnyCall } from "../model/call.ts";
+import { oidcScopes } from "../model/authorization.ts";
 import { readParameters } from "../model/parameters.ts";
 import { pageContext } from "../pages/page.ts";
 import type { AccountApplication, AccountFault } from "../pages/port.ts";
@@ -74,11 +75,11 @@ export const formKey = ({ names }: Pick<AccountDeps, "names">, call: AnyCall): s
 function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {
   // By id, because two places may have the same name.
   const places = new Map<string, { readonly place: string; readonly scopes: Set<string> }>();
-  for (const { tenant, org, openid, scopes } of access) {
+  for (const { tenant, org, scopes, ...oidc } of access) {
     const key = tenant === "" ? `org ${org}` : `tenant ${tenant}`;
     const place = tenant === "" ? placeName(org, user.organizations) : placeName(tenant, user.tenants);
     const known = places.get(key) ?? { place, scopes: new Set<string>() };
-    for (const scope of [...(openid ? ["openid"] : []), ...scopes]) known.scopes.add(scope);
+    for (const scope of [...oidcScopes(oidc), ...scopes]) known.scopes.add(scope);
     places.set(key, known);
   }
   return {

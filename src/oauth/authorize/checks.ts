@@ -34,6 +34,7 @@ const CHECKS: readonly Check[] = [
   nonceIsValid,
   promptIsValid,
   maxAgeIsANumber,
+  tenantChoiceIsBoolean,
   providerIsKnown,
   sessionIdIsValid,
   scopesAreValid,
@@ -139,6 +140,11 @@ function maxAgeIsANumber({ parameters }: ParsedRequest) {
   return refused("invalid_request", "max_age must be a whole number of seconds.");
 }
 
+function tenantChoiceIsBoolean({ parameters }: ParsedRequest) {
+  if (["true", "false"].includes(parameters.get("tenant_choice") ?? "false")) return undefined;
+  return refused("invalid_request", "tenant_choice must be true or false.");
+}
+
 async function providerIsKnown({ parameters }: ParsedRequest, deps: CheckDeps, { nowMs }: AnyCall) {
   const provider = requestedProvider(parameters, deps.names);
   return isLocal(provider) || (await isProvider(deps, provider, nowMs))
@@ -195,6 +201,7 @@ async function toRequest(
     nonce: parameters.get("nonce"),
     expectedUser: expected === undefined ? undefined : await openExpectedUser(deps, expected),
     prompt: (["none", "login", "select_account"] as const).find((word) => prompts.includes(word)),
+    tenantChoice: parameters.get("tenant_choice") === "true",
     asksConsent: prompts.includes("consent"),
     maxAgeMs: maxAge === undefined ? undefined : Number(maxAge) * 1000,
     provider: requestedProvider(parameters, names),

@@ -1,7 +1,8 @@
+import { OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
 import type { Consent } from "../grants/consent-store.ts";
 import { requestedConsent, isAllowed, needsConsent } from "../grants/consent.ts";
 import type { AnyCall } from "../model/call.ts";
-import { pageContext } from "../pages/page.ts";
+import { pageContext, shownName } from "../pages/page.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { AuthorizeDeps } from "./deps.ts";
@@ -48,11 +49,12 @@ export async function promptConsent(
       asked: JSON.stringify(consent),
       csrf: await csrfToken(deps, consentFormKey(identity.sid, JSON.stringify(consent))),
     },
-    client: { id: client.id, name: client.name },
+    client: { id: client.id, name: shownName(client) },
+    logoUri: client.logoUri,
     tenant: { id: client.tenant, name: stored.tenantName },
     user: user.email,
     place: consent.org === "" ? "" : (user.organizations.find(({ id }) => id === consent.org)?.name ?? consent.org),
-    scopes: consent.scopes.filter((scope) => scope !== "openid"),
+    scopes: consent.scopes.filter((scope) => !OIDC_SCOPES.includes(scope)),
     lasts: request.flow === "code" && client.grantTypes.includes("refresh_token"),
     fault: stale ? "stale" : undefined,
     formTargets: formTargets(request),

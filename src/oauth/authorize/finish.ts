@@ -2,6 +2,7 @@ import { createCode } from "../grants/authorization-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { signInTimes, toAuthorization } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
+import type { ScopeRequest } from "../model/granted-scopes.ts";
 import { type Granted, issueTokens } from "../tokens/issue.ts";
 import { promptConsent } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
@@ -22,8 +23,8 @@ export async function finish(
   { staleConsent = false }: { readonly staleConsent?: boolean } = {},
 ): Promise<Response> {
   const { client, flow } = request;
-  const scopes = identity.hint === undefined ? request.scopes : { ...request.scopes, limitedTo: identity.hint.scopes };
-  const defaultTenant = DEFAULT_TENANT[FLOWS[flow].grantType];
+  const scopes = identity.hint === undefined ? request.scopes : withinHint(request.scopes, identity.hint.scopes);
+  const defaultTenant = request.tenantChoice ? "only" : DEFAULT_TENANT[FLOWS[flow].grantType];
   const grantRequest = {
     client,
     clientAuthenticated: false,
@@ -57,6 +58,13 @@ export async function finish(
         : chooseTenant(deps, request, identity.user, refusal.tenants, call);
   }
 }
+
+/** A hint gives no more than its grant has. */
+const withinHint = (scopes: ScopeRequest, limitedTo: readonly string[]): ScopeRequest => ({
+  ...scopes,
+  limitedTo,
+  profile: scopes.profile.filter((scope) => limitedTo.includes(scope)),
+});
 
 /** The client asked for an account choice, and the user has not made one in this request. */
 const mayChooseAnother = ({ prompt, expectedUser }: AuthorizationRequest, { from }: Identity): boolean =>

@@ -4,7 +4,7 @@ import { beginFederation } from "../federation/begin.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
-import { pageContext } from "../pages/page.ts";
+import { pageContext, shownName } from "../pages/page.ts";
 import type { SignInFault } from "../pages/port.ts";
 import { csrfToken, recognizeBrowser, withCookie } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
@@ -44,13 +44,27 @@ export async function signInPage(
     action: `${deps.pagesBase(call)}/sign-in`,
     hidden: { request: await encodeRequest(deps, request), csrf: await csrfToken(deps, browser.key) },
     email: form.email.slice(0, EMAIL_MAX_CHARS),
-    clientName: client.name,
+    clientName: shownName(client),
+    logoUri: client.logoUri,
+    providers: await otherProviders(deps, request, call),
     tenant: scopes.tenant ?? "",
     layout: provider === LEGACY_PROVIDER && parameters.get("display") === "popup" ? "popup" : "page",
     fault: form.fault,
     formTargets: formTargets(request),
   });
   return withCookie(page, browser.cookie);
+}
+
+/** Links that send the same request again, for another provider. An expected user stays sealed in it. */
+async function otherProviders(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall) {
+  const { scopes, client } = request;
+  const buttons = await deps.federation.providers.buttonsFor(scopes.tenant ?? client.tenant, call.nowMs);
+  if (buttons.length === 0) return [];
+  const parameters = await toParametersWithoutHint(deps, request);
+  return buttons.map(({ id, button: name }) => {
+    const query = new URLSearchParams({ ...parameters, [deps.names.parameter("id_provider")]: id });
+    return { name, href: `${deps.pagesBase(call)}/authorize?${query.toString()}` };
+  });
 }
 
 async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall): Promise<Response> {

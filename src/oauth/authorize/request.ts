@@ -30,6 +30,8 @@ export interface AuthorizationRequest {
    * `select_account`: offer another account if the one that is signed in gets nothing here.
    */
   readonly prompt: "none" | "login" | "select_account" | undefined;
+  /** The user chooses among tenants if none is named, in the code flow too. */
+  readonly tenantChoice: boolean;
   /** `prompt=consent`: ask for consent again even if it was given before. */
   readonly asksConsent: boolean;
   /** Older sign-ins are not accepted. */

@@ -1,5 +1,5 @@
 import type { AnyCall } from "../model/call.ts";
-import { pageContext } from "../pages/page.ts";
+import { pageContext, shownName } from "../pages/page.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
@@ -10,9 +10,9 @@ import { refusedAnswer } from "./response.ts";
 const CHANGED_BY_FORMS = /[\0\r\n]/;
 
 /**
- * The page on which the user chooses the tenant of the tokens (implicit flow, several tenants fit, none is named). The
- * form sends the same request with a scope that names the tenant. A client could send that itself, so the form needs no
- * token.
+ * The page on which the user chooses the tenant of the tokens, if several fit and none is named: in the implicit flow,
+ * or with `tenant_choice=true`. The form sends the same request with a scope that names the tenant. A client could send
+ * that itself, so the form needs no token.
  */
 export async function chooseTenant(
   deps: AuthorizeDeps,
@@ -36,7 +36,8 @@ export async function chooseTenant(
     ...pageContext(call, parameters.get("ui_locales")),
     action: `${deps.pagesBase(call)}/authorize`,
     hidden,
-    clientName: client.name,
+    clientName: shownName(client),
+    logoUri: client.logoUri,
     user: user.email,
     tenants: tenants.map(({ id, name }) => ({
       id,

@@ -6,6 +6,9 @@ import type { ClientRights, TenantRights } from "../model/granted-scopes.ts";
 /** A client as the grants see it. `secretDigests` are SHA-256 in hex. */
 export interface ClientRecord extends ClientRights {
   readonly name: string;
+  /** The name and the logo on pages for people. May be empty; undefined in copies of an earlier version. */
+  readonly displayName?: string;
+  readonly logoUri?: string;
   readonly confidential: boolean;
   readonly redirectUris: readonly string[];
   readonly postLogoutRedirectUris: readonly string[];
@@ -34,7 +37,7 @@ export interface ClientAndTenant {
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 
 const CLIENT = `
-  SELECT id, name, tenant, confidential, service, redirect_uris AS redirectUris,
+  SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
     disabled,
     (SELECT json_group_array(digest) FROM client_secret
@@ -76,6 +79,8 @@ export const createDirectoryStore = (db: D1Database) => ({
       asOfMs: time?.asOfMs ?? 0,
       client: client && {
         ...client,
+        displayName: client.displayName ?? "",
+        logoUri: client.logoUri ?? "",
         confidential: client.confidential === 1,
         service: client.service ?? undefined,
         redirectUris: toList(client.redirectUris),

@@ -50,8 +50,8 @@ export function serverMetadata({
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [ID_TOKEN_ALG],
-    // The claims of the ID token (tokens/id-token.ts). Userinfo has `sub` only.
-    claims_supported: ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "tenant"],
+    // The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts).
+    claims_supported: ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "name", "tenant"],
     claim_types_supported: ["normal"],
     claims_parameter_supported: false,
     request_parameter_supported: false,

@@ -8,7 +8,7 @@ import { link, type Unlinked } from "../federation/linking.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
-import { pageContext, refusedPage } from "../pages/page.ts";
+import { pageContext, refusedPage, shownName } from "../pages/page.ts";
 import type { ConfirmLinkView } from "../pages/port.ts";
 import { isCrossSite, recognizeBrowser, readCookie, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
 import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
@@ -96,7 +96,7 @@ async function linkPageContext(
   const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
   if (!isExpectedUser(checked.value, email)) return refuseUnexpectedUser(deps, checked.value, email, call);
-  return { clientName: checked.value.client.name, formTargets: formTargets(checked.value) };
+  return { clientName: shownName(checked.value.client), formTargets: formTargets(checked.value) };
 }
 
 async function open(deps: PageEndpointDeps, vouched: string, call: AnyCall): Promise<PendingLink | undefined> {

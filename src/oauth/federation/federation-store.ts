@@ -9,8 +9,17 @@ export interface ProviderRecord extends Binding {
   readonly clientId: string;
   readonly sealedClientSecret: string;
   readonly scopes: readonly string[];
+  /** The operator says that the provider's addresses are verified if it says nothing about that. */
+  readonly trustsEmail: boolean;
   /** The way to link an account there to a user here at its first sign-in. */
   readonly linking: Linking;
+}
+
+/** A provider on the sign-in page: the name on its button, and the tenants that it is bound to. */
+export interface ProviderButton {
+  readonly id: string;
+  readonly button: string;
+  readonly tenants: readonly string[];
 }
 
 /**
@@ -30,8 +39,12 @@ export interface FederationRow {
 }
 
 const PROVIDER = `
-  SELECT id, issuer, client_id AS clientId, sealed_client_secret AS sealedClientSecret, scopes, tenants, domains, linking
+  SELECT id, issuer, client_id AS clientId, sealed_client_secret AS sealedClientSecret, scopes, tenants, domains, linking,
+    trusts_email AS trustsEmail
   FROM identity_provider WHERE id = ?1`;
+/** More than any deployment has. */
+const BUTTONS = `
+  SELECT id, button, tenants FROM identity_provider WHERE button > '' ORDER BY button, id LIMIT 500`;
 const BEGIN = `
   INSERT INTO federation (state_hash, browser_hash, provider, sealed, expires_at)
   SELECT ?1, ?2, id, ?4, ?5 FROM identity_provider WHERE id = ?3`;
@@ -41,14 +54,22 @@ const TAKE = `
 const DELETE_EXPIRED = `
   DELETE FROM federation WHERE state_hash IN (SELECT state_hash FROM federation WHERE expires_at <= ?1 LIMIT ?2)`;
 
-type ProviderRow = Omit<ProviderRecord, "scopes" | keyof Binding> & Record<"scopes" | keyof Binding, string>;
+type ProviderRow = Omit<ProviderRecord, "scopes" | "trustsEmail" | keyof Binding> &
+  Record<"scopes" | keyof Binding, string> & { readonly trustsEmail: number };
 
 export type FederationStore = ReturnType<typeof createFederationStore>;
 
 export const createFederationStore = (db: D1Database) => ({
   async provider(id: string): Promise<ProviderRecord | undefined> {
     const row = await db.prepare(PROVIDER).bind(id).first<ProviderRow>();
-    return row === null ? undefined : { ...row, scopes: JSON.parse(row.scopes) as string[], ...readBinding(row) };
+    return row === null
+      ? undefined
+      : { ...row, scopes: JSON.parse(row.scopes) as string[], trustsEmail: row.trustsEmail === 1, ...readBinding(row) };
+  },
+  /** The providers that sign-in pages offer. */
+  async buttons(): Promise<readonly ProviderButton[]> {
+    const { results } = await db.prepare(BUTTONS).all<Record<"id" | "button" | "tenants", string>>();
+    return results.map(({ id, button, tenants }) => ({ id, button, tenants: JSON.parse(tenants) as string[] }));
   },
   /** Returns false if the provider has just been removed. */
   async begin({ stateHash, browserHash, provider, sealed, expiresAtMs }: FederationRow): Promise<boolean> {

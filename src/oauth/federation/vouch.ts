@@ -53,7 +53,8 @@ export async function vouch(
   const provenAtMs = provenAt(claims.value["auth_time"], call.nowMs);
   const user = await deps.federation.identities.findUser(account);
   if (user !== undefined) return ok({ ...account, provenAtMs, isLinked: true, email: user });
-  const email = await findEmail(deps.federation.fetchJson, claims.value, tokens.value.accessToken, metadata);
+  const source = { ...metadata, trustsEmail: provider.trustsEmail };
+  const email = await findEmail(deps.federation.fetchJson, claims.value, tokens.value.accessToken, source);
   return email.ok ? ok({ ...account, provenAtMs, isLinked: false, email: email.value }) : email;
 }
 
@@ -121,9 +122,10 @@ async function findEmail(
   fetchJson: FetchJson,
   claims: IdTokenClaims,
   accessToken: string | undefined,
-  { userinfoEndpoint }: ProviderMetadata,
+  { userinfoEndpoint, trustsEmail }: Pick<ProviderMetadata, "userinfoEndpoint"> & TrustsEmail,
 ): Promise<Result<string, FederationFailure>> {
-  if (claims["email"] !== undefined && claims["email_verified"] !== undefined) return readEmail(claims);
+  if (claims["email"] !== undefined && (trustsEmail || claims["email_verified"] !== undefined))
+    return readEmail(claims, trustsEmail);
   if (userinfoEndpoint === undefined || accessToken === undefined)
     return denied("the ID token has no verified e-mail address, and there is no userinfo endpoint");
   const answer = await fetchJson(userinfoEndpoint, { headers: { authorization: `Bearer ${accessToken}` } });
@@ -132,10 +134,17 @@ async function findEmail(
   if (status >= 300) return faulty(`userinfo answers ${status}`);
   // Otherwise one user's access token could put their address on another user's ID token (OIDC Core 5.3.2).
   if (body["sub"] !== claims.sub) return denied("userinfo is about another user than the ID token");
-  return readEmail(body);
+  return readEmail(body, trustsEmail);
 }
 
-function readEmail({ email, email_verified: verified }: JsonObject): Result<string, FederationFailure> {
+type TrustsEmail = Pick<ProviderRecord, "trustsEmail">;
+
+/** `trustsEmail` stands for a missing `email_verified`. It never overrules a provider that says `false`. */
+function readEmail(
+  { email, email_verified: stated }: JsonObject,
+  trustsEmail: boolean,
+): Result<string, FederationFailure> {
+  const verified = stated === undefined ? trustsEmail : stated;
   if (typeof email !== "string") return denied("the provider names no e-mail address");
   if (verified !== true) return denied(`the provider has not verified ${quoted(email)}`);
   const normalized = normalizeEmail(email);

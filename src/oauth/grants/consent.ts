@@ -1,7 +1,7 @@
 import type { Names } from "../../platform/names.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
-import { serviceScopes } from "../model/authorization.ts";
+import { placeScope } from "../model/authorization.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import type { Consent, StoredConsent } from "./consent-store.ts";
@@ -32,7 +32,7 @@ export const requestedConsent = (
   clientId: client.id,
   org: granted.org,
   tenant: client.tenant,
-  scopes: [...(granted.scopes.includes("openid") ? ["openid"] : []), ...serviceScopes(granted, names)],
+  scopes: granted.scopes.filter((scope) => scope !== placeScope(granted, names)),
 });
 
 /** True if the stored consent covers the request. */

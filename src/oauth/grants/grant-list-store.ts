@@ -17,7 +17,7 @@ export interface Application {
   readonly clientId: string;
   readonly clientName: string;
   /** The access of its grants, without duplicates. */
-  readonly access: readonly Pick<Authorization, "tenant" | "org" | "openid" | "scopes">[];
+  readonly access: readonly Pick<Authorization, "tenant" | "org" | "openid" | "profile" | "scopes">[];
   /** The time of the oldest grant or consent. */
   readonly createdAtMs: number;
   /** The last use of any grant. Equals `createdAtMs` before the first use. */

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Caller } from "../clients/authentication.ts";
-import { narrow, type Authorization } from "../model/authorization.ts";
+import { narrow, type Authorization, type Narrowed } from "../model/authorization.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
@@ -69,13 +69,14 @@ export async function reauthorize(
 /** The scope request that would get the same authorization. */
 const toScopeRequest = (
   { tenant, org }: Authorization,
-  { openid, scopes }: Pick<Authorization, "openid" | "scopes">,
+  { openid, profile, scopes }: Narrowed,
   everything: boolean,
 ): ScopeRequest => ({
   tenant: tenant === "" ? undefined : tenant,
   organization: org === "" ? undefined : org,
   noTenant: tenant + org === "",
   openid,
+  profile,
   named: scopes,
   everything,
   limitedTo: scopes,

@@ -4,6 +4,7 @@ import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Directory } from "../clients/directory.ts";
+import { oidcScopes } from "../model/authorization.ts";
 import { isBoundToTenants, reaches, type Binding } from "../model/binding.ts";
 import {
   grantScopes,
@@ -23,7 +24,7 @@ import { needsConsent } from "./consent.ts";
  *   place named ──▶ that tenant or organization, if the user is a member and the client may act for it; or none
  *   none named  ──▶ `of-client`: the client's parent tenant (code flow)
  *                   `only`: the user's only tenant that the client may act for (implicit flow, password without
- *                   client); if there are several, the user chooses
+ *                   client, `tenant_choice`); if there are several, the user chooses
  */
 export type DefaultTenant = "of-client" | "only";
 /** By the grant of a browser flow. The password grant has its own rule. */
@@ -69,7 +70,7 @@ export async function grantForUser(
   const { tenant, org, plan, rights, roles, scope, asOfMs } = place.value;
   const granted = grantScopes(requested, client, rights, deps.builtIn, roles);
   if (!granted.ok) return err({ kind: "scope", refusal: granted.error });
-  const scopes = [scope, ...(requested.openid ? ["openid"] : []), ...granted.value];
+  const scopes = [scope, ...oidcScopes(requested), ...granted.value];
   if (scopes.join(" ").length > MAX_SCOPE_CHARS)
     return err({
       kind: "scope",
@@ -84,6 +85,7 @@ export async function grantForUser(
     org,
     plan,
     user: user.email,
+    userName: user.name,
     subject: user.subject,
     scopes,
     recordsAsOfMs: asOfMs,

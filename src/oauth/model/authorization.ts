@@ -1,3 +1,4 @@
+import { OIDC_SCOPES, PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
 import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
@@ -36,6 +37,8 @@ export interface Authorization extends SignInTimes {
   readonly tenantExplicit: boolean;
   readonly org: string;
   readonly openid: boolean;
+  /** `profile` and `email`, if authorized with `openid`. Undefined in records of earlier versions. */
+  readonly profile?: readonly string[];
   /** Service scopes, without `openid` and without the scope that names the tenant. */
   readonly scopes: readonly string[];
   /** The platform's own session id, never the caller's. */
@@ -57,9 +60,13 @@ export interface HintBounds {
 export const placeScope = ({ tenant, org }: Pick<Authorization, "tenant" | "org">, names: Names): string =>
   names.scope(tenant !== "" ? `tenant=${tenant}` : org !== "" ? `org=${org}` : "no_tenant");
 
+/** The scopes of OpenID Connect that were authorized. */
+export const oidcScopes = ({ openid, profile = [] }: Pick<Authorization, "openid" | "profile">): readonly string[] =>
+  openid ? ["openid", ...profile] : [];
+
 /** The scopes as a response shows them. */
 export const scopeText = (authorized: Authorization, names: Names): string =>
-  [placeScope(authorized, names), ...(authorized.openid ? ["openid"] : []), ...authorized.scopes].join(" ");
+  [placeScope(authorized, names), ...oidcScopes(authorized), ...authorized.scopes].join(" ");
 
 /** Turns a granted access into one that can be granted again. `scopes`: as the response shows them. */
 export const toAuthorization = (
@@ -71,17 +78,21 @@ export const toAuthorization = (
   tenantExplicit: place.tenantExplicit,
   org: place.org,
   openid: scopes.includes("openid"),
+  profile: PROFILE_SCOPES.filter((scope) => scopes.includes(scope)),
   scopes: serviceScopes({ scopes, ...place }, names),
   sessionId,
   ...signInTimes(times),
   ...(hint === undefined ? {} : { hint }),
 });
 
-/** The scopes of a response without `openid` and without the scope that names the tenant or organization. */
+/** The scopes of a response without those of OpenID Connect and the one that names the tenant or organization. */
 export const serviceScopes = (
   { scopes, ...place }: Pick<Authorization, "tenant" | "org" | "scopes">,
   names: Names,
-): readonly string[] => scopes.filter((scope) => scope !== "openid" && scope !== placeScope(place, names));
+): readonly string[] => scopes.filter((scope) => !OIDC_SCOPES.includes(scope) && scope !== placeScope(place, names));
+
+/** The part of an authorization that a later request gets. */
+export type Narrowed = Required<Pick<Authorization, "openid" | "profile" | "scopes">>;
 
 /**
  * Checks a later request against the authorization (RFC 6749 6). A request without scopes, or with only the scope that
@@ -93,16 +104,20 @@ export function narrow(
   requested: ScopeRequest,
   parentTenant: string,
   names: Names,
-): Result<Pick<Authorization, "openid" | "scopes">, ScopeRefusal> {
+): Result<Narrowed, ScopeRefusal> {
   const place = unauthorizedPlace(authorized, requested, parentTenant);
   if (place !== undefined) return err({ scope: names.scope(place), reason: `${place} was not authorized` });
-  if (requested.everything) return ok({ openid: authorized.openid, scopes: authorized.scopes });
-  if (requested.openid && !authorized.openid) return err({ scope: "openid", reason: "openid was not authorized" });
-  const unauthorized = requested.named.find(
-    (scope) => !authorized.scopes.some((allowed) => scopeMatches(allowed, scope)),
-  );
+  const { openid, profile = [], scopes } = authorized;
+  if (requested.everything) return ok({ openid, profile, scopes });
+  if (requested.openid && !openid) return err({ scope: "openid", reason: "openid was not authorized" });
+  const unauthorized = requested.named.find((scope) => !scopes.some((allowed) => scopeMatches(allowed, scope)));
   if (unauthorized !== undefined) return err({ scope: unauthorized, reason: `${unauthorized} was not authorized` });
-  return ok({ openid: requested.openid, scopes: requested.named });
+  return ok({
+    openid: requested.openid,
+    // Libraries always send the same scopes, and these were once without effect: one that was not authorized stays so.
+    profile: requested.openid ? requested.profile.filter((scope) => profile.includes(scope)) : [],
+    scopes: requested.named,
+  });
 }
 
 function unauthorizedPlace(

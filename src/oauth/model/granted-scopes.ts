@@ -14,7 +14,7 @@
  */
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
-import { IGNORED_OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
+import { OIDC_SCOPES, PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { covers, scopeMatches, scopesOverlap } from "../../platform/scope-pattern.ts";
@@ -28,6 +28,8 @@ export interface ScopeRequest {
   /** Outside any tenant. A client that acts for itself gets its parent tenant then. */
   readonly noTenant: boolean;
   readonly openid: boolean;
+  /** `profile` and `email`, as far as they were asked for. They mean something with `openid` only. */
+  readonly profile: readonly string[];
   /** Service scopes, by name. */
   readonly named: readonly string[];
   /** No service scope was named, so the request means all that can be granted. */
@@ -42,6 +44,7 @@ export const EVERYTHING: ScopeRequest = {
   organization: undefined,
   noTenant: false,
   openid: false,
+  profile: [],
   named: [],
   everything: true,
 };
@@ -88,7 +91,8 @@ export function parseScopes(parameter: string, names: Names): Result<ScopeReques
     organization: organizations[0],
     noTenant,
     openid: others.includes("openid"),
-    named: others.filter((item) => item !== "openid" && !IGNORED_OIDC_SCOPES.includes(item)),
+    profile: PROFILE_SCOPES.filter((item) => others.includes(item)),
+    named: others.filter((item) => !OIDC_SCOPES.includes(item)),
     everything: others.length === 0,
   });
 }

@@ -100,6 +100,7 @@ const acceptedNames = (names: Names): ReadonlySet<string> =>
     "request",
     "request_uri",
     "registration",
+    "tenant_choice",
     names.header("session-id"),
     names.parameter("id_provider"),
     expectedUserParameter(names),

@@ -81,3 +81,7 @@ export const navigatedTo =
       ? undefined
       : invalid("invalid_header", "Sec-Fetch-Dest", "This address shows a page. Open it in the browser's window.");
   };
+
+/** The name of an application on pages for people. */
+export const shownName = ({ name, displayName }: { readonly name: string; readonly displayName?: string }): string =>
+  displayName || name;

@@ -16,9 +16,14 @@ export interface SignInView extends PageContext {
   readonly hidden: Readonly<Record<string, string>>;
   /** Prefilled. May be empty. */
   readonly email: string;
-  /** The client that the user signs in to, and its tenant, which may be empty. */
+  /** Empty if the user signs in for the account page. */
   readonly clientName: string;
+  /** An https or data URL. May be empty. */
+  readonly logoUri?: string | undefined;
+  /** May be empty. */
   readonly tenant: string;
+  /** Other identity providers that the person may use instead. */
+  readonly providers?: readonly { readonly name: string; readonly href: string }[];
   readonly layout: "page" | "popup";
   readonly fault: SignInFault | undefined;
   /** Reports the previous action. */
@@ -54,6 +59,7 @@ export interface ConfirmLinkView extends PageContext {
 }
 
 export interface TenantChooserView extends PageContext {
+  readonly logoUri?: string | undefined;
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly clientName: string;
@@ -71,6 +77,7 @@ export interface ConsentView extends PageContext {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly client: { readonly id: string; readonly name: string };
+  readonly logoUri?: string | undefined;
   /** The client's tenant. */
   readonly tenant: { readonly id: string; readonly name: string };
   /** The address of the signed-in user. */

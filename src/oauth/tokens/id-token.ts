@@ -24,6 +24,8 @@ const REQUIRED_CLAIMS = ["iat", "exp", "sub", "aud", "email"];
 export interface NewIdToken extends SignInTimes {
   readonly clientId: string;
   readonly email: string;
+  /** Undefined without the scope `profile`. */
+  readonly name: string | undefined;
   readonly subject: string;
   readonly tenant: string;
   readonly nonce: string | undefined;
@@ -38,7 +40,7 @@ export interface HintBasis {
   readonly sessionId: string;
   /** The tenant of the grant. */
   readonly grantTenant: string;
-  /** The service scopes of the grant. */
+  /** The service scopes of the grant, and `profile` and `email` if it has them. */
   readonly scopes: readonly string[];
   readonly endsAtMs: number;
   /** As in IssuedToken. */
@@ -57,6 +59,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     iat: issuedAtSec,
     exp: Math.min(issuedAtSec + ID_TOKEN_LIFETIME_SEC, toSec(basis.endsAtMs ?? Infinity)),
     email: token.email,
+    ...(token.name ? { name: token.name } : {}),
     tenant: token.tenant,
     auth_time: toSec(authTimeMs(token)),
     auth_ms: token.authenticatedAtMs,

@@ -3,6 +3,7 @@ import { toSec } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Meter } from "../../platform/metrics.ts";
 import type { Names } from "../../platform/names.ts";
+import { PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
 import type { Plan } from "../../platform/plans.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
@@ -53,6 +54,8 @@ export interface Granted {
   readonly plan: Plan;
   /** Empty if a client acts for itself. */
   readonly user: string;
+  /** The user's name for display. */
+  readonly userName?: string;
   /** The claim `sub`: the user, or the client if there is none. */
   readonly subject: string;
   /** As the response shows them: the tenant or organization, `openid`, service scopes. */
@@ -103,14 +106,17 @@ export async function issueTokens(
   if (idToken === undefined || !granted.scopes.includes("openid"))
     return ok({ accessToken, idToken: undefined, expiresInSec });
   const { recordsAsOfMs, userAsOfMs } = granted;
+  const profile = PROFILE_SCOPES.filter((scope) => granted.scopes.includes(scope));
+  const grantScopes = [...profile, ...serviceScopes(granted, names)];
   const basis = {
     ...of,
     grantTenant: hint?.tenant ?? tenant,
-    scopes: hint?.scopes ?? serviceScopes(granted, names),
+    scopes: hint?.scopes ?? grantScopes,
     endsAtMs: hint?.endsAtMs,
     recordsAsOfMs,
     userAsOfMs,
   };
-  const token = { clientId, tenant, email: user, subject, accessToken, basis, ...idToken };
+  const name = profile.includes("profile") ? granted.userName : undefined;
+  const token = { clientId, tenant, email: user, name, subject, accessToken, basis, ...idToken };
   return ok({ accessToken, idToken: await issueIdToken(token, issuer, trust, call.nowMs), expiresInSec });
 }

@@ -107,6 +107,8 @@ const CHANGE_PASSWORD = `
   WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
+const NAME = `SELECT name FROM user WHERE email = ?1`;
+
 /** If several requests come at once, the first subject stays. */
 const GIVE_SUBJECT = `
   UPDATE user SET subject = coalesce(subject, ?2) WHERE email = ?1 RETURNING subject`;
@@ -149,6 +151,9 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     findBySession: (sessionHash: string, nowMs: number) => findBySessionKey("id_hash", sessionHash, nowMs),
     /** The user of a session, by the session id in tokens. One round trip. */
     findBySessionId: (sid: string, nowMs: number) => findBySessionKey("sid", sid, nowMs),
+    /** Undefined for an unknown user. */
+    nameOf: async (email: string): Promise<string | undefined> =>
+      (await db.prepare(NAME).bind(email).first<string>("name")) ?? undefined,
     /** Undefined for an unknown user. */
     async credential(email: string): Promise<Credential | undefined> {
       const row = await db.prepare(CREDENTIAL).bind(email).first<CredentialRow>();

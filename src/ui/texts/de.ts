@@ -8,6 +8,8 @@ export const de: Texts = {
     email: "E-Mail-Adresse",
     password: "Passwort",
     submit: "Anmelden",
+    or: "oder",
+    continueWith: "Weiter mit {provider}",
     failed: "Fehler",
     faults: {
       wrong: "Die E-Mail-Adresse oder das Passwort ist falsch.",

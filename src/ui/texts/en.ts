@@ -8,6 +8,8 @@ export const en: Texts = {
     email: "E-mail address",
     password: "Password",
     submit: "Sign in",
+    or: "or",
+    continueWith: "Continue with {provider}",
     failed: "Error",
     faults: {
       wrong: "The e-mail address or the password is wrong.",

@@ -8,6 +8,8 @@ export const fr: Texts = {
     email: "Adresse e-mail",
     password: "Mot de passe",
     submit: "Se connecter",
+    or: "ou",
+    continueWith: "Continuer avec {provider}",
     failed: "Erreur",
     faults: {
       wrong: "L’adresse e-mail ou le mot de passe est incorrect.",

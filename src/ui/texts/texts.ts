@@ -14,6 +14,10 @@ export interface Texts {
     readonly email: string;
     readonly password: string;
     readonly submit: string;
+    /** Between the form and the other ways to sign in. */
+    readonly or: string;
+    /** `{provider}` */
+    readonly continueWith: string;
     /** Before the window's title, so that a screen reader says it first. */
     readonly failed: string;
     readonly faults: Readonly<Record<SignInFault, string>>;

@@ -707,6 +707,19 @@ describe("The tenant chooser of the implicit flow", () => {
     expect(landed(done).fragment.get("scope")).toContain(both.tenant);
   });
 
+  it("is shown in the code flow if the client asks for it, and a named tenant needs no choice", async () => {
+    const page = await visit(browser, serving, { tenant_choice: "true" });
+    const code = landed(await choose(browser, page, second)).query.get("code") ?? "";
+    const form = { grant_type: "authorization_code", code, redirect_uri: serving.redirectUri };
+    const headers = { authorization: basic(serving) };
+    const tokens = await expectJson<{ scope: string }>(await call("/oauth2/v1/token", { form, headers }), 200);
+    expect(tokens.scope.split(" ")[0]).toBe(`plat.tenant=${second}`);
+    const named = await visit(browser, serving, { tenant_choice: "true", scope: `plat.tenant=${both.tenant}` });
+    expect(landed(named).query.get("code")).not.toBeNull();
+    expect(landed(await visit(browser, serving, { tenant_choice: "false" })).query.get("code")).not.toBeNull();
+    expect(errorOf(await visit(browser, serving, { tenant_choice: "yes" })).error).toBe("invalid_request");
+  });
+
   it("is not shown with prompt=none: interaction_required", async () => {
     const answer = await visit(browser, serving, { response_type: "token", prompt: "none" });
     expect(errorOf(answer)).toEqual({ error: "interaction_required", fragment: "interaction_required", query: null });

@@ -272,6 +272,15 @@ describe("The e-mail address at an account's first sign-in", () => {
     }
   });
 
+  it("counts as verified if the operator trusts the provider's, unless the provider says that it is not", async () => {
+    const own = await makeProvider({ ...trusted, trustEmail: true });
+    const refused = await firstSignIn({ email_verified: false }, own);
+    await expectError(refused, "access_denied", "has not verified");
+    const foreign = await firstSignIn({ email: "eve@example.com", email_verified: undefined }, own);
+    await expectError(foreign, "access_denied", "eve@example.com");
+    expect(toClient(await firstSignIn({ email_verified: undefined }, own))).toHaveProperty("code");
+  });
+
   it("comes from userinfo if the ID token has none", async () => {
     const own = await userinfoOf({ sub: subjectOf(app), email: app.email, email_verified: true });
     expect(toClient(await firstSignIn(silent, own))).toHaveProperty("code");

@@ -33,6 +33,7 @@ const place = fc.constantFrom({ tenant: "acme", org: "" }, { tenant: "", org: "c
 const authorization: fc.Arbitrary<Authorization> = fc
   .record({
     openid: fc.boolean(),
+    profile: fc.subarray(["profile", "email"]),
     scopes: fc.array(scope, { maxLength: 4 }),
     tenantExplicit: fc.boolean(),
     sessionId: fc.constant("s"),
@@ -40,10 +41,21 @@ const authorization: fc.Arbitrary<Authorization> = fc
   })
   .chain((rest) => place.map((where) => ({ ...rest, ...where })));
 const placeScopes = fc.constantFrom("", "plat.tenant=acme", "plat.tenant=other", "plat.org=corp", "plat.no_tenant");
-const asked = fc.record({ place: placeScopes, openid: fc.boolean(), scopes: fc.array(scope, { maxLength: 3 }) });
+const asked = fc.record({
+  place: placeScopes,
+  openid: fc.boolean(),
+  profile: fc.subarray(["profile", "email"]),
+  scopes: fc.array(scope, { maxLength: 3 }),
+});
 
-const request = ({ place: where, openid, scopes }: { place: string; openid: boolean; scopes: string[] }) => {
-  const parsed = parseScopes([where, openid ? "openid" : "", ...scopes].join(" "), names);
+interface Asked {
+  readonly place: string;
+  readonly openid: boolean;
+  readonly profile?: readonly string[];
+  readonly scopes: readonly string[];
+}
+const request = ({ place: where, openid, profile = [], scopes }: Asked) => {
+  const parsed = parseScopes([where, openid ? "openid" : "", ...profile, ...scopes].join(" "), names);
   if (!parsed.ok) throw new Error("the generator makes requests that parse");
   return parsed.value;
 };
@@ -62,7 +74,7 @@ describe("narrow", () => {
     fc.assert(
       fc.property(authorization, asked, fc.constantFrom("acme", "other"), (authorized, wanted, parent) => {
         const result = narrow(authorized, request(wanted), parent, names);
-        const nothingNamed = wanted.scopes.length === 0 && !wanted.openid;
+        const nothingNamed = wanted.scopes.length === 0 && wanted.profile.length === 0 && !wanted.openid;
         const limitedTo = worldOf(authorized.scopes);
         const beyond =
           !(isSamePlace(authorized, wanted.place) || meansParent(authorized, wanted.place, parent)) ||
@@ -74,7 +86,10 @@ describe("narrow", () => {
           return;
         }
         expect(beyond).toBe(false);
-        if (nothingNamed) expect(result.value).toEqual({ openid: authorized.openid, scopes: authorized.scopes });
+        const { openid, profile = [], scopes } = authorized;
+        const known = wanted.openid ? wanted.profile.filter((one) => profile.includes(one)) : [];
+        expect(result.value.profile).toEqual(nothingNamed ? profile : known);
+        if (nothingNamed) expect(result.value).toEqual({ openid, profile, scopes });
         else {
           expect(result.value.openid).toBe(wanted.openid);
           expect(new Set(result.value.scopes)).toEqual(new Set(wanted.scopes));
