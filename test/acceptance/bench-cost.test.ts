@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { billOfAMillion, billOfAMonth, largestOf, totalOf } from "../../tools/bench/cost/bill.ts";
 import { NO_COUNTS } from "../../tools/bench/cost/counts.ts";
 import type { Table } from "../../tools/bench/lib/study.ts";
+import { logsByGb, withLater } from "../../tools/bench/cost/tables.ts";
 import { runBench } from "./support/bench-run.ts";
 
 describe("the price of operations", () => {
@@ -17,6 +18,19 @@ describe("the price of operations", () => {
     const token = { ...NO_COUNTS, workerRequests: 1, cpuMs: 2, logEvents: 0 };
     expect(totalOf(billOfAMillion(token))).toBeLessThanOrEqual(0.5);
     expect(totalOf(billOfAMillion({ ...token, logEvents: 1 }))).toBeGreaterThan(0.5);
+  });
+
+  test("prices logs by their bytes and those beside each line, from December on", () => {
+    // 500 bytes and 2 × 1,000 beside: 2.5 GB a million, at 0.25 and a week of 0.10 a month.
+    expect(logsByGb({ logEvents: 2, logBytes: 500 })).toBeCloseTo(2.5 * (0.25 + (0.1 * 7) / 30));
+    expect(logsByGb({ logEvents: 0, logBytes: 0 })).toBe(0);
+  });
+
+  test("prices a row that is deleted later as one that is written", () => {
+    const counts = { ...NO_COUNTS, d1RowsWritten: 3, objectRowsWritten: 1 };
+    const row = { label: "", counts, later: { d1RowsWritten: 2, objectRowsWritten: 0.5 } };
+    expect(billOfAMillion(withLater(row))).toMatchObject({ d1RowsWritten: 5, objectRowsWritten: 1.5 });
+    expect(withLater({ label: "", counts })).toEqual(counts);
   });
 
   test("prices an object's time by its 128 MB", () => {
@@ -46,8 +60,10 @@ test("npm run bench -- cost counts and prices publishing", async () => {
     expect(cell(counts, row, "Worker requests")).toBe("1");
     expect(cell(counts, row, "object requests")).toBe("1");
     expect(cell(counts, row, "object rows written")).toBe(rowsWritten);
+    // Each segment goes when its time is over.
+    expect(cell(counts, row, "rows deleted later")).toBe(rowsWritten);
     expect(cell(dollars, row, "Worker")).toBe("0.30");
-    expect(cell(dollars, row, "object rows")).toBe(`${rowsWritten}.00`);
+    expect(cell(dollars, row, "object rows")).toBe(`${2 * Number(rowsWritten)}.00`);
   }
   expect(counts?.head).not.toContain("D1 statements");
   // A publish logs nothing.

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { Env } from "../../../src/env.ts";
 import { aroundMethods, aroundObjects, counting, type Around } from "../../../test/support/counting.ts";
 import { realMs } from "./clock.ts";
@@ -16,6 +17,7 @@ const own = {
   queueOperations: 0,
   images: 0,
   lines: 0,
+  lineBytes: 0,
 };
 /** Stored bytes by object id. */
 const sizes = new Map<string, number>();
@@ -151,6 +153,7 @@ export function countLines(): void {
     const write = console[level].bind(console);
     console[level] = (...args: unknown[]) => {
       own.lines += 1;
+      own.lineBytes += Buffer.byteLength(args.map(String).join(" "));
       write(...args);
     };
   }
@@ -183,6 +186,7 @@ function countsNow(): Counts {
     queueOperations: own.queueOperations,
     images: own.images,
     logEvents: own.lines,
+    logBytes: own.lineBytes,
   };
 }
 

@@ -22,7 +22,12 @@ export interface Counts {
   readonly images: number;
   /** One for each logged line; wrangler.toml turns off those of invocations. */
   readonly logEvents: number;
+  /** Of these lines, as they were written. */
+  readonly logBytes: number;
 }
+
+/** Rows that are deleted. Each is billed as one that is written. */
+export type Deleted = Pick<Counts, "d1RowsWritten" | "objectRowsWritten">;
 
 export type Counted = keyof Counts;
 
@@ -42,6 +47,7 @@ export const NO_COUNTS: Counts = {
   queueOperations: 0,
   images: 0,
   logEvents: 0,
+  logBytes: 0,
 };
 
 export const COUNTED = Object.keys(NO_COUNTS) as readonly Counted[];

@@ -1,7 +1,7 @@
 import { startEndpoint } from "../events/endpoint.ts";
 import { BATCH, batchOf, PAYLOAD } from "../events/payload.ts";
 import { call } from "../lib/exchange.ts";
-import type { Meter } from "./meter.ts";
+import { QUEUE_QUIET_MS, type Meter } from "./meter.ts";
 import { type Client, type Platform } from "../lib/platform.ts";
 import type { Row } from "./tables.ts";
 
@@ -15,8 +15,25 @@ export async function publishRows(platform: Platform, meter: Meter, repetitions:
     const step = await publishing(orders, owner, events);
     rows.push(await meter.measure({ label: `publish ${events}`, repetitions, step }));
   }
-  return rows;
+  const end = retire(meter, () => publishing(orders, owner, 1));
+  const withLater: Row[] = [];
+  for (const [at, events] of [1, BATCH].entries()) {
+    const begin = () => publishing(orders, owner, events);
+    withLater.push({ ...rows[at]!, later: await meter.deletedLater({ repetitions, begin, end }) });
+  }
+  return withLater;
 }
+
+/** Longer than events and deliveries are kept. */
+const RETIRED_MS = 8 * 24 * 60 * 60_000;
+
+/** An object that is called sets the alarm anew that the clock has passed, so one event more ends the others. */
+const retire = (meter: Meter, publish: () => Promise<() => Promise<unknown>>) => async (): Promise<void> => {
+  await meter.advance(RETIRED_MS);
+  await (
+    await publish()
+  )();
+};
 
 export async function consumeRows(platform: Platform, meter: Meter, repetitions: number): Promise<Row[]> {
   const owner = await platform.client("owner", ["pubsub_publish"]);
@@ -47,15 +64,28 @@ export async function pushRows(platform: Platform, meter: Meter, repetitions: nu
     const { pushConfig } = endpoint;
     const headers = await owner.authorize();
     await call("POST", `${topic}/subscriptions`, { status: 201, headers, json: { name: "endpoint", pushConfig } });
-    for (const events of [1, BATCH]) {
+    const pushing = async (events: number) => {
       const publish = await publishing(topic, owner, events);
-      const step = async (): Promise<void> => {
+      return async (): Promise<void> => {
         const before = endpoint.received();
         await publish();
         await endpoint.receive(before + events);
       };
+    };
+    const few = Math.ceil(repetitions / 5);
+    for (const events of [1, BATCH]) {
       const label = `publish ${events}, pushed to one endpoint`;
-      rows.push(await meter.measure({ label, repetitions: Math.ceil(repetitions / 5), step }));
+      rows.push(await meter.measure({ label, repetitions: few, step: await pushing(events) }));
+    }
+    const end = retire(meter, () => pushing(1));
+    for (const [at, events] of [1, BATCH].entries()) {
+      const later = await meter.deletedLater({
+        repetitions: few,
+        begin: () => pushing(events),
+        end,
+        quietMs: QUEUE_QUIET_MS,
+      });
+      rows[at] = { ...rows[at]!, later };
     }
   } finally {
     endpoint.close();

@@ -1,4 +1,4 @@
-import { STORAGE, PLAN, PRICES } from "./prices.ts";
+import { LOGS_BY_GB, STORAGE, PLAN, PRICES } from "./prices.ts";
 import type { Study, Table } from "../lib/study.ts";
 import { billOfAMonth, largestShare, totalOf } from "./bill.ts";
 import { Meter, QUEUE_QUIET_MS } from "./meter.ts";
@@ -51,6 +51,8 @@ export const fixedStudy: Study = {
               `a GB stored in ${unit}, beyond ${includedGb}`,
               String(usdPerGbMonth),
             ]),
+            [`a GB of logs from ${LOGS_BY_GB.from} on, beyond 50`, String(LOGS_BY_GB.usdPerGb)],
+            [`a GB of logs kept for a month, beyond 12`, String(LOGS_BY_GB.usdPerGbMonth)],
           ],
         },
         pricesTable(),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { processorMs } from "../lib/machine.ts";
 import type { Server } from "../lib/server.ts";
 import type { StudyContext } from "../lib/study.ts";
-import { CONTROL_PATH, COUNTED, mapCounts, type Controlled, type Counts } from "./counts.ts";
+import { CONTROL_PATH, COUNTED, mapCounts, type Controlled, type Counts, type Deleted } from "./counts.ts";
 import type { Row } from "./tables.ts";
 
 export interface Measured {
@@ -13,19 +13,35 @@ export interface Measured {
   step(index: number): Promise<unknown>;
 }
 
+/** What is removed of an operation when its time is over. */
+export interface Ending {
+  readonly repetitions: number;
+  /** Begins anew, since tokens have ended meanwhile, and gives the operation. */
+  begin(): Promise<() => Promise<unknown>>;
+  /** Moves the clock past the time of all that is there, and lets the platform remove it. */
+  end(): Promise<unknown>;
+  /** Rows that `begin` leaves behind. */
+  readonly besides?: Deleted;
+  readonly quietMs?: number;
+}
+
 /** Longer than any cache lives, so that number 0 fills all of them. */
 const COPIES_OLD_MS = 61_000;
 /** An operation counts as finished after so long without activity. The queue waits for a second. */
 const QUIET_MS = 300;
 export const QUEUE_QUIET_MS = 1_500;
 const POLL_MS = 50;
+/** Ends before one that counts. */
+const SETTLING = 3;
 const PATIENCE_MS = 60_000;
+
+/** How far each platform's clock is ahead, for all that measure there. */
+const aheadMs = new WeakMap<Server, number>();
 
 /** Counts an operation with everything that follows it: alarms, deliveries, messages of the queue. */
 export class Meter {
   readonly #server: Server;
   readonly #context: StudyContext;
-  #aheadMs = 0;
 
   constructor(server: Server, context: StudyContext) {
     this.#server = server;
@@ -45,6 +61,25 @@ export class Meter {
     return { label, counts };
   }
 
+  /**
+   * The rows of one repetition that are deleted later. An end that finds something is compared with one that finds
+   * nothing, since the cron and the clock cause work of their own.
+   */
+  async deletedLater({ repetitions, begin, end, besides, quietMs }: Ending): Promise<Deleted> {
+    // Signing keys end in three steps, so from then on each end does the same.
+    for (let times = 0; times < SETTLING; times++) await end();
+    const step = await begin();
+    for (let index = 0; index < repetitions; index++) {
+      this.#context.stopping.throwIfAborted();
+      await step();
+    }
+    const something = await this.count(1, end, quietMs);
+    const nothing = await this.count(1, end, quietMs);
+    const of = (what: keyof Deleted): number =>
+      Math.max(0, something[what] - nothing[what] - (besides?.[what] ?? 0)) / repetitions;
+    return { d1RowsWritten: of("d1RowsWritten"), objectRowsWritten: of("objectRowsWritten") };
+  }
+
   /** The counts of one of the repetitions in `run`. */
   async count(repetitions: number, run: () => Promise<unknown>, quietMs?: number): Promise<Counts> {
     const before = await this.quiet(quietMs);
@@ -55,13 +90,13 @@ export class Meter {
 
   /** The platform's time. */
   nowMs(): number {
-    return Date.now() + this.#aheadMs;
+    return Date.now() + (aheadMs.get(this.#server) ?? 0);
   }
 
   /** Moves the platform's clock on. */
   async advance(ms: number): Promise<void> {
     await this.#control(`?ms=${ms}`);
-    this.#aheadMs += ms;
+    aheadMs.set(this.#server, (aheadMs.get(this.#server) ?? 0) + ms);
   }
 
   /** Waits until nothing happens for a while, then returns the counts. */

@@ -1,6 +1,7 @@
 import type { StudyContext } from "../lib/study.ts";
 import { call } from "../lib/exchange.ts";
 import type { Meter } from "./meter.ts";
+import { ALL_OVER_MS } from "./oauth.ts";
 import { COUNTED } from "./study.ts";
 import { TENANT, type Platform } from "../lib/platform.ts";
 import type { Row } from "./tables.ts";
@@ -21,11 +22,21 @@ export async function gatewayRows(
   const headers = await (await platform.client("caller", [])).authorize();
   const measure = (label: string, step: (index: number) => Promise<unknown>) =>
     meter.measure({ label, repetitions, step });
-  return [
+  const change = await measure("an operator changes a tenant", (index) =>
+    put(`tenants/${TENANT}`, { organization: "bench", name: `Bench ${index}` }),
+  );
+  const rows = [
     await measure("a request through the gateway", () => call("GET", `${base}/open/v1/small`)),
     await measure("… by a token", () => call("GET", `${base}/closed/v1/small`, { headers })),
-    await measure("an operator changes a tenant", (index) =>
-      put(`tenants/${TENANT}`, { organization: "bench", name: `Bench ${index}` }),
-    ),
   ];
+  let changes = 0;
+  const later = await meter.deletedLater({
+    repetitions,
+    begin: async () => () => put(`tenants/${TENANT}`, { organization: "bench", name: `Later ${(changes += 1)}` }),
+    async end() {
+      await meter.advance(ALL_OVER_MS);
+      await server.ask({ cronAtMs: meter.nowMs() });
+    },
+  });
+  return [...rows, { ...change, later }];
 }

@@ -59,9 +59,22 @@ export const PRICES = {
   r2ClassB: { unit: "R2 class B operation", usdPerMillion: 0.36, includedAMonth: 10_000_000, page: R2 },
   queueOperations: { unit: "Queues operation", usdPerMillion: 0.4, includedAMonth: 1_000_000, page: QUEUES },
   images: { unit: "Images transformation", usdPerMillion: 500, includedAMonth: 5_000, page: IMAGES },
-  /** From 2026-12-01 on billed by the GB: US$ 0.25 beyond 50 GB ingested, US$ 0.10 a GB-month beyond 12 stored. */
+  /** Until `LOGS_BY_GB.from`. */
   logEvents: { unit: "Workers Logs event", usdPerMillion: 0.6, includedAMonth: 20_000_000, page: LOGS },
 } as const satisfies Partial<Record<Counted, Price>>;
+
+/**
+ * Logs from then on: by the GB ingested, beyond 50 GB, and by the GB-month stored, beyond 12. Our assumption: beside
+ * each line, Cloudflare counts the request's address, ids, times and location, some 1,000 bytes.
+ */
+export const LOGS_BY_GB = {
+  from: "2026-12-01",
+  usdPerGb: 0.25,
+  usdPerGbMonth: 0.1,
+  keptDays: 7,
+  bytesBesides: 1_000,
+  page: LOGS,
+} as const;
 
 export type Priced = keyof typeof PRICES;
 

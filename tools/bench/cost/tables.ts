@@ -1,13 +1,27 @@
 import type { Table } from "../lib/study.ts";
 import { billOfAMillion, largestOf, totalOf, type Bill } from "./bill.ts";
-import { COUNTED, type Counted, type Counts } from "./counts.ts";
-import { PRICES, type Priced } from "./prices.ts";
+import { COUNTED, type Counted, type Counts, type Deleted } from "./counts.ts";
+import { LOGS_BY_GB, PRICES, type Priced } from "./prices.ts";
 
 /** One operation and its counts. */
 export interface Row {
   readonly label: string;
   readonly counts: Counts;
+  /** Rows that are deleted when the time of what it made is over. Undefined: nothing ends by time. */
+  readonly later?: Deleted;
 }
+
+/** With the deletions, which are billed as rows written. */
+export const withLater = ({ counts, later }: Row): Counts =>
+  later === undefined
+    ? counts
+    : {
+        ...counts,
+        d1RowsWritten: counts.d1RowsWritten + later.d1RowsWritten,
+        objectRowsWritten: counts.objectRowsWritten + later.objectRowsWritten,
+      };
+
+const deletedOf = ({ later }: Row): number => (later?.d1RowsWritten ?? 0) + (later?.objectRowsWritten ?? 0);
 
 const HEADS: Readonly<Record<Counted, string>> = {
   workerRequests: "Worker requests",
@@ -25,6 +39,7 @@ const HEADS: Readonly<Record<Counted, string>> = {
   queueOperations: "queue",
   images: "Images",
   logEvents: "log events",
+  logBytes: "log bytes",
 };
 
 /** Times depend on the machine; counts do not. */
@@ -33,11 +48,13 @@ const TIMES: ReadonlySet<Counted> = new Set(["cpuMs", "objectMs"]);
 /** The counts of one of each operation. A column without counts is left out. */
 export function countsTable(title: string, rows: readonly Row[]): Table {
   const columns = COUNTED.filter((what) => rows.some(({ counts }) => counts[what] !== 0));
+  const hasLater = rows.some(({ later }) => later !== undefined);
   return {
-    head: [title, ...columns.map((what) => HEADS[what])],
-    rows: rows.map(({ label, counts }) => [
-      label,
-      ...columns.map((what) => (TIMES.has(what) ? counts[what].toFixed(1) : number(counts[what]))),
+    head: [title, ...columns.map((what) => HEADS[what]), ...(hasLater ? ["rows deleted later"] : [])],
+    rows: rows.map((row) => [
+      row.label,
+      ...columns.map((what) => (TIMES.has(what) ? row.counts[what].toFixed(1) : number(row.counts[what]))),
+      ...(hasLater ? [number(deletedOf(row))] : []),
     ]),
   };
 }
@@ -56,18 +73,33 @@ const SHARES = {
 } as const satisfies Record<string, readonly Priced[]>;
 
 export function dollarsTable(title: string, rows: readonly Row[]): Table {
-  const bills = rows.map(({ label, counts }) => ({ label, bill: billOfAMillion(counts) }));
+  const bills = rows.map((row) => ({ ...row, bill: billOfAMillion(withLater(row)) }));
+  const hasLogs = rows.some(({ counts }) => counts.logEvents > 0);
   const shareOf = (bill: Bill, parts: readonly Priced[]): number => parts.reduce((sum, part) => sum + bill[part], 0);
   const shares = Object.entries(SHARES).filter(([, parts]) => bills.some(({ bill }) => shareOf(bill, parts) !== 0));
   return {
-    head: [title, "US$ a million", ...shares.map(([name]) => name), "largest part"],
-    rows: bills.map(({ label, bill }) => [
+    head: [
+      title,
+      "US$ a million",
+      ...shares.map(([name]) => name),
+      ...(hasLogs ? ["logs by the GB"] : []),
+      "largest part",
+    ],
+    rows: bills.map(({ label, counts, bill }) => [
       label,
       money(totalOf(bill)),
       ...shares.map(([, parts]) => money(shareOf(bill, parts))),
+      ...(hasLogs ? [money(logsByGb(counts))] : []),
       PRICES[largestOf(bill)].unit,
     ]),
   };
+}
+
+/** US$ for the logs of a million, as they are billed from `LOGS_BY_GB.from` on. */
+export function logsByGb({ logEvents, logBytes }: Pick<Counts, "logEvents" | "logBytes">): number {
+  const { usdPerGb, usdPerGbMonth, keptDays, bytesBesides } = LOGS_BY_GB;
+  const gb = ((logBytes + logEvents * bytesBesides) * 1_000_000) / 1e9;
+  return gb * (usdPerGb + usdPerGbMonth * (keptDays / 30));
 }
 
 const number = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 2 });
