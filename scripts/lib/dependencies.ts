@@ -22,6 +22,8 @@ export interface Locked {
   readonly optional?: boolean;
   readonly devOptional?: boolean;
   readonly hasInstallScript?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
 }
 
 export interface Lockfile {
@@ -58,10 +60,14 @@ const EXACT = /^(npm:(@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/;
 export function faultsOf(manifest: Manifest, lock: Lockfile): string[] {
   const faults = [...faultsOfManifest(manifest, lock)];
   const packages = packagesOf(manifest, lock);
-  for (const [folder, { integrity, resolved, link, hasInstallScript }] of Object.entries(lock.packages)) {
+  for (const [folder, locked] of Object.entries(lock.packages)) {
+    const { integrity, resolved, link, hasInstallScript } = locked;
+    for (const name of Object.keys({ ...locked.dependencies, ...locked.optionalDependencies }))
+      if (!isLocked(lock, folder, name))
+        faults.push(`${name} of ${folder || "package.json"} is not in package-lock.json: npm ci stops`);
     if (folder === "") continue;
     if (link === true) faults.push(`${folder} is a link to a folder`);
-    if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ""))
+    if (!(integrity === undefined && isForOthers(locked)) && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ""))
       faults.push(`${folder} has no SHA-512 in package-lock.json`);
     // .npmrc leaves addresses out, so that every machine uses its own registry.
     if (resolved !== undefined) faults.push(`${folder} comes from ${resolved}`);
@@ -76,6 +82,18 @@ export function faultsOf(manifest: Manifest, lock: Lockfile): string[] {
       faults.push(`${name} is an exception that nothing needs: remove it`);
   return faults;
 }
+
+/** Looks where Node does: below the folder, then below each folder above it. */
+function isLocked({ packages }: Lockfile, folder: string, name: string): boolean {
+  for (let at = folder; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
+    if (Object.hasOwn(packages, `${at === "" ? "" : `${at}/`}node_modules/${name}`)) return true;
+    if (at === "") return false;
+  }
+}
+
+/** A tool's program for another system. A mirror may lack it, and then its digest is not known. */
+const isForOthers = ({ optional, dev, os, cpu }: Locked): boolean =>
+  optional === true && dev === true && !(os?.includes("linux") === true && cpu?.includes("x64") === true);
 
 function* faultsOfManifest(manifest: Manifest, lock: Lockfile): Generator<string> {
   if (lock.lockfileVersion !== 3) yield `package-lock.json has version ${lock.lockfileVersion}, expected 3`;

@@ -42,6 +42,19 @@ test.each<[string, string, object, RegExp]>([
   expect(faultsOf(manifest, changed(place, change))).toContainEqual(expect.stringMatching(expected));
 });
 
+test("finds a package that npm ci would miss, and takes a tool's program for another system without a digest", () => {
+  const { ["node_modules/hono"]: hono, ...others } = lock.packages;
+  expect(hono).toBeDefined();
+  expect(faultsOf(manifest, { ...lock, packages: others })).toContainEqual(
+    expect.stringMatching(/^hono of package\.json is not in package-lock\.json/),
+  );
+  const other = { version: "1.0.0", license: "MIT", dev: true, optional: true, os: ["darwin"], cpu: ["arm64"] };
+  const place = "node_modules/@x/darwin-arm64";
+  expect(faultsOf(manifest, changed(place, other))).toEqual([]);
+  for (const change of [{ os: ["linux"], cpu: ["x64"] }, { dev: false }, { optional: false }])
+    expect(faultsOf(manifest, changed(place, { ...other, ...change })).join()).toContain("no SHA-512");
+});
+
 test("finds a version range, and a lockfile of another package.json", () => {
   const loose = { ...manifest, dependencies: { ...manifest.dependencies, hono: "^4.0.0" } };
   const faults = faultsOf(loose, lock);
