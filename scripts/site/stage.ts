@@ -34,7 +34,8 @@ export function stagePages(pages: ReadonlyMap<string, Page>, { base, platform, c
     const asMarkdown = { page: (slug: string) => (slug === "" ? base : `${base}/${slug}.md`), other };
     write(join(out, `${page.slug}.md`), own(`# ${page.title}\n\n${rewriteLinks(page, pages, asMarkdown)}`));
   }
-  write(join(content, "index.md"), readFileSync(join(ROOT, "site/landing.md"), "utf8").replaceAll("{base}", base));
+  const landing = readFileSync(join(ROOT, "site/landing.md"), "utf8").replaceAll("{base}", base);
+  write(join(content, "index.md"), withPictures(landing, base));
   for (const path of files) {
     const to = join(out, "files", path.replace(/^docs\//, ""));
     mkdirSync(dirname(to), { recursive: true });
@@ -90,7 +91,7 @@ const withPictures = (markdown: string, base: string): string =>
           .replace(/<title>[^]*?<\/title>/, "")
           .replaceAll(/\n\s*/g, " ")
           .trim();
-        return svg.replace("<svg ", `<svg class="picture" role="img" aria-label="${alt}" `);
+        return `<div>${svg.replace("<svg ", `<svg class="picture" role="img" aria-label="${alt}" `)}</div>`;
       },
     ),
   );
