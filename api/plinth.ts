@@ -932,6 +932,8 @@ export type BackupJob = {
     id: string;
     /** Its kind. */
     kind: "backup" | "verify" | "restore" | "remove";
+    /** The client or person that started it. */
+    actor: string;
     /** The backup that it makes, reads or removes. */
     backup: string;
     /** `failed`: `error` says why; a repeat would not help. */

@@ -300,6 +300,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     erase: eraseBy(adminRoutes),
   });
 
+  const restorePoints = createRestorePointStore(dbFor("platform"));
   const backups = createBackups({
     db: dbFor("platform"),
     media: env.MEDIA,
@@ -314,6 +315,15 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       },
     },
     reindexFiles: media.reindexFiles,
+    restorePoint: {
+      generation: async () => (await restorePoints.read()).generation,
+      async mark({ generation, toMs, atMs, actor }) {
+        const record = { atMs, requestId: generation, actor, action: "restore", subject: "restore-point" } as const;
+        const reason = `to ${new Date(toMs).toISOString()}`;
+        const row = audit.statement("always", { ...record, outcome: "done", reason });
+        await restorePoints.mark(generation, toMs, atMs, row);
+      },
+    },
     job: () => env.BACKUP_JOB.getByName("backup"),
     platform: names.platform,
     migration: NEWEST_MIGRATION,

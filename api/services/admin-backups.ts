@@ -3,7 +3,7 @@ import type { Entry, Named } from "../model/entry.ts";
 import { int, list, obj, oneOf, orNull, ref, str, time, type Schema } from "../model/schema.ts";
 import { TAGS } from "./admin-resources.ts";
 
-const BACKUP_ID = "20261123T062751Z-3f9a12bc";
+const BACKUP_ID = "20261123T062751123Z-3f9a12bc";
 const START = 1_763_000_040_000;
 const ID = { id: { text: "The backup's id.", example: BACKUP_ID } };
 
@@ -72,6 +72,7 @@ export const BACKUP_SCHEMAS: Readonly<Record<string, Named>> = {
     schema: obj({
       id: str("The job's id."),
       kind: oneOf(["backup", "verify", "restore", "remove"], "Its kind."),
+      actor: str("The client or person that started it."),
       backup: str("The backup that it makes, reads or removes."),
       state: oneOf(["running", "done", "failed", "cancelled"], "`failed`: `error` says why; a repeat would not help."),
       startedAt: time("When it was started."),
@@ -95,6 +96,7 @@ export const BACKUP_SCHEMAS: Readonly<Record<string, Named>> = {
     example: {
       id: "5b1f6c0e9f7a8b4c2d9e3f5a6b7c8d9e",
       kind: "backup",
+      actor: "plat.operator",
       backup: BACKUP_ID,
       state: "running",
       startedAt: START,

@@ -81,7 +81,12 @@ export const backupCommands = (): Command[] => [
     changes: true,
     async run(invocation) {
       await confirm(invocation, `Write the backup ${invocation.args["id"] ?? ""} into ${invocation.base}?`);
-      return withBackup(invocation, ({ opts }, id) => ok(api.restoreBackup(id, opts)));
+      const code = await withBackup(invocation, ({ opts }, id) => ok(api.restoreBackup(id, opts)));
+      if (code === 0 && !invocation.options.has("background"))
+        invocation.io.err(
+          "Next: platform replay; then MAINTENANCE = false, and deploy (docs/operate/backup-and-restore.md).\n",
+        );
+      return code;
     },
   },
   {
@@ -89,7 +94,7 @@ export const backupCommands = (): Command[] => [
     summary: "Remove a backup, and what no other backup needs.",
     args: [ID],
     options: [BACKGROUND, YES_OPTION],
-    examples: ["platform forget 20261123T062751Z-3f9a12bc"],
+    examples: ["platform forget 20261123T062751123Z-3f9a12bc"],
     changes: true,
     async run(invocation) {
       await confirm(invocation, `Remove the backup ${invocation.args["id"] ?? ""}?`);

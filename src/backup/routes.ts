@@ -33,7 +33,7 @@ export function backupRoutes(
 
   /** Begins a job, and answers with it. */
   async function begin(call: Operated, kind: JobKind, backup: string, options: JobOptions): Promise<Answer> {
-    const asked = { id: randomId(random), kind, backup, options };
+    const asked = { id: randomId(random), kind, actor: call.principal.clientId, backup, options };
     const { started, job: text } = await job().start(JSON.stringify(asked));
     const record = JSON.parse(text) as JobRecord;
     if (!started)

@@ -13,7 +13,8 @@
  * - Secrets stay sealed or hashed as they are in D1. A backup opens only where the same seal keys are, and its manifest
  *   tells by an HMAC whether they are.
  *
- * The operator alone may do all of this.
+ * The operator alone may do all of this. After a restore, src/restore makes the platform safe: by its generation, its
+ * hold and its replay of erasures.
  */
 import type { Route } from "../http/route.ts";
 import { createManifestStore } from "./bucket/manifest-store.ts";

@@ -134,6 +134,7 @@ describe("A platform that is lost", () => {
     await platform.stop();
   });
 
+  // shows: operator/backup/restore
   test("answers as before", async () => {
     platform = await workers.start(NEW);
     expect(await walk()).toEqual(held);

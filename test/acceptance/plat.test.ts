@@ -511,6 +511,21 @@ describe("actions", () => {
     expect((await run("media-consistency show nothing")).code).toBe(1);
   });
 
+  test("platform backs up, lists, verifies and forgets, and shows how far it is", async () => {
+    const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
+    const made = await done("platform backup --bytes copy --keep 5 --events-since 2020-01-01", quick);
+    const [, id = ""] = /^backup +(\S+)$/m.exec(made.out) ?? [];
+    expect(tableOf((await done("platform backups")).out)).toMatchObject([{ ID: id, BYTES: "copy" }]);
+    const verified = await done("platform verify latest --json", quick);
+    expect(verified.json()).toMatchObject({ backup: id, state: "done", findings: [], stagesDone: 6 });
+    expect((await done("platform job")).out).toMatch(/^kind +verify$/m);
+    expect((await run(`platform restore ${id} --yes`)).code).toBe(1);
+    for (const wrong of ["--bytes all", "--keep 0", "--events-since soon"])
+      expect((await run(`platform backup ${wrong}`)).code).toBe(2);
+    await done(`platform forget ${id} --yes`, quick);
+    expect((await done("platform backups")).out).toBe("There are no backups.\n");
+  });
+
   test("push-subscription lists, shows and removes those of any client", async () => {
     const credentials = { client_id: DEMO.client, client_secret: localSecret("DEMO_CLIENT_SECRET") };
     const { access_token } = await token({ grant_type: "client_credentials", ...credentials });

@@ -74,6 +74,7 @@ describe("a backup with a copy of the files", () => {
     expect(files.length).toBeGreaterThan(2);
   });
 
+  // shows: operator/backup/whole
   it("is whole when its manifest is there, and verifies", async () => {
     const made = await run("backup", whole);
     expect(made).toMatchObject({ state: "done", error: "" });
@@ -83,6 +84,7 @@ describe("a backup with a copy of the files", () => {
     expect(verified).toMatchObject({ state: "done", error: "", findings: [] });
   });
 
+  // shows: operator/backup/incremental
   it("writes only what is new when it is taken again", async () => {
     const again = await run("backup", newId());
     expect(again.counts).toMatchObject({ copiedFiles: 0, newParts: 0 });
@@ -117,6 +119,29 @@ describe("a backup with a copy of the files", () => {
     expect(await everyEvent()).toEqual(events);
     before = await everyRow();
   });
+
+  it("reads all events anew after a restore, because their numbers may stand for others in an earlier backup", async () => {
+    const generation = () => env.DB.prepare(`SELECT generation FROM restore_point`).first<string>("generation");
+    const ids = [newId(), newId(), newId()];
+    const inOne = [];
+    for (const id of ids) {
+      await publish("x");
+      if (id === ids[2]) await env.DB.prepare(`UPDATE restore_point SET generation = 'other'`).run();
+      const { facts } = await run("backup", id);
+      expect(facts.generation).toBe(await generation());
+      inOne.push(await eventParts(id));
+    }
+    // A part more for what is new; then one for all.
+    expect(inOne[1]).toBe(inOne[0]! + 1);
+    expect(inOne[2]).toBeLessThan(inOne[1]!);
+  });
+
+  /** How many parts hold the events of the topic. */
+  async function eventParts(id: string): Promise<number> {
+    const manifest = await (await env.BACKUP!.get(`manifest/${id}.json`))!.json<{ index: string[] }>();
+    const index = await (await env.BACKUP!.get(`part/${manifest.index[0]!}`))!.text();
+    return index.split("\n").filter((line) => line.includes('\\"kind\\":\\"events\\"')).length;
+  }
 });
 
 describe("a job that is stopped", () => {
@@ -142,6 +167,7 @@ describe("a job that is stopped", () => {
     await expectEverything();
   });
 
+  // shows: operator/backup/stopped-at-any-point
   it("at every call to the database, a bucket or an object ends as if it had not been", async () => {
     const id = newId();
     const losing = losingAnswers(env);
@@ -196,6 +222,7 @@ describe("a verification", () => {
 });
 
 describe("a restore", () => {
+  // shows: operator/backup/restore-refused
   it.each([
     ["a platform of another name", { PLATFORM: "other" }, /PLATFORM is other here/],
     ["a key of the same id and other bytes", { SEAL_KEYS: `t1:${btoa("x".repeat(32))}` }, /another key under that id/],
@@ -220,6 +247,7 @@ describe("a restore", () => {
 });
 
 describe("a backup that was taken while the platform worked", () => {
+  // shows: operator/backup/while-the-platform-works
   it("is restored without the rows that refer to something deleted meanwhile, and says which", async () => {
     await destroy();
     await run("restore", whole);
@@ -244,6 +272,7 @@ describe("a backup that was taken while the platform worked", () => {
 });
 
 describe("a removal", () => {
+  // shows: operator/backup/removal
   it("keeps the newest backups, and every part and copy that they need", async () => {
     const last = newId();
     const made = await run("backup", last, { options: { ...COPY, keep: 1 } });

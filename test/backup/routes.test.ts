@@ -14,6 +14,7 @@ async function ended(): Promise<any> {
 }
 
 describe("the operator's backups", () => {
+  // shows: operator/backup/without-a-bucket
   it("say what to bind where the deployment has no bucket for them", async () => {
     const { BACKUP: _, ...unbound } = env;
     const without = isolate({ ...unbound, BACKUP: undefined as never });
@@ -54,6 +55,7 @@ describe("the operator's backups", () => {
     expect(await ended()).toMatchObject({ id: begun.id, state: "done" });
   });
 
+  // shows: operator/backup/one-job-at-a-time
   it("have one job at a time, which says why it waits, and ends when it is cancelled", async () => {
     const token = await operator();
     const [{ id }] = await expectJson(await call("/admin/v1/backups", { token }), 200);

@@ -4,6 +4,7 @@ import { MADE_AGAIN, OBJECTS, TABLES } from "../../src/backup/model/tables.ts";
 import * as worker from "../../src/worker.ts";
 
 describe("a backup", () => {
+  // shows: operator/backup/what-it-holds
   it("has every table of D1, or the reason why the table can be made again", async () => {
     const { results } = await env.DB.prepare(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%'`,

@@ -13,7 +13,6 @@ export interface Manifest extends Facts {
   readonly migration: string;
   readonly bytes: BytesMode;
   readonly eventsSince: number | null;
-  readonly startedAt: number;
   readonly finishedAt: number;
   readonly counts: Counts;
   readonly sealKeys: readonly SealKeyProof[];
@@ -57,7 +56,7 @@ export function createManifestStore(bucket: R2Bucket) {
   };
 }
 
-/** `20261123T062751Z-` and randomness: ids sort by time. */
+/** `20261123T062751123Z-` and randomness: ids sort by time. */
 export const backupId = (nowMs: number, random: string): string =>
-  `${new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "")}-${random.slice(0, 8)}`;
-export const BACKUP_ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
+  `${new Date(nowMs).toISOString().replaceAll(/[-:.]/g, "")}-${random.slice(0, 8)}`;
+export const BACKUP_ID = /^\d{8}T\d{9}Z-[0-9a-f]{8}$/;

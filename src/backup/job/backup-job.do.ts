@@ -4,7 +4,7 @@ import { LIMITS } from "../model/limits.ts";
 import { JobTables } from "./job-tables.ts";
 import { advance, pauseMs, type JobPorts } from "./run.ts";
 
-export type NewJob = Pick<JobRecord, "id" | "kind" | "backup" | "options">;
+export type NewJob = Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">;
 
 /**
  * The one job of the backup service. There is one object, so there is one job at a time.

@@ -38,6 +38,10 @@ export interface Facts {
   /** The greatest number that each table with numbers ever gave. */
   readonly sequences: Readonly<Record<string, number>>;
   readonly index: readonly string[];
+  /** When the backup began. */
+  readonly startedAt: number;
+  /** Changes with each restore of the database: events of another one may have the same numbers. */
+  readonly generation: string;
 }
 
 export interface TableFacts {
@@ -48,6 +52,8 @@ export interface TableFacts {
 export interface JobRecord {
   readonly id: string;
   readonly kind: JobKind;
+  /** The client or person that started it. */
+  readonly actor: string;
   /** The backup that it makes, reads or removes. */
   readonly backup: string;
   readonly state: JobState;
@@ -87,10 +93,10 @@ export type FindingKind = keyof typeof FINDINGS;
 const KEPT_FINDINGS = 100;
 
 export const noCounts: Counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<CountName, number>;
-const noFacts: Facts = { tables: {}, sequences: {}, index: [] };
+const noFacts: Facts = { tables: {}, sequences: {}, index: [], startedAt: 0, generation: "" };
 
 export const newJob = (
-  asked: Pick<JobRecord, "id" | "kind" | "backup" | "options">,
+  asked: Pick<JobRecord, "id" | "kind" | "actor" | "backup" | "options">,
   stage: string,
   nowMs: number,
 ): JobRecord => ({

@@ -85,6 +85,19 @@ export interface SealProofs {
   used(): Promise<ReadonlySet<string>>;
 }
 
+/** Port to the record of restores. */
+export interface RestorePoint {
+  generation(): Promise<string>;
+  /** Says that the platform was restored to a time: every isolate begins anew, and repairs of the bucket hold. */
+  mark(restored: Restored): Promise<void>;
+}
+export interface Restored {
+  readonly generation: string;
+  readonly toMs: number;
+  readonly atMs: number;
+  readonly actor: string;
+}
+
 export interface BackupDeps {
   readonly db: D1Database;
   readonly media: R2Bucket;
@@ -95,6 +108,7 @@ export interface BackupDeps {
   readonly seals: SealProofs;
   /** Makes the index of the metadata of some files anew. */
   readonly reindexFiles: (ids: readonly string[]) => Promise<void>;
+  readonly restorePoint: RestorePoint;
   /** The job's object. */
   readonly job: () => JobStub;
   readonly platform: string;

@@ -42,18 +42,21 @@ export function backupStages(deps: StageDeps): readonly Stage[] {
 }
 
 /** Remembers which events the newest earlier backup has, if it has all that this one wants. */
-function earlierBackup({ manifests, parts, platform }: StageDeps): Stage {
+function earlierBackup({ manifests, parts, platform, restorePoint }: StageDeps): Stage {
   return {
     name: "earlier_backup",
     async step({ job, position }) {
+      const facts = { startedAt: job.startedAt, generation: await restorePoint.generation() };
       const [newest] = await manifests.ids();
       const manifest = newest === undefined ? undefined : await manifests.read(newest);
       if (manifest === undefined || manifest.platform !== platform || manifest.format !== FORMAT)
-        return { next: undefined };
+        return { next: undefined, facts };
+      // After a restore the logs give numbers again that the backup has for other events.
+      if (manifest.generation !== facts.generation) return { next: undefined, facts };
       const [theirs, ours] = [manifest.eventsSince, job.options.eventsSince];
-      if (theirs !== null && (ours === null || ours < theirs)) return { next: undefined };
+      if (theirs !== null && (ours === null || ours < theirs)) return { next: undefined, facts };
       const { lines, next } = await readIndex(parts, manifest.index, position);
-      return { next, known: lines.filter(({ section, info }) => section.startsWith("log:") && isEvents(info)) };
+      return { next, facts, known: lines.filter(({ section, info }) => section.startsWith("log:") && isEvents(info)) };
     },
   };
 }
@@ -141,7 +144,6 @@ function writeManifest({ manifests, seals, platform, migration, clock }: StageDe
         migration,
         bytes: job.options.bytes,
         eventsSince: job.options.eventsSince,
-        startedAt: job.startedAt,
         finishedAt: clock.nowMs(),
         counts: job.counts,
         ...job.facts,

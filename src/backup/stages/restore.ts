@@ -55,6 +55,7 @@ export function restoreStages(deps: StageDeps): readonly Stage[] {
       return [name, (id) => deps.metrics.importStore(name, { ...place, id }, page)];
     }),
     loadFiles(deps),
+    markRestored(deps),
   ];
   return stages.map((stage) => whileMaintained(deps, stage));
 }
@@ -88,8 +89,8 @@ function checkTarget(deps: StageDeps, load: LoadStore): Stage {
               `Deploy the release that made it, or a newer one: its newest migration is ${manifest.migration}.`,
           );
       }
-      const { tables, sequences, index } = manifest;
-      return { next: undefined, facts: { tables, sequences, index } };
+      const { tables, sequences, index, startedAt, generation } = manifest;
+      return { next: undefined, facts: { tables, sequences, index, startedAt, generation } };
     },
   };
 }
@@ -273,3 +274,13 @@ function loadFiles({ copies, parts }: StageDeps): Stage {
     },
   };
 }
+
+/** Marks the time when the backup began: what happened since is not in it, and erasures are replayed from then on. */
+const markRestored = ({ restorePoint }: StageDeps): Stage => ({
+  name: "restore_point",
+  async step({ job: { id, actor, startedAt, facts } }) {
+    const isMarked = (await restorePoint.generation()) === id;
+    if (!isMarked) await restorePoint.mark({ generation: id, toMs: facts.startedAt, atMs: startedAt, actor });
+    return { next: undefined };
+  },
+});
