@@ -554,17 +554,17 @@ describe("a deployment", () => {
     ]);
 
     account.buckets.get("plinth-media")!.objects.set("a/b c", "bytes");
+    account.buckets.get("plinth-backup")!.objects.set("manifest/1.json", "{}");
     const once = await deploy(["production", "destroy", "--yes"]);
     expect(once).toMatchObject({ code: 1, output: expect.stringContaining("Nothing was deleted.") });
     const twice = await deploy(["production", "destroy", "--yes", "--host", HOST]);
     expect(twice.code, twice.output).toBe(0);
-    expect([
-      account.databases.size,
-      account.buckets.size,
-      account.queues.size,
-      account.workers.size,
-      account.domains.size,
-    ]).toEqual([0, 0, 0, 0, 0]);
+    // Backups outlive what they are of.
+    expect(twice.output).toContain("bucket plinth-backup, with backups, stays");
+    expect([...account.buckets.keys()]).toEqual(["plinth-backup"]);
+    expect([account.databases.size, account.queues.size, account.workers.size, account.domains.size]).toEqual([
+      0, 0, 0, 0,
+    ]);
     expect(account.unknown).toEqual([]);
   });
 });
