@@ -1,0 +1,117 @@
+"""Requests with a token, repeated by the platform's rules:
+
+    401                        once, with a new token
+    429                        after Retry-After; nothing was done
+    502, 503, 504, no answer   after Retry-After or a growing random wait, if the request may be repeated
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from .errors import PlinthError, error_of, no_answer
+from .tokens import TokenSource, backoff
+
+_REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+_MAX_WAIT = 60.0
+
+Query = Mapping[str, Any]
+
+
+class Transport:
+    def __init__(
+        self, http: httpx.Client, url: str, tokens: TokenSource, attempts: int, timeout: float
+    ) -> None:
+        self.http = http
+        self.url = url
+        self.tokens = tokens
+        self._attempts = attempts
+        self._timeout = timeout
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        headers: Mapping[str, str] | None = None,
+        json: Any = None,
+        repeatable: bool | None = None,
+        extra: float = 0,
+    ) -> httpx.Response:
+        """The answer, if it is a success or a redirect."""
+        address = self._address(path)
+        may_repeat = method in _REPEATABLE if repeatable is None else repeatable
+        renewed = False
+        attempt = 1
+        while True:
+            token = self.tokens.get()
+            try:
+                response = self.http.request(
+                    method,
+                    address,
+                    params=_params(query),
+                    headers={**(headers or {}), "authorization": f"Bearer {token}"},
+                    json=json,
+                    timeout=self._timeout + extra,
+                )
+                if response.status_code < 400:
+                    return response
+                error = error_of(response)
+            except httpx.TransportError as thrown:
+                error = no_answer(f"{method} {urlsplit(address).path} got no answer: {thrown}")
+            if error.status == 401 and not renewed:
+                renewed = True
+                self.tokens.refuse(token)
+                continue
+            wait = max(error.retry_after or 0, backoff(attempt, 0.25, 10))
+            passes = error.status == 429 or (may_repeat and error.status in (0, 502, 503, 504))
+            if not passes or attempt >= self._attempts or wait > _MAX_WAIT:
+                raise error
+            attempt += 1
+            time.sleep(wait)
+
+    def json(self, method: str, path: str, **ask: Any) -> Any:
+        """The JSON of the answer; None without a body."""
+        response = self.send(method, path, **ask)
+        return response.json() if response.content else None
+
+    def pages(self, path: str, query: Query | None = None) -> Iterator[Any]:
+        """Every entry of a list, page by page as they are needed."""
+        response = self.send("GET", path, query=query)
+        while True:
+            yield from response.json()
+            following = response.links.get("next", {}).get("url")
+            if following is None:
+                return
+            response = self.send("GET", str(response.url.join(following)))
+
+    def _address(self, path: str) -> str:
+        if path.startswith("/"):
+            return self.url + path
+        own, other = urlsplit(self.url), urlsplit(path)
+        # The token goes to the platform alone, whatever a link says.
+        if (own.scheme, own.netloc) != (other.scheme, other.netloc):
+            raise ValueError(f"{other.netloc} is not the platform.")
+        return path
+
+
+def _params(query: Query | None) -> dict[str, str] | None:
+    """None, so that httpx keeps the query of a link."""
+    if not query:
+        return None
+    return {name: _text(value) for name, value in query.items() if value is not None and value != []}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+__all__ = ["PlinthError", "Transport"]

@@ -1,0 +1,75 @@
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "./lib/free-port.ts";
+import { ROOT } from "./lib/root.ts";
+
+/**
+ * `npm run test:python`: packages/python against a platform of its own: types by mypy, then its tests. Packages come
+ * from PyPI into `.build/python`. Without Python 3.10 it says so and ends well.
+ */
+const PACKAGE = join(ROOT, "packages", "python");
+const VENV = join(ROOT, ".build", "python");
+const OPERATOR_SECRET = "an-operator-secret-for-python-tests";
+const READY_MS = 120_000;
+
+const isNewEnough = "import sys; sys.exit(sys.version_info < (3, 10))";
+const python = ["python3", "python"].find((name) => spawnSync(name, ["-c", isNewEnough]).status === 0);
+if (python === undefined) {
+  console.log("skipped: Python 3.10 or later is not on this machine");
+  process.exit(0);
+}
+const bin = (name: string): string => join(VENV, process.platform === "win32" ? "Scripts" : "bin", name);
+run(python, ["-m", "venv", VENV]);
+run(bin("python"), ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", `${PACKAGE}[test]`]);
+run(bin("mypy"), []);
+process.exitCode = await withPlatform((url) =>
+  code(bin("python"), ["-m", "pytest", "-q"], { PLINTH_URL: url, OPERATOR_CLIENT_SECRET: OPERATOR_SECRET }),
+);
+
+/** Starts a platform, runs the work, and ends the platform with its state. */
+async function withPlatform(work: (url: string) => number): Promise<number> {
+  const stateDir = mkdtempSync(join(tmpdir(), "plinth-python-"));
+  const platform = spawn(process.execPath, [join(ROOT, "scripts", "start.ts")], {
+    env: {
+      ...process.env,
+      PORT: String(await freePort("127.0.0.1")),
+      STATE_DIR: stateDir,
+      SITE: "none",
+      OPERATOR_CLIENT_SECRET: OPERATOR_SECRET,
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<void>((resolve) => platform.once("exit", () => resolve()));
+  try {
+    return work(await readyUrl(platform.stdout));
+  } finally {
+    platform.kill();
+    await ended;
+    rmSync(stateDir, { recursive: true, force: true });
+  }
+}
+
+async function readyUrl(output: NodeJS.ReadableStream): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const timer = setTimeout(() => reject(new Error("The platform did not start.")), READY_MS);
+  let said = "";
+  output.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+    const url = /^ready (\S+)$/m.exec(said)?.[1];
+    if (url !== undefined) resolve(url);
+  });
+  output.once("end", () => reject(new Error(`The platform ended:\n${said}`)));
+  return promise.finally(() => clearTimeout(timer));
+}
+
+function run(command: string, args: readonly string[]): void {
+  const status = code(command, args, {});
+  if (status !== 0) process.exit(status);
+}
+
+function code(command: string, args: readonly string[], env: Record<string, string>): number {
+  const { status } = spawnSync(command, args, { cwd: PACKAGE, env: { ...process.env, ...env }, stdio: "inherit" });
+  return status ?? 1;
+}
