@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -154,6 +154,33 @@ test("the Worker with Hono tells who calls, publishes for them, and takes signed
   } finally {
     await api.dispose();
   }
+});
+
+/** The blocks of a language of the first quickstart, as one program. */
+const tabs = (language: string): string =>
+  Array.from(
+    readFileSync(join(ROOT, "docs/quickstart.md"), "utf8").matchAll(
+      new RegExp(`^\`\`\`${language} tab\\n([^]*?)^\`\`\`$`, "gm"),
+    ),
+    ([, block]) => block,
+  )
+    .join("\n")
+    .replaceAll("http://127.0.0.1:8787", platform.url)
+    // A topic of its own: other programs here read as the same client.
+    .replaceAll("orderPlaced", `orderOf${language}`);
+
+test("the first quickstart's TypeScript does what its shell does", async () => {
+  writeFileSync(join(folder, "quickstart.ts"), tabs("ts"));
+  const { stdout } = await run(process.execPath, [join(folder, "quickstart.ts")], { cwd: ROOT, env });
+  expect(stdout).toContain(`{"order":3}`);
+  expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
+});
+
+test.skipIf(!hasHttpx)("the first quickstart's Python does what its shell does", async () => {
+  writeFileSync(join(folder, "quickstart.py"), tabs("python"));
+  const { stdout } = await run(python, [join(folder, "quickstart.py")], { cwd: ROOT, env });
+  expect(stdout).toContain(`{"order": 3}`);
+  expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
 });
 
 async function demoToken(): Promise<string> {

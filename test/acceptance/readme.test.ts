@@ -23,7 +23,7 @@ function pages(): string[] {
 }
 
 const blocks = (path: string): string[] =>
-  Array.from(read(path).matchAll(/^```sh\n(.*?)^```$/gms), ([, block = ""]) => block);
+  Array.from(read(path).matchAll(/^```sh(?: tab)?\n(.*?)^```$/gms), ([, block = ""]) => block);
 
 afterAll(async () => {
   if (platform !== undefined) await stopGroup(platform, "SIGKILL");
