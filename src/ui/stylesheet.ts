@@ -173,13 +173,10 @@ button { border: 1px solid transparent; cursor: pointer; }
 
 .wide .frame { max-width: 48rem; margin-top: 0; }
 .wide h2 { margin-top: 2.25rem; font-size: 1.125rem; }
-.wide h3 { margin: 1.25rem 0 0; font-size: 0.9375rem; }
 main a, .wide a { color: var(--accent); }
 .wide nav { margin-top: 1.5rem; padding: 0.5rem 0; border-block: 1px solid var(--line); }
 .wide nav div { display: flex; flex-wrap: wrap; align-items: center; column-gap: 1rem; }
 .wide nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; }
-.wide nav + .prose { padding-top: 0.625rem; }
-.wide section > p { margin: 0.375rem 0 0; color: var(--muted); }
 .doors { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.75rem; margin: 1.5rem 0 0; padding: 0; list-style: none; }
 .doors a {
   display: block;
@@ -193,26 +190,6 @@ main a, .wide a { color: var(--accent); }
 .doors b { display: block; font-weight: 600; }
 .doors span { display: block; margin-top: 0.25rem; color: var(--muted); font-size: 0.9375rem; }
 .doors + nav { border-bottom: 0; padding-bottom: 0; }
-details { border-top: 1px solid var(--line); }
-.wide section > :not(details) + details { margin-top: 0.75rem; }
-summary { padding: 0.75rem 0; padding-inline-start: 1.125rem; text-indent: -1.125rem; cursor: pointer; }
-summary span { display: block; color: var(--muted); text-indent: 0; }
-.prose { padding-bottom: 1rem; }
-.prose p { margin: 0.625rem 0 0; }
-details > .prose { padding-inline-start: 1.125rem; scroll-margin-top: 4.5rem; }
-.prose dl { margin: 0.5rem 0 0; }
-.prose dl > div { padding: 0.5rem 0; }
-pre {
-  max-height: 24rem;
-  margin: 0.625rem 0 0;
-  padding: 0.75rem;
-  overflow: auto;
-  white-space: pre-wrap;
-  border: 1px solid var(--line);
-  border-radius: 0.5rem;
-  background: var(--page);
-  font: 0.8125rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
-}
 dl { margin: 1.5rem 0 0; }
 dl > div { padding: 0.875rem 0; border-top: 1px solid var(--line); }
 dl > div:target { margin: 0 -1rem; padding-inline: 1rem; border-radius: 0.5rem; background: var(--page); }

@@ -147,7 +147,7 @@ describe("a reader", () => {
     { theme: "dark", width: 360 },
   ] as const)("meets no barrier: $theme, $width px wide", async ({ theme, width }) => {
     const { page, faults } = await open(theme, width);
-    for (const address of ["", "/quickstart", "/guides/sign-in-users", "/reference/limits", "/nothing-here"]) {
+    for (const address of ["", "/quickstart", "/concepts/tenants-and-scopes", "/reference/limits", "/nothing-here"]) {
       await page.goto(`${platform.url}/docs${address}`);
       await page.evaluate(AXE);
       const { violations } = (await page.evaluate("axe.run()")) as {

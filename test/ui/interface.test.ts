@@ -33,7 +33,7 @@ describe("/openapi.json", () => {
       const { access } = route;
       const { security } = paths[`${base}${route.path}`][route.method.toLowerCase()];
       const stated: string[] = security.flatMap((one: Record<string, string[]>) => one["token"] ?? []);
-      const wanted = access.kind === "scope" ? [access.scope, ...access.others] : [];
+      const wanted = access.kind === "scope" ? [access.scope, ...access.others, ...access.people] : [];
       const decides = access.kind === "token" ? access.scopes : [];
       expect(stated, `${route.method} ${route.path}`).toEqual([...wanted, ...decides].map((scope) => `plat.${scope}`));
       expect(known).toEqual(expect.arrayContaining(stated));
