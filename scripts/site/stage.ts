@@ -22,7 +22,8 @@ export function stagePages(pages: ReadonlyMap<string, Page>, { base, platform, c
   const files = new Set<string>();
   const other = (path: string): string | undefined => {
     if (path === "api/openapi.json") return base.replace(/docs$/, "openapi.json");
-    if (!FILES.has(extname(path))) return undefined;
+    const isData = extname(path) === ".json" && path.startsWith("docs/");
+    if (!FILES.has(extname(path)) && !isData) return undefined;
     files.add(path);
     return `${base}/files/${path.replace(/^docs\//, "")}`;
   };

@@ -156,6 +156,8 @@ describe("events that the endpoint never answers", () => {
   it("do not delay a later event: it is the probe, and its answer ends the pause at once", async () => {
     const push = await makePush();
     await poisoned(push);
+    // An answer may take its time on a busy machine.
+    restore();
     pass(UNTIL_DUE_MS);
     await push.answer({});
     const healthy = await push.put(["first", "second", "third"]);
