@@ -5,7 +5,7 @@ import { StoreUnavailable } from "./database.ts";
  *
  *   well ──an attempt is late, or three in a row fail──▶ failing: one attempt at a time, backing off
  *     ▲                                                     │ 1, 2, 4 … 15 s, less up to half of it
- *     └───────────────an attempt lands in time──────────────┘
+ *     └──an attempt lands within 1 s, or another isolate's───┘
  *
  * An attempt is late after 3 s. It goes on, and its answer is used when it comes. The runtime may end a request and its
  * attempt without a word, so the age of an attempt decides, and no timer.
@@ -58,7 +58,17 @@ export class Attempts {
     return !this.#isFailing || (running === 0 && Math.abs(nowMs - this.#failedAtMs) >= this.#backoffMs);
   }
 
-  /** The same for what has time: not while an attempt takes longer than usual, which may be the beginning of more. */
+  /** Another isolate, which asked at `askedAtMs`, has been answered by now. */
+  noteAnswer(askedAtMs: number, nowMs: number): void {
+    if (this.#isFailing && askedAtMs > this.#failedAtMs) this.#recover(nowMs - askedAtMs);
+  }
+
+  /** Another isolate has asked since `begunAtMs`, and its answer is late. */
+  noteLate(purpose: string, begunAtMs: number, nowMs: number): void {
+    this.#fail({ purpose, begunAtMs, isSettled: false }, nowMs, "late");
+  }
+
+  /** `mayAsk` for what has time: not while an attempt takes longer than usual, which may be the beginning of more. */
   mayAskBeside(nowMs: number): boolean {
     if (!this.mayAsk(nowMs)) return false;
     for (const { begunAtMs } of this.#running) if (Math.abs(nowMs - begunAtMs) >= SLOW_MS) return false;
@@ -86,8 +96,7 @@ export class Attempts {
     const beganAtMs = this.#isolate.nowMs();
     try {
       const value = await work();
-      // A late answer says that the source is slow. To ask it more often now would keep it slow.
-      if (!attempt.isSettled) this.#recover();
+      if (!attempt.isSettled) this.#recover(this.#isolate.nowMs() - beganAtMs);
       attempt.isSettled = true;
       return value;
     } catch (thrown) {
@@ -98,8 +107,9 @@ export class Attempts {
     }
   }
 
-  #recover(): void {
-    this.#isFailing = false;
+  /** A late or slow answer says that the source is slow. To ask it more often now would keep it slow. */
+  #recover(tookMs: number): void {
+    if (tookMs < SLOW_MS) this.#isFailing = false;
     this.#failures = 0;
     this.#rounds = 0;
   }

@@ -8,6 +8,16 @@ export interface Read<V> {
   readonly readAtMs: number;
 }
 
+/** Where a value comes from. */
+export interface Source<V> {
+  /** A copy that costs the source nothing, unless it is from before the last change in this isolate. */
+  copy?(nowMs: number, sinceMs: number): Promise<Read<V> | undefined>;
+  /** False if another isolate is asking just now, for this value, or for any where `isProbe`: the source is failing. */
+  claim?(nowMs: number, isProbe: boolean): Promise<boolean>;
+  /** Asks the source itself. */
+  ask(): Promise<Read<V>>;
+}
+
 export interface FreshCacheLimits<V> {
   /** The greatest age of a value. */
   readonly ttlMs: number;
@@ -30,9 +40,10 @@ export interface FreshCacheLimits<V> {
  * - One load of a key runs at a time. Other requests look for its value, and load themselves if it brings none.
  * - Values are kept, never promises: in a Worker a promise belongs to the request that made it, and a cancelled one
  *   would leave every other request waiting.
- * - After three failed loads in a row, of whatever keys, loads back off (attempts.ts), and requests without a value
- *   fail
- *   at once. A load that is late fails its request, and its value is kept when it comes.
+ * - After three failed loads in a row, of whatever keys, loads back off (attempts.ts). Then requests without a value
+ *   look for a copy of another isolate, and fail if there is none. A load that is late fails its request, and its value
+ *   is kept when it comes.
+ * - One isolate of a location asks for a key, and the others wait for its copy.
  * - `clear` also stops running loads from being kept, since they may have read the state before a change.
  */
 export class FreshCache<K, V> {
@@ -55,23 +66,23 @@ export class FreshCache<K, V> {
 
   /** Returns the kept value while it is fresh, else loads it. A failed load is not kept. */
   get(key: K, nowMs: number, load: () => Promise<V>): Promise<V> {
-    return this.getRead(key, nowMs, async () => ({ value: await load(), readAtMs: nowMs }));
+    return this.getFrom(key, nowMs, { ask: async () => ({ value: await load(), readAtMs: nowMs }) });
   }
 
-  /** The same, for a value that may be older than its load, but not than `sinceMs`: the last change in this isolate. */
-  async getRead(key: K, nowMs: number, load: (sinceMs: number) => Promise<Read<V>>): Promise<V> {
+  /** The same, for a value that may come from a copy. */
+  async getFrom(key: K, nowMs: number, source: Source<V>): Promise<V> {
     const { ttlMs, withoutSourceMs } = this.#limits;
     const kept = this.#entries.get(key);
     // If the clock was set back, the entry is old by the difference, instead of fresh for all that time.
     const ageMs = kept === undefined ? Infinity : Math.abs(nowMs - kept.readAtMs);
     if (kept !== undefined && (ageMs < ttlMs || (ageMs < withoutSourceMs && this.#attempts.isFailing(nowMs)))) {
       if (ageMs >= kept.aheadMs && this.#running(key, nowMs) === undefined && this.#attempts.mayAskBeside(nowMs))
-        this.#isolate.keepAlive(this.#load(key, nowMs, load));
+        this.#isolate.keepAlive(this.#load(key, nowMs, source));
       return kept.value;
     }
     if (ageMs >= withoutSourceMs) this.#entries.delete(key);
     try {
-      return await this.#loadOrWait(key, nowMs, load);
+      return await this.#loadOrWait(key, nowMs, source);
     } catch (thrown) {
       const left = this.#entries.get(key);
       if (left !== undefined && ageMs < withoutSourceMs) return left.value;
@@ -98,7 +109,7 @@ export class FreshCache<K, V> {
   }
 
   /** Uses the value that another request loads, and loads it itself if nobody does or what they load is not kept. */
-  async #loadOrWait(key: K, nowMs: number, load: (sinceMs: number) => Promise<Read<V>>): Promise<V> {
+  async #loadOrWait(key: K, nowMs: number, source: Source<V>): Promise<V> {
     const beganAtMs = this.#isolate.nowMs();
     let waitedMs = 0;
     let seen: Load<V> | undefined;
@@ -106,10 +117,7 @@ export class FreshCache<K, V> {
       if (seen?.kept !== undefined) return seen.kept.value;
       if (seen?.hasFailed === true) throw new StoreUnavailable("the load of another request failed");
       const running = this.#running(key, nowMs + waitedMs);
-      if (running === undefined || seen?.isOver === true) {
-        if (!this.#attempts.mayAsk(nowMs + waitedMs)) throw new StoreUnavailable("the last loads failed");
-        return this.#load(key, nowMs + waitedMs, load);
-      }
+      if (running === undefined || seen?.isOver === true) return this.#load(key, nowMs + waitedMs, source);
       seen = running;
       await this.#isolate.pause(stepMs);
       waitedMs = Math.max(waitedMs + stepMs, this.#isolate.nowMs() - beganAtMs);
@@ -117,14 +125,14 @@ export class FreshCache<K, V> {
     throw new StoreUnavailable(`no value within ${this.#attempts.waitMs} ms`);
   }
 
-  async #load(key: K, nowMs: number, load: (sinceMs: number) => Promise<Read<V>>): Promise<V> {
+  async #load(key: K, nowMs: number, source: Source<V>): Promise<V> {
     const generation = this.#generation;
     const own: Load<V> = { begunAtMs: nowMs, kept: undefined, hasFailed: false, isOver: false };
     this.#loads.set(key, own);
     this.#forgetLost(nowMs);
-    const loadAndKeep = async (): Promise<V> => {
+    const keep = async (reading: Promise<Read<V>>): Promise<V> => {
       try {
-        const read = await load(this.#changedAtMs);
+        const read = await reading;
         if (generation === this.#generation && this.#limits.keeps(read.value)) own.kept = this.#keep(key, read);
         return read.value;
       } catch (thrown) {
@@ -135,7 +143,28 @@ export class FreshCache<K, V> {
         if (this.#loads.get(key) === own) this.#loads.delete(key);
       }
     };
-    return this.#attempts.run(PURPOSE, nowMs, loadAndKeep);
+    // Another isolate may read what was before a change in this one.
+    let isMine = source.claim === undefined || Math.abs(nowMs - this.#changedAtMs) < this.#attempts.waitMs;
+    const beganAtMs = this.#isolate.nowMs();
+    let waitedMs = 0;
+    for (let stepMs = STEP.firstMs; ; stepMs = Math.min(2 * stepMs, STEP.maxMs)) {
+      const atMs = nowMs + waitedMs;
+      const copy = source.copy === undefined ? undefined : await source.copy(atMs, this.#changedAtMs);
+      if (copy !== undefined) return keep(Promise.resolve(copy));
+      if (!isMine && this.#attempts.mayAsk(atMs))
+        isMine = (await source.claim?.(atMs, this.#attempts.isFailing(atMs))) === true;
+      if (isMine && this.#attempts.mayAsk(atMs)) {
+        own.begunAtMs = atMs;
+        return this.#attempts.run(PURPOSE, atMs, () => keep(source.ask()));
+      }
+      if (this.#attempts.isFailing(atMs)) return keep(Promise.reject(new StoreUnavailable("the last loads failed")));
+      if (waitedMs >= this.#attempts.waitMs) {
+        this.#attempts.noteLate(PURPOSE, nowMs, atMs);
+        return keep(Promise.reject(new StoreUnavailable("another isolate got no answer")));
+      }
+      await this.#isolate.pause(stepMs);
+      waitedMs = Math.max(waitedMs + stepMs, this.#isolate.nowMs() - beganAtMs);
+    }
   }
 
   /** The load of a key, unless it is late. */
@@ -174,7 +203,7 @@ interface Entry<V> extends Read<V> {
 }
 
 interface Load<V> {
-  readonly begunAtMs: number;
+  begunAtMs: number;
   kept: Read<V> | undefined;
   hasFailed: boolean;
   isOver: boolean;

@@ -1,5 +1,5 @@
 import { toBase64Url, utf8 } from "./encoding.ts";
-import type { Read } from "./fresh-cache.ts";
+import type { Read, Source } from "./fresh-cache.ts";
 import type { Isolate } from "./isolate.ts";
 import { describeError, type Log } from "./log.ts";
 import type { Sealer } from "./seal.ts";
@@ -19,6 +19,10 @@ import type { Sealer } from "./seal.ts";
 export interface LocationCache {
   /** The copy, if the reading of it began less than `maxAgeMs` ago and after `sinceMs`. */
   find(name: string, within: Within): Promise<Read<unknown> | undefined>;
+  /** False if an isolate claimed to read the record, and still has time for it. Two at the same moment may both. */
+  claim(name: string, claim: { readonly nowMs: number; readonly forMs: number }): Promise<boolean>;
+  /** Ends a claim that brings no copy, beside the answer. */
+  release(name: string): void;
   /** Writes a copy beside the answer. */
   put(name: string, read: Read<unknown>, keptMs: number): void;
 }
@@ -49,6 +53,10 @@ export interface LocationCacheDeps {
 
 /** Beyond this, to seal and read a copy costs more than it saves. */
 const MAX_CHARS = 4 * 1024 * 1024;
+/** An isolate that has no answer after this time is not waited for. */
+const CLAIM_MS = 5_000;
+/** While D1 does not respond, one isolate of a location asks for one record in this time. */
+const PROBE = { name: "a probe of D1", forMs: 4_000 } as const;
 /** A change and a copy may be of two machines, whose clocks differ. */
 const SKEW_MS = 1_000;
 
@@ -61,6 +69,8 @@ export function createLocationCache(deps: LocationCacheDeps): LocationCache {
       log.warn("the location's cache failed", { error: describeError(thrown) });
     });
 
+  const claimOf = (name: string): Promise<string> => urlOf(`claim of ${name}`);
+  const endClaim = async (name: string): Promise<void> => cache.put(await claimOf(name), "0", 1);
   const open = async (name: string): Promise<Read<unknown> | undefined> => {
     const sealed = await cache.get(await urlOf(name));
     const text = sealed === undefined ? undefined : await sealer.open(sealed, context(name));
@@ -68,39 +78,81 @@ export function createLocationCache(deps: LocationCacheDeps): LocationCache {
   };
   const write = async (name: string, read: Read<unknown>, keptMs: number): Promise<void> => {
     const text = JSON.stringify(read);
-    if (text.length > MAX_CHARS) return;
-    await cache.put(await urlOf(name), await sealer.seal(text, context(name)), Math.ceil(keptMs / 1000));
+    if (text.length > MAX_CHARS) return endClaim(name);
+    // Copies that were made at the same time, as after a stall of D1, must not end at the same time.
+    const ownMs = keptMs * (1 - isolate.chance() / 2);
+    await cache.put(await urlOf(name), await sealer.seal(text, context(name)), Math.ceil(ownMs / 1000));
   };
   return {
     async find(name: string, { nowMs, maxAgeMs, sinceMs }: Within) {
       const found = (await orMiss(open(name))) as Read<unknown> | undefined;
       if (found === undefined || found.readAtMs <= sinceMs + SKEW_MS) return undefined;
       // A copy of the future means that the clock was set back.
-      // Some isolates read D1 a little early, so that not all do when the copy is too old.
-      const isYoung =
-        found.readAtMs > nowMs - maxAgeMs * (1 - isolate.chance() / 4) && found.readAtMs <= nowMs + SKEW_MS;
+      const isYoung = found.readAtMs > nowMs - maxAgeMs && found.readAtMs <= nowMs + SKEW_MS;
       return isYoung ? { value: found.value, readAtMs: Math.min(found.readAtMs, nowMs) } : undefined;
     },
+    async claim(name, { nowMs, forMs }) {
+      const isOthers = async (): Promise<boolean> => {
+        const url = await claimOf(name);
+        const untilMs = Number(await cache.get(url));
+        if (untilMs > nowMs && untilMs <= nowMs + forMs + SKEW_MS) return true;
+        // Nobody waits for this.
+        isolate.keepAlive(orMiss(cache.put(url, String(nowMs + forMs), Math.ceil(forMs / 1000))));
+        return false;
+      };
+      return (await orMiss(isOthers())) !== true;
+    },
+    release: (name) => isolate.keepAlive(orMiss(endClaim(name))),
     put: (name, read, keptMs) => isolate.keepAlive(orMiss(write(name, read, keptMs))),
   };
 }
 
 /** For a platform that runs on one machine, and a runtime without a cache. */
-export const noLocationCache: LocationCache = { find: async () => undefined, put: () => undefined };
+export const noLocationCache: LocationCache = {
+  find: async () => undefined,
+  claim: async () => true,
+  release: () => undefined,
+  put: () => undefined,
+};
 
-/** Reads the location's copy of a record, else the record, which becomes the copy. */
-export async function readThrough<T>(
-  location: LocationCache,
-  name: string,
-  within: Within,
-  read: () => Promise<T>,
-  keeps: (value: T) => boolean = () => true,
-): Promise<Read<T>> {
-  const copy = (await location.find(name, within)) as Read<T> | undefined;
-  if (copy !== undefined) return copy;
-  const own = { value: await read(), readAtMs: within.nowMs };
-  if (keeps(own.value)) location.put(name, own, within.maxAgeMs);
-  return own;
+export interface SharedRecord<R, V> {
+  readonly name: string;
+  readonly nowMs: number;
+  readonly maxAgeMs: number;
+  /** Reads it from D1. */
+  readonly read: () => Promise<R>;
+  readonly valueOf: (record: R) => V;
+  /** The records to copy. Default: all. */
+  readonly keeps?: (record: R) => boolean;
+}
+
+/** The location's copy of a record, and the record itself, which becomes the copy. */
+export function throughLocation<R, V>(location: LocationCache, shared: SharedRecord<R, V>): Source<V> {
+  const { name, nowMs, maxAgeMs, read, valueOf, keeps = () => true } = shared;
+  const ask = async (): Promise<Read<V>> => {
+    let isKept = false;
+    try {
+      const own = { value: await read(), readAtMs: nowMs };
+      isKept = keeps(own.value);
+      if (isKept) location.put(name, own, maxAgeMs);
+      return { value: valueOf(own.value), readAtMs: nowMs };
+    } finally {
+      // Nobody should wait for a copy that does not come.
+      if (!isKept) location.release(name);
+    }
+  };
+  if (location === noLocationCache) return { ask };
+  return {
+    ask,
+    claim: (atMs, isProbe) =>
+      isProbe
+        ? location.claim(PROBE.name, { nowMs: atMs, forMs: PROBE.forMs })
+        : location.claim(name, { nowMs: atMs, forMs: CLAIM_MS }),
+    async copy(atMs, sinceMs) {
+      const found = (await location.find(name, { nowMs: atMs, maxAgeMs, sinceMs })) as Read<R> | undefined;
+      return found === undefined ? undefined : { value: valueOf(found.value), readAtMs: found.readAtMs };
+    },
+  };
 }
 
 export const textCacheOf = (cache: Cache): TextCache => ({

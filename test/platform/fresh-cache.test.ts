@@ -184,6 +184,37 @@ describe("FreshCache", () => {
     }
   });
 
+  it("takes another isolate's copy while its own loads back off, and backs off with one that gets no answer", async () => {
+    const { time, cache, runFor } = make();
+    let copy: string | undefined;
+    let asked = 0;
+    const get = (key: string) => {
+      let outcome = "pending";
+      const source = {
+        copy: async (nowMs: number) => (copy === undefined ? undefined : { value: copy, readAtMs: nowMs }),
+        claim: async () => false,
+        ask: async () => ({ value: `asked ${++asked}`, readAtMs: time.nowMs() }),
+      };
+      void cache.getFrom(key, time.nowMs(), source).then(
+        (value) => (outcome = value),
+        (thrown: Error) => (outcome = thrown.message),
+      );
+      return () => outcome;
+    };
+    const first = get("key");
+    await runFor(2_900);
+    expect(first()).toBe("pending");
+    await runFor(200);
+    expect(first()).toBe("another isolate got no answer");
+    const refused = get("other key");
+    await runFor(1);
+    expect(refused()).toBe("the last loads failed");
+    copy = "of another isolate";
+    const copied = get("key");
+    await runFor(1);
+    expect([copied(), asked]).toEqual(["of another isolate", 0]);
+  });
+
   it("counts an entry as old if the clock was set back, and keeps what is loaded then", async () => {
     const { time, get, loads, runFor } = make();
     time.set(1_000_000);

@@ -10,8 +10,8 @@ import type { Isolate } from "../../src/platform/isolate.ts";
 import {
   createLocationCache,
   macAddresses,
-  readThrough,
   textCacheOf,
+  throughLocation,
   type LocationCache,
   type TextCache,
 } from "../../src/platform/location-cache.ts";
@@ -53,9 +53,19 @@ const within = (nowMs = NOW_MS, sinceMs = Number.NEGATIVE_INFINITY) => ({ nowMs,
 /** Reads through the cache; counts the reads of what is behind it. */
 function reader(location: LocationCache, name: string) {
   let reads = 0;
-  const read = (nowMs: number, sinceMs?: number) =>
-    readThrough(location, name, within(nowMs, sinceMs), async () => `value ${++reads}`);
-  return { read, reads: () => reads };
+  const sourceAt = (nowMs: number) =>
+    throughLocation(location, {
+      name,
+      nowMs,
+      maxAgeMs: 10_000,
+      read: async () => `value ${++reads}`,
+      valueOf: (text) => text,
+    });
+  const read = async (nowMs: number, sinceMs = Number.NEGATIVE_INFINITY) => {
+    const source = sourceAt(nowMs);
+    return (await source.copy?.(nowMs, sinceMs)) ?? source.ask();
+  };
+  return { read, sourceAt, reads: () => reads };
 }
 
 describe("The cache of a location", () => {
@@ -106,6 +116,21 @@ describe("The cache of a location", () => {
     expect(await location.find(one, within())).toBeUndefined();
   });
 
+  it("lets one isolate ask for a record, and the next at once where no copy comes", async () => {
+    const { location, settled } = make();
+    const claim = (name: string, nowMs: number) => location.claim(name, { nowMs, forMs: 2_000 });
+    const name = newName();
+    expect(await claim(name, NOW_MS)).toBe(true);
+    await settled();
+    expect(await claim(name, NOW_MS + 1_999)).toBe(false);
+    expect(await claim(newName(), NOW_MS)).toBe(true);
+    expect(await claim(name, NOW_MS + 2_000)).toBe(true);
+    await settled();
+    location.release(name);
+    await settled();
+    expect(await claim(name, NOW_MS + 2_001)).toBe(true);
+  });
+
   it("is a miss where it fails", async () => {
     const broken = () => Promise.reject(new Error("no cache here"));
     const { location, warnings, settled } = make({ get: broken, put: broken });
@@ -120,11 +145,11 @@ describe("The cache of a location", () => {
 describe("A copy of a record in an isolate", () => {
   it("is as old as the location's copy that it comes from", async () => {
     const { location, isolate, settled } = make();
-    const { read, reads } = reader(location, newName());
+    const { read, sourceAt, reads } = reader(location, newName());
     await read(NOW_MS - 9_000);
     await settled();
     const cache = new FreshCache<string, string>({ ttlMs: 30_000, maxEntries: 10 }, isolate);
-    const get = (nowMs: number) => cache.getRead("key", nowMs, (sinceMs) => read(nowMs, sinceMs));
+    const get = (nowMs: number) => cache.getFrom("key", nowMs, sourceAt(nowMs));
     expect(await get(NOW_MS)).toBe("value 1");
     expect(await get(NOW_MS + 20_900)).toBe("value 1");
     await settled();
@@ -132,13 +157,45 @@ describe("A copy of a record in an isolate", () => {
     expect(reads()).toBe(2);
   });
 
+  it("comes from the isolate that asks first, and is waited for once", async () => {
+    const { location, isolate, settled } = make();
+    const name = newName();
+    let reads = 0;
+    let land: (text: string) => void = () => undefined;
+    const read = () => (reads++, new Promise<string>((resolve) => (land = resolve)));
+    const get = (keeps: boolean) => {
+      const cache = new FreshCache<string, string>({ ttlMs: 30_000, maxEntries: 10 }, isolate);
+      const nowMs = Date.now();
+      const shared = { name, nowMs, maxAgeMs: 10_000, read, valueOf: (text: string) => text, keeps: () => keeps };
+      return cache.getFrom("key", nowMs, throughLocation(location, shared));
+    };
+    for (const keeps of [false, true]) {
+      reads = 0;
+      const first = get(keeps);
+      await scheduler.wait(20);
+      const second = get(keeps);
+      await scheduler.wait(20);
+      expect(reads).toBe(1);
+      land("asked once");
+      expect(await first).toBe("asked once");
+      await settled();
+      if (!keeps) {
+        await scheduler.wait(60);
+        expect(reads).toBe(2);
+        land("asked once");
+      }
+      expect(await second).toBe("asked once");
+      expect(reads).toBe(keeps ? 1 : 2);
+    }
+  });
+
   it("comes from D1 after a change in this isolate", async () => {
     const { location, isolate, settled } = make();
-    const { read } = reader(location, newName());
+    const { read, sourceAt } = reader(location, newName());
     await read(NOW_MS);
     await settled();
     const cache = new FreshCache<string, string>({ ttlMs: 30_000, maxEntries: 10 }, isolate);
-    const get = (nowMs: number) => cache.getRead("key", nowMs, (sinceMs) => read(nowMs, sinceMs));
+    const get = (nowMs: number) => cache.getFrom("key", nowMs, sourceAt(nowMs));
     expect(await get(NOW_MS)).toBe("value 1");
     cache.clear();
     expect(await get(NOW_MS)).toBe("value 2");

@@ -1,6 +1,6 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
-import { noLocationCache, readThrough, type LocationCache } from "../../platform/location-cache.ts";
+import { noLocationCache, throughLocation, type LocationCache } from "../../platform/location-cache.ts";
 import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
@@ -37,10 +37,15 @@ export class TopicDirectory {
 
   find(id: TopicId, nowMs: number): Promise<Topic | undefined> {
     const name = nameOf(id);
-    return this.#records.getRead(name, nowMs, (sinceMs) => {
-      const within = { nowMs, maxAgeMs: TOPIC.locationAgeMs, sinceMs };
-      return readThrough(this.#location, `topic:${name}`, within, () => this.#load(id, nowMs), isActive);
-    });
+    const shared = {
+      name: `topic:${name}`,
+      nowMs,
+      maxAgeMs: TOPIC.locationAgeMs,
+      read: () => this.#load(id, nowMs),
+      valueOf: (topic: Topic | undefined) => topic,
+      keeps: isActive,
+    };
+    return this.#records.getFrom(name, nowMs, throughLocation(this.#location, shared));
   }
 
   /** Reads the stored topic, for operations that call D1 anyway. */

@@ -1,6 +1,6 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
-import { noLocationCache, readThrough, type LocationCache } from "../../platform/location-cache.ts";
+import { noLocationCache, throughLocation, type LocationCache } from "../../platform/location-cache.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { ok, type Result } from "../../platform/result.ts";
 import { createRewriter, type Rewriter } from "../rewrite/rewriter.ts";
@@ -39,17 +39,21 @@ export function createRegistry(
   location: LocationCache = noLocationCache,
 ): Registry {
   const cache = new FreshCache<typeof ALL, ReadonlyMap<string, RegisteredService>>(CACHE, isolate);
-  const load = async (nowMs: number, sinceMs: number) => {
-    const within = { nowMs, maxAgeMs: LOCATION_AGE_MS, sinceMs };
-    const { value, readAtMs } = await readThrough(location, "services", within, () => store.all());
-    return {
-      value: new Map(value.map((row) => [row.proxyPath, toRegisteredService(row, allowLoopback)])),
-      readAtMs,
-    };
-  };
+  const valueOf = (rows: readonly ServiceRow[]) =>
+    new Map(rows.map((row) => [row.proxyPath, toRegisteredService(row, allowLoopback)]));
   return {
     async find(path, nowMs) {
-      const services = await cache.getRead(ALL, nowMs, (sinceMs) => load(nowMs, sinceMs));
+      const services = await cache.getFrom(
+        ALL,
+        nowMs,
+        throughLocation(location, {
+          name: "services",
+          nowMs,
+          maxAgeMs: LOCATION_AGE_MS,
+          read: () => store.all(),
+          valueOf,
+        }),
+      );
       for (const prefix of prefixesOf(path)) {
         const found = services.get(prefix);
         if (found !== undefined) return found;

@@ -2,7 +2,7 @@ import type { ClientAccess } from "../../http/auth.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
-import { noLocationCache, readThrough, type LocationCache } from "../../platform/location-cache.ts";
+import { noLocationCache, throughLocation, type LocationCache } from "../../platform/location-cache.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { mayActFor, type TenantRights } from "../model/granted-scopes.ts";
 import type { ClientAndTenant, ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
@@ -47,12 +47,14 @@ export function createDirectory(
     if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
       return { client: undefined, tenant: undefined, asOfMs: nowMs };
     const key = JSON.stringify([clientId, tenant]);
-    return cache.getRead(key, nowMs, async (sinceMs) => {
-      const within = { nowMs, maxAgeMs: LOCATION_AGE_MS, sinceMs };
-      const load = () => store.clientAndTenant(clientId ?? "", tenant, nowMs);
-      const { value, readAtMs } = await readThrough(location, `client and tenant:${key}`, within, load);
-      return { value: entryOf(value), readAtMs };
-    });
+    const shared = {
+      name: `client and tenant:${key}`,
+      nowMs,
+      maxAgeMs: LOCATION_AGE_MS,
+      read: () => store.clientAndTenant(clientId ?? "", tenant, nowMs),
+      valueOf: entryOf,
+    };
+    return cache.getFrom(key, nowMs, throughLocation(location, shared));
 
     function entryOf({ client, tenant: row, asOfMs }: ClientAndTenant): Entry {
       const found = row === undefined ? undefined : withBuiltIn(row, builtIn);

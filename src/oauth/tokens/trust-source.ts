@@ -45,9 +45,14 @@ const BASE = "trust base";
 const NEWS_AGE_MS = 2_000;
 /** An isolate writes news at most this often. */
 const WRITE_EVERY_MS = 1_000;
+/** One isolate of a location reads news from D1 in this time. */
+const CLAIM_MS = 1_000;
+/** The same while D1 does not respond. */
+const PROBE_MS = 4_000;
 /** A new isolate begins with a base and the news. */
 const BASE_AGE_MS = 300_000;
 
+export type TrustFrom = "location" | "D1";
 export type TrustSource = ReturnType<typeof createTrustSource>;
 
 /**
@@ -91,8 +96,14 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
   }
 
   return {
-    /** `from` "D1": not from a copy, which may be from before a change. `add` gets the revocations, oldest first. */
-    async read(known: Known, nowMs: number, from: "any" | "D1", add: Add): Promise<TrustReading> {
+    /** False if another isolate of the location is reading just now. Its news are worth waiting for. */
+    claim: (nowMs: number, isFailing: boolean): Promise<boolean> =>
+      location.claim(NEWS, { nowMs, forMs: isFailing ? PROBE_MS : CLAIM_MS }),
+    /**
+     * `from` "D1": not from the location's news, which may be from before a change. "location": "none" if it has no
+     * news, "behind" if the isolate needs more than they say. `add` gets the revocations, oldest first.
+     */
+    async read(known: Known, nowMs: number, from: TrustFrom, add: Add): Promise<TrustReading | "none" | "behind"> {
       const { lastSeq, earlierSeq, loadedAtMs } = known;
       const isOther = ({ generation = "" }: TrustUpdate, than = known.generation): boolean =>
         than !== undefined && generation !== than;
@@ -100,11 +111,11 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
         const update = await readD1(afterSeq, nowMs, add, copy);
         return { update, readAtMs: nowMs, isFromD1: true, isOther: isOther(update) };
       };
-      if (location === noLocationCache) return askD1(lastSeq, () => undefined);
+      if (location === noLocationCache) return from === "location" ? "none" : askD1(lastSeq, () => undefined);
       const isNew = loadedAtMs === Number.NEGATIVE_INFINITY;
       const within = (maxAgeMs: number, sinceMs: number) => ({ nowMs, maxAgeMs, sinceMs });
       const [foundNews, foundBase] = await Promise.all([
-        from === "any" ? location.find(NEWS, within(NEWS_AGE_MS, loadedAtMs)) : undefined,
+        from === "location" ? location.find(NEWS, within(NEWS_AGE_MS, loadedAtMs)) : undefined,
         isNew ? location.find(BASE, within(BASE_AGE_MS, Number.NEGATIVE_INFINITY)) : undefined,
       ]);
       const news = foundNews as Read<News> | undefined;
@@ -114,12 +125,15 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
         found !== undefined && !isOther(update, found.value.generation);
       const base = news === undefined || isBase(candidate, news.value.update) ? candidate : undefined;
       const knownSeq = Math.max(lastSeq, base?.value.untilSeq ?? 0);
-      if (news !== undefined && news.value.afterSeq <= knownSeq) {
+      // After a restore everything is read, of D1.
+      const isUseful = news !== undefined && !isOther(news.value.update) && news.value.afterSeq <= knownSeq;
+      if (isUseful) {
         if (base !== undefined) add(base.value.revocations);
         add(news.value.update.revocations);
         const { update } = news.value;
-        return { update, readAtMs: news.readAtMs, isFromD1: false, isOther: isOther(update) };
+        return { update, readAtMs: news.readAtMs, isFromD1: false, isOther: false };
       }
+      if (from === "location") return news === undefined ? "none" : "behind";
       const afterSeq = isNew ? knownSeq : earlierSeq;
       const ask = (after: number): Promise<TrustReading> =>
         askD1(after, (update) => {

@@ -8,7 +8,7 @@ import type { PublicJwk } from "./key-store.ts";
 import { EVERY_TENANT } from "./revocation-collapse-store.ts";
 import { RevocationTable } from "./revocation-table.ts";
 import { importVerifyKey, openPrivateKey, SIGNING_ALGS, type SigningAlg } from "./signing-key.ts";
-import { createTrustSource, type TrustReading } from "./trust-source.ts";
+import { createTrustSource, type TrustFrom, type TrustReading } from "./trust-source.ts";
 import { accessKey, type NewRevocation, type Revocation, type SigningKeyRow, type TrustStore } from "./trust-store.ts";
 
 /** The part of a token that revocations refer to. */
@@ -98,23 +98,24 @@ export function createTrust(
   /** Counts changes made by other statements. A refresh settles those from before it began. */
   let changes = 0;
   let settledChanges = 0;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let copyingSinceMs = Number.NEGATIVE_INFINITY;
   const attempts = isolate.database;
   const aheadMs = TRUST_AGE.aheadMs + TRUST_AGE.aheadSpreadMs * isolate.chance();
 
   /** If the clock was set back, the copy counts as old. */
   const isWithin = (ageMs: number, nowMs: number): boolean => Math.abs(nowMs - loadedAtMs) <= ageMs;
 
-  async function refresh(nowMs: number, from: "any" | "D1"): Promise<void> {
+  async function refresh(nowMs: number, from: TrustFrom): Promise<"landed" | "none" | "behind"> {
     const number = ++refreshesBegun;
     const changesSeen = changes;
     const known = { lastSeq, earlierSeq: marks[0]?.seq ?? lastSeq, loadedAtMs, generation };
-    // A change that this isolate has not read is in no copy that is surely younger.
-    const source = changesSeen === settledChanges ? from : "D1";
     const add = (rows: readonly Revocation[]): void => {
       for (const row of rows) revoked.add(row, nowMs);
       lastSeq = Math.max(lastSeq, rows.at(-1)?.seq ?? 0);
     };
-    const reading = await sources.read(known, nowMs, source, add);
+    const reading = await sources.read(known, nowMs, from, add);
+    if (typeof reading === "string") return reading;
     const { update, readAtMs, isFromD1 } = reading.isOther ? await readAnew(nowMs) : reading;
     generation = update.generation ?? "";
     for (const row of update.keys) {
@@ -124,15 +125,16 @@ export function createTrust(
     }
     if (isFromD1) {
       settledChanges = Math.max(settledChanges, changesSeen);
-      if (number < lastLanded) return;
+      if (number < lastLanded) return "landed";
       lastLanded = number;
-    } else if (readAtMs <= loadedAtMs) return;
+    } else if (readAtMs <= loadedAtMs) return "landed";
     loadedAtMs = readAtMs;
     marks.push({ atMs: nowMs, seq: lastSeq });
     while (marks[1] !== undefined && Math.abs(nowMs - marks[1].atMs) >= EARLIER_MS) marks.shift();
     const published = new Set(update.keys.map((row) => row.kid));
     for (const kid of keys.keys()) if (!published.has(kid)) keys.delete(kid);
     if (revoked.size > COPIED_ROWS) startAnew();
+    return "landed";
   }
 
   /** The database was restored. What is known stays until everything is read. */
@@ -145,6 +147,7 @@ export function createTrust(
       for (const row of rows) fresh.add(row, nowMs);
       freshSeq = Math.max(freshSeq, rows.at(-1)?.seq ?? 0);
     });
+    if (typeof reading === "string") throw new Error("D1 was to be asked");
     startAnew();
     revoked = fresh;
     lastSeq = freshSeq;
@@ -175,10 +178,10 @@ export function createTrust(
 
   const hasRecent = (ageMs: number, nowMs: number): boolean => settledChanges === changes && isWithin(ageMs, nowMs);
 
-  /** Refreshes the copy. Returns false if D1 does not respond in time. */
-  async function attempt(nowMs: number, from: "any" | "D1"): Promise<boolean> {
+  /** Reads D1. Returns false if it does not respond in time. */
+  async function ask(nowMs: number): Promise<boolean> {
     try {
-      await attempts.run(PURPOSE, nowMs, () => refresh(nowMs, from));
+      await attempts.run(PURPOSE, nowMs, () => refresh(nowMs, "D1"));
       return true;
     } catch (thrown) {
       onFault(thrown);
@@ -186,38 +189,67 @@ export function createTrust(
     }
   }
 
-  /**
-   * Looks again and again for what another request may bring. Asks D1 itself where `next` says so, and returns false
-   * if D1 does not respond.
-   */
+  /** A change that this isolate has not read is in no copy that is surely younger. */
+  const mayCopy = (): boolean => location !== noLocationCache && changes === settledChanges;
+
+  /** Takes the location's copy, or reads D1 unless another isolate of the location does. */
+  async function copyOrAsk(nowMs: number): Promise<"landed" | "failed" | "wait"> {
+    copyingSinceMs = nowMs;
+    try {
+      if (mayCopy()) {
+        const found = await refresh(nowMs, "location");
+        if (found === "landed") return found;
+        if (found === "none" && !(await sources.claim(nowMs, attempts.isFailing(nowMs)))) return "wait";
+      }
+    } finally {
+      copyingSinceMs = Number.NEGATIVE_INFINITY;
+    }
+    return (await ask(nowMs)) ? "landed" : "failed";
+  }
+
+  const isRefreshing = (nowMs: number): boolean =>
+    attempts.running(nowMs, PURPOSE) > 0 || Math.abs(nowMs - copyingSinceMs) < COPYING_MS;
+
+  /** Looks again and again for what another request may bring. Returns false if D1 does not respond. */
   async function wait(
     nowMs: number,
-    from: "any" | "D1",
-    next: (nowMs: number) => "landed" | "ask" | "wait" | "give up",
+    next: (nowMs: number) => "wait" | boolean | Promise<"wait" | boolean>,
   ): Promise<boolean> {
     const beganAtMs = isolate.nowMs();
     let waitedMs = 0;
     for (let stepMs = LOOK.firstMs; waitedMs < attempts.waitMs; stepMs = Math.min(2 * stepMs, LOOK.maxMs)) {
-      const step = next(nowMs + waitedMs);
-      if (step === "ask") return attempt(nowMs + waitedMs, from);
-      if (step !== "wait") return step === "landed";
+      const step = await next(nowMs + waitedMs);
+      if (step !== "wait") return step;
       await isolate.pause(stepMs);
       waitedMs = Math.max(waitedMs + stepMs, isolate.nowMs() - beganAtMs);
     }
     return false;
   }
 
+  /** While D1 does not respond to this isolate, another of the location may have been answered, and left a copy. */
+  function lookBeside(nowMs: number): void {
+    if (!attempts.isFailing(nowMs) || !mayCopy() || Math.abs(nowMs - lookedAtMs) < LOOK_EVERY_MS) return;
+    lookedAtMs = nowMs;
+    const look = async (): Promise<void> => {
+      if ((await refresh(nowMs, "location")) === "landed") attempts.noteAnswer(loadedAtMs, isolate.nowMs());
+    };
+    isolate.keepAlive(look());
+  }
+
   async function ensureRecent(nowMs: number): Promise<boolean> {
-    const isAsking = (atMs: number): boolean => attempts.running(atMs, PURPOSE) > 0;
+    if (!hasRecent(aheadMs, nowMs)) lookBeside(nowMs);
     if (hasRecent(TRUST_AGE.maxMs, nowMs) || (attempts.isFailing(nowMs) && isWithin(TRUST_AGE.withoutD1Ms, nowMs))) {
-      if (!hasRecent(aheadMs, nowMs) && !isAsking(nowMs) && attempts.mayAskBeside(nowMs))
-        isolate.keepAlive(attempt(nowMs, "any"));
+      if (!hasRecent(aheadMs, nowMs) && !isRefreshing(nowMs) && attempts.mayAskBeside(nowMs))
+        isolate.keepAlive(copyOrAsk(nowMs));
       return true;
     }
-    const landed = await wait(nowMs, "any", (atMs) => {
-      if (hasRecent(TRUST_AGE.maxMs, atMs)) return "landed";
-      if (!isAsking(atMs) && attempts.mayAsk(atMs)) return "ask";
-      return attempts.isFailing(atMs) ? "give up" : "wait";
+    const landed = await wait(nowMs, async (atMs) => {
+      if (hasRecent(TRUST_AGE.maxMs, atMs)) return true;
+      if (!isRefreshing(atMs) && attempts.mayAsk(atMs)) {
+        const outcome = await copyOrAsk(atMs);
+        if (outcome !== "wait") return outcome === "landed";
+      }
+      return attempts.isFailing(atMs) ? false : "wait";
     });
     return landed || isWithin(TRUST_AGE.withoutD1Ms, nowMs);
   }
@@ -225,9 +257,9 @@ export function createTrust(
   /** Waits for a read of D1 that began after this call, its own or another's. */
   async function ensureNow(nowMs: number): Promise<boolean> {
     const begun = refreshesBegun;
-    return wait(nowMs, "D1", (atMs) => {
-      if (lastLanded > begun) return "landed";
-      return attempts.running(atMs, PURPOSE) < (attempts.isFailing(atMs) ? 1 : READS_AT_ONCE) ? "ask" : "wait";
+    return wait(nowMs, (atMs) => {
+      if (lastLanded > begun) return true;
+      return attempts.running(atMs, PURPOSE) < (attempts.isFailing(atMs) ? 1 : READS_AT_ONCE) ? ask(atMs) : "wait";
     });
   }
 
@@ -320,5 +352,9 @@ export function createTrust(
 
 /** An isolate that is further behind reads D1 itself. */
 const EARLIER_MS = 10_000;
+/** The location's cache is looked at this often while D1 does not respond. */
+const LOOK_EVERY_MS = 1_000;
+/** A request that takes longer for the location's copy may have been ended by the runtime. */
+const COPYING_MS = 1_000;
 /** The pauses between two looks for what another request reads. */
 const LOOK: { readonly firstMs: number; readonly maxMs: number } = { firstMs: 5, maxMs: 50 };

@@ -446,6 +446,7 @@ describe("A new generation of the database", () => {
     };
     const copies = new Map<string, Read<unknown>>();
     const location: LocationCache = {
+      ...noLocationCache,
       find: async (name) => copies.get(name),
       put: (name, read) => void copies.set(name, read),
     };

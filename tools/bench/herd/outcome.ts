@@ -1,4 +1,4 @@
-import type { HerdResult, Second } from "./simulate.ts";
+import { PUBLISHES, type HerdResult, type Second } from "./simulate.ts";
 
 export interface Outcome {
   readonly refusedBeforePercent: number;
@@ -9,6 +9,8 @@ export interface Outcome {
   readonly queriesBefore: number;
   readonly queriesInStall: number;
   readonly queriesAfter: number;
+  /** The most in one second, from the stall on. */
+  readonly queriesWorstSec: number;
 }
 
 const WINDOW_SEC = 10;
@@ -29,7 +31,31 @@ export function outcomeOf({ seconds, stallsAtSec, stallMs }: HerdResult): Outcom
     queriesBefore: mostQueries(before),
     queriesInStall: mostQueries(during),
     queriesAfter: mostQueries(after),
+    queriesWorstSec: Math.max(0, ...[...during, ...after].map(({ queries }) => queries)),
   };
+}
+
+/** The part of the requests that no copy may serve: copies count for 60 s (publish) or 30 s (the others). */
+export function mustRefusePercent(stallMs: number): number {
+  const overSec = (graceMs: number) => Math.max(0, stallMs - graceMs) / stallMs;
+  return 100 * (PUBLISHES * overSec(60_000) + (1 - PUBLISHES) * overSec(30_000));
+}
+
+/** What is over its bound, as sentences. None: the platform held. */
+export function missed(isolates: number, stallMs: number, outcome: Outcome): readonly string[] {
+  const mayRefuse = mustRefusePercent(stallMs) + 10;
+  const mayAsk = isolates / 3 + 50;
+  const bounds: readonly (readonly [string, number, number])[] = [
+    ["% refused before the stall", outcome.refusedBeforePercent, 0],
+    ["% refused in the stall", outcome.refusedInStallPercent, mayRefuse],
+    ["s until whole after the stall", outcome.wholeAfterSec, 40],
+    ["queries a second before the stall", outcome.queriesBefore, mayAsk],
+    ["queries a second in the stall", outcome.queriesInStall, mayAsk],
+    ["queries a second after the stall", outcome.queriesAfter, mayAsk],
+  ];
+  return bounds
+    .filter(([, value, bound]) => value > bound)
+    .map(([what, value, bound]) => `${value.toFixed(1)} ${what}, bound ${bound.toFixed(1)}`);
 }
 
 function refusedPercent(seconds: readonly Second[]): number {

@@ -28,6 +28,8 @@ export interface HerdResult extends Herd {
   readonly queueMs: number;
 }
 
+/** The part of the requests that publish. */
+export const PUBLISHES = 0.7;
 /** Every isolate serves these. Their keys are hot in all of them. */
 const TENANTS = 10;
 const ISOLATES_OF_LOCATION = 20;
@@ -69,7 +71,7 @@ export async function simulate(herd: Herd): Promise<HerdResult> {
     const second = seconds[Math.floor(nowMs / 1000)]!;
     second.requests += 1;
     const answered =
-      kind < 0.7
+      kind < PUBLISHES
         ? isolate.publish(tenant, nowMs)
         : kind < 0.9
           ? isolate.gateway(tenant, nowMs)

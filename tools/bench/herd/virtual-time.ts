@@ -20,7 +20,8 @@ export class VirtualTime {
 
   readonly at = (atMs: number, run: () => void): void => {
     const heap = this.#heap;
-    const event = { atMs: Math.max(atMs, this.#nowMs), order: this.#order++, run };
+    // Whole milliseconds: promises settle once for all that happens in one.
+    const event = { atMs: Math.max(Math.ceil(atMs), this.#nowMs), order: this.#order++, run };
     let index = heap.push(event) - 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;
