@@ -997,6 +997,35 @@ export type BackupJob = {
     /** The last error of the present step; empty if there is none. */
     error: string;
 };
+export type PlatformCheck = {
+    /** What this answer is about. */
+    checked: {
+        /** Topics. */
+        topics: number;
+        /** Consumers of topics. */
+        consumers: number;
+        /** Push subscriptions. */
+        pushSubscriptions: number;
+    };
+    findings: {
+        /** What does not fit. */
+        kind: "topic_without_log" | "cursor_beyond_log" | "push_beyond_log" | "push_without_object";
+        /** The topic: `<owner>.<event type>`. */
+        topic: string;
+        /** The shard, if it is about one. */
+        shard: number | null;
+        /** The consumer's name, or the id of the push subscription. */
+        subject: string | null;
+        /** The position up to which it has read. */
+        position: number | null;
+        /** The position of the log's last event. */
+        end: number | null;
+        /** What to type. */
+        next: string;
+    }[];
+    /** Pass it as `after` for the next part; null: everything was checked. */
+    next: string | null;
+};
 export type RestorePoint = {
     /** The database was restored to this time; null: never. In milliseconds since 1970. */
     restoredTo: number | null;
@@ -5798,6 +5827,129 @@ export function cancelBackupJob(opts?: Oazapfts.RequestOpts) {
     }>("/admin/v1/backup-job", {
         ...opts,
         method: "DELETE"
+    });
+}
+/**
+ * Check a part of the topics: whether records, logs, cursors and push subscriptions fit together
+ */
+export function checkPlatform({ after }: {
+    after?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PlatformCheck;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/platform-check${QS.query(QS.explode({
+        after
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Open the logs of a topic that do not exist; readers who are further than a log go back to its end
+ */
+export function reopenTopic(topic: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            opened: number[];
+            marked: number[];
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/platform-check/topics/${encodeURIComponent(topic)}/reopen`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Open the object of a push subscription that does not exist; it begins at the newest event
+ */
+export function reopenPushSubscription(id: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** True. */
+            opened: boolean;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/platform-check/push-subscriptions/${encodeURIComponent(id)}/reopen`, {
+        ...opts,
+        method: "POST"
     });
 }
 /**

@@ -11,6 +11,7 @@ import { metricsCommand } from "./commands/metrics.ts";
 import { healthCommand } from "./commands/health.ts";
 import { pushSubscriptionCommands } from "./commands/push-subscriptions.ts";
 import { resourceCommands } from "./commands/resource-commands.ts";
+import { platformCheckCommands } from "./commands/platform-check.ts";
 import { restorePointCommands } from "./commands/restore-point.ts";
 import { RESOURCES } from "./resources/all.ts";
 
@@ -26,6 +27,7 @@ export function allCommands(): readonly Command[] {
     ...auditCopyCommands(),
     ...backupCommands(),
     ...restorePointCommands(),
+    ...platformCheckCommands(),
     explainCommand,
     metricsCommand,
     healthCommand,

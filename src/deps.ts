@@ -297,6 +297,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     random,
     log,
     audit,
+    events: events.check,
     erase: eraseBy(adminRoutes),
   });
 

@@ -1,5 +1,5 @@
 import type { Entry, Named } from "../model/entry.ts";
-import { bool, list, obj, orNull, ref, str, time } from "../model/schema.ts";
+import { bool, int, list, obj, oneOf, orNull, ref, str, time } from "../model/schema.ts";
 import { TAGS } from "./admin-resources.ts";
 
 const TIME = 1_763_000_040_000;
@@ -13,6 +13,48 @@ export const RESTORE_SCHEMAS: Readonly<Record<string, Named>> = {
       holds: bool("Repairs delete no object of the bucket that is younger than `restoredTo`."),
     }),
     example: { restoredTo: TIME, markedAt: TIME + 3_600_000, holds: true },
+  },
+  PlatformCheck: {
+    schema: obj({
+      checked: obj(
+        {
+          topics: int("Topics."),
+          consumers: int("Consumers of topics."),
+          pushSubscriptions: int("Push subscriptions."),
+        },
+        "What this answer is about.",
+      ),
+      findings: list(
+        obj({
+          kind: oneOf(
+            ["topic_without_log", "cursor_beyond_log", "push_beyond_log", "push_without_object"],
+            "What does not fit.",
+          ),
+          topic: str("The topic: `<owner>.<event type>`."),
+          shard: orNull(int("The shard, if it is about one.")),
+          subject: orNull(str("The consumer's name, or the id of the push subscription.")),
+          position: orNull(int("The position up to which it has read.")),
+          end: orNull(int("The position of the log's last event.")),
+          next: str("What to type."),
+        }),
+      ),
+      next: orNull(str("Pass it as `after` for the next part; null: everything was checked.")),
+    }),
+    example: {
+      checked: { topics: 20, consumers: 31, pushSubscriptions: 2 },
+      findings: [
+        {
+          kind: "topic_without_log",
+          topic: "acme.shop.order",
+          shard: 0,
+          subject: null,
+          position: null,
+          end: null,
+          next: "platform reopen-topic acme.shop.order, or restore its events from a backup",
+        },
+      ],
+      next: null,
+    },
   },
   ReplayStep: {
     schema: obj({
@@ -37,6 +79,40 @@ export const RESTORE_SCHEMAS: Readonly<Record<string, Named>> = {
 };
 
 export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
+  "GET /platform-check": {
+    id: "checkPlatform",
+    tag: TAGS.upkeep,
+    about: "Changes nothing. Each answer is about some topics; repeat it with `next` until that is null.",
+    parameters: { after: { text: "The `next` of the answer before." } },
+    answers: { 200: { text: "What was checked and found.", json: ref("PlatformCheck") } },
+  },
+  "POST /platform-check/topics/{topic}/reopen": {
+    id: "reopenTopic",
+    tag: TAGS.upkeep,
+    about:
+      "Readers get every event that is published from then on. Where a log exists, nothing changes for readers who are " +
+      "not further than it.",
+    parameters: { topic: { text: "The topic: `<owner>.<event type>`.", example: "acme.shop.order" } },
+    answers: {
+      200: {
+        text: "What was done for each shard.",
+        json: obj({
+          opened: list(int("A shard whose log did not exist.")),
+          marked: list(int("A shard whose log exists: readers who are further go back to its end.")),
+        }),
+        example: { opened: [0], marked: [1] },
+      },
+    },
+    errors: { 404: "" },
+  },
+  "POST /platform-check/push-subscriptions/{id}/reopen": {
+    id: "reopenPushSubscription",
+    tag: TAGS.upkeep,
+    about: "An object that exists stays as it is.",
+    parameters: { id: { text: "The id of the push subscription.", example: "3f9a12bc" } },
+    answers: { 200: { text: "It is open.", json: obj({ opened: bool("True.") }), example: { opened: true } } },
+    errors: { 404: "" },
+  },
   "GET /restore-point": {
     id: "getRestorePoint",
     tag: TAGS.upkeep,

@@ -6,6 +6,8 @@ import type { LocationCache } from "../platform/location-cache.ts";
 import { TopicAccess } from "./access/access.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";
 import { createTopicStore } from "./access/topic-store.ts";
+import { checkPage, type CheckPage, type CheckPlace } from "./check/check.ts";
+import { reopenLogs, reopenPush, type Reopened } from "./check/mend.ts";
 import { consumeRoutes } from "./consume/routes.ts";
 import type { TopicConsumer } from "./consume/topic-consumer.do.ts";
 import type { TopicLog } from "./log/topic-log.do.ts";
@@ -55,6 +57,12 @@ export interface Events {
   readonly operated: OperatedSubscriptions;
   /** The objects of topics as pages, for a backup. */
   readonly objects: EventObjects;
+  /** Checks whether records, logs and cursors fit, a page at a time, and opens what does not exist. */
+  readonly check: {
+    page(from: CheckPlace | undefined): Promise<CheckPage>;
+    reopenLogs(topic: TopicId): Promise<Reopened | undefined>;
+    reopenPush(id: string): Promise<boolean>;
+  };
   /** Forgets the copies of topics. */
   recordsChanged(): void;
   /** Continues deletions that were started. */
@@ -109,6 +117,11 @@ export function createEvents(deps: EventsDeps): Events {
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
     operated: operatedSubscriptions(ports),
     objects: eventObjects(ports),
+    check: {
+      page: (from) => checkPage(ports, from),
+      reopenLogs: (topic) => reopenLogs(ports, topic),
+      reopenPush: (id) => reopenPush(ports, id),
+    },
     recordsChanged: () => directory.clear(),
     sweep: (nowMs) => sweepTopics(ports, nowMs),
     wakeSubscriptions: () => wakeSubscriptions(ports),

@@ -16,6 +16,7 @@ import { defineRoute, json, jsonBody, type Call, type Route } from "../http/rout
 import type { AuditTrail } from "../platform/audit.ts";
 import type { Log } from "../platform/log.ts";
 import { randomId, type Random } from "../platform/random.ts";
+import { checkRoutes, type EventsCheck } from "./check-routes.ts";
 import { replayStep, type ReplayDeps } from "./replay.ts";
 import { createRestorePointStore, type RestorePoint } from "./restore-point-store.ts";
 
@@ -25,6 +26,7 @@ export interface RestoreDeps {
   readonly random: Random;
   readonly log: Log;
   readonly audit: AuditTrail;
+  readonly events: EventsCheck;
   /** Removes what a row of the audit log names, with the rights of the caller. */
   erase(subject: string, call: Operated, madeUntilMs: number): ReturnType<ReplayDeps["erase"]>;
 }
@@ -43,6 +45,7 @@ export function createRestore(deps: RestoreDeps): Restore {
   const store = createRestorePointStore(deps.db);
   return {
     routes: [
+      ...checkRoutes(deps.events, audit),
       defineRoute({
         method: "GET",
         path: PATH,

@@ -33,6 +33,8 @@ const WITHOUT_SUCCESS = new Set([
   "deleteBackup",
   "verifyBackup",
   "restoreBackup",
+  "reopenTopic",
+  "reopenPushSubscription",
   "federationCallback",
   "linkIdentity",
   // One test at a time, and the other address had it.

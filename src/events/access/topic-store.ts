@@ -16,6 +16,8 @@ export const TOPIC_SQL = {
   list: `SELECT ${SELECTED} FROM json_each(?1) AS range CROSS JOIN topic
     WHERE name >= range.value ->> 0 AND name < range.value ->> 1
     ORDER BY name LIMIT ?2 OFFSET ?3`,
+  behind: `SELECT ${SELECTED} FROM topic WHERE name > ?1 ORDER BY name LIMIT ?2`,
+  from: `SELECT ${SELECTED} FROM topic WHERE name >= ?1 ORDER BY name LIMIT ?2`,
   markDeleting: `UPDATE topic SET state = 'deleting' WHERE name = ? AND state = 'active'`,
   // Random order, so that topics that cannot be cleared do not block the others.
   listDeleting: `SELECT ${SELECTED} FROM topic WHERE state = 'deleting' ORDER BY random() LIMIT ?`,
@@ -53,6 +55,10 @@ export function createTopicStore(db: D1Database) {
       const page = toPage(topics, paging, (topic): readonly CursorPart[] => [nameOf(topic)]);
       return checkPreviousPage(page, paging, ({ limit, skip }) => read("", limit, skip));
     },
+
+    /** All topics by name, from a name on or behind it. */
+    after: async (name: string, limit: number, where: "from" | "behind"): Promise<readonly Topic[]> =>
+      (await db.prepare(TOPIC_SQL[where]).bind(name, limit).all<Topic>()).results,
 
     /** Marks the topic as being deleted and returns it. */
     async markDeleting(id: TopicId): Promise<Topic | undefined> {

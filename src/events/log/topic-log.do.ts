@@ -223,6 +223,13 @@ export class TopicLog extends DurableObject<LogEnv> {
     return [...this.#sql.exec<{ client_id: string }>(names, limit)].map((row) => row.client_id);
   }
 
+  /** Some of the consumers' names behind one of them, in order. */
+  consumersAfter(name: string, limit: number): string[] {
+    if (this.#tail === undefined) return [];
+    const names = `SELECT client_id FROM consumer WHERE client_id > ? ORDER BY client_id LIMIT ?`;
+    return [...this.#sql.exec<{ client_id: string }>(names, name, limit)].map((row) => row.client_id);
+  }
+
   /** Registers a consumer unless there are `most` others whose names begin so. */
   addNamedConsumer(name: string, beginning: string, most: number): "added" | "full" | "gone" {
     const names = this.consumersNamed(beginning, most);

@@ -139,6 +139,10 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
       return pageOf(paging, after, read, ({ client, name }) => [client, name]);
     },
 
+    /** Some on a topic, by client and name, behind one of them. */
+    ofTopicAfter: (incarnation: string, client: string, name: string, limit: number): Promise<readonly PushRecord[]> =>
+      many(PUSH_SQL.listOfTopic, incarnation, client, name, limit, 0),
+
     /** All that match the filter, by id; undefined if the cursor belongs to another list. */
     async listAll(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 1);

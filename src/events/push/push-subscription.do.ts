@@ -231,6 +231,11 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     }
   }
 
+  /** Position of each shard up to which events were taken; undefined if there is no such object. */
+  position(): readonly number[] | undefined {
+    return this.#open?.state.cursor;
+  }
+
   /** Exports state and deliveries behind a place. */
   exportPage(after: number | undefined): PushPage | { readonly kind: "gone" } {
     const open = this.#open;

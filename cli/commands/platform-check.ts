@@ -1,0 +1,107 @@
+import * as api from "../../api/plinth.ts";
+import { ok } from "@oazapfts/runtime";
+import type { AdminClient } from "../client/admin-client.ts";
+import type { Command, Invocation } from "../command-line/command.ts";
+import { sayDone } from "../command-line/print.ts";
+import { createTable, type Column } from "../terminal/table.ts";
+import { toJson } from "../terminal/values.ts";
+
+interface Shown extends Record<string, string> {
+  readonly kind: string;
+  readonly subject: string;
+  readonly next: string;
+}
+
+const COLUMNS: readonly Column<Shown>[] = [
+  { field: "kind", title: "KIND" },
+  { field: "subject", title: "WHAT" },
+  { field: "next", title: "TYPE" },
+];
+const POLL_MS = 500;
+
+/** Checks what the parts of the platform say of each other, and opens what does not exist. */
+export const platformCheckCommands = (): Command[] => [
+  {
+    words: ["platform", "check"],
+    summary: "Check whether records, logs, cursors, push subscriptions and the bucket fit together.",
+    args: [],
+    options: [
+      { flag: "no-files", help: "leave out the comparison of the bucket with the database" },
+      { flag: "json", help: "print JSON" },
+    ],
+    notes: ["Changes nothing. Exit code 1 if something was found; each line says what to type."],
+    examples: ["platform check", "platform check --json"],
+    changes: true,
+    async run(invocation) {
+      const { options, io } = invocation;
+      const client = await invocation.client();
+      const found = [...(await checkEvents(invocation, client))];
+      if (!options.has("no-files")) found.push(...(await checkFiles(invocation, client)));
+      if (options.has("json")) await io.out(`${toJson(found, 2)}\n`);
+      else if (found.length === 0) sayDone(io, "Everything fits together.");
+      else await io.out(`${createTable(COLUMNS, io.columns, io.paint.bold).lines(found).join("\n")}\n`);
+      return found.length === 0 ? 0 : 1;
+    },
+  },
+  {
+    words: ["platform", "reopen-topic"],
+    summary: "Open the logs of a topic that do not exist; readers who are further than a log go back to its end.",
+    args: [{ name: "topic", help: "<owner>.<event type>" }],
+    options: [],
+    examples: ["platform reopen-topic acme.shop.order"],
+    changes: true,
+    async run(invocation) {
+      const { opts } = await invocation.client();
+      const { opened, marked } = await ok(api.reopenTopic(invocation.args["topic"] ?? "", opts));
+      sayDone(invocation.io, `Opened ${opened.length} logs, marked ${marked.length}.`);
+    },
+  },
+  {
+    words: ["platform", "reopen-push"],
+    summary: "Open the object of a push subscription that does not exist; it begins at the newest event.",
+    args: [{ name: "id", help: "of the push subscription" }],
+    options: [],
+    examples: ["platform reopen-push 3f9a…"],
+    changes: true,
+    async run(invocation) {
+      const { opts } = await invocation.client();
+      await ok(api.reopenPushSubscription(invocation.args["id"] ?? "", opts));
+      sayDone(invocation.io, "It is open.");
+    },
+  },
+];
+
+async function checkEvents({ io }: Invocation, { opts }: AdminClient): Promise<Shown[]> {
+  const found: Shown[] = [];
+  let topics = 0;
+  for (let after: string | undefined; ;) {
+    const page = await ok(api.checkPlatform({ after }, opts));
+    topics += page.checked.topics;
+    for (const { kind, topic, shard, subject, position, end, next } of page.findings) {
+      const place = shard === null ? "" : ` shard ${shard}`;
+      const positions = position === null ? "" : `: at ${position}, the log ends at ${end}`;
+      found.push({ kind, subject: `${topic}${place} ${subject ?? ""}`.trim() + positions, next });
+    }
+    if (page.next === null) break;
+    after = page.next;
+    io.err(`${topics} topics\n`);
+  }
+  return found;
+}
+
+async function checkFiles({ io }: Invocation, { opts }: AdminClient): Promise<Shown[]> {
+  let run = await ok(api.startComparison(opts));
+  while (run.state === "running") {
+    io.err(`${run.checked.objects} objects\n`);
+    await io.wait(POLL_MS);
+    run = await ok(api.getComparison(run.id, { pageSize: 1 }, opts));
+  }
+  const { holds } = await ok(api.getRestorePoint(opts));
+  const held = holds ? "; younger ones are held: platform release" : "";
+  const repair = `media-consistency show ${run.id}, then repair ${run.id}`;
+  return Object.entries(run.found).flatMap(([kind, count]) => {
+    if (count === 0) return [];
+    const next = kind.endsWith("Differs") ? `media-consistency show ${run.id}` : repair;
+    return [{ kind, subject: `${count} objects`, next: kind === "orphanObject" ? next + held : next }];
+  });
+}

@@ -1,0 +1,173 @@
+import type { Gone, LogStats } from "../log/types.ts";
+import { consumerOf } from "../consume/stub.ts";
+import { logOf } from "../log/client.ts";
+import type { TopicStore } from "../access/topic-store.ts";
+import { nameOf, shardsOf, type Topic } from "../model/topic.ts";
+import type { PushPorts } from "../push/types.ts";
+import { pushOf } from "../push/stub.ts";
+import type { EventNamespaces } from "../transfer/objects.ts";
+
+/**
+ * Checks whether what the parts of the events service say of each other fits, a page at a time, in the order of topics:
+ *
+ *   topic ──→ its logs ──→ its consumers, some at a time ──→ its push subscriptions, some at a time ──→ next topic
+ *
+ * It changes nothing. A page has limited work, and says where the next one starts. What changes meanwhile may be found
+ * or not; a finding that a second check finds again is true.
+ */
+export interface CheckPorts extends EventNamespaces {
+  readonly store: Pick<TopicStore, "after" | "find">;
+  readonly push: Pick<PushPorts, "store">;
+}
+
+export type CheckKind =
+  /** The topic's record names a log that does not exist: nobody can publish or read. */
+  | "topic_without_log"
+  /** A consumer has read further than the log has events. */
+  | "cursor_beyond_log"
+  | "push_beyond_log"
+  /** The record names an object that does not exist: nothing is pushed. */
+  | "push_without_object";
+
+export interface CheckFinding {
+  readonly kind: CheckKind;
+  readonly topic: string;
+  readonly shard: number | null;
+  /** The name of the consumer, or the id of the push subscription. */
+  readonly subject: string | null;
+  readonly position: number | null;
+  readonly end: number | null;
+}
+
+export interface CheckPage {
+  readonly checked: { readonly topics: number; readonly consumers: number; readonly pushSubscriptions: number };
+  readonly findings: readonly CheckFinding[];
+  readonly next: CheckPlace | undefined;
+}
+
+/** The topic, and what of it was checked: nothing but its logs, consumers up to a name, subscriptions up to one. */
+export interface CheckPlace {
+  readonly topic: string;
+  readonly at: "topic" | "consumers" | "pushes" | "end";
+  readonly after: string[];
+}
+
+/** Objects that a page asks. One invocation may make 1,000 calls. */
+const ASKED = { consumers: 50, pushes: 50, topics: 20 } as const;
+
+export async function checkPage(ports: CheckPorts, from: CheckPlace | undefined): Promise<CheckPage> {
+  const findings: CheckFinding[] = [];
+  const checked = { topics: 0, consumers: 0, pushSubscriptions: 0 };
+  const started = from === undefined || from.at === "end" ? undefined : await ports.store.after(from.topic, 1, "from");
+  // A topic that was removed meanwhile is passed over.
+  const unfinished = started?.find((topic) => nameOf(topic) === from?.topic);
+  const rest =
+    unfinished === undefined ? await ports.store.after(from?.topic ?? "", ASKED.topics, "behind") : [unfinished];
+  for (const topic of rest) {
+    if (topic.state !== "active") continue;
+    const name = nameOf(topic);
+    const ends = await logsOf(ports, topic);
+    const at = unfinished === undefined ? "topic" : from!.at;
+    if (at === "topic") {
+      checked.topics += 1;
+      for (const [shard, end] of ends.entries())
+        if (end === undefined) findings.push({ ...NOTHING, kind: "topic_without_log", topic: name, shard });
+    }
+    if (at !== "pushes") {
+      const more = await checkConsumers(ports, topic, ends, at === "consumers" ? from!.after : [], findings);
+      checked.consumers += more.count;
+      if (more.after !== undefined)
+        return pageOf(checked, findings, { topic: name, at: "consumers", after: more.after });
+    }
+    const more = await checkPushes(ports, topic, ends, at === "pushes" ? from!.after : ["", ""], findings);
+    checked.pushSubscriptions += more.count;
+    if (more.after !== undefined) return pageOf(checked, findings, { topic: name, at: "pushes", after: more.after });
+    if (checked.consumers + checked.pushSubscriptions >= ASKED.consumers)
+      return pageOf(checked, findings, { topic: name, at: "end", after: [] });
+  }
+  const last = rest.at(-1);
+  const isEnd = last === undefined || (unfinished === undefined && rest.length < ASKED.topics);
+  return pageOf(checked, findings, isEnd ? undefined : { topic: nameOf(last), at: "end", after: [] });
+}
+
+const NOTHING = { shard: null, subject: null, position: null, end: null } as const;
+
+const pageOf = (
+  checked: CheckPage["checked"],
+  findings: readonly CheckFinding[],
+  next: CheckPage["next"],
+): CheckPage => ({
+  checked,
+  findings,
+  next,
+});
+
+/** The end of each shard's log; undefined: there is none. */
+function logsOf({ logs }: CheckPorts, topic: Topic): Promise<(number | undefined)[]> {
+  return Promise.all(
+    shardsOf(topic).map(async (shard) => {
+      const stats = (await logOf(logs, topic, shard).stats()) as LogStats | Gone;
+      return stats.kind === "gone" ? undefined : stats.lastSeq;
+    }),
+  );
+}
+
+interface More {
+  readonly count: number;
+  /** There are more behind this one. */
+  readonly after: string[] | undefined;
+}
+
+/** Checks some of the consumers, whose names the first log has. */
+async function checkConsumers(
+  { logs, consumers }: CheckPorts,
+  topic: Topic,
+  ends: readonly (number | undefined)[],
+  [after]: readonly string[],
+  findings: CheckFinding[],
+): Promise<More> {
+  if (ends[0] === undefined) return { count: 0, after: undefined };
+  const names: readonly string[] = await logOf(logs, topic, 0).consumersAfter(after ?? "", ASKED.consumers);
+  const cursors = await Promise.all(
+    names.map(async (name): Promise<readonly number[] | undefined> => consumerOf(consumers, topic, name).position()),
+  );
+  for (const [at, cursor] of cursors.entries())
+    findings.push(...beyond("cursor_beyond_log", topic, names[at]!, cursor ?? [], ends));
+  const last = names.at(-1);
+  return { count: names.length, after: names.length < ASKED.consumers || last === undefined ? undefined : [last] };
+}
+
+async function checkPushes(
+  { push, pushSubscriptions }: CheckPorts,
+  topic: Topic,
+  ends: readonly (number | undefined)[],
+  [client = "", name = ""]: readonly string[],
+  findings: CheckFinding[],
+): Promise<More> {
+  const records = await push.store.ofTopicAfter(topic.incarnation, client, name, ASKED.pushes);
+  const cursors = await Promise.all(
+    records.map(async ({ id }): Promise<readonly number[] | undefined> =>
+      pushOf(pushSubscriptions, topic, id).position(),
+    ),
+  );
+  for (const [at, cursor] of cursors.entries()) {
+    const subject = records[at]!.id;
+    if (cursor === undefined) findings.push({ ...NOTHING, kind: "push_without_object", topic: nameOf(topic), subject });
+    else findings.push(...beyond("push_beyond_log", topic, subject, cursor, ends));
+  }
+  const last = records.at(-1);
+  const isMore = records.length === ASKED.pushes && last !== undefined;
+  return { count: records.length, after: isMore ? [last.client, last.name] : undefined };
+}
+
+const beyond = (
+  kind: CheckKind,
+  topic: Topic,
+  subject: string,
+  cursor: readonly number[],
+  ends: readonly (number | undefined)[],
+): CheckFinding[] =>
+  cursor.flatMap((position, shard) => {
+    const end = ends[shard];
+    return end !== undefined && position > end ? [{ kind, topic: nameOf(topic), shard, subject, position, end }] : [];
+  });

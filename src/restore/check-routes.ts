@@ -1,0 +1,106 @@
+import * as z from "zod/mini";
+import { invalid, noSuch } from "../http/errors.ts";
+import { defineRoute, json, type Route } from "../http/route.ts";
+import { matching } from "../http/validate.ts";
+import type { AuditTrail } from "../platform/audit.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/encoding.ts";
+
+/** Port to the events service. */
+export interface EventsCheck {
+  page(from: Place | undefined): Promise<{
+    readonly checked: object;
+    readonly findings: readonly Finding[];
+    readonly next: Place | undefined;
+  }>;
+  /** Opens logs that do not exist and marks the others; undefined: there is no such topic. */
+  reopenLogs(topic: {
+    readonly owner: string;
+    readonly eventType: string;
+  }): Promise<{ readonly opened: readonly number[]; readonly marked: readonly number[] } | undefined>;
+  /** Opens the object of a push subscription; false: there is no such subscription. */
+  reopenPush(id: string): Promise<boolean>;
+}
+
+interface Finding {
+  readonly kind: keyof typeof NEXT;
+  readonly topic: string;
+  readonly subject: string | null;
+}
+
+const place = z.object({
+  topic: z.string(),
+  at: z.enum(["topic", "consumers", "pushes", "end"]),
+  after: z.array(z.string()),
+});
+type Place = z.output<typeof place>;
+
+/** The words of the command line that help. */
+const NEXT = {
+  topic_without_log: ({ topic }: Finding) => `platform reopen-topic ${topic}, or restore its events from a backup`,
+  cursor_beyond_log: ({ topic }: Finding) => `platform reopen-topic ${topic}, before anybody publishes`,
+  push_beyond_log: ({ topic }: Finding) => `platform reopen-topic ${topic}, before anybody publishes`,
+  push_without_object: ({ subject }: Finding) => `platform reopen-push ${subject ?? ""}`,
+} as const;
+
+const TOPIC = /^([A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{1,64})\.([A-Za-z0-9._-]{1,200})$/;
+const PATH = "/platform-check";
+
+export const checkRoutes = (events: EventsCheck, audit: Pick<AuditTrail, "statement">): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: PATH,
+    summary: "Check a part of the topics: whether records, logs, cursors and push subscriptions fit together",
+    operation: "checkPlatform",
+    query: z.object({ after: z.optional(z.string().check(z.maxLength(4_096))) }),
+    async handle({ query: { after } }) {
+      const from = after === undefined ? undefined : placeOf(after);
+      if (after !== undefined && from === undefined)
+        return invalid("invalid_query_parameter", "after", "after must be the next of another answer.");
+      const { checked, findings, next } = await events.page(from);
+      return json(200, {
+        checked,
+        findings: findings.map((finding) => ({ ...finding, next: NEXT[finding.kind](finding) })),
+        next: next === undefined ? null : toBase64Url(utf8(JSON.stringify(next))),
+      });
+    },
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${PATH}/topics/{topic}/reopen`,
+    summary: "Open the logs of a topic that do not exist; readers who are further than a log go back to its end",
+    operation: "reopenTopic",
+    params: z.object({ topic: matching(TOPIC) }),
+    async handle({ params: { topic }, nowMs, requestId, principal }) {
+      const [, owner = "", eventType = ""] = TOPIC.exec(topic) ?? [];
+      const reopened = await events.reopenLogs({ owner, eventType });
+      if (reopened === undefined) return noSuch("topic");
+      const subject = `topics/${topic}`;
+      const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "reopen", subject } as const;
+      const reason = `logs opened: ${reopened.opened.length}, marked: ${reopened.marked.length}`;
+      await audit.statement("always", { ...record, outcome: "done", reason }).run();
+      return json(200, reopened);
+    },
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${PATH}/push-subscriptions/{id}/reopen`,
+    summary: "Open the object of a push subscription that does not exist; it begins at the newest event",
+    operation: "reopenPushSubscription",
+    params: z.object({ id: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
+    async handle({ params: { id }, nowMs, requestId, principal }) {
+      if (!(await events.reopenPush(id))) return noSuch("push subscription");
+      const subject = `push-subscriptions/${id}`;
+      const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "reopen", subject } as const;
+      await audit.statement("always", { ...record, outcome: "done", reason: "" }).run();
+      return json(200, { opened: true });
+    },
+  }),
+];
+
+function placeOf(text: string): Place | undefined {
+  try {
+    return place.parse(JSON.parse(fromUtf8(fromBase64Url(text) ?? utf8("")) ?? ""));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,141 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createTopicStore } from "../../src/events/access/topic-store.ts";
+import { consumerOf } from "../../src/events/consume/stub.ts";
+import { logOf } from "../../src/events/log/client.ts";
+import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
+import { nameOf, type Topic } from "../../src/events/model/topic.ts";
+import { pushOf } from "../../src/events/push/stub.ts";
+import { makeTopic } from "../fuzz/belongings.ts";
+import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+
+/** Objects that are lost or went back, found by the operator and opened again. */
+const admin = async (method: string, path: string): Promise<Response> =>
+  call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
+
+async function check(): Promise<any[]> {
+  const findings: any[] = [];
+  for (let after = ""; ;) {
+    const page = await expectJson(await admin("GET", `platform-check${after}`), 200);
+    findings.push(...page.findings);
+    if (page.next === null) return findings;
+    after = `?after=${page.next}`;
+  }
+}
+
+describe("The check of the platform", () => {
+  let client: TestClient;
+  let token: string;
+  beforeAll(async () => {
+    client = await makeClient();
+    token = await tokenFor(client);
+  });
+
+  async function newTopic(): Promise<{ path: string; topic: Topic; log: DurableObjectStub<TopicLog> }> {
+    const { owner, eventType, path } = await makeTopic(token);
+    const topic = (await createTopicStore(env.DB).find({ owner, eventType }))!;
+    return { path, topic, log: logOf(env.TOPIC_LOG, topic, 0) };
+  }
+  const send = (path: string, json: unknown) => call(path, { token, json });
+
+  // shows: operator/restore/check
+  it("finds logs that are lost, cursors beyond them, pushes without an object, says what to type, and it helps", async () => {
+    expect((await check()).filter(({ topic }) => topic.startsWith(client.clientId))).toEqual([]);
+    const [lost, back, pushed] = [await newTopic(), await newTopic(), await newTopic()];
+    await lost.log.destroy();
+    await send(`${back.path}/publish`, [{ payload: "1" }, { payload: "2" }]);
+    await send(`${back.path}/publish`, { payload: "3" });
+    await send(`${back.path}/read`, { numEvents: 3, autoCommit: true });
+    await runInDurableObject(
+      back.log,
+      (_: TopicLog, { storage }) => void storage.sql.exec(`DELETE FROM segment WHERE first_seq = 3`),
+    );
+    await evictDurableObject(back.log);
+    const created = await expectJson(
+      await send(`${pushed.path}/subscriptions`, {
+        name: "orders",
+        pushConfig: { endpoint: "https://shop.example/x", basicAuth: { username: "u", password: "p" } },
+      }),
+      201,
+    );
+    expect(created.name).toBe("orders");
+    const [{ id }] = (
+      await env.DB.prepare("SELECT id FROM push_subscription WHERE incarnation = ?")
+        .bind(pushed.topic.incarnation)
+        .all<{ id: string }>()
+    ).results as [{ id: string }];
+    const object = pushOf(env.PUSH_SUBSCRIPTION, pushed.topic, id);
+    await object.destroy();
+    await evictDurableObject(object);
+
+    const own = (await check()).filter(({ topic }) => topic.startsWith(client.clientId));
+    expect(own.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
+      {
+        kind: "cursor_beyond_log",
+        topic: nameOf(back.topic),
+        shard: 0,
+        subject: client.clientId,
+        position: 3,
+        end: 2,
+        next: `platform reopen-topic ${nameOf(back.topic)}, before anybody publishes`,
+      },
+      {
+        kind: "push_without_object",
+        topic: nameOf(pushed.topic),
+        shard: null,
+        subject: id,
+        position: null,
+        end: null,
+        next: `platform reopen-push ${id}`,
+      },
+      {
+        kind: "topic_without_log",
+        topic: nameOf(lost.topic),
+        shard: 0,
+        subject: null,
+        position: null,
+        end: null,
+        next: expect.stringContaining(`platform reopen-topic ${nameOf(lost.topic)}`),
+      },
+    ]);
+
+    expect((await send(`${lost.path}/publish`, { payload: "1" })).status).toBe(404);
+    const reopen = `platform-check/topics/${nameOf(lost.topic)}/reopen`;
+    expect(await expectJson(await admin("POST", reopen), 200)).toEqual({ opened: [0], marked: [] });
+    expect(await expectJson(await admin("POST", reopen), 200)).toEqual({ opened: [], marked: [0] });
+    expect((await send(`${lost.path}/publish`, { payload: "1" })).status).toBe(201);
+    expect((await admin("POST", `platform-check/push-subscriptions/${id}/reopen`)).status).toBe(200);
+    expect(await pushOf(env.PUSH_SUBSCRIPTION, pushed.topic, id).position()).toEqual([0]);
+    await expectJson(await admin("POST", `platform-check/topics/${nameOf(back.topic)}/reopen`), 200);
+    await send(`${back.path}/publish`, { payload: "4" });
+    const read = await expectJson(await send(`${back.path}/read`, { numEvents: 9, autoCommit: true }), 200);
+    expect(read.events.map((event: any) => event.payload)).toEqual(["4"]);
+    expect(await consumerOf(env.TOPIC_CONSUMER, back.topic, client.clientId).position()).toEqual([3]);
+    expect((await check()).filter(({ topic }) => topic.startsWith(client.clientId))).toEqual([]);
+  });
+
+  it("goes through more consumers than one answer is about", async () => {
+    const { topic, log } = await newTopic();
+    await runInDurableObject(log, (object: TopicLog) => {
+      for (let n = 0; n < 120; n++) object.addConsumer(`reader${String(n).padStart(3, "0")}`);
+    });
+    let consumers = 0;
+    let answers = 0;
+    for (let after = ""; ; answers++) {
+      const page = await expectJson(await admin("GET", `platform-check${after}`), 200);
+      consumers += page.checked.consumers;
+      if (page.next === null) break;
+      after = `?after=${page.next}`;
+    }
+    expect(consumers).toBeGreaterThanOrEqual(120);
+    expect(answers).toBeGreaterThan(1);
+    expect(nameOf(topic)).toContain(client.clientId);
+  });
+
+  it("refuses what is no place, and topics and subscriptions that do not exist", async () => {
+    expect((await admin("GET", "platform-check?after=xyz")).status).toBe(400);
+    expect((await admin("POST", "platform-check/topics/acme.shop.nothing/reopen")).status).toBe(404);
+    expect((await admin("POST", "platform-check/push-subscriptions/nothing/reopen")).status).toBe(404);
+  });
+});
