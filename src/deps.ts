@@ -298,6 +298,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     log,
     audit,
     events: events.check,
+    isMaintained: config.maintenance,
     erase: eraseBy(adminRoutes),
   });
 

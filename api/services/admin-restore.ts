@@ -86,6 +86,32 @@ export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
     parameters: { after: { text: "The `next` of the answer before." } },
     answers: { 200: { text: "What was checked and found.", json: ref("PlatformCheck") } },
   },
+  "POST /platform-check/topics/{topic}/restore": {
+    id: "restoreObject",
+    tag: TAGS.upkeep,
+    about:
+      "Readers of a restored log go back to where it ends then. A restored consumer reads again what it committed since, " +
+      "and a restored push subscription pushes again. Cloudflare keeps 30 days.",
+    parameters: { topic: { text: "The topic: `<owner>.<event type>`.", example: "acme.shop.order" } },
+    body: {
+      fields: {
+        object: "`{kind: log, shard}`, `{kind: consumer, name}` or `{kind: push, id}`.",
+        to: "`{timeMs}`: a time in ms since 1970; `{bookmark}`: the `undo` of an earlier restore.",
+      },
+      example: { object: { kind: "log", shard: 0 }, to: { timeMs: TIME } },
+    },
+    answers: {
+      200: {
+        text: "It is restored.",
+        json: obj({ undo: str("A bookmark: a restore to it undoes this one.") }),
+        example: { undo: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" },
+      },
+    },
+    errors: {
+      404: "",
+      409: "`maintenance_off`: the platform is not in maintenance. `no_past`: the object cannot be restored to this time.",
+    },
+  },
   "POST /platform-check/topics/{topic}/reopen": {
     id: "reopenTopic",
     tag: TAGS.upkeep,

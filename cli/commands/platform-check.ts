@@ -2,8 +2,9 @@ import * as api from "../../api/plinth.ts";
 import { ok } from "@oazapfts/runtime";
 import type { AdminClient } from "../client/admin-client.ts";
 import type { Command, Invocation } from "../command-line/command.ts";
-import { sayDone } from "../command-line/print.ts";
+import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { createTable, type Column } from "../terminal/table.ts";
+import { UsageError } from "../terminal/usage-error.ts";
 import { toJson } from "../terminal/values.ts";
 
 interface Shown extends Record<string, string> {
@@ -57,6 +58,37 @@ export const platformCheckCommands = (): Command[] => [
     },
   },
   {
+    words: ["platform", "restore-object"],
+    summary: "Restore a log, a consumer or a push subscription of a topic to an earlier time; in maintenance.",
+    args: [{ name: "topic", help: "<owner>.<event type>" }],
+    options: [
+      { flag: "shard", value: "<n>", help: "the log of this shard" },
+      { flag: "consumer", value: "<name>", help: "the consumer of this name, as platform check shows it" },
+      { flag: "push", value: "<id>", help: "the push subscription" },
+      { flag: "to", value: "<time>", help: "2026-11-22T08:00:00Z, in ms, or the bookmark of an earlier restore" },
+      YES_OPTION,
+    ],
+    notes: ["Cloudflare keeps 30 days. Locally there is no past, and the answer says so."],
+    examples: ["platform restore-object acme.shop.order --shard 0 --to 2026-11-22T08:00:00Z --yes"],
+    changes: true,
+    async run(invocation) {
+      const { options, args } = invocation;
+      const topic = args["topic"] ?? "";
+      const [shard, name, id, to] = ["shard", "consumer", "push", "to"].map((flag) => options.value(flag));
+      const objects: Parameters<typeof api.restoreObject>[1]["object"][] = [
+        ...(shard === undefined ? [] : [{ kind: "log" as const, shard: Number(shard) }]),
+        ...(name === undefined ? [] : [{ kind: "consumer" as const, name }]),
+        ...(id === undefined ? [] : [{ kind: "push" as const, id }]),
+      ];
+      const [object] = objects;
+      if (object === undefined || objects.length > 1) throw new UsageError("Name one of --shard, --consumer, --push.");
+      if (to === undefined) throw new UsageError("Say the time: --to 2026-11-22T08:00:00Z");
+      await confirm(invocation, `Take ${object.kind} of ${topic} back to ${to}? What it learned since is lost.`);
+      const { opts } = await invocation.client();
+      return printRecord(invocation, await ok(api.restoreObject(topic, { object, to: whereTo(to) }, opts)));
+    },
+  },
+  {
     words: ["platform", "reopen-push"],
     summary: "Open the object of a push subscription that does not exist; it begins at the newest event.",
     args: [{ name: "id", help: "of the push subscription" }],
@@ -70,6 +102,13 @@ export const platformCheckCommands = (): Command[] => [
     },
   },
 ];
+
+function whereTo(text: string): { timeMs: number } | { bookmark: string } {
+  if (/^[0-9a-f]+(-[0-9a-f]+){3}$/.test(text)) return { bookmark: text };
+  const timeMs = /^\d{5,15}$/.test(text) ? Number(text) : Date.parse(text);
+  if (Number.isNaN(timeMs)) throw new UsageError(`--to is a time or a bookmark, not ${text}`);
+  return { timeMs };
+}
 
 async function checkEvents({ io }: Invocation, { opts }: AdminClient): Promise<Shown[]> {
   const found: Shown[] = [];

@@ -1,6 +1,7 @@
 import type { Route } from "../http/route.ts";
 import type { AuditRecord } from "../platform/audit.ts";
 import { systemClock } from "../platform/clock.ts";
+import type { PrepareOutcome, RestoreTo } from "../platform/object-restore.ts";
 import type { Isolate } from "../platform/isolate.ts";
 import type { LocationCache } from "../platform/location-cache.ts";
 import { TopicAccess } from "./access/access.ts";
@@ -8,6 +9,7 @@ import { TopicDirectory } from "./access/topic-directory.ts";
 import { createTopicStore } from "./access/topic-store.ts";
 import { checkPage, type CheckPage, type CheckPlace } from "./check/check.ts";
 import { reopenLogs, reopenPush, type Reopened } from "./check/mend.ts";
+import { restoreObject, type ObjectOfTopic } from "./check/restore-object.ts";
 import { consumeRoutes } from "./consume/routes.ts";
 import type { TopicConsumer } from "./consume/topic-consumer.do.ts";
 import type { TopicLog } from "./log/topic-log.do.ts";
@@ -62,6 +64,8 @@ export interface Events {
     page(from: CheckPlace | undefined): Promise<CheckPage>;
     reopenLogs(topic: TopicId): Promise<Reopened | undefined>;
     reopenPush(id: string): Promise<boolean>;
+    /** Takes an object of a topic to an earlier time; undefined: there is no such topic or shard. */
+    restoreObject(topic: TopicId, object: ObjectOfTopic, to: RestoreTo): Promise<PrepareOutcome | undefined>;
   };
   /** Forgets the copies of topics. */
   recordsChanged(): void;
@@ -121,6 +125,7 @@ export function createEvents(deps: EventsDeps): Events {
       page: (from) => checkPage(ports, from),
       reopenLogs: (topic) => reopenLogs(ports, topic),
       reopenPush: (id) => reopenPush(ports, id),
+      restoreObject: (topic, object, to) => restoreObject(ports, topic, object, to),
     },
     recordsChanged: () => directory.clear(),
     sweep: (nowMs) => sweepTopics(ports, nowMs),

@@ -38,6 +38,7 @@ export const DETAIL_TYPES = {
   comparison_running: "Read the report until the comparison is done.",
   repair_under_way: "Start the comparison after the repair is done.",
   backup_unbound: "Bind an R2 bucket as BACKUP and deploy.",
+  no_past: "Take a time of the last 30 days, on Cloudflare: other runtimes keep no past of an object.",
   never_restored: "Say to which time the database was restored: PUT /restore-point.",
   job_under_way: "Wait until the job is done, or cancel it.",
   maintenance_off: "Set MAINTENANCE to true and deploy, then ask again.",

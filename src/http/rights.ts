@@ -168,6 +168,7 @@ export const RIGHTS = {
   readAudit: { who: "operator", access: SEE },
   listSealKeys: { who: "operator", access: SEE },
   checkPlatform: { who: "operator", access: SEE },
+  restoreObject: { who: "operator", access: RUN },
   reopenTopic: { who: "operator", access: RUN },
   reopenPushSubscription: { who: "operator", access: RUN },
   readRestorePoint: { who: "operator", access: SEE },

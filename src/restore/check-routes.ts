@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
-import { invalid, noSuch } from "../http/errors.ts";
-import { defineRoute, json, type Route } from "../http/route.ts";
+import type { DetailType } from "../http/detail-types.ts";
+import { invalid, noSuch, problem, type Problem } from "../http/errors.ts";
+import { defineRoute, json, jsonBody, type Route } from "../http/route.ts";
 import { matching } from "../http/validate.ts";
 import type { AuditTrail } from "../platform/audit.ts";
+import type { PrepareOutcome, RestoreTo } from "../platform/object-restore.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/encoding.ts";
 
 /** Port to the events service. */
@@ -13,12 +15,21 @@ export interface EventsCheck {
     readonly next: Place | undefined;
   }>;
   /** Opens logs that do not exist and marks the others; undefined: there is no such topic. */
-  reopenLogs(topic: {
-    readonly owner: string;
-    readonly eventType: string;
-  }): Promise<{ readonly opened: readonly number[]; readonly marked: readonly number[] } | undefined>;
+  reopenLogs(
+    topic: TopicId,
+  ): Promise<{ readonly opened: readonly number[]; readonly marked: readonly number[] } | undefined>;
+  restoreObject(
+    topic: TopicId,
+    object: z.output<typeof objectOfTopic>,
+    to: RestoreTo,
+  ): Promise<PrepareOutcome | undefined>;
   /** Opens the object of a push subscription; false: there is no such subscription. */
   reopenPush(id: string): Promise<boolean>;
+}
+
+interface TopicId {
+  readonly owner: string;
+  readonly eventType: string;
 }
 
 interface Finding {
@@ -42,10 +53,52 @@ const NEXT = {
   push_without_object: ({ subject }: Finding) => `platform reopen-push ${subject ?? ""}`,
 } as const;
 
+const objectOfTopic = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("log"), shard: z.int().check(z.gte(0), z.lte(15)) }),
+  z.strictObject({ kind: z.literal("consumer"), name: z.string().check(z.minLength(1), z.maxLength(512)) }),
+  z.strictObject({ kind: z.literal("push"), id: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
+]);
+const toRestore = z.strictObject({
+  object: objectOfTopic,
+  /** A time in ms, or the bookmark that an earlier restore returned. */
+  to: z.union([
+    z.strictObject({ timeMs: z.int().check(z.nonnegative()) }),
+    z.strictObject({ bookmark: matching(/^[0-9a-f-]{16,128}$/) }),
+  ]),
+});
+
 const TOPIC = /^([A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{1,64})\.([A-Za-z0-9._-]{1,200})$/;
 const PATH = "/platform-check";
 
-export const checkRoutes = (events: EventsCheck, audit: Pick<AuditTrail, "statement">): readonly Route[] => [
+export const checkRoutes = (
+  events: EventsCheck,
+  audit: Pick<AuditTrail, "statement">,
+  isMaintained: boolean,
+): readonly Route[] => [
+  defineRoute({
+    method: "POST",
+    path: `${PATH}/topics/{topic}/restore`,
+    summary: "Restore a log, a consumer or a push subscription of a topic to an earlier time",
+    operation: "restoreObject",
+    params: z.object({ topic: matching(TOPIC) }),
+    body: jsonBody(toRestore),
+    async handle({ params: { topic }, body: { object, to }, nowMs, requestId, principal }) {
+      if (!isMaintained)
+        return conflict(
+          "maintenance_off",
+          "The platform is not in maintenance: what is published meanwhile would be lost.",
+        );
+      const [, owner = "", eventType = ""] = TOPIC.exec(topic) ?? [];
+      const restored = await events.restoreObject({ owner, eventType }, object, to);
+      if (restored === undefined) return noSuch("topic or shard");
+      if (restored.kind === "impossible") return conflict("no_past", `The object cannot be restored: ${restored.why}`);
+      const subject = `topics/${topic}/${object.kind}`;
+      const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "restore", subject } as const;
+      const reason = `${JSON.stringify({ object, to })}, undo ${restored.undo}`;
+      await audit.statement("always", { ...record, outcome: "done", reason }).run();
+      return json(200, { undo: restored.undo });
+    },
+  }),
   defineRoute({
     method: "GET",
     path: PATH,
@@ -96,6 +149,9 @@ export const checkRoutes = (events: EventsCheck, audit: Pick<AuditTrail, "statem
     },
   }),
 ];
+
+const conflict = (type: DetailType, message: string): Problem =>
+  problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
 function placeOf(text: string): Place | undefined {
   try {

@@ -27,6 +27,7 @@ export interface RestoreDeps {
   readonly log: Log;
   readonly audit: AuditTrail;
   readonly events: EventsCheck;
+  readonly isMaintained: boolean;
   /** Removes what a row of the audit log names, with the rights of the caller. */
   erase(subject: string, call: Operated, madeUntilMs: number): ReturnType<ReplayDeps["erase"]>;
 }
@@ -45,7 +46,7 @@ export function createRestore(deps: RestoreDeps): Restore {
   const store = createRestorePointStore(deps.db);
   return {
     routes: [
-      ...checkRoutes(deps.events, audit),
+      ...checkRoutes(deps.events, audit, deps.isMaintained),
       defineRoute({
         method: "GET",
         path: PATH,

@@ -7,8 +7,19 @@ import { logOf } from "../../src/events/log/client.ts";
 import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
 import { nameOf, type Topic } from "../../src/events/model/topic.ts";
 import { pushOf } from "../../src/events/push/stub.ts";
+import { createDeps } from "../../src/deps.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { createRestore } from "../../src/restore/service.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
 import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+
+const NEEDED = {
+  db: env.DB,
+  bucket: env.MEDIA,
+  random: systemRandom,
+  isMaintained: true,
+  erase: async () => "other" as const,
+};
 
 /** Objects that are lost or went back, found by the operator and opened again. */
 const admin = async (method: string, path: string): Promise<Response> =>
@@ -113,6 +124,43 @@ describe("The check of the platform", () => {
     expect(read.events.map((event: any) => event.payload)).toEqual(["4"]);
     expect(await consumerOf(env.TOPIC_CONSUMER, back.topic, client.clientId).position()).toEqual([3]);
     expect((await check()).filter(({ topic }) => topic.startsWith(client.clientId))).toEqual([]);
+  });
+
+  it("takes an object back to a time in maintenance alone, and says where there is no past", async () => {
+    const { topic } = await newTopic();
+    const path = `/admin/v1/platform-check/topics/${nameOf(topic)}/restore`;
+    const json = { object: { kind: "log", shard: 0 }, to: { timeMs: Date.now() - 1000 } };
+    const operator = await tokenFor(OPERATOR);
+    const refused = await expectJson(await call(path, { token: operator, json }), 409);
+    expect(refused.details[0].type).toBe("maintenance_off");
+    const maintained = createRestore({ ...createDeps(env), ...NEEDED, events: createDeps(env).events.check }).routes;
+    const route = maintained.find(({ operation }) => operation === "restoreObject")!;
+    const answer = await route.handle({ params: { topic: nameOf(topic) }, body: json, nowMs: 1 } as never);
+    // The runtime of a machine of one's own keeps no past.
+    expect(answer).toMatchObject({ message: expect.stringContaining("does not implement point-in-time recovery") });
+  });
+
+  it("marks a log that went back, so that its readers follow", async () => {
+    const { topic, path, log } = await newTopic();
+    for (const payload of ["1", "2", "3"]) await send(`${path}/publish`, { payload });
+    await send(`${path}/read`, { numEvents: 9, autoCommit: true });
+    // The platform's part is played: the next session begins as the log was after its first event.
+    await runInDurableObject(log, (_: TopicLog, { storage }) => {
+      storage.getBookmarkForTime = async () => "then";
+      storage.onNextSessionRestoreBookmark = async () => {
+        storage.sql.exec(`DELETE FROM segment WHERE first_seq > 1`);
+        return "now";
+      };
+    });
+    const { check: objects } = createDeps(env).events;
+    const restored = await objects.restoreObject(topic, { kind: "log", shard: 0 }, { timeMs: Date.now() });
+    expect(restored).toEqual({ kind: "prepared", undo: "now" });
+    const again = logOf(env.TOPIC_LOG, topic, 0);
+    expect(await again.stats()).toMatchObject({ firstSeq: 1, lastSeq: 1 });
+    for (const payload of ["4", "5", "6", "7"]) await send(`${path}/publish`, { payload });
+    const read = await expectJson(await send(`${path}/read`, { numEvents: 9, autoCommit: true }), 200);
+    expect(read.events.map((event: any) => event.payload)).toEqual(["4", "5", "6", "7"]);
+    expect(await objects.restoreObject(topic, { kind: "log", shard: 9 }, { timeMs: 1 })).toBeUndefined();
   });
 
   it("goes through more consumers than one answer is about", async () => {

@@ -34,6 +34,7 @@ const WITHOUT_SUCCESS = new Set([
   "verifyBackup",
   "restoreBackup",
   "reopenTopic",
+  "restoreObject",
   "reopenPushSubscription",
   "federationCallback",
   "linkIdentity",

@@ -3,6 +3,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { createLog } from "../../platform/log.ts";
 import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
+import { prepareRestore, type PrepareOutcome, type Restorable, type RestoreTo } from "../../platform/object-restore.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { tenantFilter } from "../access/reader.ts";
 import { askLog, askLogs } from "../log/client.ts";
@@ -56,7 +57,7 @@ import type { ConsumerReadOutcome, LockOutcome, ReadRequest, SeekOutcome } from 
  * - A commit whose response was lost can be repeated; it gets `already_committed`. A read whose response was lost can
  *   be repeated if it had a key.
  */
-export class TopicConsumer extends DurableObject<ConsumerEnv> {
+export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restorable {
   readonly #row = new ConsumerRow(this.ctx.storage.sql);
   #record: ConsumerRecord | undefined = this.#row.load();
   #prefetch = new Prefetch();
@@ -171,6 +172,15 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> {
   /** Position of each shard's last committed event; undefined if nothing was ever read. */
   position(): readonly number[] | undefined {
     return this.#record?.state.cursor;
+  }
+
+  prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
+    return prepareRestore(this.ctx.storage, to);
+  }
+
+  /** Ends this session; the next one begins with what was prepared. */
+  restart(): void {
+    this.ctx.abort("restored to another time");
   }
 
   /** Exports the cursor, without a lock: its batch is read again. */

@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../platform/clock.ts";
 import { createLog, describeError } from "../../platform/log.ts";
 import type { ImportOutcome, ImportPlace } from "../../platform/object-import.ts";
+import { prepareRestore, type PrepareOutcome, type Restorable, type RestoreTo } from "../../platform/object-restore.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { LOG } from "../model/limits.ts";
 import { newEventIds } from "./event-id.ts";
@@ -45,7 +46,7 @@ import type {
  * stores both or neither. The runtime repeats an interrupted alarm, and a finished one checks everything once more in
  * the turn in which it sets the next.
  */
-export class TopicLog extends DurableObject<LogEnv> {
+export class TopicLog extends DurableObject<LogEnv> implements Restorable {
   readonly #sql = this.ctx.storage.sql;
   readonly #segments = new SegmentTable(this.#sql);
   readonly #retention = new LogRetention(this.#sql, this.#segments);
@@ -285,6 +286,15 @@ export class TopicLog extends DurableObject<LogEnv> {
     this.#resets.forget();
     this.#runBy(0);
     return outcome;
+  }
+
+  prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
+    return prepareRestore(this.ctx.storage, to);
+  }
+
+  /** Ends this session; the next one begins with what was prepared. */
+  restart(): void {
+    this.ctx.abort("restored to another time");
   }
 
   /** Opens an absent log, or marks the present one: readers who were further go back to its end (resets.ts). */

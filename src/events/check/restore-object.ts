@@ -1,0 +1,48 @@
+import type { PrepareOutcome, RestoreTo } from "../../platform/object-restore.ts";
+import { randomId } from "../../platform/random.ts";
+import { consumerOf } from "../consume/stub.ts";
+import { logOf } from "../log/client.ts";
+import type { TopicId } from "../model/topic.ts";
+import { pushOf } from "../push/stub.ts";
+import type { MendPorts } from "./mend.ts";
+
+/** An object of a topic: the log of a shard, a consumer by its name, a push subscription by its id. */
+export type ObjectOfTopic =
+  | { readonly kind: "log"; readonly shard: number }
+  | { readonly kind: "consumer"; readonly name: string }
+  | { readonly kind: "push"; readonly id: string };
+
+/**
+ * Restores one object to an earlier time. A log is marked afterwards, so that readers who are further go back to where
+ * it ends then (log/resets.ts). If this breaks off before the mark, repeat it: the same time leads to the same state.
+ * A consumer reads again what it committed since, and a push subscription pushes again.
+ *
+ * Undefined: there is no such topic or shard.
+ */
+export async function restoreObject(
+  ports: MendPorts,
+  id: TopicId,
+  object: ObjectOfTopic,
+  to: RestoreTo,
+): Promise<PrepareOutcome | undefined> {
+  const topic = await ports.store.find(id);
+  if (topic?.state !== "active" || (object.kind === "log" && object.shard >= topic.shards)) return undefined;
+  const { logs, consumers, pushSubscriptions } = ports;
+  const stub = () => {
+    switch (object.kind) {
+      case "log":
+        return logOf(logs, topic, object.shard);
+      case "consumer":
+        return consumerOf(consumers, topic, object.name);
+      case "push":
+        return pushOf(pushSubscriptions, topic, object.id);
+    }
+  };
+  const prepared: PrepareOutcome = await stub().prepareRestore(to);
+  if (prepared.kind === "impossible") return prepared;
+  // The session ends before it can answer.
+  await Promise.resolve(stub().restart()).catch(() => undefined);
+  if (object.kind === "log")
+    await logOf(logs, topic, object.shard).reset(randomId(ports.random), object.shard, ports.retention);
+  return prepared;
+}
