@@ -26,10 +26,7 @@ export const platformCheckCommands = (): Command[] => [
     words: ["platform", "check"],
     summary: "Check whether records, logs, cursors, push subscriptions and the bucket fit together.",
     args: [],
-    options: [
-      { flag: "no-files", help: "leave out the comparison of the bucket with the database" },
-      { flag: "json", help: "print JSON" },
-    ],
+    options: [{ flag: "no-files", help: "leave out the comparison of the bucket with the database" }],
     notes: ["Changes nothing. Exit code 1 if something was found; each line says what to type."],
     examples: ["platform check", "platform check --json"],
     changes: true,

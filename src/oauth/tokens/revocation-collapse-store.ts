@@ -32,6 +32,7 @@ export const EVERY_TENANT = "*";
  * Isolates and locations only read numbers above the ones they have. A restored database has forgotten its greatest
  * number, but the clock has gone on since, so no number is given twice and every copy finds each row made later.
  * Exception: n rows written at once are n ms ahead of the clock, so numbers repeat if a restore ends within that time.
+ * Isolates begin anew on another generation of the database, so they read those too.
  */
 export const NEXT_REVOCATION = `
   row_number() OVER () + max(${DATABASE_NOW_MS}, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'revocation'), 0))`;
