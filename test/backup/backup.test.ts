@@ -2,6 +2,8 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { backupId } from "../../src/backup/bucket/manifest-store.ts";
 import { TABLES } from "../../src/backup/model/tables.ts";
+import { logOf } from "../../src/events/log/client.ts";
+import type { TopicAddress } from "../../src/events/model/topic.ts";
 import { makeOwned } from "../http/rights-samples.ts";
 import { makeWorld } from "../http/rights-world.ts";
 import { makeProvider } from "../support/scripted-provider.ts";
@@ -269,6 +271,63 @@ describe("a backup that was taken while the platform worked", () => {
     expect([rows["tenant_member"], rows["session"], rows["refresh_token"]]).toEqual([[], [], []]);
     expect(rows["tenant"]!.length).toBeGreaterThan(1);
   });
+});
+
+describe("an empty platform that has worked", () => {
+  const sequences = async () =>
+    (await env.DB.prepare(`SELECT name, seq FROM sqlite_sequence ORDER BY name`).all<{ name: string; seq: number }>())
+      .results;
+
+  it("keeps its own rows of the audit log behind those of the backup, and gives no number twice", async () => {
+    await destroy();
+    await run("restore", whole);
+    const id = newId();
+    await run("backup", id);
+    const held = await everyRow();
+    const numbers = await sequences();
+    await destroy();
+    const own = `INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) VALUES (1, '', 'own', '', '', '', '')`;
+    await env.DB.batch([own, own].map((sql) => env.DB.prepare(sql)));
+    expect(await run("restore", id)).toMatchObject({ state: "done", error: "", findings: [] });
+    const rows = await everyRow();
+    expect(rows["audit"]).toEqual(expect.arrayContaining([...held["audit"]!]));
+    expect(rows["audit"]!.filter((row) => row.includes('"own"'))).toHaveLength(2);
+    const now = new Map((await sequences()).map(({ name, seq }) => [name, seq]));
+    // The last owners and waiting events are gone; their numbers stay taken.
+    expect(numbers.map(({ name }) => name)).toEqual(expect.arrayContaining(["owner", "outbox", "audit", "revocation"]));
+    for (const { name, seq } of numbers) expect(now.get(name)).toBeGreaterThanOrEqual(seq);
+  });
+});
+
+describe("a backup by reference, with events from a time on", () => {
+  it("lists the files, and is restored to where they are", async () => {
+    const id = newId();
+    const options = { bytes: "reference", eventsSince: Date.now() + 60_000, keep: null } as const;
+    const made = await run("backup", id, { options });
+    expect(made.counts).toMatchObject({ events: 0, files: files.length, copiedFiles: 0 });
+    expect(await run("verify", id, { options })).toMatchObject({ state: "done", findings: [] });
+    const kept = await Promise.all(
+      files.map(async (key) => ({ key, bytes: await (await env.MEDIA.get(key))!.bytes() })),
+    );
+    const ends = await lastSeqs();
+    await destroy();
+    const [lost, ...rest] = kept;
+    for (const { key, bytes } of rest) await env.MEDIA.put(key, bytes);
+    const restored = await run("restore", id, { options });
+    expect(restored.findings).toEqual([{ kind: "file_missing", subject: lost!.key }]);
+    await env.MEDIA.put(lost!.key, lost!.bytes);
+    // Logs without events go on behind the last one, so no event gets the number of another.
+    expect(Object.values(await everyEvent()).flat()).toEqual([]);
+    expect(await lastSeqs()).toEqual(ends);
+  });
+
+  async function lastSeqs(): Promise<readonly unknown[]> {
+    const { results } = await env.DB.prepare(
+      `SELECT owner, event_type AS eventType, incarnation, shards FROM topic ORDER BY name`,
+    ).all<TopicAddress & Record<string, unknown>>();
+    const stats = await Promise.all(results.map((topic) => logOf(env.TOPIC_LOG, topic, 0).stats()));
+    return stats.map((one) => (one.kind === "stats" ? one.lastSeq : one.kind));
+  }
 });
 
 describe("a removal", () => {

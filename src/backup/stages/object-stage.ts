@@ -145,11 +145,12 @@ function withKnown(counts: ReturnType<typeof countsOf>, known: readonly Part[]) 
   };
 }
 
-/** Parts of the earlier backup with events that are still kept; none if the log has gone back since. */
-function usable({ lists, nowMs }: StepContext, section: string, page: RegisterPage): readonly Part[] {
+/** Parts of the earlier backup with events that are wanted and still kept; none if the log has gone back since. */
+function usable({ lists, job, nowMs }: StepContext, section: string, page: RegisterPage): readonly Part[] {
   const known = lists.known(section);
   if (page.lastSeq < (endOf(known.at(-1)) ?? 0)) return [];
-  return known.filter((part) => (logInfo(part).newestMs ?? 0) >= nowMs - page.retention.ageMs);
+  const fromMs = Math.max(nowMs - page.retention.ageMs, job.options.eventsSince ?? 0);
+  return known.filter((part) => (logInfo(part).newestMs ?? 0) >= fromMs);
 }
 
 /** The last part with events of this log, read now or by an earlier backup. */

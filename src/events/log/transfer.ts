@@ -71,7 +71,10 @@ export function exportRegister(sql: SqlStorage, end: LogEnd, after: string | und
 
 export function exportEvents(sql: SqlStorage, end: LogEnd, afterSeq: number): EventsPage {
   const segments = new SegmentTable(sql);
-  const { page, isAll } = fillPage(segments.from(afterSeq + 1), (segment) => segment.events.length);
+  const { page, isAll } = fillPage(
+    afterSeq < end.seq ? segments.from(afterSeq + 1) : [],
+    (segment) => segment.events.length,
+  );
   const first = page[0];
   const { trimmed } = readLog(sql);
   const beforeSeq = first === undefined ? end.seq : first.firstSeq - 1;
