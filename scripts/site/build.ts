@@ -60,12 +60,14 @@ export async function buildSite(settings: SiteSettings, say: (line: string) => v
 
 async function make(making: string, { pathPrefix, platform }: SiteSettings): Promise<void> {
   // They take a moment to load, which a start with a built site does not have to spend.
-  const [{ stagePages, llmsText }, { finishPages }, { sidebarOf }, { writeReference }] = await Promise.all([
-    import("./stage.ts"),
-    import("./finish.ts"),
-    import("./sidebar.ts"),
-    import("./reference.ts"),
-  ]);
+  const [{ stagePages, llmsText }, { finishPages }, { sidebarOf }, { writeReference }, { noticesText }] =
+    await Promise.all([
+      import("./stage.ts"),
+      import("./finish.ts"),
+      import("./sidebar.ts"),
+      import("./reference.ts"),
+      import("./notices.ts"),
+    ]);
   const pages = new Map(readPages().map((page) => [page.file, page]));
   const base = `${pathPrefix}/docs`;
   const content = join(making, "content");
@@ -77,6 +79,7 @@ async function make(making: string, { pathPrefix, platform }: SiteSettings): Pro
   cpSync(extra, out, { recursive: true });
   finishPages(out, base);
   writeReference(out, base);
+  writeFileSync(join(out, "licences.txt"), noticesText());
   writeFileSync(join(making, "out", "llms.txt"), llmsText(pages, base, sidebar));
 }
 

@@ -92,7 +92,7 @@ const withPictures = (markdown: string, base: string): string =>
           .replace(/<title>[^]*?<\/title>/, "")
           .replaceAll(/\n\s*/g, " ")
           .trim();
-        return `<div>${svg.replace("<svg ", `<svg class="picture" role="img" aria-label="${alt}" `)}</div>`;
+        return `<div class="picture-frame">${svg.replace("<svg ", `<svg class="picture" role="img" aria-label="${alt}" `)}</div>`;
       },
     ),
   );

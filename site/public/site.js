@@ -126,7 +126,7 @@ async function fillDemoKeys() {
 
 /** Lets the keyboard scroll what is wider than the page. */
 function makeWideFocusable() {
-  for (const block of document.querySelectorAll(".expressive-code pre, .sl-markdown-content table"))
+  for (const block of document.querySelectorAll(".expressive-code pre, .sl-markdown-content table, .picture-frame"))
     if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
 }
 

@@ -136,7 +136,7 @@ export const de: Texts = {
       { title: "Medien", text: "Laden Sie Dateien hoch, suchen Sie darin, und holen Sie Bilder in jeder Größe." },
     ],
     more: "Mehr",
-    reference: "Alle Operationen (englisch)",
+    reference: "Dokumentation (englisch)",
     errors: "Fehler und was zu tun ist (englisch)",
     account: "Ihr Konto",
   },

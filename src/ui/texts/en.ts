@@ -129,7 +129,7 @@ export const en: Texts = {
       { title: "Media", text: "Upload files, search them, and get images in the sizes that you need." },
     ],
     more: "More",
-    reference: "All operations",
+    reference: "Documentation",
     errors: "Errors and what to do",
     account: "Your account",
   },

@@ -133,7 +133,7 @@ export const fr: Texts = {
       { title: "Médias", text: "Déposez des fichiers, cherchez-les, obtenez les images aux tailles voulues." },
     ],
     more: "Autres liens",
-    reference: "Toutes les opérations (en anglais)",
+    reference: "Documentation (en anglais)",
     errors: "Les erreurs et que faire (en anglais)",
     account: "Votre compte",
   },
