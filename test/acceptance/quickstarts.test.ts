@@ -16,14 +16,14 @@ import { newStateDir, startPlatform, stopGroup, type Platform } from "./support/
 /**
  * The quickstarts' files, copied as they stand and run against a started platform. Their packages are those of this
  * checkout. Next.js is installed from the registry, so it has a command of its own: `QUICKSTART=nextjs`. Python runs
- * where `PYTHON` (python3) has httpx.
+ * where `PYTHON` (python3) has httpx and PyJWT.
  */
 const run = promisify(execFile);
 const python = process.env["PYTHON"] ?? "python3";
 const folder = mkdtempSync(join(tmpdir(), "plinth-quickstarts-"));
 const stateDir = newStateDir();
 const secrets = readDevVars(join(ROOT, ".dev.vars"));
-const hasHttpx = await run(python, ["-c", "import httpx"]).then(
+const hasPackages = await run(python, ["-c", "import httpx, jwt"]).then(
   () => true,
   () => false,
 );
@@ -57,6 +57,7 @@ beforeAll(async () => {
   env = {
     PATH: process.env["PATH"] ?? "",
     PLINTH_URL: platform.url,
+    PYTHONPATH: join(ROOT, "packages/python/src"),
     DEMO_CLIENT_SECRET: secrets["DEMO_CLIENT_SECRET"] ?? "",
   };
 });
@@ -176,7 +177,7 @@ test("the first quickstart's TypeScript does what its shell does", async () => {
   expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
 });
 
-test.skipIf(!hasHttpx)("the first quickstart's Python does what its shell does", async () => {
+test.skipIf(!hasPackages)("the first quickstart's Python does what its shell does", async () => {
   writeFileSync(join(folder, "quickstart.py"), tabs("python"));
   const { stdout } = await run(python, [join(folder, "quickstart.py")], { cwd: ROOT, env });
   expect(stdout).toContain(`{"order": 3}`);
@@ -193,7 +194,7 @@ async function demoToken(): Promise<string> {
   return ((await answer.json()) as { access_token: string }).access_token;
 }
 
-test.skipIf(!hasHttpx)("the Python program publishes an order and reads it", async () => {
+test.skipIf(!hasPackages)("the Python program publishes an order and reads it", async () => {
   const { stdout } = await run(python, ["main.py"], { cwd: join(folder, "python"), env });
   expect(stdout).toBe("order 4711\n");
 });
