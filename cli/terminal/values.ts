@@ -66,7 +66,7 @@ export const toJson = (value: unknown, indent?: number): string =>
       .join(""),
   );
 
-const TIME = /(^at|At|From|Until)$/;
+const TIME = /(^at|At|From|Until|restoredTo)$/;
 
 /** Renders one value for people. */
 export function formatValue(name: string, value: unknown): string {

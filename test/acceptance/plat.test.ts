@@ -511,6 +511,27 @@ describe("actions", () => {
     expect((await run("media-consistency show nothing")).code).toBe(1);
   });
 
+  test("platform checks, and leads through a restore of the database", async () => {
+    const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
+    expect((await done("platform check --json", quick)).json()).toEqual([]);
+    expect((await done("audit copy")).err).toContain("in a copy");
+    expect((await run("platform restored --yes")).code).toBe(2);
+    expect((await run("platform restored --to soon --yes")).code).toBe(2);
+    const to = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString().replace(".000", "");
+    const marked = await done(`platform restored --to ${to} --yes`);
+    expect(marked.out).toMatch(new RegExp(`^restoredTo +${to}$`, "m"));
+    expect(marked.out).toMatch(/^holds +yes$/m);
+    await done("platform replay --yes");
+    expect((await done("platform release --yes")).out).toMatch(/^holds +no$/m);
+    expect((await done("platform restore-point")).out).toMatch(/^holds +no$/m);
+    expect((await run("platform reopen-topic demo.shop.nothing")).code).toBe(1);
+    expect((await run("platform reopen-push nothing")).code).toBe(1);
+    for (const which of ["", "--shard 0 --push x --to 1", "--shard 0", "--shard 0 --to soon"])
+      expect((await run(`platform restore-object demo.shop.order ${which} --yes`)).code).toBe(2);
+    const refused = await run("platform restore-object demo.shop.order --shard 0 --to 2026-01-01 --yes");
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("not in maintenance")]);
+  });
+
   test("platform backs up, lists, verifies and forgets, and shows how far it is", async () => {
     const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
     const made = await done("platform backup --bytes copy --keep 5 --events-since 2020-01-01", quick);
