@@ -58,7 +58,8 @@ async function start({ other, buildSite }: Parts): Promise<Miniflare> {
   await applyMigrations(db);
   await forgetLostMessages(db, Date.now());
   const url = `http://${settings.host}:${settings.port}`;
-  await loadDemo(url, settings);
+  // A platform in maintenance may be about to be restored, for which it must be empty.
+  if (!settings.config.maintenance) await loadDemo(url, settings);
   runCrons(server, settings.crons, stopping.signal);
   console.log(summary(url, settings, performance.now() - startedMs));
   console.log(`ready ${url}`);
@@ -100,10 +101,14 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     ["Account page", `${base}/account`],
     ...(config.s3 === undefined ? [] : [["uploads go to", `${config.s3.endpoint}/${config.s3.bucket}`]]),
     [],
-    ["demo tenant", DEMO.tenant],
-    ["demo user", DEMO.user, `password ${demoUserPassword}`],
-    ["demo client", DEMO.client, `secret ${demoClientSecret}`],
-    ["demo application", DEMO.web, `no secret; redirects to ${DEMO.redirectUri}, any port`],
+    ...(config.maintenance
+      ? [["in maintenance", "for the operator alone; without demo data"]]
+      : [
+          ["demo tenant", DEMO.tenant],
+          ["demo user", DEMO.user, `password ${demoUserPassword}`],
+          ["demo client", DEMO.client, `secret ${demoClientSecret}`],
+          ["demo application", DEMO.web, `no secret; redirects to ${DEMO.redirectUri}, any port`],
+        ]),
     ["operator client", `${config.platform}.operator`, "secret in .dev.vars"],
     ["state", stateDir],
   ];
