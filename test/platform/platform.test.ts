@@ -12,6 +12,7 @@ import {
 } from "../../src/platform/password-hash.ts";
 import { passwordFault } from "../../src/platform/password-rules.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { REPEAT_AFTER_MS, retryOnce } from "../../src/platform/retry-once.ts";
 import { scopeMatches, scopesOverlap } from "../../src/platform/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 import { redactSecrets } from "../../src/platform/text.ts";
@@ -143,6 +144,25 @@ describe("equalDigests", () => {
         expect(equalDigests(a, a)).toBe(true);
       }),
     );
+  });
+});
+
+describe("retryOnce", () => {
+  it("repeats a failed call once, after a pause that chance doubles at most", async () => {
+    for (const [byte, pauseMs] of [
+      [0, REPEAT_AFTER_MS],
+      [255, 2 * REPEAT_AFTER_MS],
+    ] as const) {
+      const pauses: number[] = [];
+      const wait = async (ms: number) => void pauses.push(ms);
+      const random = { bytes: (length: number) => new Uint8Array(length).fill(byte) };
+      expect(await retryOnce(async () => "at once", wait, random)).toBe("at once");
+      expect(pauses).toEqual([]);
+      const repeats: boolean[] = [];
+      const fail = (isRepeat: boolean) => (repeats.push(isRepeat), Promise.reject(new Error(`repeat: ${isRepeat}`)));
+      await expect(retryOnce(fail, wait, random)).rejects.toThrow("repeat: true");
+      expect([repeats, pauses]).toEqual([[false, true], [pauseMs]]);
+    }
   });
 });
 

@@ -251,6 +251,9 @@ export function createTrust(
       }
       return attempts.isFailing(atMs) ? false : "wait";
     });
+    // Requests after this one need not wait for the answer that another isolate does not get.
+    const endMs = nowMs + attempts.waitMs;
+    if (!landed && !attempts.isFailing(endMs)) attempts.noteLate(PURPOSE, nowMs, endMs);
     return landed || isWithin(TRUST_AGE.withoutD1Ms, nowMs);
   }
 
@@ -270,6 +273,9 @@ export function createTrust(
    */
   async function ensure(nowMs: number, freshness: "recent" | "newest" | "now"): Promise<boolean> {
     if (freshness === "recent") return ensureRecent(nowMs);
+    // Requests do not queue for a database that is known not to respond.
+    const isHopeless = attempts.isFailing(nowMs) && !attempts.mayAsk(nowMs);
+    if (freshness === "newest" && isHopeless && isWithin(TRUST_AGE.withoutD1Ms, nowMs)) return true;
     return (await ensureNow(nowMs)) || (freshness === "newest" && isWithin(TRUST_AGE.withoutD1Ms, nowMs));
   }
 

@@ -322,6 +322,28 @@ describe("GET and POST /signing-keys", () => {
     expect(decodeProtectedHeader(await tokenFor(client)).kid).toBe(newest);
   });
 
+  it("publishes the keys at hand in /jwks while the database gives no answer", async () => {
+    const state = { isStalled: false, asked: 0 };
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "prepare" && state.isStalled)
+          return (sql: string) => {
+            const never = () => (state.asked++, new Promise<never>(() => undefined));
+            const statement = { bind: () => statement, all: never, first: never, run: never, sql };
+            return statement;
+          };
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const slow = isolate({ DB });
+    const before = await expectJson<JSONWebKeySet>(await slow.fetch("/oauth2/v1/jwks"), 200);
+    state.isStalled = true;
+    // The first request finds out that there is no answer, the next one knows.
+    for (const asked of [1, 1])
+      expect([await expectJson(await slow.fetch("/oauth2/v1/jwks"), 200), state.asked]).toEqual([before, asked]);
+  });
+
   it("returns 429 for repeated requests, and the existing keys stay", async () => {
     let refused: Response | undefined;
     for (let n = 0; n < 11 && refused === undefined; n++) {

@@ -167,6 +167,23 @@ describe("While D1 does not respond", () => {
     expect(await trust.ensure(60_001, "recent")).toBe(false);
   });
 
+  it("the newest keys are waited for once, and then those at hand are published until they are 60 s old", async () => {
+    const { trust, time, asked } = await stalled();
+    await time.runTo(5_100);
+    const first = outcomeOf(trust.ensure(5_100, "newest"));
+    await time.runTo(5_200);
+    expect(first()).toBe("pending");
+    await time.runTo(8_200);
+    expect(first()).toBe(true);
+    const before = asked();
+    const next = outcomeOf(trust.ensure(8_200, "newest"));
+    await time.runTo(8_200);
+    expect([next(), asked()]).toEqual([true, before]);
+    const over = outcomeOf(trust.ensure(60_001, "newest"));
+    await time.runTo(64_000);
+    expect(over()).toBe(false);
+  });
+
   it("reads of D1 back off: after 1, 2, 4 … 15 s, less up to half of it", async () => {
     const { trust, time, asked } = await stalled();
     const askedAtMs: number[] = [];
