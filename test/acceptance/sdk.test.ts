@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
+import { ok } from "@oazapfts/runtime";
+import { createTopic, getTopic, publishEvents } from "../../api/plinth.ts";
 import { startReceiver } from "../../examples/tour/receiver.ts";
 import {
   ConflictError,
@@ -297,6 +299,36 @@ describe("consuming", () => {
     expect(locked).toBeInstanceOf(ConflictError);
     expect(locked).toMatchObject({ type: "topic_locked", status: 409 });
     expect((locked as ConflictError).retryAfterMs).toBeGreaterThan(0);
+  });
+});
+
+describe("the generated operations", () => {
+  test("use the SDK's token and are repeated like its own requests", async () => {
+    const { fetch, requests } = losing((path, nth) => path.endsWith("/publish") && nth === 1);
+    const { operations } = connect({ fetch });
+    const name = fresh("typed");
+    expect(await createTopic({ eventType: name }, operations)).toMatchObject({ status: 201 });
+    const stored = publishEvents(client.id, name, { payload: "once" }, { idempotencyKey: fresh("key") }, operations);
+    const { ids } = await ok(stored);
+    expect(requests.filter((request) => request.endsWith("/publish"))).toHaveLength(2);
+    expect((await all(plinth.topic(client.id, name).peek())).map(({ id }) => id)).toEqual(ids);
+  });
+
+  test("are not repeated if that could do the work twice, and return a refusal as a value", async () => {
+    const { fetch, requests } = losing((path) => path.endsWith("/publish"));
+    const { operations } = connect({ fetch });
+    const name = fresh("typed");
+    await ok(createTopic({ eventType: name }, operations));
+    const lost = publishEvents(client.id, name, { payload: "once" }, {}, operations);
+    await expect(lost).rejects.toBeInstanceOf(UnavailableError);
+    expect(requests.filter((request) => request.endsWith("/publish"))).toHaveLength(1);
+    const missing = await getTopic(client.id, "nothing", operations);
+    expect(missing).toMatchObject({ status: 404, data: { type: "element_resource_non_existing" } });
+  });
+
+  test("never send the token to another host", async () => {
+    const { operations } = connect();
+    await expect(operations.fetch("https://elsewhere.example/")).rejects.toThrow("is not the platform");
   });
 });
 

@@ -32,6 +32,12 @@ export interface Plinth {
   forTenant(tenant: string): Plinth;
   /** Any operation: with a token, repeated by the platform's rules. Throws a `PlinthError` if it is refused. */
   request<T = unknown>(method: string, path: string, ask?: Ask): Promise<T>;
+  /**
+   * For the generated operations of `api/plinth.ts`, whose inputs and answers have types:
+   *
+   *   const { data } = await listTopics({}, plinth.operations);
+   */
+  readonly operations: { readonly baseUrl: string; readonly fetch: typeof globalThis.fetch };
   /** Any list, page by page as its entries are needed. */
   pages<T = unknown>(path: string, ask?: Ask): AsyncGenerator<T, void, undefined>;
 }
@@ -60,6 +66,7 @@ export function createPlinth(options: PlinthOptions): Plinth {
           throw new TypeError("A token is for one tenant already: forTenant needs a client's id and secret.");
         return forScopes([`${platform}.tenant=${tenant}`]);
       },
+      operations: { baseUrl: url, fetch: transport.fetch },
       request: (method, path, ask) => transport.json(method, path, ask),
       pages: (path, ask) => transport.pages(path, ask),
     };

@@ -24,6 +24,13 @@ export interface Ask {
   readonly extraMs?: number;
 }
 
+/** A request that can be sent again. */
+interface Sent extends Omit<RequestInit, "signal" | "method"> {
+  readonly method: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly extraMs?: number | undefined;
+}
+
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
 export type Transport = ReturnType<typeof createTransport>;
@@ -43,30 +50,32 @@ const MAX_WAIT_MS = 60_000;
  *   no answer
  */
 export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: TransportOptions) {
-  async function once(method: string, address: string, ask: Ask, token: string): Promise<Response | PlinthError> {
-    const timeout = AbortSignal.timeout(timeoutMs + (ask.extraMs ?? 0));
-    const signal = ask.signal === undefined ? timeout : AbortSignal.any([timeout, ask.signal]);
-    const headers: Record<string, string> = { ...ask.headers, authorization: `Bearer ${token}` };
-    if (ask.json !== undefined) headers["content-type"] = "application/json";
-    const body = ask.json === undefined ? null : JSON.stringify(ask.json);
+  async function once(
+    address: string,
+    { extraMs = 0, signal, ...init }: Sent,
+    token: string,
+  ): Promise<Response | PlinthError> {
+    const timeout = AbortSignal.timeout(timeoutMs + extraMs);
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${token}`);
+    const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     try {
-      return await fetch(address, { method, headers, body, signal, redirect: "manual" });
+      return await fetch(address, { ...init, headers, signal: either, redirect: "manual" });
     } catch (thrown) {
-      if (ask.signal?.aborted === true) throw thrown;
-      return noAnswer(thrown, `${method} ${new URL(address).pathname} got no answer.`);
+      if (signal?.aborted === true) throw thrown;
+      return noAnswer(thrown, `${init.method} ${new URL(address).pathname} got no answer.`);
     }
   }
 
-  /** The answer, if it is a success or a redirect; throws a `PlinthError` otherwise. */
-  async function send(method: string, path: string, ask: Ask = {}): Promise<Response> {
-    const address = addressOf(url, path, ask.query);
-    const mayRepeat = ask.repeatable ?? REPEATABLE.has(method);
+  /** The first success or redirect, or what the last attempt brought. */
+  async function repeat(address: string, sent: Sent, mayRepeat: boolean): Promise<Response | PlinthError> {
+    const { signal } = sent;
     let renewed = false;
     for (let attempt = 1; ; attempt++) {
-      const token = await tokens.get(ask.signal);
-      const answer = await once(method, address, ask, token);
+      const token = await tokens.get(signal);
+      const answer = await once(address, sent, token);
       if (answer instanceof Response && answer.status < 400) return answer;
-      const error = answer instanceof Response ? await errorOf(answer) : answer;
+      const error = answer instanceof Response ? await errorOf(answer.clone()) : answer;
       if (error.status === 401 && !renewed) {
         renewed = true;
         attempt -= 1;
@@ -75,13 +84,39 @@ export function createTransport({ url, tokens, fetch, attempts, timeoutMs }: Tra
       }
       const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, 250, MAX_BACKOFF_MS));
       const passes = error.status === 429 || (mayRepeat && isPassing(error));
-      if (!passes || attempt >= attempts || waitMs > MAX_WAIT_MS) throw error;
-      await wait(waitMs, ask.signal);
+      if (!passes || attempt >= attempts || waitMs > MAX_WAIT_MS) return answer;
+      await wait(waitMs, signal);
     }
+  }
+
+  /** The answer, if it is a success or a redirect; throws a `PlinthError` otherwise. */
+  async function send(method: string, path: string, ask: Ask = {}): Promise<Response> {
+    const headers: Record<string, string> = { ...ask.headers };
+    if (ask.json !== undefined) headers["content-type"] = "application/json";
+    const body = ask.json === undefined ? null : JSON.stringify(ask.json);
+    const sent = { method, headers, body, signal: ask.signal, extraMs: ask.extraMs };
+    const answer = await repeat(addressOf(url, path, ask.query), sent, ask.repeatable ?? REPEATABLE.has(method));
+    if (!(answer instanceof Response)) throw answer;
+    if (answer.status >= 400) throw await errorOf(answer);
+    return answer;
+  }
+
+  /** `fetch` with a token, repeated by the same rules. Returns a refusal as it is; throws without an answer. */
+  async function fetchWithToken(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+    if (input instanceof Request) throw new TypeError("Give the address and its options, not a Request.");
+    // Its bytes are gone after the first attempt.
+    if (init.body instanceof ReadableStream) throw new TypeError("A stream cannot be sent again.");
+    const { method = "GET", signal, ...rest } = init;
+    const mayRepeat = REPEATABLE.has(method) || new Headers(init.headers).has("idempotency-key");
+    const sent = { ...rest, method, signal: signal ?? undefined };
+    const answer = await repeat(addressOf(url, String(input)), sent, mayRepeat);
+    if (!(answer instanceof Response)) throw answer;
+    return answer;
   }
 
   return {
     send,
+    fetch: fetchWithToken,
     /** The JSON of the answer; undefined without a body. */
     async json<T>(method: string, path: string, ask: Ask = {}): Promise<T> {
       const response = await send(method, path, ask);
