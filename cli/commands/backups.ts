@@ -84,7 +84,7 @@ export const backupCommands = (): Command[] => [
       const code = await withBackup(invocation, ({ opts }, id) => ok(api.restoreBackup(id, opts)));
       if (code === 0 && !invocation.options.has("background"))
         invocation.io.err(
-          "Next: platform replay; then MAINTENANCE = false, and deploy (docs/operate/backup-and-restore.md).\n",
+          "Next: platform replay, platform check; then MAINTENANCE = false, and deploy (docs/operate/backup-and-restore.md).\n",
         );
       return code;
     },
