@@ -11,6 +11,9 @@ export const PLINTH_IN_MEMORY: ServerModule = { ...PLINTH, id: "plinth-memory" }
 
 /** Plinth with a client that owns topics and clients that read them. */
 export interface Plinth {
+  readonly origin: string;
+  /** The path of the owner's topic, with the prefix. */
+  pathOf(eventType: string): string;
   makeTopic(eventType: string): Promise<void>;
   publishing(eventType: string, events: number): Promise<Work>;
   /** One publish as the bytes of its request. */
@@ -45,6 +48,8 @@ export async function openPlinth(server: Server): Promise<Plinth> {
     return (await call(method, `${base}${path}`, { status, headers: await owner.authorize(), json })).json();
   };
   return {
+    origin: server.origin,
+    pathOf: (eventType) => `${prefix}${pathOf(eventType)}`,
     makeTopic: (eventType) => ownerCall("POST", topics, { eventType }),
     call: (method, eventType, path, json) => ownerCall(method, `${pathOf(eventType)}${path}`, json),
     publishing: async (eventType, events) => repeated(await publishExchange(eventType, events), { host, port }),
