@@ -19,12 +19,19 @@ import type { Sealer } from "./seal.ts";
 export interface LocationCache {
   /** The copy, if the reading of it began less than `maxAgeMs` ago and after `sinceMs`. */
   find(name: string, within: Within): Promise<Read<unknown> | undefined>;
-  /** False if an isolate claimed to read the record, and still has time for it. Two at the same moment may both. */
-  claim(name: string, claim: { readonly nowMs: number; readonly forMs: number }): Promise<boolean>;
+  /** False if an isolate claimed to read the record, and still has time for it. */
+  claim(name: string, claim: Claim): Promise<boolean>;
   /** Ends a claim that brings no copy, beside the answer. */
   release(name: string): void;
   /** Writes a copy beside the answer. */
   put(name: string, read: Read<unknown>, keptMs: number): void;
+}
+
+export interface Claim {
+  readonly nowMs: number;
+  readonly forMs: number;
+  /** Without it, isolates that come at the same moment may all claim. */
+  readonly isAlone?: boolean;
 }
 
 export interface Within {
@@ -55,6 +62,8 @@ export interface LocationCacheDeps {
 const MAX_CHARS = 4 * 1024 * 1024;
 /** An isolate that has no answer after this time is not waited for. */
 const CLAIM_MS = 5_000;
+/** Claims of the same moment have been written after this time. */
+const SETTLED_MS = 30;
 /** While D1 does not respond, one isolate of a location asks for one record in this time. */
 const PROBE = { name: "a probe of D1", forMs: 4_000 } as const;
 /** A change and a copy may be of two machines, whose clocks differ. */
@@ -91,14 +100,20 @@ export function createLocationCache(deps: LocationCacheDeps): LocationCache {
       const isYoung = found.readAtMs > nowMs - maxAgeMs && found.readAtMs <= nowMs + SKEW_MS;
       return isYoung ? { value: found.value, readAtMs: Math.min(found.readAtMs, nowMs) } : undefined;
     },
-    async claim(name, { nowMs, forMs }) {
+    async claim(name, { nowMs, forMs, isAlone = false }) {
       const isOthers = async (): Promise<boolean> => {
         const url = await claimOf(name);
-        const untilMs = Number(await cache.get(url));
+        const untilMs = Number.parseFloat((await cache.get(url)) ?? "0");
         if (untilMs > nowMs && untilMs <= nowMs + forMs + SKEW_MS) return true;
-        // Nobody waits for this.
-        isolate.keepAlive(orMiss(cache.put(url, String(nowMs + forMs), Math.ceil(forMs / 1000))));
-        return false;
+        const own = `${nowMs + forMs} ${isolate.chance()}`;
+        const written = orMiss(cache.put(url, own, Math.ceil(forMs / 1000)));
+        isolate.keepAlive(written);
+        // Nobody waits for this, but to be alone: of those that claim at the same moment the last one is.
+        if (!isAlone) return false;
+        await written;
+        await isolate.pause(SETTLED_MS);
+        const last = await cache.get(url);
+        return last !== undefined && last !== own;
       };
       return (await orMiss(isOthers())) !== true;
     },
@@ -146,7 +161,7 @@ export function throughLocation<R, V>(location: LocationCache, shared: SharedRec
     ask,
     claim: (atMs, isProbe) =>
       isProbe
-        ? location.claim(PROBE.name, { nowMs: atMs, forMs: PROBE.forMs })
+        ? location.claim(PROBE.name, { nowMs: atMs, forMs: PROBE.forMs, isAlone: true })
         : location.claim(name, { nowMs: atMs, forMs: CLAIM_MS }),
     async copy(atMs, sinceMs) {
       const found = (await location.find(name, { nowMs: atMs, maxAgeMs, sinceMs })) as Read<R> | undefined;

@@ -131,6 +131,13 @@ describe("The cache of a location", () => {
     expect(await claim(name, NOW_MS + 2_001)).toBe(true);
   });
 
+  it("lets one of several isolates probe that come at the same moment", async () => {
+    const { location } = make();
+    const name = newName();
+    const claims = [0, 1, 2].map((ms) => location.claim(name, { nowMs: NOW_MS + ms, forMs: 4_000, isAlone: true }));
+    expect((await Promise.all(claims)).filter((isMine) => isMine)).toHaveLength(1);
+  });
+
   it("is a miss where it fails", async () => {
     const broken = () => Promise.reject(new Error("no cache here"));
     const { location, warnings, settled } = make({ get: broken, put: broken });

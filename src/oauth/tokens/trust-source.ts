@@ -98,7 +98,7 @@ export function createTrustSource(store: Pick<TrustStore, "readUpdate">, locatio
   return {
     /** False if another isolate of the location is reading just now. Its news are worth waiting for. */
     claim: (nowMs: number, isFailing: boolean): Promise<boolean> =>
-      location.claim(NEWS, { nowMs, forMs: isFailing ? PROBE_MS : CLAIM_MS }),
+      location.claim(NEWS, { nowMs, forMs: isFailing ? PROBE_MS : CLAIM_MS, isAlone: isFailing }),
     /**
      * `from` "D1": not from the location's news, which may be from before a change. "location": "none" if it has no
      * news, "behind" if the isolate needs more than they say. `add` gets the revocations, oldest first.
