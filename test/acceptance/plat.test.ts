@@ -138,6 +138,8 @@ describe("makes, lists, shows, changes and removes", () => {
       },
       changed: {
         clientId: "client1.app",
+        displayName: "",
+        logoUri: "",
         name: "client1.app",
         tenant: "base",
         confidential: false,
@@ -221,6 +223,8 @@ describe("makes, lists, shows, changes and removes", () => {
       },
       changed: {
         id: "corp1",
+        button: "",
+        trustEmail: false,
         issuer: "https://corp1.example",
         clientId: "other",
         scopes: ["openid", "email", "profile"],

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { actorOf } from "../audit/record.ts";
 import { identifier } from "../model/fields.ts";
-import { guard, holds, ownsClient, tenantOperator } from "../model/organization.ts";
+import { guard, holds, ownsClient, tenantOperator } from "./within-organization.ts";
 import { builtInRefusal } from "../model/rules.ts";
 import { isBuiltIn } from "./clients.ts";
 import type { ResourceDeps } from "./resource.ts";

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../model/fields.ts";
-import { beyondOrganization, ownsClient, type TenantOperator } from "../model/organization.ts";
+import { beyondOrganization, ownsClient, type TenantOperator } from "./within-organization.ts";
 import type { EventsPort, MediaPort, OAuthPort } from "../model/ports.ts";
 import { builtInFault, builtInRefusal, refusal, type Fault, type RuleContext } from "../model/rules.ts";
 import {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Problem } from "../../http/errors.ts";
 import { covers } from "../../platform/scope-pattern.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
-import { beyondOrganization, isOrganization, ownsTenant, type TenantOperator } from "../model/organization.ts";
+import { beyondOrganization, isOrganization, ownsTenant, type TenantOperator } from "./within-organization.ts";
 import type { OAuthPort } from "../model/ports.ts";
 import type { RuleContext } from "../model/rules.ts";
 import { refuseFaults, toList, type Params, type Resource, type Row } from "./resource.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { displayName, identifier } from "../model/fields.ts";
 import type { OAuthPort } from "../model/ports.ts";
-import { isOrganization } from "../model/organization.ts";
+import { isOrganization } from "./within-organization.ts";
 import { builtInRefusal, type RuleContext } from "../model/rules.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, type Resource } from "./resource.ts";
 

@@ -26,7 +26,7 @@ import {
   tenantOperator,
   type Condition,
   type TenantOperator,
-} from "../model/organization.ts";
+} from "./within-organization.ts";
 
 /**
  * A resource of the operator service: PUT creates or replaces, GET shows, DELETE removes, GET on the collection lists.

@@ -8,7 +8,7 @@ import type { Names } from "../../platform/names.ts";
 import { SESSION_ID } from "../../platform/session-id.ts";
 import { actorOf } from "../audit/record.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
-import { holds, ownsClient, ownsTenant, tenantOperator, type TenantOperator } from "../model/organization.ts";
+import { holds, ownsClient, ownsTenant, tenantOperator, type TenantOperator } from "./within-organization.ts";
 import type { OAuthPort, OwnerKind } from "../model/ports.ts";
 import type { Params } from "./resource.ts";
 

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import { identifier, tenantId } from "../model/fields.ts";
-import { beyondOrganization, holds, ownsTenant, type Condition } from "../model/organization.ts";
+import { beyondOrganization, holds, ownsTenant, type Condition } from "./within-organization.ts";
 import type { OutboxPort } from "../model/ports.ts";
 import { refuseFaults, type Resource } from "./resource.ts";
 

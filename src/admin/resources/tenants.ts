@@ -4,7 +4,7 @@ import { defineRoute, json, type Route } from "../../http/route.ts";
 import { DEFAULT_PLAN, PLANS } from "../../platform/plans.ts";
 import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../model/fields.ts";
 import type { MediaPort, MetricsPort, OAuthPort } from "../model/ports.ts";
-import { holds, ownsTenant, tenantOperator } from "../model/organization.ts";
+import { holds, ownsTenant, tenantOperator } from "./within-organization.ts";
 import { builtInRefusal, type RuleContext } from "../model/rules.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, type Resource, type Row } from "./resource.ts";
 
