@@ -27,11 +27,22 @@ import { createSession } from "../examples/tour/session.ts";
  * its database are in STATE_DIR, in `catalog-service`. Everything that it started ends with this program.
  */
 const START_MS = 120_000;
+const HELP = `npm run example -- [--serve]
+
+Starts the service in examples/catalog-service, describes it to the platform and uses it.
+The platform is the one at PORT; if none is there, the example starts one.
+
+  --serve  keeps the service running and prints lines to try
+
+Example: CATALOG_PORT=8791 npm run example -- --serve`;
 const started: Program[] = [];
 
 async function example(): Promise<void> {
   const startedMs = performance.now();
-  const { values } = parseArgs({ options: { serve: { type: "boolean", default: false } } });
+  const { values } = parseArgs({
+    options: { serve: { type: "boolean", default: false }, help: { type: "boolean", short: "h" } },
+  });
+  if (values.help === true) return console.log(HELP);
   const settings = readSettings(process.env);
   const { host, port, config, stateDir } = settings;
   const origin = `http://${host}:${port}`;

@@ -15,6 +15,14 @@ import { createSession, type Session } from "../examples/tour/session.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 
 const SAME_STOP_MS = 1_000;
+const HELP = `npm run tour -- [--url <origin>] [--sweep]
+
+Tells the story of a running platform, and removes its records at the end.
+
+  --url <origin>  the platform; without it, the one of npm start (PORT, PATH_PREFIX)
+  --sweep         removes what tours left that were killed, and ends
+
+Example: PORT=9411 npm run tour`;
 
 /**
  * `npm run tour`: tells the platform's story against a running one, by HTTP and the typed client. Shows every request
@@ -28,7 +36,10 @@ const SAME_STOP_MS = 1_000;
  */
 async function tour(): Promise<void> {
   const startedMs = performance.now();
-  const { values } = parseArgs({ options: { url: { type: "string" }, sweep: { type: "boolean" } } });
+  const { values } = parseArgs({
+    options: { url: { type: "string" }, sweep: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+  });
+  if (values.help === true) return console.log(HELP);
   const { host, port, config } = readSettings(process.env);
   const origin = values.url === undefined ? `http://${host}:${port}` : new URL(values.url).origin;
   const session = createSession(origin, config.pathPrefix, config.platform, values.url === undefined);

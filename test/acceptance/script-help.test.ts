@@ -1,0 +1,23 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+/** The options of the npm scripts are shown on request, with no platform. Port 1 has no listener. */
+const run = promisify(execFile);
+
+it.each([
+  { script: "tour", options: ["--url", "--sweep"] },
+  { script: "example", options: ["--serve"] },
+])("npm run $script shows its options at --help and starts nothing", async ({ script, options }) => {
+  const { stdout, stderr } = await run(process.execPath, [`scripts/${script}.ts`, "--help"], {
+    env: { PATH: process.env["PATH"], PORT: "1" },
+  });
+  expect(stderr).toBe("");
+  expect(stdout).toContain(`npm run ${script}`);
+  for (const option of options) expect(stdout).toContain(option);
+});
+
+it.each(["tour", "example"])("npm run %s refuses an option that it does not have", async (script) => {
+  const refused = run(process.execPath, [`scripts/${script}.ts`, "--hepl"], { env: { PATH: process.env["PATH"] } });
+  await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("--hepl") });
+});
