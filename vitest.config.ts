@@ -21,7 +21,9 @@ export default defineConfig({
               outboundService: outsideWorld,
               // Takes points and keeps none; a deployment binds it only if it is wanted.
               analyticsEngineDatasets: { ANALYTICS: { dataset: "plinth" } },
+              email: { send_email: [{ name: "MAIL" }] },
               bindings: {
+                MAIL_FROM: "Plinth <no-reply@plinth.test>",
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",

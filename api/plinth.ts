@@ -208,6 +208,8 @@ export type UserInfo = {
     sub: string;
     /** The user's e-mail, with the scope `email`. */
     email?: string;
+    /** True if the user used a link in a mail to that address; else absent. */
+    email_verified?: boolean;
     /** The user's name, with the scope `profile`. */
     name?: string;
 };
@@ -2209,6 +2211,52 @@ export function postEndSession(body?: {
     ui_locales?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/end_session", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Ask for a link to choose a new password
+ */
+export function forgotPassword(body?: {
+    /** The authorization request, as a query. */
+    request?: string;
+    /** Binds the form to the browser. */
+    csrf?: string;
+    /** Who forgot the password. */
+    email?: string;
+    /** The person has seen the address and wants the link. */
+    send?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/forgot", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Open a link from a mail
+ */
+export function openResetLink(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/reset", {
+        ...opts
+    });
+}
+/**
+ * Choose a new password
+ */
+export function resetPassword(body: {
+    /** From the link. */
+    token: string;
+    /** Binds the form to the browser. */
+    csrf?: string;
+    /** 8 to 256 characters. */
+    new_password?: string;
+    /** The same. */
+    repeated_password?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/reset", oazapfts.form({
         ...opts,
         method: "POST",
         body

@@ -38,7 +38,8 @@ export async function readTables(root: string): Promise<Tables> {
   const secrets = { OPERATOR_CLIENT_SECRET: "x".repeat(32), SEAL_KEYS: `k1:${Buffer.alloc(32).toString("base64")}` };
   // Building the tables uses no binding, so empty ones are enough.
   const bindings = Object.fromEntries(BINDINGS.map((name) => [name, {}]));
-  const deps = createDeps({ ...bindings, ...vars, ...secrets } as unknown as Env);
+  const mail = { ALLOW_LOOPBACK: "true", MAIL_FROM: "no-reply@platform.example" };
+  const deps = createDeps({ ...bindings, ...vars, ...mail, ...secrets } as unknown as Env);
   const names = createNames(vars["PLATFORM"] ?? "");
   const routes = servicesOf(deps).flatMap((service) => service.routes.map((route) => mounted(service, route)));
   return { names, builtIn: createBuiltIn(names), routes };
@@ -57,6 +58,7 @@ function asInWorkers(): void {
 
 const BINDINGS: readonly (keyof Env)[] = [
   "DB",
+  "MAIL",
   "MEDIA",
   "MEDIA_JOBS",
   "MEDIA_DEAD_JOBS",

@@ -5,6 +5,7 @@ import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App } from "./http/mount.ts";
 import type { Service } from "./http/service.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
+import { createMailboxRoutes } from "./ui/mailbox-page.ts";
 import { createDocumentRoutes, createLandingRoutes, createPlatformRoutes, createRootRoutes } from "./ui/routes.ts";
 import { createSiteRoutes } from "./ui/site.ts";
 
@@ -25,6 +26,16 @@ export function servicesOf(deps: Deps): readonly Service[] {
     { name: "platform", base: "", atRoot: true, routes: createRootRoutes(pathPrefix), crossOrigin: false },
     { name: "platform", base: "", routes: createSiteRoutes(deps.site), crossOrigin: false },
     { name: "platform", base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
+    ...(deps.mailbox === undefined
+      ? []
+      : [
+          {
+            name: "platform" as const,
+            base: "",
+            routes: createMailboxRoutes(deps.mailbox, pathPrefix),
+            crossOrigin: false,
+          },
+        ]),
     ...deps.oauth.services,
     { name: "platform", base: "/health", routes: deps.healthRoutes, crossOrigin: true },
     {

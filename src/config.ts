@@ -1,4 +1,6 @@
 import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
+import { normalizeEmail } from "./platform/email.ts";
+import type { MailSender } from "./platform/mail.ts";
 import { PATTERNS } from "./platform/names.ts";
 import { parseSealKeys, type SealKey } from "./platform/seal.ts";
 
@@ -14,6 +16,8 @@ export interface Config {
   /** Origin of the pages that people see and of their cookies; empty: the service's own. */
   readonly authUrl: string;
   readonly allowLoopback: boolean;
+  /** The sender of mails; undefined: the platform sends none. */
+  readonly mailFrom: MailSender | undefined;
   readonly logLevel: LogLevel;
   /** True: only the operator is served, and nothing is done by itself. */
   readonly maintenance: boolean;
@@ -109,6 +113,7 @@ export function readConfig(raw: RawConfig): Config {
     contentUrl: origin(raw, "CONTENT_URL"),
     authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
+    mailFrom: mailFrom(raw),
     logLevel: oneOf(raw, "LOG_LEVEL", LOG_LEVELS),
     maintenance: flag(raw, "MAINTENANCE"),
     eventRetentionMs: amount(raw, "EVENT_RETENTION_DAYS", RETENTION, DAY_MS),
@@ -152,6 +157,18 @@ function origin(raw: RawConfig, name: string): string {
   if (url === null || !isHttp || (value !== url.origin && value !== `${url.origin}/`))
     throw new ConfigError(`${name} must be an origin such as https://platform.example`);
   return url.origin;
+}
+
+/** `no-reply@acme.example` or `Acme <no-reply@acme.example>`. */
+function mailFrom(raw: RawConfig): MailSender | undefined {
+  const given = text(raw, "MAIL_FROM");
+  if (given === "") return undefined;
+  const [, name = "", inBrackets, bare] = /^(?:([^<>@"]{1,100}?)\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(given) ?? [];
+  const email = normalizeEmail(inBrackets ?? bare ?? "");
+  if (email === undefined) throw new ConfigError("MAIL_FROM must be an address such as Acme <no-reply@acme.example>");
+  if (origin(raw, "PUBLIC_URL") === "" && !flag(raw, "ALLOW_LOOPBACK"))
+    throw new ConfigError("MAIL_FROM needs PUBLIC_URL too: links in mails lead there");
+  return name === "" ? { email } : { email, name };
 }
 
 interface Range {

@@ -40,6 +40,8 @@ import { nothingHere } from "./ui/landing-page.ts";
 import { noTracing, type Tracing } from "./platform/tracing.ts";
 import { traceObjects } from "./traced-env.ts";
 import { createTracing } from "./tracing/tracing.ts";
+import { mailBy } from "./platform/mail.ts";
+import { createMails } from "./ui/mails.ts";
 import { createPages } from "./ui/pages.ts";
 import type { SiteDeps } from "./ui/site.ts";
 import { LANGUAGES } from "./ui/texts/languages.ts";
@@ -64,6 +66,8 @@ export interface Deps {
   readonly backups: Backups;
   readonly site: SiteDeps;
   readonly restore: Restore;
+  /** The mails of a local platform. */
+  readonly mailbox: Fetcher | undefined;
 }
 
 let known: { readonly key: string; readonly tracing: Tracing } | undefined;
@@ -166,6 +170,8 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     tracing,
     audit,
     pages: createPages(pathPrefix),
+    mails: createMails(),
+    sendMail: env.MAIL === undefined || config.mailFrom === undefined ? undefined : mailBy(env.MAIL, config.mailFrom),
     uiLocales: Object.keys(LANGUAGES),
     pathPrefix,
     publicUrl,
@@ -399,6 +405,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       demo: config.allowLoopback ? env.LOCAL_DEMO : undefined,
     },
     restore,
+    mailbox: config.allowLoopback ? env.MAILBOX : undefined,
   };
 }
 

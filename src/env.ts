@@ -39,6 +39,10 @@ export interface Env {
   readonly BACKUP_JOB: DurableObjectNamespace<BackupJob>;
   /** Only set by `npm start`: keys of its demo, as JSON. */
   readonly LOCAL_DEMO?: string;
+  /** Optional: sends mails. */
+  readonly MAIL?: SendEmail;
+  /** Optional, locally: shows the mails that were sent. */
+  readonly MAILBOX?: Fetcher;
   /** Optional: gets a point for each request. */
   readonly ANALYTICS?: AnalyticsEngineDataset;
 
@@ -48,6 +52,7 @@ export interface Env {
   readonly CONTENT_URL: string;
   readonly AUTH_URL: string;
   readonly ALLOW_LOOPBACK: string;
+  readonly MAIL_FROM: string;
   readonly LOG_LEVEL: string;
   readonly MAINTENANCE: string;
   readonly EVENT_RETENTION_DAYS: string;

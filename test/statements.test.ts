@@ -179,6 +179,23 @@ async function listMedia(access: string): Promise<void> {
       await send(`/media/v2/bulk/variants?tenant=acme&clip=5x5&dryRun=${dryRun}`, method, access);
 }
 
+/** Forgets the password and gets another by a link. */
+async function recover(): Promise<void> {
+  const user = await makeUser();
+  const client = await makeApp({ tenant: user.tenant });
+  const links: string[] = [];
+  const sendMail = async ({ text }: { text: string }) => void links.push(/https:\S+/.exec(text)![0]);
+  const mail = { MAIL: { send: sendMail } as unknown as SendEmail, MAIL_FROM: "a@b.example", PUBLIC_URL: ORIGIN };
+  const recorded = isolate({ DB: recordingDb, ...mail });
+  const browser = new PageBrowser({ send: (at, init) => recorded.fetch(at.slice(ORIGIN.length), toInit(init)) });
+  const { fields } = (await visit(browser, client)).forms[0]!;
+  await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...fields, email: user.email, send: "1" });
+  const page = await browser.get(links[0]!);
+  const password = "a quite different password";
+  const done = await browser.submit(page, { new_password: password, repeated_password: password });
+  if (done.status !== 200) throw new Error("the password did not change");
+}
+
 /** Runs the tenants of an organization, as a person who may do no more. */
 async function runOrganization(): Promise<void> {
   const person = await makePerson(["plat.admin_tenant"]);
@@ -320,6 +337,7 @@ beforeAll(async () => {
   await signInHere();
   await signInOutside();
   await useGrants();
+  await recover();
   await runOrganization();
   await runSchedule(deps, Date.now());
   await send("/health/deep", "GET", operator);

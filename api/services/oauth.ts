@@ -304,6 +304,7 @@ export const oauth: ServiceEntries = {
       schema: obj({
         sub: str("The user's e-mail; an opaque text if the deployment has `SUBJECT=opaque`."),
         "email?": str("The user's e-mail, with the scope `email`."),
+        "email_verified?": bool("True if the user used a link in a mail to that address; else absent."),
         "name?": str("The user's name, with the scope `profile`."),
       }),
       example: { sub: "ada@demo.example", email: "ada@demo.example", name: "Ada" },
@@ -488,6 +489,59 @@ export const oauth: ServiceEntries = {
         303: { ...TO_CLIENT, headers: ["Location"] },
       },
       errors: { 400: "The page again: wrong e-mail or password, a blocked account, or an expired form." },
+    },
+    "POST /forgot": {
+      id: "forgotPassword",
+      tag: SIGN_IN,
+      about:
+        "Only for the page: the sign-in page's form, which asks for the address, or that page's own form. The answer is " +
+        "the same for every address. If it is one of an account with a password, a link is sent to it: at most three an " +
+        "hour. Without mail there is nothing here.",
+      body: {
+        schema: obj({
+          "request?": str("The authorization request, as a query."),
+          "csrf?": str("Binds the form to the browser."),
+          "email?": str("Who forgot the password."),
+          "send?": str("The person has seen the address and wants the link."),
+        }),
+        example: { email: "ada@demo.example", send: "1" },
+      },
+      answers: { 200: { text: "The page.", mediaTypes: page! } },
+      errors: {
+        400: "A page: the form is another site's, or the request is not valid any more.",
+        404: "A page: the platform sends no mail.",
+      },
+    },
+    "GET /reset": {
+      id: "openResetLink",
+      tag: SIGN_IN,
+      about: "The link of a mail: asks for a new password. Opening it uses nothing up.",
+      answers: { 200: { text: "The page.", mediaTypes: page! } },
+      errors: {
+        400: "A page: the link is unknown, used, older than 30 minutes, or of another browser.",
+        404: "A page: the platform sends no mail.",
+      },
+    },
+    "POST /reset": {
+      id: "resetPassword",
+      tag: SIGN_IN,
+      about:
+        "Only for the page. Sets the password, uses the link, and ends every session, grant and token of the person. It " +
+        "works once, in the browser that asked for the link.",
+      body: {
+        schema: obj({
+          token: str("From the link."),
+          "csrf?": str("Binds the form to the browser."),
+          "new_password?": str("8 to 256 characters.", { format: "password" }),
+          "repeated_password?": str("The same.", { format: "password" }),
+        }),
+        example: { token: "…", new_password: "…", repeated_password: "…" },
+      },
+      answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
+      errors: {
+        400: "A page: as for the link; or the page again, if the password is not acceptable.",
+        404: "A page: the platform sends no mail.",
+      },
     },
     "POST /consent": {
       id: "consent",

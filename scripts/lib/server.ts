@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { bundleWorker, type Bundle } from "./bundle.ts";
 import { withS3Credentials } from "./local-s3.ts";
+import { MAILBOX, mailboxWorker } from "./mailbox.ts";
 import { remember } from "./remember.ts";
 import { ROOT } from "./root.ts";
 import { type Settings } from "./settings.ts";
@@ -32,9 +33,14 @@ export async function serve(
     ...bindings,
     name: WORKER,
     bindings: { ...vars, ...other?.vars },
-    serviceBindings: { ASSETS: SITE },
+    serviceBindings: {
+      ASSETS: SITE,
+      MAIL: { name: MAILBOX, entrypoint: "Mailbox" },
+      MAILBOX: { name: MAILBOX },
+    },
   };
-  return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place, [site]);
+  const others = [site, mailboxWorker(place.stateDir)];
+  return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place, others);
 }
 
 /**
@@ -64,14 +70,14 @@ export function readBindings(config: string): Promise<{ readonly assets?: object
 }
 
 /**
- * Runs one bundled Worker. The port belongs to the runtime itself: requests bypass Miniflare's server and Node, which
- * makes it fast. Miniflare's server only serves the S3 API of a bucket, at `s3Port`.
+ * Runs one bundled Worker, and the `others` that it is bound to. The port belongs to the runtime itself: requests
+ * bypass Miniflare's server and Node, which makes it fast. Miniflare's server only serves the S3 API of a bucket, at `s3Port`.
  */
 export async function startRuntime(
   worker: Record<string, unknown> & { readonly name: string },
   bundle: Bundle,
   { stateDir, host, port, s3Port = 0 }: Place,
-  others: readonly ReturnType<typeof siteWorker>[] = [],
+  others: readonly (ReturnType<typeof siteWorker> | ReturnType<typeof mailboxWorker>)[] = [],
 ): Promise<Miniflare> {
   // A small young generation keeps pauses at milliseconds. A smaller one would be full with the data of a dozen
   // requests of 64 KiB, which the collector would copy again and again.

@@ -27,7 +27,12 @@ export interface Settings {
 }
 
 const HOST = "127.0.0.1";
-const LOCAL_DEFAULTS = { ALLOW_LOOPBACK: "true", LOG_LEVEL: "warn", PASSWORD_GRANT_WITHOUT_CLIENT: "true" };
+const LOCAL_DEFAULTS = {
+  ALLOW_LOOPBACK: "true",
+  LOG_LEVEL: "warn",
+  MAIL_FROM: "Plinth <no-reply@plinth.example>",
+  PASSWORD_GRANT_WITHOUT_CLIENT: "true",
+};
 const SECRETS = [
   "OPERATOR_CLIENT_SECRET",
   "OPERATOR_CLIENT_SECRET_PREVIOUS",

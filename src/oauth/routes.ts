@@ -15,13 +15,18 @@ import { userInfoRoutes } from "./endpoints/user-info.ts";
 import type { Federation } from "./federation/federation.ts";
 import type { AnyCall } from "./model/call.ts";
 import { renderOAuthProblem } from "./model/failure.ts";
+import type { RecoveryDeps } from "./recovery/recovery.ts";
+import { createRecoveryRoutes } from "./recovery/routes.ts";
 import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo, renderProblemPage } from "./pages/page.ts";
 
 /** The dependencies of all endpoints, made once in service.ts. Each takes the part that it uses. */
 export interface RouteDeps extends TokenEndpointDeps, PageEndpointDeps {
   readonly federation: Federation;
+  readonly revocations: PageEndpointDeps["revocations"];
   /** Tags of the pages' languages. */
   readonly uiLocales: readonly string[];
+  /** Undefined: the platform sends no mail, so nothing of this exists. */
+  readonly recovery: RecoveryDeps | undefined;
 }
 
 export const OAUTH_BASE = "/oauth2/v1";
@@ -46,6 +51,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       publicBase: call.publicBase,
       scopes: ["openid", ...PROFILE_SCOPES, deps.names.scope("no_tenant"), ...scopes],
       uiLocales: deps.uiLocales,
+      sendsMail: deps.recovery !== undefined,
       grantTypes: GRANT_TYPES.filter((type) => type !== "password" || deps.passwordGrant !== "nobody"),
     };
     return publicDocument(serverMetadata(description), METADATA_MAX_AGE_SEC);
@@ -128,6 +134,15 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       crossOrigin: false,
       host: "auth",
       guard: navigatedTo(DOCUMENT_OR_FRAME),
+    },
+    {
+      name: "oauth",
+      base: OAUTH_BASE,
+      routes: deps.recovery === undefined ? [] : createRecoveryRoutes(deps.recovery),
+      renderProblem: renderProblemPage(deps.pages),
+      crossOrigin: false,
+      host: "auth",
+      guard: navigatedTo(DOCUMENT),
     },
     {
       name: "oauth",

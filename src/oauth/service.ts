@@ -49,8 +49,12 @@ import { createRefreshStore } from "./grants/refresh-store.ts";
 import { createRevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
-import type { Pages } from "./pages/port.ts";
+import type { Mails, Pages } from "./pages/port.ts";
+import { createMailLinkStore } from "./recovery/mail-link-store.ts";
+import { withParameters } from "./model/redirect.ts";
+import type { SendMail } from "../platform/mail.ts";
 import { createOAuthServices, OAUTH_BASE, type RouteDeps } from "./routes.ts";
+import type { RecoveryDeps } from "./recovery/recovery.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import type { GuessCounter } from "./sign-in/guess-counter.do.ts";
 import { createGuessGuard, noGuessGuard } from "./sign-in/guess-guard.ts";
@@ -99,6 +103,9 @@ export interface OAuthDeps {
   readonly pages: Pages;
   /** The database was restored: forget what is kept of it. */
   readonly onRestored?: () => void;
+  readonly mails: Mails;
+  /** Undefined: the platform sends no mail. */
+  readonly sendMail: SendMail | undefined;
   /** Tags of the pages' languages. */
   readonly uiLocales: readonly string[];
 }
@@ -144,6 +151,7 @@ export function createOAuth(deps: OAuthDeps) {
   const users = createUserStore(deps.db, deps.subject, random);
   const explainStore = createExplainStore(deps.db, builtIn);
   const sessions = createSessionStore(deps.db);
+  const mailLinks = createMailLinkStore(deps.db);
   const codes = createCodeStore(deps.db);
   const refreshGrants = createRefreshStore(deps.db);
   const federation = createFederation(deps);
@@ -159,7 +167,9 @@ export function createOAuth(deps: OAuthDeps) {
     const about = clientId === undefined ? { subject: "" } : { subject: `clients/${clientId}`, known: true };
     call.waitUntil(audit.note({ atMs, requestId, actor, action, outcome: "refused", reason, ...about }));
   };
-  const routeDeps: RouteDeps = {
+  const pagesBase = (call: AnyCall): string => issuerAt(authUrl || call.url.origin).issuer;
+  const { sendMail } = deps;
+  const shared: Omit<RouteDeps, "recovery"> & Pick<RecoveryDeps, "revocations"> = {
     names,
     builtIn,
     random,
@@ -170,7 +180,7 @@ export function createOAuth(deps: OAuthDeps) {
     trust,
     verifier,
     issuerFor: (call: AnyCall) => ownIssuer(call.url.origin),
-    pagesBase: (call: AnyCall) => issuerAt(authUrl || call.url.origin).issuer,
+    pagesBase,
     users,
     sessions,
     accounts,
@@ -184,6 +194,12 @@ export function createOAuth(deps: OAuthDeps) {
     revocations: { ...revocations, revokeStatement: trustStore.revokeStatement },
     audit,
     pages: deps.pages,
+    forgotAddress: (call: AnyCall) => {
+      if (sendMail === undefined) return undefined;
+      const wish = call.url.searchParams.get("ui_locales");
+      const query = wish === null ? {} : { query: { ui_locales: wish } };
+      return withParameters(`${pagesBase(call)}/forgot`, query);
+    },
     uiLocales: deps.uiLocales,
     noteRefusal,
     refuse(call, action, refusal) {
@@ -195,9 +211,20 @@ export function createOAuth(deps: OAuthDeps) {
         headers: { "retry-after": "5" },
       }),
   };
+  const recovery = sendMail && {
+    ...shared,
+    mails: deps.mails,
+    mailLinks,
+    sendMail,
+    // A request's own origin comes from its `Host`, which anybody chooses; a mail must not name that.
+    mailBase(call: AnyCall) {
+      const origin = authUrl || publicUrl || (deps.allowLoopback ? call.url.origin : "");
+      return origin === "" ? undefined : issuerAt(origin).issuer;
+    },
+  };
   return {
     ...revocations,
-    services: createOAuthServices(routeDeps, pathPrefix),
+    services: createOAuthServices({ ...shared, recovery }, pathPrefix),
     verifier,
     access: directory.access,
     /** The token that a service of another tenant gets instead of the caller's. `origin`: the request's public one. */
@@ -263,6 +290,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => trustStore.deleteExpired(toSec(nowMs), rows),
         (rows) => sessions.deleteExpired(nowMs, rows),
         (rows) => federation.deleteExpired(nowMs, rows),
+        (rows) => mailLinks.deleteOld(nowMs, rows),
         (rows) => codes.deleteExpired(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];

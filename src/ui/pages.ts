@@ -11,6 +11,7 @@ import type { ErrorView, PageContext, Pages } from "../oauth/pages/port.ts";
 import { accountPage } from "./account-page.ts";
 import { documentResponse, type Document, type Page } from "./layout.ts";
 import { fill, html } from "./markup.ts";
+import { forgotPage, linkVoidPage, newPasswordPage, passwordSetPage } from "./recovery-pages.ts";
 import { chooseTenantPage, confirmLinkPage, consentPage, signInPage } from "./sign-in-pages.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
@@ -33,6 +34,10 @@ export function createPages(pathPrefix: string): Pages {
     confirmLink: (view) => respond(view, "page", (texts) => confirmLinkPage(view, texts)),
     chooseTenant: (view) => respond(view, "page", (texts) => chooseTenantPage(view, texts)),
     consent: (view) => respond(view, "page", (texts) => consentPage(view, texts)),
+    forgot: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => forgotPage(view, texts)),
+    newPassword: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => newPasswordPage(view, texts)),
+    linkVoid: (view) => respond({ ...view, status: 400 }, "page", (texts) => linkVoidPage(view, texts)),
+    passwordSet: (view) => respond(view, "page", (texts) => passwordSetPage(view, texts)),
     account: (view) =>
       respond({ ...view, formTargets: [] }, "account", (texts, lang) => accountPage(view, texts, lang)),
     error: (view) => respond(view, "page", (texts) => errorPage(view, texts)),

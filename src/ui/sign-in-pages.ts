@@ -41,6 +41,13 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
         ${focusOn("password")}
       />
       <button class="submit" type="submit">${signIn.submit}</button>
+      ${
+        view.forgot === undefined
+          ? undefined
+          : html`<button class="link" type="submit" formaction="${view.forgot}" formnovalidate>
+              ${signIn.forgot}
+            </button>`
+      }
     </form>
     ${providerLinks(view, signIn)}`;
   return { title: fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`, main };

@@ -89,6 +89,9 @@ input:focus-visible { border-color: var(--accent); outline-offset: 0; outline-wi
 input[aria-invalid] { border-color: var(--alert); }
 button { border: 1px solid transparent; cursor: pointer; }
 .submit { margin-top: 1.75rem; padding: 0.5rem 1rem; background: var(--accent); color: var(--on-accent); font-weight: 600; }
+a.submit { display: block; min-height: 2.875rem; padding: 0.6875rem 1rem; border-radius: 0.5rem; text-align: center; text-decoration: none; }
+main a.submit { color: var(--on-accent); }
+.link { margin-top: 0.75rem; background: none; color: var(--accent); text-decoration: underline; }
 .submit:hover { background: var(--accent-strong); }
 
 .alert, .notice {

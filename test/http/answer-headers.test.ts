@@ -419,6 +419,28 @@ const ROWS: readonly Row[] = [
     closed: "page",
   },
   {
+    name: "POST /oauth2/v1/forgot",
+    ask: () => form("/forgot", { email: "nobody@acme.example" }),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+    cookies: ["browser"],
+  },
+  {
+    name: "GET /oauth2/v1/reset",
+    ask: () => browse("/oauth2/v1/reset?token=nothing-of-ours"),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
+    name: "POST /oauth2/v1/reset",
+    ask: () => form("/reset", { token: "nothing-of-ours" }),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
     name: "GET /oauth2/v1/callback/{providerId}",
     ask: () => browse("/oauth2/v1/callback/nobody?state=x&code=y"),
     status: 400,

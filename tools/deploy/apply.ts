@@ -240,6 +240,7 @@ function wranglerConfig(deployment: Deployment, { databaseId, migrationsFolder, 
     main: join(ROOT, config.main),
     vars: deployment.vars,
     assets: { ...config.assets, directory: site },
+    ...(deployment.vars["MAIL_FROM"] ? { send_email: [{ name: "MAIL" }] } : {}),
     ...(deployment.placement === undefined ? {} : { placement: deployment.placement }),
     d1_databases: [
       {

@@ -43,6 +43,7 @@ export async function accountSignInPage(
     layout: "page",
     fault: form.fault,
     notice: form.fault === undefined ? notice : undefined,
+    forgot: deps.forgotAddress(call),
     formTargets: [],
   });
   return withCookie(withCookie(page, browser.cookie), cookie);

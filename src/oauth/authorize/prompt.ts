@@ -50,6 +50,7 @@ export async function signInPage(
     tenant: scopes.tenant ?? "",
     layout: provider === LEGACY_PROVIDER && parameters.get("display") === "popup" ? "popup" : "page",
     fault: form.fault,
+    forgot: deps.forgotAddress(call),
     formTargets: formTargets(request),
   });
   return withCookie(page, browser.cookie);

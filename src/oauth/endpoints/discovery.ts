@@ -12,8 +12,12 @@ export interface ServerDescription {
   /** Tags of the pages' languages (RFC 5646). */
   readonly uiLocales: readonly string[];
   readonly grantTypes: readonly string[];
+  /** The platform sends mails, and so can verify addresses. */
+  readonly sendsMail: boolean;
 }
 
+/** The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts). */
+const CLAIMS = ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "name", "tenant"];
 const BY_SECRET = ["client_secret_basic", "client_secret_post"];
 
 /**
@@ -27,6 +31,7 @@ export function serverMetadata({
   scopes,
   uiLocales,
   grantTypes,
+  sendsMail,
 }: ServerDescription): object {
   const flows = Object.values(FLOWS);
   return {
@@ -50,8 +55,7 @@ export function serverMetadata({
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [ID_TOKEN_ALG],
-    // The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts).
-    claims_supported: ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "name", "tenant"],
+    claims_supported: [...CLAIMS, ...(sendsMail ? ["email_verified"] : [])],
     claim_types_supported: ["normal"],
     claims_parameter_supported: false,
     request_parameter_supported: false,

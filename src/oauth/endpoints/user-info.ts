@@ -2,12 +2,13 @@ import { authenticate, type TokenVerifier, userTokenRequired } from "../../http/
 import { problem, problemBody } from "../../http/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
 import { err } from "../../platform/result.ts";
+import { emailClaims } from "../tokens/id-token.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
  * `/userinfo` (OIDC Core 5.3): the user of the access token, with `email` and `name` if the token has these scopes.
- * Reads revocations from D1 every time, and the name for the scope `profile`.
+ * Reads revocations from D1 every time, and the profile for these scopes.
  */
 const FORM_BYTES = 64 * 1024;
 
@@ -43,9 +44,12 @@ async function userInfo(
   if (!caller.ok) return caller.error;
   const { user, subject, scopes } = caller.value;
   if (user === "") return userTokenRequired(names.platform);
-  const name = scopes.includes("profile") ? await users.nameOf(user) : undefined;
-  // Nobody has verified an address yet, and clients refuse `email_verified: false`: the claim is absent.
-  const claims = { ...(scopes.includes("email") ? { email: user } : {}), ...(name ? { name } : {}) };
+  const [withName, withEmail] = [scopes.includes("profile"), scopes.includes("email")];
+  const { name = "", emailVerified = false } = (withName || withEmail ? await users.profile(user) : undefined) ?? {};
+  const claims = {
+    ...(withEmail ? emailClaims(user, emailVerified) : {}),
+    ...(withName && name !== "" ? { name } : {}),
+  };
   return json(200, { sub: subject, ...claims }, { "cache-control": "no-store" });
 }
 

@@ -86,6 +86,7 @@ export async function grantForUser(
     plan,
     user: user.email,
     userName: user.name,
+    emailVerified: user.emailVerified,
     subject: user.subject,
     scopes,
     recordsAsOfMs: asOfMs,

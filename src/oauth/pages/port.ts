@@ -1,3 +1,5 @@
+import type { Mail } from "../../platform/mail.ts";
+
 /** The place and the reader of a page. */
 export interface PageContext {
   /** The parameter `ui_locales`, best first (OIDC Core 3.1.2.1). */
@@ -28,6 +30,8 @@ export interface SignInView extends PageContext {
   readonly fault: SignInFault | undefined;
   /** Reports the previous action. */
   readonly notice?: AccountNotice | undefined;
+  /** Where the form goes for a forgotten password. Undefined if the platform sends no mail. */
+  readonly forgot?: string | undefined;
   /**
    * Addresses that the browser may reach after the form, such as the redirect URI. Browsers apply the page's
    * `form-action` to redirects too, so the page lists their origins there.
@@ -93,6 +97,47 @@ export interface ConsentView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
+/** Asks for the address of somebody who forgot the password. `isSent`: it says instead to look at the mail. */
+export interface ForgotView extends PageContext {
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  /** Prefilled. May be empty. */
+  readonly email: string;
+  readonly isSent: boolean;
+}
+
+/** Asks for a new password. */
+export interface NewPasswordView extends PageContext {
+  readonly status: 200 | 400;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  /** The address of the account. */
+  readonly email: string;
+  readonly fault: NewPasswordFault | undefined;
+}
+
+/** The link of a mail cannot be used. `elsewhere`: it works in the browser that asked for it. */
+export interface LinkVoidView extends PageContext {
+  readonly kind: "void" | "elsewhere";
+  /** The address of the account page. */
+  readonly account: string;
+}
+
+/** The new password is set. */
+export interface PasswordSetView extends PageContext {
+  /** Where the person signs in now. */
+  readonly next: string;
+}
+
+/** A mail with a link. */
+export interface LinkMailView extends PageContext {
+  /** The address of the person and of the account. */
+  readonly email: string;
+  readonly link: string;
+  /** The base of the pages, whose host the mail names. */
+  readonly base: string;
+}
+
 /** The page `/account` of a signed-in user. */
 export interface AccountView extends PageContext {
   readonly status: 200 | 400;
@@ -137,6 +182,8 @@ export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
  */
 export type AccountFault = "stale" | "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";
 
+export type NewPasswordFault = Extract<AccountFault, "stale" | "length" | "common" | "own" | "repeated">;
+
 export interface ErrorView extends PageContext {
   readonly status: number;
   /**
@@ -156,7 +203,16 @@ export interface Pages {
   chooseTenant(view: TenantChooserView): Response;
   /** The form sends `decision`: `allow` or `deny`. */
   consent(view: ConsentView): Response;
+  forgot(view: ForgotView): Response;
+  newPassword(view: NewPasswordView): Response;
+  linkVoid(view: LinkVoidView): Response;
+  passwordSet(view: PasswordSetView): Response;
   account(view: AccountView): Response;
   error(view: ErrorView): Response;
   signedOut(view: PageContext): Response;
+}
+
+/** The mails for people, made in `ui/`. */
+export interface Mails {
+  reset(view: LinkMailView): Mail;
 }

@@ -17,6 +17,8 @@ import { createMac, verifyMac, readRawCookie, setLastingCookie, withCookie, type
  */
 export interface SignInDeps extends BrowserDeps {
   readonly accounts: Accounts;
+  /** The form for a forgotten password; undefined if the platform sends no mail. */
+  forgotAddress(call: AnyCall): string | undefined;
 }
 
 const PURPOSE = "device";

@@ -24,6 +24,8 @@ const REQUIRED_CLAIMS = ["iat", "exp", "sub", "aud", "email"];
 export interface NewIdToken extends SignInTimes {
   readonly clientId: string;
   readonly email: string;
+  /** The person used a link in a mail to the address. False without the scope `email`. */
+  readonly emailVerified: boolean;
   /** Undefined without the scope `profile`. */
   readonly name: string | undefined;
   readonly subject: string;
@@ -58,7 +60,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     sub: token.subject,
     iat: issuedAtSec,
     exp: Math.min(issuedAtSec + ID_TOKEN_LIFETIME_SEC, toSec(basis.endsAtMs ?? Infinity)),
-    email: token.email,
+    ...emailClaims(token.email, token.emailVerified),
     ...(token.name ? { name: token.name } : {}),
     tenant: token.tenant,
     auth_time: toSec(authTimeMs(token)),
@@ -74,6 +76,12 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
   };
   return signJwt({ alg: ID_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
+
+/** Clients refuse people with `email_verified: false`, so the claim is true or absent. */
+export const emailClaims = (email: string, isVerified: boolean): object => ({
+  email,
+  ...(isVerified ? { email_verified: true } : {}),
+});
 
 export interface IdTokenHint extends SignInTimes {
   readonly clientId: string;

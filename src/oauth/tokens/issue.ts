@@ -56,6 +56,8 @@ export interface Granted {
   readonly user: string;
   /** The user's name for display. */
   readonly userName?: string;
+  /** The user's address is verified. */
+  readonly emailVerified?: boolean;
   /** The claim `sub`: the user, or the client if there is none. */
   readonly subject: string;
   /** As the response shows them: the tenant or organization, `openid`, service scopes. */
@@ -117,6 +119,7 @@ export async function issueTokens(
     userAsOfMs,
   };
   const name = profile.includes("profile") ? granted.userName : undefined;
-  const token = { clientId, tenant, email: user, name, subject, accessToken, basis, ...idToken };
+  const emailVerified = profile.includes("email") && granted.emailVerified === true;
+  const token = { clientId, tenant, email: user, emailVerified, name, subject, accessToken, basis, ...idToken };
   return ok({ accessToken, idToken: await issueIdToken(token, issuer, trust, call.nowMs), expiresInSec });
 }

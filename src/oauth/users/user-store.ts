@@ -9,6 +9,8 @@ export interface UserRecord {
   /** The user in tokens and `/userinfo`: `sub`. */
   readonly subject: string;
   readonly name: string;
+  /** The person used a link in a mail to the address. */
+  readonly emailVerified: boolean;
   /** Sign-ins up to this time are invalid. */
   readonly signedOutAtMs: number;
   /** Tenants that are not disabled, by id. */
@@ -70,7 +72,8 @@ const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${key} = ?1 AND expires_at > ?2)`;
 type SessionKey = "id_hash" | "sid";
 const user = (email: string) => `
-  SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs FROM user WHERE email = ${email} AND disabled = 0`;
+  SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified
+  FROM user WHERE email = ${email} AND disabled = 0`;
 const tenants = (email: string) => `
   SELECT tenant.id, tenant.name,
     (SELECT json_group_array(scope.value) FROM tenant_member_role AS held
@@ -107,7 +110,7 @@ const CHANGE_PASSWORD = `
   WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
-const NAME = `SELECT name FROM user WHERE email = ?1`;
+const PROFILE = `SELECT name, email_verified_at IS NOT NULL AS emailVerified FROM user WHERE email = ?1`;
 
 /** If several requests come at once, the first subject stays. */
 const GIVE_SUBJECT = `
@@ -152,8 +155,10 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     /** The user of a session, by the session id in tokens. One round trip. */
     findBySessionId: (sid: string, nowMs: number) => findBySessionKey("sid", sid, nowMs),
     /** Undefined for an unknown user. */
-    nameOf: async (email: string): Promise<string | undefined> =>
-      (await db.prepare(NAME).bind(email).first<string>("name")) ?? undefined,
+    async profile(email: string): Promise<Profile | undefined> {
+      const row = await db.prepare(PROFILE).bind(email).first<ProfileRow>();
+      return row === null ? undefined : { ...row, emailVerified: row.emailVerified === 1 };
+    },
     /** Undefined for an unknown user. */
     async credential(email: string): Promise<Credential | undefined> {
       const row = await db.prepare(CREDENTIAL).bind(email).first<CredentialRow>();
@@ -186,11 +191,14 @@ type CredentialRow = Pick<Credential, "signedOutAtMs"> & {
   readonly passwordHash: string | null;
   readonly disabled: number;
 };
-type UserRow = Pick<UserRecord, "email" | "name" | "signedOutAtMs"> & {
-  /** Null until a token needs one. */
-  readonly storedSubject: string | null;
-};
-type UserWithoutSubject = UserRow & Omit<UserRecord, "subject">;
+type Profile = Pick<UserRecord, "name" | "emailVerified">;
+type ProfileRow = Pick<UserRecord, "name"> & { readonly emailVerified: number };
+type UserRow = Pick<UserRecord, "email" | "signedOutAtMs"> &
+  ProfileRow & {
+    /** Null until a token needs one. */
+    readonly storedSubject: string | null;
+  };
+type UserWithoutSubject = Omit<UserRow, "emailVerified"> & Omit<UserRecord, "subject">;
 /** Lists are JSON. */
 type MembershipRow = Pick<Membership, "id" | "name"> & Record<"scopes" | "subscribed" | "services", string>;
 
@@ -201,6 +209,7 @@ function toUser(times: D1Result | undefined, records: readonly D1Result[]): User
   const [time] = (times?.results ?? []) as { asOfMs: number }[];
   return {
     ...row,
+    emailVerified: row.emailVerified === 1,
     tenants: (tenantRows as MembershipRow[]).map((tenant) => ({
       ...toMembership(tenant),
       subscribed: JSON.parse(tenant.subscribed) as string[],

@@ -10,6 +10,7 @@ export const de: Texts = {
     submit: "Anmelden",
     or: "oder",
     continueWith: "Weiter mit {provider}",
+    forgot: "Passwort vergessen?",
     failed: "Fehler",
     faults: {
       wrong: "Die E-Mail-Adresse oder das Passwort ist falsch.",
@@ -29,6 +30,40 @@ export const de: Texts = {
     wrong: "Das Passwort ist falsch.",
     otherwise:
       "Wenn Sie das Passwort nicht kennen, schließen Sie dieses Fenster und fragen Sie, wer Ihr Konto verwaltet.",
+  },
+  recovery: {
+    title: "Neues Passwort wählen",
+    lead: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir senden einen Link dorthin.",
+    send: "Link senden",
+    sentTitle: "Sehen Sie in Ihre E-Mail",
+    sent: "Wenn es für {user} ein Konto mit Passwort gibt, ist ein Link unterwegs.",
+    sentHere:
+      "Öffnen Sie den Link in diesem Browser. Er gilt einmal und 30 Minuten lang. Keine E-Mail? Sehen Sie im Spam-Ordner nach.",
+    newTitle: "Neues Passwort wählen",
+    newLead:
+      "Für {user}. Alle, die mit dem alten Passwort angemeldet sind, werden abgemeldet, und Anwendungen verlieren den Zugriff.",
+    void: {
+      void: {
+        title: "Dieser Link gilt nicht mehr",
+        text: "Er wurde benutzt, ein späterer wurde benutzt, oder er ist älter als 30 Minuten. Einen neuen bekommen Sie auf der Anmeldeseite.",
+      },
+      elsewhere: {
+        title: "Öffnen Sie den Link im anderen Browser",
+        text: "Er gilt nur in dem Browser, in dem er angefordert wurde. Waren Sie das nicht, schließen Sie dieses Fenster. Oder fordern Sie hier auf der Anmeldeseite einen neuen an.",
+      },
+    },
+    setTitle: "Ihr Passwort ist geändert",
+    set: "Alle anderen sind abgemeldet. Melden Sie sich jetzt mit dem neuen Passwort an.",
+  },
+  mails: {
+    reset: {
+      subject: "Neues Passwort für {host} wählen",
+      lead: "Jemand, vermutlich Sie, hat für {user} bei {host} ein neues Passwort angefordert.",
+      button: "Neues Passwort wählen",
+      rules: "Der Link gilt einmal und 30 Minuten lang, in dem Browser, in dem Sie ihn angefordert haben.",
+      otherwise:
+        "Waren Sie das nicht, tun Sie nichts. Ihr Passwort bleibt, wie es ist. Geben Sie diese E-Mail nicht weiter.",
+    },
   },
   chooseTenant: {
     title: "Arbeitsbereich auswählen",

@@ -10,6 +10,7 @@ export const en: Texts = {
     submit: "Sign in",
     or: "or",
     continueWith: "Continue with {provider}",
+    forgot: "Forgot your password?",
     failed: "Error",
     faults: {
       wrong: "The e-mail address or the password is wrong.",
@@ -27,6 +28,38 @@ export const en: Texts = {
     submit: "Confirm and sign in",
     wrong: "The password is wrong.",
     otherwise: "If you do not know the password, close this window and ask whoever manages your account.",
+  },
+  recovery: {
+    title: "Choose a new password",
+    lead: "Enter the e-mail address of your account. We send a link to it.",
+    send: "Send the link",
+    sentTitle: "Look at your mail",
+    sent: "If there is an account with a password for {user}, a link is on its way.",
+    sentHere: "Open the link in this browser. It works once, for 30 minutes. No mail? Look in the spam folder.",
+    newTitle: "Choose a new password",
+    newLead:
+      "For {user}. Everybody who is signed in by the old password is signed out, and applications lose their access.",
+    void: {
+      void: {
+        title: "This link does not work any more",
+        text: "It was used, a later one was used, or it is older than 30 minutes. Ask for a new one on the sign-in page.",
+      },
+      elsewhere: {
+        title: "Open the link in the other browser",
+        text: "It works only in the browser in which somebody asked for it. If that was not you, close this window. Or ask for a new link here, on the sign-in page.",
+      },
+    },
+    setTitle: "Your password is changed",
+    set: "Everybody else is signed out. Sign in with the new password now.",
+  },
+  mails: {
+    reset: {
+      subject: "Choose a new password at {host}",
+      lead: "Somebody, probably you, asked for a new password for {user} at {host}.",
+      button: "Choose a new password",
+      rules: "The link works once, for 30 minutes, in the browser in which you asked for it.",
+      otherwise: "If it was not you, do nothing. Your password stays as it is. Do not pass this mail on.",
+    },
   },
   chooseTenant: {
     title: "Choose a workspace",

@@ -10,6 +10,7 @@ export const fr: Texts = {
     submit: "Se connecter",
     or: "ou",
     continueWith: "Continuer avec {provider}",
+    forgot: "Mot de passe oublié ?",
     failed: "Erreur",
     faults: {
       wrong: "L’adresse e-mail ou le mot de passe est incorrect.",
@@ -29,6 +30,40 @@ export const fr: Texts = {
     wrong: "Le mot de passe est incorrect.",
     otherwise:
       "Si vous ne connaissez pas le mot de passe, fermez cette fenêtre et adressez-vous à la personne qui gère votre compte.",
+  },
+  recovery: {
+    title: "Choisir un nouveau mot de passe",
+    lead: "Saisissez l’adresse e-mail de votre compte. Nous y envoyons un lien.",
+    send: "Envoyer le lien",
+    sentTitle: "Consultez vos e-mails",
+    sent: "S’il existe un compte avec mot de passe pour {user}, un lien est en route.",
+    sentHere:
+      "Ouvrez le lien dans ce navigateur. Il fonctionne une fois, pendant 30 minutes. Pas d’e-mail ? Regardez dans les indésirables.",
+    newTitle: "Choisir un nouveau mot de passe",
+    newLead:
+      "Pour {user}. Toutes les personnes connectées avec l’ancien mot de passe sont déconnectées, et les applications perdent leur accès.",
+    void: {
+      void: {
+        title: "Ce lien ne fonctionne plus",
+        text: "Il a été utilisé, un lien plus récent l’a été, ou il a plus de 30 minutes. Demandez-en un nouveau sur la page de connexion.",
+      },
+      elsewhere: {
+        title: "Ouvrez le lien dans l’autre navigateur",
+        text: "Il ne fonctionne que dans le navigateur où il a été demandé. Si ce n’était pas vous, fermez cette fenêtre. Ou demandez un nouveau lien ici, sur la page de connexion.",
+      },
+    },
+    setTitle: "Votre mot de passe est changé",
+    set: "Toutes les autres personnes sont déconnectées. Connectez-vous maintenant avec le nouveau mot de passe.",
+  },
+  mails: {
+    reset: {
+      subject: "Choisir un nouveau mot de passe pour {host}",
+      lead: "Quelqu’un, sans doute vous, a demandé un nouveau mot de passe pour {user} sur {host}.",
+      button: "Choisir un nouveau mot de passe",
+      rules: "Le lien fonctionne une fois, pendant 30 minutes, dans le navigateur où vous l’avez demandé.",
+      otherwise:
+        "Si ce n’était pas vous, ne faites rien. Votre mot de passe reste inchangé. Ne transmettez pas cet e-mail.",
+    },
   },
   chooseTenant: {
     title: "Choisir un espace de travail",

@@ -1,4 +1,4 @@
-import type { AccountFault, AccountNotice, ErrorView, SignInFault } from "../../oauth/pages/port.ts";
+import type { AccountFault, AccountNotice, ErrorView, LinkVoidView, SignInFault } from "../../oauth/pages/port.ts";
 
 /**
  * The words of the pages. A language is a file of this type and a line in languages.ts. Names in braces are
@@ -18,6 +18,7 @@ export interface Texts {
     readonly or: string;
     /** `{provider}` */
     readonly continueWith: string;
+    readonly forgot: string;
     /** Before the window's title, so that a screen reader says it first. */
     readonly failed: string;
     readonly faults: Readonly<Record<SignInFault, string>>;
@@ -33,6 +34,23 @@ export interface Texts {
     /** For people who are not that user, or have no password. */
     readonly otherwise: string;
   };
+  /** A forgotten password. */
+  readonly recovery: {
+    readonly title: string;
+    readonly lead: string;
+    readonly send: string;
+    readonly sentTitle: string;
+    /** `{user}`: the address that was typed in. Says the same for every address. */
+    readonly sent: string;
+    readonly sentHere: string;
+    readonly newTitle: string;
+    /** `{user}` */
+    readonly newLead: string;
+    readonly void: Readonly<Record<LinkVoidView["kind"], { readonly title: string; readonly text: string }>>;
+    readonly setTitle: string;
+    readonly set: string;
+  };
+  readonly mails: { readonly reset: LinkMailTexts };
   readonly chooseTenant: {
     readonly title: string;
     /** `{client}` */
@@ -112,4 +130,13 @@ export interface Texts {
 interface Door {
   readonly title: string;
   readonly text: string;
+}
+
+/** A mail with a link: `{user}`, `{host}`. */
+export interface LinkMailTexts {
+  readonly subject: string;
+  readonly lead: string;
+  readonly button: string;
+  readonly rules: string;
+  readonly otherwise: string;
 }

@@ -12,6 +12,13 @@ export function looksSuite(stage: () => Stage): void {
   const pages: readonly (readonly [heading: string, go: (page: Page) => Promise<unknown>])[] = [
     ["Sign in", (page) => page.goto(hostedLink())],
     ["Sign in", (page) => signIn(page, { ...ADA, password: "another" })],
+    ["Choose a new password", (page) => page.getByRole("button", { name: "Forgot your password?" }).click()],
+    ["Look at your mail", (page) => page.getByRole("button", { name: "Send the link" }).click()],
+    ["Mail", (page) => page.goto(`${stage().world.url}/dev/mail`)],
+    ["Choose a new password", (page) => page.getByRole("link", { name: /reset/ }).first().click()],
+    ["Choose a new password", changeToNothing],
+    ["This link does not work any more", (page) => page.goto(`${stage().world.issuer}/reset?token=none`)],
+    ["Sign in", (page) => page.goto(hostedLink())],
     ["Choose a workspace", (page) => signIn(page, BOB)],
     ["Allow access?", (page) => page.goto(strangersLink())],
     ["Your account", allowTheStranger],

@@ -41,6 +41,39 @@ export function signInPageSuite(stage: () => Stage): void {
       expect(outside).toEqual([]);
     });
 
+    test("a forgotten password is replaced by a link in a mail, up to the application", async () => {
+      const user = { email: "mary@acme.example", password: "the first password of mary" };
+      await stage().world.put(`users/${user.email}`, { password: user.password });
+      await stage().world.put(`tenants/${TENANT}/members/${user.email}`, { roles: ["everything"] });
+      const page = await stage().open();
+      const outside = outsideRequests(page);
+      await page.goto(stage().link());
+      await page.getByLabel("E-mail address").fill(user.email);
+      await page.getByRole("button", { name: "Forgot your password?" }).click();
+      await page.getByRole("button", { name: "Send the link" }).click();
+      await page.getByText("a link is on its way").waitFor();
+      await page.goto(`${stage().world.url}/dev/mail`);
+      const link = await page
+        .getByRole("region", { name: user.email })
+        .or(page.locator("section", { hasText: user.email }))
+        .first()
+        .getByRole("link")
+        .getAttribute("href");
+      const stranger = await stage().open();
+      await stranger.goto(link!);
+      await stranger.getByRole("heading", { name: "Open the link in the other browser" }).waitFor();
+      await page.goto(link!);
+      const next = "the second password of mary";
+      await page.getByLabel("New password, 8 to 256 characters").fill(next);
+      await page.getByLabel("New password again").fill(next);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Your password is changed" }).waitFor();
+      await page.getByRole("link", { name: "Sign in" }).click();
+      await signIn(page, { ...user, password: next });
+      expect((await landed(page)).query.get("state")).toBe("a state");
+      expect(outside).toEqual([]);
+    });
+
     const YEAR_SEC = 365 * 86_400;
     test("the cookies are what the browser keeps to itself", async () => {
       const page = await stage().open();

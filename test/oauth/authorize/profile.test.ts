@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Browser, landed } from "../../support/browser.ts";
@@ -69,6 +70,25 @@ describe("The scopes profile and email", () => {
     const tokens = await tokensFor("openid profile");
     const hinted = await tokensFor("openid profile", { id_token_hint: tokens.id_token }, new Browser());
     expect(await userInfo(hinted.access_token)).toEqual({ sub: user.email, name: "Ada" });
+  });
+
+  it("say that the address is verified once a link in a mail was used, and only with the scope email", async () => {
+    const proven = await makeUser();
+    const own = await makeApp({ tenant: proven.tenant });
+    await env.DB.prepare(`UPDATE user SET email_verified_at = 1 WHERE email = ?1`).bind(proven.email).run();
+    const by = new Browser();
+    await signInThrough(by, own, proven);
+    for (const [scope, told] of [
+      ["openid email", true],
+      ["openid profile", undefined],
+    ] as const) {
+      const code = landed(await visit(by, own, { scope })).query.get("code") ?? "";
+      const form = { grant_type: "authorization_code", code, redirect_uri: own.redirectUri };
+      const answer = await call("/oauth2/v1/token", { form, headers: { authorization: basic(own) } });
+      const tokens = await expectJson<Tokens>(answer, 200);
+      expect((await userInfo(tokens.access_token))["email_verified"]).toBe(told);
+      expect(decodeJwt(tokens.id_token)["email_verified"]).toBe(told);
+    }
   });
 
   it("are listed by discovery, with their claims", async () => {

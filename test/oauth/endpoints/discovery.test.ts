@@ -70,7 +70,7 @@ describe("The two metadata documents", () => {
       authorization_response_iss_parameter_supported: true,
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: ["RS256"],
-      claims_supported: ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "name", "tenant"],
+      claims_supported: "iss sub aud exp iat auth_time nonce at_hash email name tenant email_verified".split(" "),
       claim_types_supported: ["normal"],
       claims_parameter_supported: false,
       request_parameter_supported: false,

@@ -1,0 +1,95 @@
+import { signedOutAt } from "../users/user-store.ts";
+
+/** A link that may still be used, and the browser that it works in. */
+export interface MailLink {
+  readonly email: string;
+  /** SHA-256 of the browser's cookie, in hex. */
+  readonly browserHash: string;
+  /** The authorization request to go on with; may be empty. */
+  readonly request: string;
+}
+
+export interface NewMailLink extends MailLink {
+  readonly tokenHash: string;
+  readonly networkHash: string;
+  readonly nowMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** Our choice. The limits of an account keep its mailbox usable, those of a network stop a list of addresses. */
+export const LINK_LIMITS = { ofAccount: 3, ofNetwork: 30, withinMs: 3_600_000 } as const;
+
+const RESET = "reset";
+const MAKE = `
+  INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)
+  SELECT ?1, '${RESET}', email, ?3, ?4, ?5, ?6, ?7 FROM user
+  WHERE email = ?2 AND disabled = 0 AND password_hash IS NOT NULL
+    AND (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = '${RESET}' AND created_at > ?8) < ${LINK_LIMITS.ofAccount}
+    AND (SELECT count(*) FROM mail_link WHERE network_hash = ?4 AND created_at > ?8) < ${LINK_LIMITS.ofNetwork}`;
+const USABLE = `purpose = '${RESET}' AND used_at IS NULL AND expires_at > ?2
+  AND EXISTS (SELECT 1 FROM user WHERE user.email = mail_link.email AND disabled = 0)`;
+const FIND = `
+  SELECT email, browser_hash AS browserHash, request FROM mail_link WHERE token_hash = ?1 AND ${USABLE}`;
+/** The account's other links become void too. */
+const USE = `
+  UPDATE mail_link SET used_at = ?2 WHERE purpose = '${RESET}' AND used_at IS NULL
+    AND email = (SELECT email FROM mail_link WHERE token_hash = ?1 AND browser_hash = ?3 AND ${USABLE})`;
+const SET_PASSWORD = `
+  UPDATE user SET password_hash = ?2, signed_out_at = ${signedOutAt("?3")}, email_verified_at = coalesce(email_verified_at, ?3)
+  WHERE email = ?1 AND changes() > 0`;
+const DELETE_OLD = `
+  DELETE FROM mail_link WHERE token_hash IN (SELECT token_hash FROM mail_link WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`;
+
+export type MailLinkStore = ReturnType<typeof createMailLinkStore>;
+
+export const createMailLinkStore = (db: D1Database) => ({
+  /** False if there is no such account with a password, or it or the network had too many links. One round trip. */
+  async make({
+    tokenHash,
+    email,
+    browserHash,
+    networkHash,
+    request,
+    nowMs,
+    expiresAtMs,
+  }: NewMailLink): Promise<boolean> {
+    const values = [tokenHash, email, browserHash, networkHash, request, nowMs, expiresAtMs];
+    const made = await db
+      .prepare(MAKE)
+      .bind(...values, nowMs - LINK_LIMITS.withinMs)
+      .run();
+    return made.meta.changes === 1;
+  },
+  /** Undefined if the link is unknown, used, void or expired, or its person was disabled. */
+  find: async (tokenHash: string, nowMs: number): Promise<MailLink | undefined> =>
+    (await db.prepare(FIND).bind(tokenHash, nowMs).first<MailLink>()) ?? undefined,
+  /**
+   * Uses the link and sets the password. Returns false if somebody else used it first, it is not this browser's, or it
+   * is not usable any more. `beside`: statements of the same transaction; `changes()` tells the first the result.
+   */
+  async setPassword(
+    {
+      tokenHash,
+      browserHash,
+      email,
+      hash,
+      nowMs,
+    }: Pick<NewMailLink, "tokenHash" | "browserHash" | "email" | "nowMs"> & { readonly hash: string },
+    beside: readonly D1PreparedStatement[],
+  ): Promise<boolean> {
+    const [, set] = await db.batch([
+      db.prepare(USE).bind(tokenHash, nowMs, browserHash),
+      db.prepare(SET_PASSWORD).bind(email, hash, nowMs),
+      ...beside,
+    ]);
+    return set?.meta.changes === 1;
+  },
+  /** Deletes at most `limit` links that no limit counts any more and returns how many. */
+  deleteOld: async (nowMs: number, limit: number): Promise<number> =>
+    (
+      await db
+        .prepare(DELETE_OLD)
+        .bind(nowMs - LINK_LIMITS.withinMs, limit)
+        .run()
+    ).meta.changes,
+});

@@ -1,0 +1,37 @@
+import { defineRoute, formBody, type Route } from "../../http/route.ts";
+import { forgotPassword } from "./forgot.ts";
+import type { RecoveryDeps } from "./recovery.ts";
+import { openLink, resetPassword } from "./reset.ts";
+
+/** The forms carry the application's request, encoded once more. */
+const FORM_BYTES = 256 * 1024;
+
+/** The pages for a forgotten password. */
+export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
+  defineRoute({
+    method: "POST",
+    path: "/forgot",
+    summary: "Ask for a link to choose a new password",
+    operation: "forgotPassword",
+    body: formBody(FORM_BYTES),
+    produces: "any",
+    handle: (call) => forgotPassword(deps, call),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/reset",
+    summary: "Open a link from a mail",
+    operation: "resetPassword",
+    produces: "any",
+    handle: (call) => openLink(deps, call),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/reset",
+    summary: "Choose a new password",
+    operation: "resetPassword",
+    body: formBody(FORM_BYTES),
+    produces: "any",
+    handle: (call) => resetPassword(deps, call),
+  }),
+];

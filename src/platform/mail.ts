@@ -1,0 +1,23 @@
+/** A mail to one person. Both parts say the same. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** Hands a mail over. Throws if it was not taken; a mail that was taken may still not arrive. */
+export type SendMail = (mail: Mail) => Promise<void>;
+
+/** An address of a domain that the account may send for, and the name that mail programs show. */
+export interface MailSender {
+  readonly email: string;
+  readonly name?: string;
+}
+
+/** Sends by Cloudflare's binding `send_email`. */
+export const mailBy =
+  (binding: SendEmail, { email, name = "" }: MailSender): SendMail =>
+  async (mail) => {
+    await binding.send({ from: { email, name }, ...mail });
+  };

@@ -1,0 +1,45 @@
+import type { LinkMailView, Mails } from "../oauth/pages/port.ts";
+import type { Mail } from "../platform/mail.ts";
+import { html } from "./markup.ts";
+import { chooseLanguage, LANGUAGES } from "./texts/languages.ts";
+import type { LinkMailTexts } from "./texts/texts.ts";
+
+/** The mails, in the language of the page on which somebody asked for them. */
+export const createMails = (): Mails => ({
+  reset: (view) => {
+    const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
+    return linkMail(view, LANGUAGES[lang].mails.reset, lang);
+  },
+});
+
+/** A few sentences with one link. Mail programs show no stylesheet and no picture of ours, so it has neither. */
+function linkMail({ email, link, base }: LinkMailView, texts: LinkMailTexts, lang: string): Mail {
+  const values: Readonly<Record<string, string>> = { user: email, host: new URL(base).host };
+  const say = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
+  const lead = say(texts.lead);
+  const subject = say(texts.subject);
+  return {
+    to: email,
+    subject,
+    text: `${lead}\n\n${link}\n\n${texts.rules}\n${texts.otherwise}\n`,
+    html: html`<!doctype html>
+      <html lang="${lang}">
+        <head>
+          <meta charset="utf-8" />
+          <title>${subject}</title>
+        </head>
+        <body style="font-family: sans-serif; line-height: 1.5; max-width: 36em; margin: 2em auto; padding: 0 1em">
+          <p>${lead}</p>
+          <p>
+            <a
+              href="${link}"
+              style="display: inline-block; padding: 0.6em 1.2em; border-radius: 0.5em; background: #0e5a75; color: #ffffff; text-decoration: none"
+              >${texts.button}</a
+            >
+          </p>
+          <p>${texts.rules}</p>
+          <p>${texts.otherwise}</p>
+        </body>
+      </html>`.toString(),
+  };
+}
