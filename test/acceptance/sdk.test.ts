@@ -1,3 +1,4 @@
+import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ok } from "@oazapfts/runtime";
@@ -281,6 +282,35 @@ describe("consuming", () => {
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 150);
     expect(await take(topic.consume({ signal: stop.signal }), 1)).toEqual([]);
+  });
+
+  test("leaves nothing locked when it is stopped while an answer is on its way", async () => {
+    const { topic } = await newTopic(1);
+    const stop = new AbortController();
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const response = await globalThis.fetch(input, init);
+      if (new Request(input).url.endsWith("/read")) stop.abort();
+      return response;
+    };
+    const own = connect({ fetch }).topic(client.id, topic.eventType);
+    expect(await take(own.consume({ signal: stop.signal }), 1)).toEqual([]);
+    const batch = await topic.read();
+    expect(numbersOf(batch!.events)).toEqual([0]);
+  });
+
+  test("leaves nothing locked when its client is gone while the platform waits", async () => {
+    const { topic } = await newTopic(0);
+    const address = `${world().base}/pubsub/v1/topics/${client.id}/${topic.eventType}/read`;
+    const headers = { authorization: `Bearer ${await plinth.token()}`, prefer: "wait=20" };
+    // A connection of its own, which ends without a word.
+    const asked = http.request(address, { method: "POST", headers, agent: false }).on("error", () => undefined);
+    asked.end();
+    await sleep(400);
+    asked.destroy();
+    await sleep(50);
+    await topic.publish({ payload: { number: 9 } });
+    const next = async () => (await topic.read().catch(() => undefined))?.events;
+    await expect.poll(next, { timeout: 5_000 }).toHaveLength(1);
   });
 
   test("commits once when the answer to a commit is lost", async () => {

@@ -49,6 +49,10 @@ export interface EventsCall {
   readonly json?: unknown;
   readonly body?: BodyInit;
   readonly headers?: Record<string, string>;
+  /** Aborts when the client leaves. */
+  readonly signal?: AbortSignal;
+  /** The connection turns out to be dead when the answer is sent. */
+  readonly isDead?: boolean;
 }
 
 export const ORIGIN = "https://events.test";
@@ -148,9 +152,14 @@ export function eventsApp(
       noteRequest(path, headers, body);
       const waits: Promise<unknown>[] = [];
       const context = { waitUntil: (work: Promise<unknown>) => void waits.push(work) } as unknown as ExecutionContext;
-      const response = await app.fetch(new Request(new URL(path, ORIGIN), { method, headers, body }), env, context);
+      const { signal } = init;
+      const request = new Request(new URL(path, ORIGIN), { method, headers, body, signal });
+      const response = await app.fetch(request, env, context);
+      if (init.isDead === true) await response.body?.cancel();
+      // Work beside an answer may wait until its bytes are read.
+      const text = init.isDead === true || response.body === null ? null : await response.arrayBuffer();
       await Promise.all(waits);
-      return response;
+      return new Response(text, response);
     },
   };
 }

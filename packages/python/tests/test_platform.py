@@ -117,6 +117,32 @@ def test_an_event_whose_handler_fails_comes_again(topic: Topic) -> None:
     topic.release(again.token)
 
 
+def test_an_interrupted_read_leaves_nothing_locked(client: tuple[str, str], topic: Topic) -> None:
+    class Interrupted(httpx.BaseTransport):
+        """The first read is answered, and Ctrl-C comes before its answer."""
+
+        def __init__(self) -> None:
+            self._inner = httpx.HTTPTransport()
+            self._reads = 0
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = self._inner.handle_request(request)
+            if request.url.path.endswith("/read"):
+                self._reads += 1
+                if self._reads == 1:
+                    raise KeyboardInterrupt
+            return response
+
+    topic.publish("for the next")
+    with httpx.Client(transport=Interrupted()) as http:
+        own = Plinth(URL, client_id=client[0], client_secret=client[1], http=http)
+        with pytest.raises(KeyboardInterrupt):
+            own.topic(client[0], topic.status()["eventType"]).read(wait=20)
+    again = topic.read()
+    assert again is not None
+    topic.commit(again.token)
+
+
 def test_a_waiting_read_answers_when_an_event_comes(topic: Topic) -> None:
     started = time.monotonic()
     threading.Timer(1, lambda: topic.publish("late")).start()

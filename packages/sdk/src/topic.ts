@@ -41,6 +41,8 @@ export type Topic = ReturnType<typeof createTopic>;
 /** The most that one publish takes. */
 const MAX_EVENTS = 1_000;
 const MAX_CHARS = 1_500_000;
+/** The longest time that an aborted read takes to free its topic. */
+const FREE_MS = 2_000;
 
 /**
  * One topic: `plinth.topic("acme.shop", "orderPlaced")`.
@@ -60,6 +62,36 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
       signal,
     });
     return ids;
+  }
+
+  async function readUnder(key: string, options: ReadOptions): Promise<Batch | undefined> {
+    const { numEvents = 100, ttlMs = 60_000, waitSec = 0, signal } = options;
+    const response = await transport.send("POST", `${path}/read`, {
+      json: { numEvents, ttlMs },
+      headers: {
+        ...asConsumer,
+        "idempotency-key": key,
+        ...(waitSec > 0 && { prefer: `wait=${Math.ceil(waitSec)}` }),
+      },
+      repeatable: true,
+      extraMs: waitSec * 1_000,
+      signal,
+    });
+    if (response.status === 204) return undefined;
+    const { events, token } = (await response.json()) as { events: StoredEvent[]; token: string };
+    const count = (suffix: string): number | undefined => numberOf(response.headers, suffix);
+    return { events, token, attempt: count("-delivery-attempt") ?? 1, lost: count("-events-lost") ?? 0 };
+  }
+
+  /** Frees what an aborted read may have locked: its key brings the batch once more. */
+  async function freeRead(key: string, options: ReadOptions): Promise<void> {
+    try {
+      const again = { ...options, waitSec: 0, signal: AbortSignal.timeout(FREE_MS) };
+      const batch = await readUnder(key, again);
+      if (batch !== undefined) await topic.release(batch.token);
+    } catch {
+      // Nothing is locked, or the lock expires by itself.
+    }
   }
 
   const topic = {
@@ -112,25 +144,17 @@ export function createTopic(transport: Transport, owner: string, eventType: stri
 
     /**
      * Locks and returns the next events; undefined if there are none. `waitSec` waits for the first one, at most 30 s.
-     * Commit the batch when its events are handled.
+     * Commit the batch when its events are handled. A read that `signal` aborts leaves nothing locked.
      */
     async read(options: ReadOptions = {}): Promise<Batch | undefined> {
-      const { numEvents = 100, ttlMs = 60_000, waitSec = 0, signal } = options;
-      const response = await transport.send("POST", `${path}/read`, {
-        json: { numEvents, ttlMs },
-        headers: {
-          ...asConsumer,
-          "idempotency-key": crypto.randomUUID(),
-          ...(waitSec > 0 && { prefer: `wait=${Math.ceil(waitSec)}` }),
-        },
-        repeatable: true,
-        extraMs: waitSec * 1_000,
-        signal,
-      });
-      if (response.status === 204) return undefined;
-      const { events, token } = (await response.json()) as { events: StoredEvent[]; token: string };
-      const count = (suffix: string): number | undefined => numberOf(response.headers, suffix);
-      return { events, token, attempt: count("-delivery-attempt") ?? 1, lost: count("-events-lost") ?? 0 };
+      options.signal?.throwIfAborted();
+      const key = crypto.randomUUID();
+      try {
+        return await readUnder(key, options);
+      } catch (thrown) {
+        if (options.signal?.aborted === true) await freeRead(key, options);
+        throw thrown;
+      }
     },
 
     /** Ends a batch: its events are not read again. A repeat does no harm. */

@@ -1,5 +1,17 @@
 import * as z from "zod/mini";
-import { defineRoute, empty, json, jsonBody, jsonText, optionalJsonBody, type Route } from "../../http/route.ts";
+import type { Principal } from "../../http/auth.ts";
+import type { Problem } from "../../http/errors.ts";
+import {
+  defineRoute,
+  empty,
+  json,
+  jsonBody,
+  jsonText,
+  optionalJsonBody,
+  type Answer,
+  type Call,
+  type Route,
+} from "../../http/route.ts";
 import { matching, type Schema } from "../../http/validate.ts";
 import type { Meter } from "../../platform/metrics.ts";
 import type { Names } from "../../platform/names.ts";
@@ -10,10 +22,11 @@ import type { Failure } from "../model/failure.ts";
 import { WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
+import { giveBack, handOver } from "./hand-over.ts";
 import { listConsumers, removeConsumer } from "./named-consumers.ts";
 import { peek, peekQuery } from "./peek.ts";
 import { preferredWaitSec } from "../../http/prefer.ts";
-import { read, readBody, type ConsumePorts, type ReadAnswer } from "./read.ts";
+import { read, readBody, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
 import { seek, seekBody } from "./seek.ts";
 import { readWaiting, type WaitPorts } from "./wait.ts";
 
@@ -27,21 +40,11 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
     params: topicParams,
     body: optionalJsonBody(readBody),
     handle: (call) =>
-      asReader(ports, call, async (topic, reader) => {
-        const { headers } = call.request;
-        const key = headers.get("idempotency-key");
-        const body = call.body ?? {};
-        const waitSec = preferredWaitSec(headers, WAIT.maxSec);
-        const answer = await (waitSec === undefined
-          ? read(ports, topic, reader, body, key, call.nowMs)
-          : readWaiting(ports, topic, reader, body, {
-              ms: waitSec * 1_000,
-              key,
-              checkToken: call.checkToken,
-              waited: call.waited,
-            }));
-        if (answer.ok) meterRead(ports.meter, call.principal.tenant, answer.value);
-        return answer.ok ? ok(readResponse(answer.value, call.url, ports.names, waitSec)) : answer;
+      asReader(ports, call, (topic, reader) => {
+        const reading = readEvents(ports, call, topic, reader);
+        // A client that leaves ends its request, and all of its work that nobody waits for.
+        call.request.signal.addEventListener("abort", () => call.waitUntil(reading), { once: true });
+        return reading;
       }),
   }),
   change(
@@ -120,6 +123,35 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
       }),
   }),
 ];
+
+async function readEvents(
+  ports: RequestPorts & WaitPorts,
+  call: Call<unknown, unknown, ReadBody | undefined, Principal>,
+  topic: TopicId,
+  reader: Reader,
+): Promise<Result<Answer, Failure | Problem>> {
+  const { headers, signal: left } = call.request;
+  const key = headers.get("idempotency-key");
+  const waitSec = preferredWaitSec(headers, WAIT.maxSec);
+  let hasWaited = false;
+  const waited = (ms: number): void => {
+    hasWaited = true;
+    call.waited(ms);
+  };
+  const body = call.body ?? {};
+  const { checkToken } = call;
+  const answer = await (waitSec === undefined
+    ? read(ports, topic, reader, body, key, call.nowMs)
+    : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken, waited, left }));
+  if (!answer.ok) return answer;
+  meterRead(ports.meter, call.principal.tenant, answer.value);
+  const response = readResponse(answer.value, call.url, ports.names, waitSec);
+  if (answer.value.kind === "empty") return ok(response);
+  const { token } = answer.value;
+  const onLeft = () => giveBack(ports, topic, reader, token);
+  if (left.aborted) await onLeft();
+  return ok(hasWaited ? await handOver(response, call.waitUntil, onLeft) : response);
+}
 
 /** A repeat under a key is told without its number of events, and so counts none. */
 function meterRead(meter: Meter, tenant: string, answer: ReadAnswer): void {

@@ -77,12 +77,16 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
   /** The batch being read again. Parallel repeats share it, since each could take several megabytes. */
   #replaying: { readonly token: string; readonly left: Promise<Replay> } | undefined;
 
+  /** Token of the last batch that a repeated read got. */
+  #repeatedToken: string | undefined;
+
   async read(request: ReadRequest): Promise<ConsumerReadOutcome> {
     const arrival = ++this.#arrivals;
     for (;;) {
       const outcome = await this.#mutex.run(() => this.#readInTurn(request, arrival));
       if (outcome.kind !== "repeat") return outcome;
       const { token, keyed } = outcome.lock;
+      this.#repeatedToken = token;
       const left = await this.#replay(request, outcome);
       if (left.kind !== "left") return left;
       // Other calls ran meanwhile: respond only if the lock still holds.
@@ -107,6 +111,11 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
 
   release(token: string, through: Position | undefined): LockOutcome {
     return this.#changeLock((state, nowMs) => release(state, token, through, nowMs, READ.outcomes));
+  }
+
+  /** Releases a batch whose reader has left, unless the reader came again and got it by a repeat. */
+  giveBack(token: string): LockOutcome {
+    return this.#repeatedToken === token ? { kind: "done" } : this.release(token, undefined);
   }
 
   /** Moves the cursor unless the topic is locked. */

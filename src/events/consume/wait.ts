@@ -22,6 +22,8 @@ export interface Waiting {
   readonly checkToken: () => Promise<Problem | undefined>;
   /** Told each stretch of time without work. */
   readonly waited: (ms: number) => void;
+  /** Aborts when the client has left, as far as the platform is told. */
+  readonly left: AbortSignal;
 }
 
 /**
@@ -33,14 +35,14 @@ export interface Waiting {
  *    └──news, a lost connection, or the time is over (then for the last time)
  *
  * The Worker waits; the objects sleep. News can be of another tenant, or taken by a parallel read, so rounds that find
- * nothing grow longer. A client that leaves ends its request, and so its WebSockets.
+ * nothing grow longer. A client that leaves ends the wait (hand-over.ts).
  */
 export async function readWaiting(
   ports: WaitPorts,
   id: TopicId,
   reader: Reader,
   body: ReadBody,
-  { ms, key, checkToken, waited }: Waiting,
+  { ms, key, checkToken, waited, left }: Waiting,
 ): Promise<Result<ReadAnswer, Failure | Problem>> {
   const { clock } = ports;
   const endMs = clock.nowMs() + ms;
@@ -50,31 +52,36 @@ export async function readWaiting(
     if (!answer.ok || answer.value.kind === "batch" || answer.value.more) return answer;
     const { upTo } = answer.value;
     const leftMs = endMs - clock.nowMs();
-    if (leftMs <= 0 || upTo === undefined) return answer;
+    if (leftMs <= 0 || upTo === undefined || left.aborted) return answer;
     const topic = await ports.directory.onActive(id, nowMs, async (active) => addressOf(active));
     if (topic === undefined) continue;
     const roundMs = Math.min(WAIT.minRoundMs * 2 ** rounds, WAIT.maxRoundMs);
     const pausedMs = clock.nowMs();
-    await Promise.all([news(ports, topic, reader, upTo, leftMs), scheduler.wait(Math.min(roundMs, leftMs))]);
+    const round = scheduler.wait(Math.min(roundMs, leftMs), { signal: left }).catch(() => undefined);
+    await Promise.all([news(ports, topic, reader, upTo, leftMs, left), round]);
     waited(Math.max(clock.nowMs() - pausedMs, 0));
+    if (left.aborted) return answer;
     const refused = await checkToken();
     if (refused !== undefined) return { ok: false, error: refused };
   }
 }
 
-/** Resolves when a shard has more than was read, its log cannot be asked, or the time is over. */
+/** Resolves when a shard has more than was read, its log cannot be asked, the time is over, or the client has left. */
 async function news(
   { logs, log }: WaitPorts,
   topic: TopicAddress,
   { onlyTenant }: Reader,
   upTo: readonly number[],
   ms: number,
+  left: AbortSignal,
 ): Promise<void> {
   const shards = onlyTenant === undefined ? shardsOf(topic) : [shardFor(onlyTenant, topic.shards)];
   const sockets: WebSocket[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   let isOver = false;
   const timer = setTimeout(resolve, ms);
+  const leave = (): void => resolve();
+  left.addEventListener("abort", leave);
   const waitAt = async (shard: number): Promise<void> => {
     try {
       const address = `https://log/news?after=${Math.max(0, upTo[shard] ?? 0)}`;
@@ -94,5 +101,6 @@ async function news(
   await promise;
   isOver = true;
   clearTimeout(timer);
+  left.removeEventListener("abort", leave);
   for (const socket of sockets) socket.close();
 }

@@ -166,6 +166,56 @@ describe("a read that waits", () => {
   });
 });
 
+describe("a read whose client leaves", () => {
+  const attempt = ({ response }: { response: Response }) => response.headers.get("plat-delivery-attempt");
+
+  it("ends at once, and takes no event", async () => {
+    const topic = await makeTopic(app);
+    const leaving = new AbortController();
+    const read = topic.read({}, { ...waiting(30), signal: leaving.signal });
+    await untilWaiting(topic, 1);
+    leaving.abort();
+    expect((await read).status).toBe(204);
+    await expect.poll(() => readersAt(topic)).toBe(0);
+    await topic.put({ payload: "for the next" });
+    const next = await topic.read();
+    expect([payloads(next), attempt(next)]).toEqual([["for the next"], "1"]);
+  });
+
+  it.each([{}, waiting(30)])("gives back what it took meanwhile, %j", async (how) => {
+    const topic = await makeTopic(app);
+    await topic.put({ payload: "for the next" });
+    const leaving = new AbortController();
+    const read = topic.read({}, { ...how, signal: leaving.signal });
+    leaving.abort();
+    await read;
+    expect(payloads(await topic.read())).toEqual(["for the next"]);
+  });
+
+  it("gives the batch back when its connection breaks at the answer", async () => {
+    const topic = await makeTopic(app);
+    const read = app.call(`${topic.path}/read`, { as: topic.owner, method: "POST", ...waiting(30), isDead: true });
+    await untilWaiting(topic, 1);
+    await topic.put({ payload: "for the next" });
+    await read;
+    const next = await topic.read();
+    expect([payloads(next), attempt(next)]).toEqual([["for the next"], "2"]);
+  });
+
+  it("keeps the lock if the client came again under its key", async () => {
+    const topic = await makeTopic(app);
+    const once = waiting(30, { "idempotency-key": "again" });
+    const dead = app.call(`${topic.path}/read`, { as: topic.owner, method: "POST", ...once, isDead: true });
+    await untilWaiting(topic, 1);
+    const again = topic.read({}, once);
+    await untilWaiting(topic, 2);
+    await topic.put({ payload: "kept" });
+    const [answer] = await Promise.all([again, dead]);
+    expect(payloads(answer)).toEqual(["kept"]);
+    expect((await topic.commit(answer.token)).status).toBe(200);
+  });
+});
+
 /**
  * Random schedules of publishing, eviction and reset beside readers that always wait for an event that comes. A wait
  * whose time runs out has lost its wake-up. The logs hear late of readers, so that events fall in between.

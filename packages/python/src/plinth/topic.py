@@ -127,7 +127,18 @@ class Topic:
 
         `wait`: seconds to wait for the first one, at most 30. Commit the batch when its events are handled.
         """
-        headers = {**self._consumer, "idempotency-key": str(uuid.uuid4())}
+        key = str(uuid.uuid4())
+        try:
+            return self._read_under(key, num_events, ttl, wait)
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C, say. Nobody would commit what the read may have locked.
+            self._free_read(key, num_events, ttl)
+            raise
+
+    def _read_under(self, key: str, num_events: int, ttl: float, wait: float) -> Batch | None:
+        headers = {**self._consumer, "idempotency-key": key}
         if wait > 0:
             headers["prefer"] = f"wait={round(wait) or 1}"
         response = self._transport.send(
@@ -147,6 +158,16 @@ class Topic:
             attempt=_number(response, "-delivery-attempt", 1),
             lost=_number(response, "-events-lost", 0),
         )
+
+    def _free_read(self, key: str, num_events: int, ttl: float) -> None:
+        """Frees what an interrupted read may have locked: its key brings the batch once more."""
+        try:
+            batch = self._read_under(key, num_events, ttl, 0)
+            if batch is not None:
+                self.release(batch.token)
+        except Exception:
+            # Nothing is locked, or the lock expires by itself.
+            pass
 
     def commit(self, token: str) -> None:
         """Ends a batch: its events are not read again."""

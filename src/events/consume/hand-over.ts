@@ -1,0 +1,68 @@
+import { describeError, type Log } from "../../platform/log.ts";
+import { withSize } from "../../http/request-meter.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Reader } from "../access/reader.ts";
+import { WAIT } from "../model/limits.ts";
+import type { TopicId } from "../model/topic.ts";
+import type { ConsumePorts } from "./read.ts";
+import { consumerOf } from "./stub.ts";
+import type { LockOutcome } from "./types.ts";
+
+/**
+ * A batch for a client that waited, and may have left meanwhile:
+ *
+ *   all bytes but the last ones ──▶ nobody there: the connection breaks ──▶ give the batch back: the topic is free
+ *          │ some milliseconds
+ *   the last ones ───────────────▶ the client has the batch
+ *
+ * A connection that its client closed breaks at the first bytes sent, not before. A client that leaves later, or whose
+ * proxy took the bytes, holds the lock until it expires.
+ */
+export async function handOver(
+  response: Response,
+  waitUntil: (work: Promise<unknown>) => void,
+  onLeft: () => Promise<void>,
+): Promise<Response> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const { readable, writable } = new FixedLengthStream(bytes.byteLength);
+  const send = async (): Promise<void> => {
+    const writer = writable.getWriter();
+    try {
+      const last = bytes.byteLength - WAIT.probes;
+      await writer.write(bytes.subarray(0, last));
+      for (let at = last; at < bytes.byteLength; at++) {
+        await scheduler.wait(WAIT.probeMs);
+        await writer.write(bytes.subarray(at, at + 1));
+      }
+      await writer.close();
+    } catch {
+      await onLeft();
+    }
+  };
+  waitUntil(send());
+  return withSize(new Response(readable, response), bytes.byteLength);
+}
+
+interface GivePorts extends ConsumePorts {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Frees a batch that nobody took. Without a token (`autoCommit`) its events are lost, as the interface says. */
+export async function giveBack(
+  { directory, consumers, clock, log }: GivePorts,
+  id: TopicId,
+  reader: Reader,
+  token: string | undefined,
+): Promise<void> {
+  if (token === undefined) return;
+  try {
+    await directory.onActive(id, clock.nowMs(), async (topic): Promise<LockOutcome> =>
+      consumerOf(consumers, topic, reader.name).giveBack(token),
+    );
+    log.info("batch given back", { eventType: id.eventType });
+  } catch (thrown) {
+    // The lock expires by itself.
+    log.warn("batch not given back", { eventType: id.eventType, error: describeError(thrown) });
+  }
+}
