@@ -174,10 +174,16 @@ export type ServerMetadata = {
     code_challenge_methods_supported: string[];
     /** How clients authenticate there. */
     token_endpoint_auth_methods_supported: string[];
+    /** How they sign assertions. */
+    token_endpoint_auth_signing_alg_values_supported: string[];
     /** How clients authenticate there. */
     revocation_endpoint_auth_methods_supported: string[];
+    /** How they sign assertions. */
+    revocation_endpoint_auth_signing_alg_values_supported: string[];
     /** How clients authenticate there. */
     introspection_endpoint_auth_methods_supported: string[];
+    /** How they sign assertions. */
+    introspection_endpoint_auth_signing_alg_values_supported: string[];
     /** RFC 9207. */
     authorization_response_iss_parameter_supported: boolean;
     /** OpenID Connect Discovery. */
@@ -433,6 +439,12 @@ export type Client = {
     scopes: string[];
     /** Codes need PKCE. */
     requirePkce: boolean;
+    /** How it authenticates. */
+    authMethod: "client_secret" | "private_key_jwt";
+    /** Its public keys, a JSON Web Key Set as text; may be empty. */
+    jwks: string;
+    /** The address of its public keys; may be empty. */
+    jwksUri: string;
     /** It gets no tokens. */
     disabled: boolean;
     /** When it was made. In milliseconds since 1970. */
@@ -463,6 +475,12 @@ export type WrittenClient = {
     scopes: string[];
     /** Codes need PKCE. */
     requirePkce: boolean;
+    /** How it authenticates. */
+    authMethod: "client_secret" | "private_key_jwt";
+    /** Its public keys, a JSON Web Key Set as text; may be empty. */
+    jwks: string;
+    /** The address of its public keys; may be empty. */
+    jwksUri: string;
     /** It gets no tokens. */
     disabled: boolean;
     /** When it was made. In milliseconds since 1970. */
@@ -1624,6 +1642,10 @@ export function getToken(body: {
     client_id?: string;
     /** Its secret, unless it authenticates by HTTP Basic. */
     client_secret?: string;
+    /** With `client_assertion`. */
+    client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    client_assertion?: string;
 }, { platSessionId }: {
     platSessionId?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -1706,6 +1728,10 @@ export function revokeTokens(body: {
     client_id?: string;
     /** Its secret, unless it authenticates by HTTP Basic. */
     client_secret?: string;
+    /** With `client_assertion`. */
+    client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -1752,6 +1778,10 @@ export function introspectToken(body: {
     client_id?: string;
     /** Its secret, unless it authenticates by HTTP Basic. */
     client_secret?: string;
+    /** With `client_assertion`. */
+    client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -3782,6 +3812,12 @@ export function putClient(clientId: string, body: {
     scopes: string[];
     /** Codes need PKCE. Always true without a secret. */
     requirePkce?: boolean;
+    /** `client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret. */
+    authMethod?: "client_secret" | "private_key_jwt";
+    /** `private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB. */
+    jwks?: string;
+    /** `private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes. */
+    jwksUri?: string;
     /** 32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated. */
     clientSecret?: string;
     /** It gets no tokens. If absent, it stays as it is; false for a new one. */

@@ -64,6 +64,24 @@ export const SOFTWARE = {
       },
       scopes: scopesField("a scope that it may request; * at the end matches any ending"),
       requirePkce: { flag: "require-pkce", type: "boolean", help: "codes need PKCE; always on without a secret" },
+      authMethod: {
+        flag: "auth-method",
+        type: "text",
+        value: "<method>",
+        help: "how it authenticates: client_secret, or private_key_jwt by assertions that it signs",
+      },
+      jwks: {
+        flag: "jwks",
+        type: "text",
+        value: "<json>",
+        help: "private_key_jwt: its public keys, a JSON Web Key Set",
+      },
+      jwksUri: {
+        flag: "jwks-uri",
+        type: "text",
+        value: "<url>",
+        help: "private_key_jwt: the address of its public keys",
+      },
       clientSecret: {
         flag: "client-secret",
         type: "secret",

@@ -33,12 +33,16 @@ import type { Tracing } from "../platform/tracing.ts";
 import type { Meter } from "../platform/metrics.ts";
 import type { Names } from "../platform/names.ts";
 import type { Random } from "../platform/random.ts";
+import { err, ok } from "../platform/result.ts";
 import type { Sealer } from "../platform/seal.ts";
 import { redactSecrets } from "../platform/text.ts";
+import { createAssertionStore } from "./clients/assertion-store.ts";
+import { createClientKeys, type FetchKeySet } from "./clients/client-keys.ts";
 import { createDirectoryStore } from "./clients/directory-store.ts";
 import { createDirectory } from "./clients/directory.ts";
 import { createExplainStore } from "./explain/explain-store.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
+import { FETCH_LIMITS, tracedFetchJson, type FetchJson } from "./federation/fetch-json.ts";
 import { createFederation } from "./federation/federation.ts";
 import { createSealStore } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
@@ -153,6 +157,9 @@ export function createOAuth(deps: OAuthDeps) {
   const sessions = createSessionStore(deps.db);
   const mailLinks = createMailLinkStore(deps.db);
   const codes = createCodeStore(deps.db);
+  const usedAssertions = createAssertionStore(deps.db);
+  const fetchKeySet = keySetSource(tracedFetchJson(deps.tracing));
+  const clientKeys = createClientKeys(deps.isolate, fetchKeySet, deps.allowLoopback, FETCH_LIMITS.timeoutMs);
   const refreshGrants = createRefreshStore(deps.db);
   const federation = createFederation(deps);
   const revocations = createRevokeAllStore(deps.db, trustStore, audit);
@@ -185,6 +192,8 @@ export function createOAuth(deps: OAuthDeps) {
     sessions,
     accounts,
     clientLimit: deps.clientLimit,
+    clientKeys,
+    usedAssertions,
     passwordGrant: deps.passwordGrant,
     federation,
     codes,
@@ -284,7 +293,7 @@ export function createOAuth(deps: OAuthDeps) {
       identityProviders: await sealStore.count("identityProviders", most),
       signingKeys: await sealStore.count("signingKeys", most),
     }),
-    /** Deletes expired rows: revocations, sessions, pending sign-ins, codes and used refresh tokens. */
+    /** Deletes expired rows: revocations, sessions, pending sign-ins, codes, assertions and used refresh tokens. */
     async sweep(nowMs: number): Promise<void> {
       const steps: readonly ((rows: number) => Promise<number>)[] = [
         (rows) => trustStore.deleteExpired(toSec(nowMs), rows),
@@ -292,6 +301,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => federation.deleteExpired(nowMs, rows),
         (rows) => mailLinks.deleteOld(nowMs, rows),
         (rows) => codes.deleteExpired(nowMs, rows),
+        (rows) => usedAssertions.deleteExpired(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
       await boundRevocations();
@@ -303,3 +313,13 @@ export function createOAuth(deps: OAuthDeps) {
     },
   };
 }
+
+/** Fetches keys of clients under the rules for calls to identity providers. */
+const keySetSource =
+  (fetchJson: FetchJson): FetchKeySet =>
+  async (address) => {
+    const answer = await fetchJson(address);
+    if (!answer.ok) return err(answer.error.reason);
+    const { status, body } = answer.value;
+    return status < 300 ? ok(body) : err(`the keys at ${address}: ${status}`);
+  };

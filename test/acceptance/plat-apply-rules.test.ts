@@ -480,7 +480,7 @@ describe("the difference", () => {
     const world: World = { subscriptions: {}, tenantMembers: {}, organizationMembers: {}, linkedIdentities: {} };
     const defaults: Record<string, object> = {
       services: { essential: false, forwardAuthorization: false, trusted: false },
-      clients: { redirectUris: [], postLogoutRedirectUris: [], requirePkce: false },
+      clients: { redirectUris: [], postLogoutRedirectUris: [], requirePkce: false, authMethod: "client_secret" },
       identityProviders: { scopes: ["openid", "email"] },
     };
     for (const [section, rows] of Object.entries(file)) {

@@ -148,6 +148,9 @@ describe("makes, lists, shows, changes and removes", () => {
         grantTypes: ["authorization_code"],
         scopes: ["base.a"],
         requirePkce: true,
+        authMethod: "client_secret",
+        jwks: "",
+        jwksUri: "",
         disabled: false,
       },
       row: {

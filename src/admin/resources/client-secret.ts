@@ -18,7 +18,7 @@ const DROP_EXPIRING = `DELETE FROM client_secret WHERE client = ?1 AND expires_a
 const EXPIRE_CURRENT = `UPDATE client_secret SET expires_at = ?2 WHERE client = ?1`;
 const ADD = `
   INSERT INTO client_secret (client, digest, created_at)
-  SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1`;
+  SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1 AND auth_method = ''`;
 const EXISTS = `SELECT 1 FROM client WHERE id = ?1`;
 
 interface Deps extends ResourceDeps {
@@ -69,6 +69,6 @@ export const clientSecretRoute = (deps: Deps): Route =>
   });
 
 const publicClient = (clientId: string) => {
-  const message = `The client ${clientId} is not confidential and has no secret. A PUT that makes it confidential shows its first one.`;
+  const message = `The client ${clientId} has no secret: it is not confidential, or signs assertions. A PUT that changes that shows its first one.`;
   return problem("conflict_resource", message, { details: [{ type: "not_confidential", field: "", message }] });
 };

@@ -2,7 +2,9 @@ import * as z from "zod/mini";
 import { problem, type Problem } from "../../http/errors.ts";
 import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
+import { parseKeySet } from "../../platform/key-set.ts";
 import { PATTERNS } from "../../platform/names.ts";
+import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../model/fields.ts";
 import { beyondOrganization, ownsClient, type TenantOperator } from "./within-organization.ts";
@@ -21,6 +23,8 @@ import {
 import { revokeManyFirst } from "./revocations.ts";
 
 const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] as const;
+const AUTH_METHODS = ["client_secret", "private_key_jwt"] as const;
+const isKeySet = (text: string): boolean => text === "" || parseKeySet(text).ok;
 const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
@@ -77,18 +81,25 @@ export const schema = z.object({
   grantTypes: z.array(z.enum(GRANT_TYPES)).check(z.maxLength(GRANT_TYPES.length)),
   scopes: scopeList,
   requirePkce: flag,
+  authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
+  jwks: z._default(z.string().check(z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone")), ""),
+  jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
   clientSecret: z.optional(secret),
   disabled: disabledFlag,
 });
 type Body = z.output<typeof schema>;
 
-type Rules = Pick<RuleContext, "names" | "builtIn">;
+type Rules = Pick<RuleContext, "names" | "builtIn" | "allowLoopback">;
 
 export const isBuiltIn = (id: string, { names }: Pick<RuleContext, "names">): boolean =>
   id.startsWith(names.client(""));
 
 /** `id`: undefined if it is not known to be right. It is the name of a client that has no other. */
-export function check(id: string | undefined, client: Partial<Body>, { names, builtIn }: Rules): Fault[] {
+export function check(
+  id: string | undefined,
+  client: Partial<Body>,
+  { names, builtIn, allowLoopback }: Rules,
+): Fault[] {
   const faults: Fault[] = [];
   const refuse = (field: string, message: string) => void faults.push({ type: "invalid_field", field, message });
   const name = client.name ?? id;
@@ -102,7 +113,22 @@ export function check(id: string | undefined, client: Partial<Body>, { names, bu
     refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);
   if (client.clientSecret !== undefined && client.confidential === false)
     refuse("clientSecret", "A client that is not confidential has no secret.");
-  return faults;
+  return [...faults, ...keyFaults(client, allowLoopback)];
+}
+
+/** A client that signs has keys in one place and no secret. */
+function keyFaults(
+  { authMethod, confidential, clientSecret, jwks = "", jwksUri = "" }: Partial<Body>,
+  allowLoopback: boolean,
+): Fault[] {
+  const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
+  const address = jwksUri === "" ? undefined : parseOutboundUrl(jwksUri, allowLoopback);
+  if (address?.ok === false) return fault("jwksUri", `jwksUri ${address.error}.`);
+  if (authMethod !== "private_key_jwt") return [];
+  if (confidential === false) return fault("authMethod", "A client that is not confidential does not authenticate.");
+  if (clientSecret !== undefined) return fault("clientSecret", "A client that signs assertions has no secret.");
+  if ((jwks === "") === (jwksUri === "")) return fault("jwks", "private_key_jwt needs either jwks or jwksUri.");
+  return [];
 }
 
 const FAULTS = `
@@ -112,22 +138,25 @@ const FAULTS = `
     WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
   UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
     WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
-/** Touches the client only if a field that tokens carry changes, or a scope goes: then its tokens are revoked. */
+/** Touches the client only if its tokens are revoked: a field that they carry changes, or a scope or a key goes. */
 const CHANGE_IDENTITY = `
   UPDATE client SET name = ?2, tenant = ?3, confidential = ?4, scopes = ?5
-  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4
+  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4 OR auth_method <> ?6 OR jwks_uri <> ?8
+    OR EXISTS (SELECT 1 FROM json_each(iif(jwks = '', '{}', jwks), '$.keys')
+      WHERE value NOT IN (SELECT value FROM json_each(iif(?7 = '', '{}', ?7), '$.keys')))
     OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?5))))`;
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
-    scopes, require_pkce, disabled, created_at, display_name, logo_uri)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14)
+    scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
     scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
-    logo_uri = excluded.logo_uri, disabled = coalesce(?11, disabled)`;
+    logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
+    jwks_uri = excluded.jwks_uri, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
-    require_pkce, disabled, created_at, display_name, logo_uri`;
+    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
@@ -183,6 +212,9 @@ export const clients = (deps: Deps): Resource<Body> => {
       grantTypes: toList(row["grant_types"]),
       scopes: toList(row["scopes"]),
       requirePkce: toFlag(row["require_pkce"]),
+      authMethod: row["auth_method"] || "client_secret",
+      jwks: row["jwks"],
+      jwksUri: row["jwks_uri"],
       disabled: toFlag(row["disabled"]),
       createdAt: row["created_at"],
     }),
@@ -198,6 +230,9 @@ export const clients = (deps: Deps): Resource<Body> => {
       grantTypes: { list: "grant_types" },
       scopes: { list: "scopes" },
       requirePkce: { flag: "require_pkce" },
+      authMethod: { value: "auth_method" },
+      jwks: { value: "jwks" },
+      jwksUri: { value: "jwks_uri" },
       clientSecret: { secret: LIVE_SECRETS },
       disabled: { flag: "disabled" },
     },
@@ -299,14 +334,16 @@ async function writes(
   const identity = [id, client.name ?? id, client.tenant, Number(client.confidential)];
   const flags = [Number(client.requirePkce), flagOrKept(client.disabled)];
   const shown = [client.displayName, client.logoUri];
+  const signs = client.authMethod !== "client_secret";
+  const proof = [signs ? client.authMethod : "", client.jwks, client.jwksUri];
   const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
   const statements = [
-    db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes)),
+    db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes), ...proof),
     revoke("if changed"),
-    db.prepare(UPSERT).bind(...identity, client.service ?? null, ...lists, ...flags, nowMs, ...shown),
+    db.prepare(UPSERT).bind(...identity, client.service ?? null, ...lists, ...flags, nowMs, ...shown, ...proof),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];
-  if (!client.confidential) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };
+  if (!client.confidential || signs) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };
   if (client.clientSecret !== undefined) {
     const digest = await sha256Hex(client.clientSecret);
     // The replaced secret may have leaked, so the tokens it got are revoked. Sending the same secret changes nothing.

@@ -3,12 +3,15 @@ import { fromBase64, fromUtf8 } from "../../platform/encoding.ts";
 import { equalDigests, sha256Hex } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
+import type { AnyCall } from "../model/call.ts";
 import type { Parameters } from "../model/parameters.ts";
+import { ASSERTION_TYPE, checkAssertion, namedByAssertion, type AssertionDeps } from "./assertion.ts";
 import type { ClientRecord } from "./directory-store.ts";
 import type { Entry } from "./directory.ts";
 
 /**
- * Client authentication (RFC 6749 2.3.1): by header or by body, never by both.
+ * Client authentication: by a secret in the header or the body (RFC 6749 2.3.1), or by a signed assertion (RFC 7523).
+ * One of them, and the one that the client is registered for.
  *
  * Known and unknown clients, right and wrong secrets cost the same: one lookup that caches misses too, one digest of
  * the secret, and at least one comparison.
@@ -20,10 +23,21 @@ export interface Credentials {
    * form-decoded. RFC 6749 wants the decoded one, but most tools send the plain one.
    */
   readonly secrets: readonly string[];
+  /** A signed assertion, unchecked. It names the client. */
+  readonly assertion?: string;
+}
+
+export interface AuthenticationDeps extends AssertionDeps {
+  /** Counts the requests of an authenticated client. */
+  readonly clientLimit: RateLimit;
 }
 
 /** Compared with if there is no digest. */
 const NO_DIGEST = "0".repeat(64);
+
+/** False if the client only names itself. */
+export const provesItself = ({ secrets, assertion }: Credentials): boolean =>
+  secrets.length > 0 || assertion !== undefined;
 
 /** The credentials of a request, if any. */
 export function readCredentials(
@@ -33,6 +47,12 @@ export function readCredentials(
   const header = request.headers.get("authorization");
   const bodyId = parameters.get("client_id");
   const bodySecret = parameters.get("client_secret");
+  const assertion = readAssertion(parameters);
+  if (!assertion.ok) return assertion;
+  if (assertion.value !== undefined)
+    return bodySecret !== undefined || (header !== null && /^basic\b/i.test(header))
+      ? err(failure("invalid_request", "The client authenticates in two ways.", "a secret and an assertion"))
+      : ok(assertion.value);
   if (header === null || !/^basic\b/i.test(header)) {
     if (bodyId !== undefined) return ok({ clientId: bodyId, secrets: bodySecret === undefined ? [] : [bodySecret] });
     return bodySecret === undefined
@@ -52,16 +72,41 @@ export function readCredentials(
   return ok(basic);
 }
 
+/** The assertion of a request, if any. A `client_id` beside it must be the same (RFC 7521 4.2). */
+function readAssertion(parameters: Parameters): Result<Credentials | undefined, OAuthFailure> {
+  const [type, assertion] = [parameters.get("client_assertion_type"), parameters.get("client_assertion")];
+  if (type === undefined && assertion === undefined) return ok(undefined);
+  if (type === undefined || assertion === undefined)
+    return err(failure("invalid_request", "client_assertion and client_assertion_type belong together."));
+  if (type !== ASSERTION_TYPE)
+    return err(failure("invalid_request", `client_assertion_type must be ${ASSERTION_TYPE}.`));
+  const clientId = namedByAssertion(assertion);
+  if (clientId === undefined) return err(refused("the assertion names no client"));
+  if ((parameters.get("client_id") ?? clientId) !== clientId)
+    return err(failure("invalid_request", "client_id differs from the one in client_assertion.", "two client ids"));
+  return ok({ clientId, secrets: [], assertion });
+}
+
 /**
- * Checks the secret. `entry`: the directory's record for these credentials. `limit` counts authenticated clients only,
- * so nobody can use up the limit of another client.
+ * Checks the secret or the assertion. `entry`: the directory's record for these credentials. The limit counts
+ * authenticated clients only, so nobody can use up the limit of another client.
  */
 export async function authenticateClient(
+  deps: AuthenticationDeps,
   credentials: Credentials,
   entry: Entry,
-  limit: RateLimit,
+  call: AnyCall,
 ): Promise<Result<ClientRecord, OAuthFailure>> {
   const { client } = entry;
+  const { assertion } = credentials;
+  const bySignature = client?.authMethod === "private_key_jwt";
+  if (client !== undefined && bySignature && assertion !== undefined) {
+    const checked = await checkAssertion(deps, client, assertion, call);
+    if (!checked.ok) return err(refused(`client ${client.id}: ${checked.error}`, client.id));
+    return (await deps.clientLimit.admits(client.id)) ? ok(client) : err(tooMany(client.id));
+  }
+  if (client !== undefined && (bySignature || assertion !== undefined))
+    return err(refused(`client ${client.id} authenticates in a way that it is not registered for`, client.id));
   const secrets = credentials.secrets.length === 0 ? [""] : credentials.secrets;
   const presented = await Promise.all(secrets.map((secret) => sha256Hex(secret)));
   const live = client === undefined || client.secretDigests.length === 0 ? [NO_DIGEST] : client.secretDigests;
@@ -70,13 +115,13 @@ export async function authenticateClient(
   if (client === undefined) return err(refused(`client ${credentials.clientId} is unknown or disabled`));
   if (credentials.secrets.length === 0) return err(refused(`client ${client.id} sent no secret`, client.id));
   if (!matches) return err(refused(`wrong secret for client ${client.id}`, client.id));
-  return (await limit.admits(client.id)) ? ok(client) : err(tooMany(client.id));
+  return (await deps.clientLimit.admits(client.id)) ? ok(client) : err(tooMany(client.id));
 }
 
 /** The client of a request. */
 export interface Caller {
   readonly client: ClientRecord;
-  /** It proved itself by a secret. */
+  /** It proved itself. */
   readonly authenticated: boolean;
   /** The database's time when its records were read. */
   readonly asOfMs: number;
@@ -84,14 +129,15 @@ export interface Caller {
 
 /** Like `authenticateClient`, but a client registered without a secret only names itself. */
 export async function identifyClient(
+  deps: AuthenticationDeps,
   credentials: Credentials,
   entry: Entry,
-  limit: RateLimit,
+  call: AnyCall,
 ): Promise<Result<Caller, OAuthFailure>> {
   const { client, asOfMs } = entry;
-  const authenticated = await authenticateClient(credentials, entry, limit);
+  const authenticated = await authenticateClient(deps, credentials, entry, call);
   if (authenticated.ok) return ok({ client: authenticated.value, authenticated: true, asOfMs });
-  const named = client?.confidential === false && credentials.secrets.length === 0;
+  const named = client?.confidential === false && !provesItself(credentials);
   return named ? ok({ client, authenticated: false, asOfMs }) : authenticated;
 }
 

@@ -10,6 +10,11 @@ export interface ClientRecord extends ClientRights {
   readonly displayName?: string;
   readonly logoUri?: string;
   readonly confidential: boolean;
+  /** How it authenticates; empty: by a secret. Undefined in copies of an earlier version, as those below. */
+  readonly authMethod?: string;
+  /** Its public keys, or their address, if it authenticates by them. */
+  readonly jwks?: string;
+  readonly jwksUri?: string;
   readonly redirectUris: readonly string[];
   readonly postLogoutRedirectUris: readonly string[];
   readonly requirePkce: boolean;
@@ -39,7 +44,7 @@ const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
-    disabled,
+    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
   FROM client WHERE id = ?1`;
@@ -82,6 +87,9 @@ export const createDirectoryStore = (db: D1Database) => ({
         displayName: client.displayName ?? "",
         logoUri: client.logoUri ?? "",
         confidential: client.confidential === 1,
+        authMethod: client.authMethod ?? "",
+        jwks: client.jwks ?? "",
+        jwksUri: client.jwksUri ?? "",
         service: client.service ?? undefined,
         redirectUris: toList(client.redirectUris),
         postLogoutRedirectUris: toList(client.postLogoutRedirectUris),

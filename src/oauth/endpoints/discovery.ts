@@ -1,5 +1,6 @@
 import { PROMPTS } from "../authorize/checks.ts";
 import { FLOWS } from "../authorize/parse.ts";
+import { ASSERTION_ALGS } from "../clients/assertion.ts";
 import { ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
 export interface ServerDescription {
@@ -18,7 +19,8 @@ export interface ServerDescription {
 
 /** The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts). */
 const CLAIMS = ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "name", "tenant"];
-const BY_SECRET = ["client_secret_basic", "client_secret_post"];
+/** A client has the one that it is registered for. */
+const PROOFS = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
 
 /**
  * The server's metadata (RFC 8414, OpenID Connect Discovery, RP-Initiated Logout, RFC 9207). It states unsupported
@@ -49,9 +51,12 @@ export function serverMetadata({
     grant_types_supported: [...new Set([...grantTypes, ...flows.map(({ grantType }) => grantType)])],
     code_challenge_methods_supported: ["S256", "plain"],
     // `none`: clients without a secret, which use PKCE.
-    token_endpoint_auth_methods_supported: [...BY_SECRET, "none"],
-    revocation_endpoint_auth_methods_supported: [...BY_SECRET, "none"],
-    introspection_endpoint_auth_methods_supported: BY_SECRET,
+    token_endpoint_auth_methods_supported: [...PROOFS, "none"],
+    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    revocation_endpoint_auth_methods_supported: [...PROOFS, "none"],
+    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    introspection_endpoint_auth_methods_supported: PROOFS,
+    introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [ID_TOKEN_ALG],

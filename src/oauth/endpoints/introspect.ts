@@ -26,7 +26,7 @@ export async function introspect(
   if (!credentials.ok) return deps.refuse(call, "introspect", credentials.error);
   if (credentials.value === undefined) return deps.refuse(call, "introspect", noCredentials());
   const entry = await deps.directory.find(credentials.value.clientId, undefined, call.nowMs);
-  const client = await authenticateClient(credentials.value, entry, deps.clientLimit);
+  const client = await authenticateClient(deps, credentials.value, entry, call);
   if (!client.ok) return deps.refuse(call, "introspect", client.error);
   const token = parameters.value.get("token");
   if (token === undefined)

@@ -2,9 +2,16 @@ import type { Principal } from "../../http/auth.ts";
 import { json, type Call, type Answer } from "../../http/route.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { authenticateClient, noCredentials, type Credentials, readCredentials } from "../clients/authentication.ts";
+import {
+  authenticateClient,
+  noCredentials,
+  provesItself,
+  type Credentials,
+  readCredentials,
+} from "../clients/authentication.ts";
 import type { TokenOwner } from "../grants/refresh-store.ts";
 import { grantRevocation } from "../grants/revoke-grants.ts";
+import type { AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters } from "../model/parameters.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
@@ -42,7 +49,7 @@ export async function revoke(
     return refuse(failure("invalid_request", `At most ${MAX_TOKENS} tokens are revoked at once.`));
   const credentials = readCredentials(call.request, parameters.value);
   if (!credentials.ok) return refuse(credentials.error);
-  const asking = await identify(deps, credentials.value, call.nowMs);
+  const asking = await identify(deps, credentials.value, call);
   if (!asking.ok) return refuse(asking.error);
 
   const living = await findLiveTokens(deps, tokens, call.nowMs);
@@ -68,12 +75,12 @@ interface Revoker {
 async function identify(
   deps: TokenEndpointDeps,
   credentials: Credentials | undefined,
-  nowMs: number,
+  call: AnyCall,
 ): Promise<Result<Revoker, OAuthFailure>> {
-  if (credentials === undefined || credentials.secrets.length === 0)
+  if (credentials === undefined || !provesItself(credentials))
     return ok({ clientId: credentials?.clientId, authenticated: false });
-  const entry = await deps.directory.find(credentials.clientId, undefined, nowMs);
-  const client = await authenticateClient(credentials, entry, deps.clientLimit);
+  const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
+  const client = await authenticateClient(deps, credentials, entry, call);
   return client.ok ? ok({ clientId: client.value.id, authenticated: true }) : client;
 }
 

@@ -23,7 +23,7 @@ import { refusedScope, type GrantStep } from "./grant-step.ts";
 export const clientCredentials: GrantStep = async (deps, { call, credentials, scopes: request }) => {
   if (credentials === undefined) return err(noCredentials());
   const entry = await deps.directory.find(credentials.clientId, request.tenant, call.nowMs);
-  const authenticated = await authenticateClient(credentials, entry, deps.clientLimit);
+  const authenticated = await authenticateClient(deps, credentials, entry, call);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;
   if (!client.grantTypes.includes("client_credentials"))

@@ -1,8 +1,13 @@
-import type { RateLimit } from "../../http/rate-limit.ts";
 import type { Call } from "../../http/route.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { type Result, err } from "../../platform/result.ts";
-import { type Credentials, identifyClient, noCredentials, type Caller } from "../clients/authentication.ts";
+import {
+  type AuthenticationDeps,
+  type Credentials,
+  identifyClient,
+  noCredentials,
+  type Caller,
+} from "../clients/authentication.ts";
 import type { Directory } from "../clients/directory.ts";
 import type { Bindings } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
@@ -16,11 +21,9 @@ import type { ConsentStore } from "./consent-store.ts";
 import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 
 /** Dependencies of the grants. */
-export interface GrantDeps extends IssueDeps, RevokeGrantsDeps {
+export interface GrantDeps extends IssueDeps, RevokeGrantsDeps, AuthenticationDeps {
   readonly builtIn: BuiltIn;
   readonly directory: Directory;
-  /** Counts the requests of an authenticated client. */
-  readonly clientLimit: RateLimit;
   readonly users: UserStore;
   readonly accounts: Accounts;
   readonly passwordGrant: PasswordGrant;
@@ -69,7 +72,7 @@ export async function identifyGrantClient(
 ): Promise<Result<Caller, OAuthFailure>> {
   if (credentials === undefined) return err(noCredentials());
   const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
-  const caller = await identifyClient(credentials, entry, deps.clientLimit);
+  const caller = await identifyClient(deps, credentials, entry, call);
   if (!caller.ok) return caller;
   const { client } = caller.value;
   if (client.grantTypes.includes(grantType)) return caller;

@@ -2,7 +2,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { authenticateClient, noCredentials, type Caller } from "../clients/authentication.ts";
+import { authenticateClient, noCredentials, provesItself, type Caller } from "../clients/authentication.ts";
 import { toAuthorization } from "../model/authorization.ts";
 import { UNBOUND } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
@@ -107,9 +107,9 @@ async function passedClient(
   if (credentials === undefined) return ok(undefined);
   const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
   const { client, asOfMs } = entry;
-  const authenticated = await authenticateClient(credentials, entry, deps.clientLimit);
+  const authenticated = await authenticateClient(deps, credentials, entry, call);
   const registered = client?.grantTypes.includes("password") ?? false;
-  if (credentials.secrets.length === 0 && client !== undefined && registered)
+  if (!provesItself(credentials) && client !== undefined && registered)
     return ok({ client, authenticated: false, asOfMs });
   if (!authenticated.ok) return authenticated;
   const { id } = authenticated.value;

@@ -16,6 +16,8 @@ const SINGLE: ReadonlySet<string> = new Set([
   "grant_type",
   "client_id",
   "client_secret",
+  "client_assertion",
+  "client_assertion_type",
   "scope",
   "code",
   "redirect_uri",

@@ -5,6 +5,7 @@ import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
+const ALGS = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "Ed25519", "EdDSA"];
 const OIDC = "/oauth2/v1/.well-known/openid-configuration";
 const RFC8414 = "/.well-known/oauth-authorization-server/oauth2/v1";
 const metadata = async () => expectJson<Record<string, any>>(await call(OIDC), 200);
@@ -64,9 +65,17 @@ describe("The two metadata documents", () => {
       response_modes_supported: ["query", "fragment"],
       grant_types_supported: ["client_credentials", "authorization_code", "refresh_token", "password", "implicit"],
       code_challenge_methods_supported: ["S256", "plain"],
-      token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
-      revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
-      introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+      token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
+      token_endpoint_auth_signing_alg_values_supported: ALGS,
+      revocation_endpoint_auth_methods_supported: [
+        "client_secret_basic",
+        "client_secret_post",
+        "private_key_jwt",
+        "none",
+      ],
+      revocation_endpoint_auth_signing_alg_values_supported: ALGS,
+      introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt"],
+      introspection_endpoint_auth_signing_alg_values_supported: ALGS,
       authorization_response_iss_parameter_supported: true,
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: ["RS256"],

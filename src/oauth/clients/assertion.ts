@@ -1,0 +1,127 @@
+import { createLocalJWKSet, decodeJwt, errors as joseErrors, jwtVerify, type JWTPayload } from "jose";
+import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
+import { toSec } from "../../platform/clock.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import type { KeySet } from "../../platform/key-set.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import type { Addresses, AnyCall } from "../model/call.ts";
+import type { AssertionStore } from "./assertion-store.ts";
+import type { ClientKeys } from "./client-keys.ts";
+import type { ClientRecord } from "./directory-store.ts";
+
+/**
+ * Client authentication by a signed assertion (RFC 7523, `private_key_jwt` of OIDC Core 9).
+ *
+ *   sent ──signed by a key of the client, for this server, in time──▶ good ──its `jti` is new──▶ used
+ *                                                                              └── used before: refused
+ *
+ * The header chooses among the client's registered keys and the algorithms below, and nothing else in it counts. A used
+ * assertion stays known until it has expired, so one that was overheard is worth nothing.
+ */
+export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/** Only the holder of a private key can sign with these (RFC 8725 3.1). */
+export const ASSERTION_ALGS: readonly string[] = [
+  "ES256",
+  "ES384",
+  "ES512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "RS256",
+  "RS384",
+  "RS512",
+  "Ed25519",
+  "EdDSA",
+];
+/** Other kinds of signed tokens have types of their own (RFC 8725 3.11). */
+const TYPES: readonly string[] = ["jwt", "client-authentication+jwt"];
+/** The largest accepted difference between clocks. */
+const CLOCK_TOLERANCE_SEC = 60;
+/** Our choice. Clients make one for each request, and libraries let it live for 1 to 10 minutes. */
+const MAX_LIFETIME_SEC = 600;
+const MAX_JTI_CHARS = 256;
+
+export interface AssertionDeps extends Pick<Addresses, "issuerFor"> {
+  readonly clientKeys: ClientKeys;
+  readonly usedAssertions: Pick<AssertionStore, "use">;
+}
+
+/** The client that an assertion names, before anything is checked. */
+export function namedByAssertion(assertion: string): string | undefined {
+  if (assertion.length > MAX_TOKEN_CHARS) return undefined;
+  try {
+    return decodeJwt(assertion).sub;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checks the assertion and uses it up. The error says why it is refused, for the log. */
+export async function checkAssertion(
+  deps: AssertionDeps,
+  client: ClientRecord,
+  assertion: string,
+  call: AnyCall,
+): Promise<Result<true, string>> {
+  const { nowMs } = call;
+  const keys = await deps.clientKeys.find(client, nowMs, "known");
+  if (!keys.ok) return keys;
+  let verified = await verify(assertion, keys.value, client.id, nowMs);
+  if (!verified.ok && verified.error.unknownKey) {
+    // The client may have changed its keys.
+    const renewed = await deps.clientKeys.find(client, nowMs, "newer");
+    if (renewed.ok && renewed.value !== keys.value) verified = await verify(assertion, renewed.value, client.id, nowMs);
+  }
+  if (!verified.ok) return err(`the assertion is refused: ${verified.error.reason}`);
+  const { aud, exp = 0, iat, jti } = verified.value;
+  if (!isForUs(aud, deps, call)) return err("the assertion is for another server");
+  const nowSec = toSec(nowMs);
+  if (exp > nowSec + MAX_LIFETIME_SEC + CLOCK_TOLERANCE_SEC) return err("the assertion lives too long");
+  if (iat !== undefined && iat > nowSec + CLOCK_TOLERANCE_SEC) return err("the assertion is of the future");
+  if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_CHARS)
+    return err("the assertion has no usable jti");
+  const digest = await sha256Hex(JSON.stringify([client.id, jti]));
+  const isNew = await deps.usedAssertions.use(digest, (exp + CLOCK_TOLERANCE_SEC) * 1000);
+  return isNew ? ok(true) : err("the assertion was used before");
+}
+
+/** The issuer, the token endpoint, or the endpoint that is asked. */
+function isForUs(aud: JWTPayload["aud"], deps: Pick<AssertionDeps, "issuerFor">, call: AnyCall): boolean {
+  const { issuer } = deps.issuerFor(call);
+  const ours = [issuer, `${issuer}/token`, `${call.url.origin}${call.url.pathname}`];
+  const named = typeof aud === "string" ? [aud] : (aud ?? []);
+  return named.some((one) => ours.includes(one));
+}
+
+interface Refused {
+  readonly reason: string;
+  readonly unknownKey: boolean;
+}
+
+async function verify(
+  assertion: string,
+  keys: KeySet,
+  clientId: string,
+  nowMs: number,
+): Promise<Result<JWTPayload, Refused>> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(assertion, createLocalJWKSet(keys), {
+      algorithms: [...ASSERTION_ALGS],
+      issuer: clientId,
+      subject: clientId,
+      currentDate: new Date(nowMs),
+      clockTolerance: CLOCK_TOLERANCE_SEC,
+      requiredClaims: ["exp", "jti", "aud"],
+    });
+    const type = (protectedHeader.typ ?? "jwt").toLowerCase().replace(/^application\//, "");
+    return TYPES.includes(type) ? ok(payload) : err({ reason: "it is of another type", unknownKey: false });
+  } catch (thrown) {
+    if (thrown instanceof joseErrors.JOSEError || thrown instanceof TypeError || thrown instanceof DOMException) {
+      const unknownKey =
+        thrown instanceof joseErrors.JWKSNoMatchingKey || thrown instanceof joseErrors.JWSSignatureVerificationFailed;
+      return err({ reason: thrown.message, unknownKey });
+    }
+    throw thrown;
+  }
+}

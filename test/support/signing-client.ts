@@ -1,0 +1,58 @@
+import { SignJWT, type JWTHeaderParameters, type JWTPayload } from "jose";
+import { makeTenant, ORIGIN, put, unique } from "./platform.ts";
+import { makeSigner, type Signer } from "./scripted-provider.ts";
+
+/** A client that proves itself by assertions that it signs. */
+export interface SigningClient {
+  readonly clientId: string;
+  readonly tenant: string;
+  readonly signer: Signer;
+}
+
+export const ISSUER = `${ORIGIN}/oauth2/v1`;
+export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/** A new one with one key, for client credentials unless told otherwise. */
+export async function makeSigningClient(fields: Record<string, unknown> = {}, signer?: Signer): Promise<SigningClient> {
+  const key = signer ?? (await makeSigner());
+  const tenant = (fields["tenant"] as string | undefined) ?? (await makeTenant());
+  const clientId = `${tenant}.${unique("app")}`;
+  const jwks = JSON.stringify({ keys: [key.publicJwk] });
+  await put(`clients/${clientId}`, {
+    tenant,
+    confidential: true,
+    grantTypes: ["client_credentials"],
+    scopes: ["plat.media_view"],
+    authMethod: "private_key_jwt",
+    ...("jwksUri" in fields ? {} : { jwks }),
+    ...fields,
+  });
+  return { clientId, tenant, signer: key };
+}
+
+/** An assertion as a careful client makes it; some claims changed, or left out by `undefined`. */
+export function assertionOf(
+  { clientId, signer }: SigningClient,
+  claims: JWTPayload = {},
+  header: Partial<JWTHeaderParameters> = {},
+): Promise<string> {
+  const nowSec = Math.floor(Date.now() / 1000);
+  const payload = {
+    iss: clientId,
+    sub: clientId,
+    aud: ISSUER,
+    jti: unique("jti"),
+    iat: nowSec,
+    exp: nowSec + 60,
+    ...claims,
+  };
+  return new SignJWT(JSON.parse(JSON.stringify(payload)) as JWTPayload)
+    .setProtectedHeader({ alg: signer.alg, kid: signer.kid, ...header })
+    .sign(signer.privateKey);
+}
+
+/** The parameters that prove the client. */
+export const provenBy = (assertion: string) => ({
+  client_assertion_type: ASSERTION_TYPE,
+  client_assertion: assertion,
+});
