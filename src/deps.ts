@@ -26,6 +26,7 @@ import { subscriptionTopics } from "./oauth/subscription-events/events.ts";
 import type { PingStub } from "./platform/answering-ping.ts";
 import { createBuiltIn } from "./platform/built-in.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
+import { createCommonPasswords } from "./platform/common-passwords.ts";
 import { guardDatabase, type AroundTrip } from "./platform/database.ts";
 import { createIsolate } from "./platform/isolate.ts";
 import { createLocationCache, macAddresses, noLocationCache, textCacheOf } from "./platform/location-cache.ts";
@@ -154,6 +155,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       large: limited(env.TENANT_LIMIT_LARGE),
     },
   });
+  const commonPasswords = createCommonPasswords(env.ASSETS);
   const oauth = createOAuth({
     names,
     builtIn,
@@ -180,6 +182,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     allowLoopback: config.allowLoopback,
     subject: config.subject,
     passwordGrant: config.passwordGrant,
+    commonPasswords,
     onRestored() {
       log.warn("the database was restored: copies of it are forgotten", {});
       gateway.recordsChanged();
@@ -277,6 +280,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     db: dbFor("admin"),
     audit,
     random,
+    commonPasswords,
     allowLoopback: config.allowLoopback,
     recordsChanged() {
       oauth.recordsChanged();

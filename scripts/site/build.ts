@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { FILTER_PATH } from "../../src/platform/common-passwords.ts";
 import { ROOT } from "../lib/root.ts";
 import { UserError } from "../lib/user-error.ts";
 import { readPages, SOURCES } from "./pages.ts";
@@ -80,6 +81,7 @@ async function make(making: string, { pathPrefix, platform }: SiteSettings): Pro
   finishPages(out, base);
   writeReference(out, base);
   writeFileSync(join(out, "licences.txt"), noticesText());
+  cpSync(join(ROOT, "site", "unbuilt", FILTER_PATH), join(making, "out", FILTER_PATH));
   writeFileSync(join(making, "out", "llms.txt"), llmsText(pages, base, sidebar));
 }
 

@@ -1,4 +1,5 @@
 import type { Route } from "../http/route.ts";
+import type { CommonPasswords } from "../platform/common-passwords.ts";
 import type { Random } from "../platform/random.ts";
 import type { AuditCopies } from "./audit/copies.ts";
 import { auditCopyRoutes, auditRoute } from "./audit/routes.ts";
@@ -27,6 +28,7 @@ import { users, userUnlockRoute } from "./resources/users.ts";
 /** The operator's database and ports to the other services. */
 export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
   readonly random: Random;
+  readonly commonPasswords: CommonPasswords;
   readonly oauth: OAuthPort & { readonly explain: Explain; readonly signingKeys: SigningKeys };
   readonly outbox: OutboxPort;
   readonly events: EventsPort & { readonly operated: PushSubscriptions };

@@ -25,6 +25,7 @@ import type { RateLimit } from "../http/rate-limit.ts";
 import type { AuditTrail } from "../platform/audit.ts";
 import type { BuiltIn } from "../platform/built-in.ts";
 import { toSec } from "../platform/clock.ts";
+import type { CommonPasswords } from "../platform/common-passwords.ts";
 import { sha256Hex } from "../platform/hash.ts";
 import type { Isolate } from "../platform/isolate.ts";
 import type { LocationCache } from "../platform/location-cache.ts";
@@ -101,6 +102,7 @@ export interface OAuthDeps {
   readonly allowLoopback: boolean;
   /** The callers that may use the password grant. */
   readonly passwordGrant: PasswordGrant;
+  readonly commonPasswords: CommonPasswords;
   /** The form of a user's `sub`. */
   readonly subject: Subject;
   readonly audit: AuditTrail;
@@ -195,6 +197,7 @@ export function createOAuth(deps: OAuthDeps) {
     clientKeys,
     usedAssertions,
     passwordGrant: deps.passwordGrant,
+    commonPasswords: deps.commonPasswords,
     federation,
     codes,
     refreshGrants,

@@ -1,5 +1,5 @@
-import { isCommon } from "./common-passwords.ts";
-import { normalizedPassword, PASSWORD_CHARS } from "./password-hash.ts";
+import { comparedForm, type CommonPasswords } from "./common-passwords.ts";
+import { PASSWORD_CHARS } from "./password-hash.ts";
 
 /**
  * Rules for new passwords (NIST SP 800-63B 3.1.1.2): the length, no common password, and nothing from the account
@@ -25,17 +25,28 @@ const SEQUENCES = [...ROWS, ...ROWS.map((row) => Array.from(row).toReversed().jo
 const MAX_PIECE_CHARS = 4;
 
 /** `platform`: names of the platform, which the password must not be. */
-export function passwordFault(
+export interface PasswordOwner {
+  readonly email: string;
+  readonly platform: readonly string[];
+}
+
+/** All rules. */
+export const newPasswordFault = async (
   password: string,
-  { email, platform }: { readonly email: string; readonly platform: readonly string[] },
-): PasswordFault | undefined {
+  owner: PasswordOwner,
+  common: CommonPasswords,
+): Promise<PasswordFault | undefined> =>
+  passwordFault(password, owner) ?? ((await common.has(password)) ? "common" : undefined);
+
+/** The rules that need no list. The command line checks them before it sends anything. */
+export function passwordFault(password: string, { email, platform }: PasswordOwner): PasswordFault | undefined {
   if (password.length < PASSWORD_CHARS.min || password.length > PASSWORD_CHARS.max) return "length";
-  const text = normalizedPassword(password).toLowerCase();
+  const text = comparedForm(password);
   const [local = "", host = ""] = email.split("@");
   const own = [email, local, host, ...local.split(/[^\p{L}\p{N}]+/u), ...host.split("."), ...platform];
   const words = new Set([...own, ...own.map(bare)].filter((word) => word.length >= MIN_WORD_CHARS));
   if (words.has(text) || words.has(bare(text))) return "own";
-  return isCommon(text) || isSimple(text) ? "common" : undefined;
+  return isSimple(text) ? "common" : undefined;
 }
 
 const bare = (text: string): string => text.replaceAll(AROUND, "");

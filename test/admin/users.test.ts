@@ -116,7 +116,7 @@ describe("PUT users/{email}", () => {
 });
 
 describe("PUT users/{email} with a password that is easy to guess", () => {
-  it.each(["password", "12345678", "aaaaaaaa"])(
+  it.each(["password", "12345678", "aaaaaaaa", "killkillkill"])(
     "refuses %s, says what to do instead, and changes nothing",
     async (password) => {
       const email = `${unique("new")}@example.org`;

@@ -1,5 +1,8 @@
+import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createCommonPasswords, FILTER_PATH } from "../../src/platform/common-passwords.ts";
+import { StoreUnavailable } from "../../src/platform/database.ts";
 import { normalizeEmail } from "../../src/platform/email.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
 import { equalDigests } from "../../src/platform/hash.ts";
@@ -10,7 +13,7 @@ import {
   samePassword,
   verifyPassword,
 } from "../../src/platform/password-hash.ts";
-import { passwordFault } from "../../src/platform/password-rules.ts";
+import { newPasswordFault } from "../../src/platform/password-rules.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { REPEAT_AFTER_MS, retryOnce } from "../../src/platform/retry-once.ts";
 import { scopeMatches, scopesOverlap } from "../../src/platform/scope-pattern.ts";
@@ -18,6 +21,7 @@ import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
 import { redactSecrets } from "../../src/platform/text.ts";
 import { realPasswordCost } from "../support/password-cost.ts";
 
+const LIST_ADDRESS = `https://assets.invalid${FILTER_PATH}`;
 const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });
 
 describe("encoding", () => {
@@ -250,16 +254,27 @@ describe("redactSecrets", () => {
 
 describe("a new password", () => {
   const about = { email: "ada.lovelace@analytical.example", platform: ["plat"] };
-  const fault = (password: string) => passwordFault(password, about);
+  const list = createCommonPasswords(env.ASSETS);
+  const fault = (password: string) => newPasswordFault(password, about, list);
 
-  it.each(["password", "PassWord", "12345678", "iloveyou", "trustno1", "ｐａｓｓｗｏｒｄ", "password1"])(
-    "is not a common one: %s",
-    (one) => expect(fault(one)).toBe("common"),
-  );
+  it.each([
+    "password",
+    "PassWord",
+    "12345678",
+    "iloveyou",
+    "trustno1",
+    "ｐａｓｓｗｏｒｄ",
+    "password1",
+    // The last of 100,000 in the list.
+    "jesuslovesme",
+    "burgerking",
+    "Handkerchief",
+    "killkillkill",
+  ])("is not a common one: %s", async (one) => expect(await fault(one)).toBe("common"));
 
   it.each(["aaaaaaaa", "abcabcabcab", "10101010", "hgfedcba", "asdfghjkl", "зззззззз".slice(1) + "з".repeat(3)])(
     "is not a simple row: %s",
-    (one) => expect(fault(one)).toBe("common"),
+    async (one) => expect(await fault(one)).toBe("common"),
   );
 
   it.each([
@@ -271,20 +286,26 @@ describe("a new password", () => {
     "1-lovelace-1",
     "analytical",
     "plat!!!!",
-  ])("is not part of the account: %s", (one) => expect(fault(one)).toBe("own"));
+  ])("is not part of the account: %s", async (one) => expect(await fault(one)).toBe("own"));
 
-  it("has the right length", () => {
-    expect([fault("short"), fault("x".repeat(257)), fault(`a${"\u0301".repeat(60_000)}`)]).toEqual([
-      "length",
-      "length",
-      "length",
-    ]);
+  it("has the right length", async () => {
+    for (const one of ["short", "x".repeat(257), `a${"\u0301".repeat(60_000)}`])
+      expect(await fault(one)).toBe("length");
   });
 
-  it("may be any other: one of a thousand is refused by mistake", () => {
+  it("may be any other: one of ten thousand is refused by mistake", async () => {
     for (const good of ["correct horse battery staple", "lovelace and babbage", "ada likes engines", "tr0ub4dor&3-x"])
-      expect(fault(good)).toBeUndefined();
-    const random = Array.from({ length: 5_000 }, (_, at) => `${(at * 2_654_435_761) % 4_294_967_296}-of-${at}x`);
-    expect(random.filter((one) => fault(one) !== undefined).length).toBeLessThan(20);
+      expect(await fault(good)).toBeUndefined();
+    const random = Array.from({ length: 20_000 }, (_, at) => `${(at * 2_654_435_761) % 4_294_967_296}-of-${at}x`);
+    let refused = 0;
+    for (const one of random) if (await list.has(one)) refused++;
+    expect(refused).toBeLessThan(10);
+  });
+
+  it("is not set while the list cannot be read, and is once it can", async () => {
+    const answers = [new Response("", { status: 404 }), new Response("short"), env.ASSETS.fetch(LIST_ADDRESS)];
+    const failing = createCommonPasswords({ fetch: async () => answers.shift() ?? new Response("", { status: 500 }) });
+    for (const _ of ["missing", "cut"]) await expect(failing.has("password")).rejects.toThrow(StoreUnavailable);
+    for (const _ of ["read", "kept"]) expect(await failing.has("password")).toBe(true);
   });
 });

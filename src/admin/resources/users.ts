@@ -2,8 +2,15 @@ import * as z from "zod/mini";
 import { noSuch } from "../../http/errors.ts";
 import { defineRoute, empty, type Route } from "../../http/route.ts";
 import type { AuditTrail } from "../../platform/audit.ts";
+import type { CommonPasswords } from "../../platform/common-passwords.ts";
+import type { Names } from "../../platform/names.ts";
 import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../platform/password-hash.ts";
-import { passwordFault, type PasswordFault } from "../../platform/password-rules.ts";
+import {
+  newPasswordFault,
+  passwordFault,
+  type PasswordFault,
+  type PasswordOwner,
+} from "../../platform/password-rules.ts";
 import type { Random } from "../../platform/random.ts";
 import { actorOf } from "../audit/record.ts";
 import { disabledFlag, displayName, email, flagOrKept } from "../model/fields.ts";
@@ -32,10 +39,16 @@ export function check(
   { password: given }: Partial<Body>,
   { names }: Pick<RuleContext, "names">,
 ): Fault[] {
-  const fault = given && passwordFault(given, { email: address ?? "", platform: [names.platform] });
-  if (!fault) return [];
-  return [{ type: "invalid_field", field: "password", message: `password ${PASSWORD_FAULTS[fault]}.` }];
+  return toFaults(given && passwordFault(given, ownerOf(address, names)));
 }
+
+const ownerOf = (address: string | undefined, names: Names): PasswordOwner => ({
+  email: address ?? "",
+  platform: [names.platform],
+});
+
+const toFaults = (fault: PasswordFault | "" | undefined): Fault[] =>
+  fault ? [{ type: "invalid_field", field: "password", message: `password ${PASSWORD_FAULTS[fault]}.` }] : [];
 
 const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 const STORED_HASH = `SELECT password_hash AS hash FROM user WHERE email = ?1`;
@@ -55,6 +68,7 @@ const DELETE = `DELETE FROM user WHERE email = ?1`;
 interface Deps extends Pick<RuleContext, "names"> {
   readonly db: D1Database;
   readonly random: Random;
+  readonly commonPasswords: CommonPasswords;
   readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement">;
 }
 
@@ -62,7 +76,7 @@ interface Deps extends Pick<RuleContext, "names"> {
  * Removing a user removes the memberships. Disabling a user and setting another password end all sessions, refresh
  * tokens and access tokens of the user. Setting the stored password again changes nothing.
  */
-export const users = ({ db, names, random, oauth }: Deps): Resource<Body> => ({
+export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Resource<Body> => ({
   noun: "user",
   collection: "/users",
   key: "email",
@@ -83,7 +97,8 @@ export const users = ({ db, names, random, oauth }: Deps): Resource<Body> => ({
     disabled: { flag: "disabled" },
   },
   async validate({ params: { email: address }, body }) {
-    return refusal(check(address, body, { names }));
+    const given = body.password;
+    return refusal(toFaults(given && (await newPasswordFault(given, ownerOf(address, names), commonPasswords))));
   },
   async put({ params: { email: address = "" }, body: user, nowMs }, write) {
     const stored = await db.prepare(STORED_HASH).bind(address).first<{ hash: string | null }>();

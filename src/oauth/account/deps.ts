@@ -1,3 +1,4 @@
+import type { CommonPasswords } from "../../platform/common-passwords.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { ConsentStore } from "../grants/consent-store.ts";
@@ -11,6 +12,7 @@ import type { TrustStore } from "../tokens/trust-store.ts";
 /** Dependencies of the account page. */
 export interface AccountDeps extends SessionDeps, SignInDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
   readonly federation: Federation;
+  readonly commonPasswords: CommonPasswords;
   readonly consents: ConsentStore;
   /** Revokes everything that a user got until now. */
   readonly revocations: Pick<RevokeAllStore, "revokeAll" | "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;

@@ -1,7 +1,7 @@
 import { describeError } from "../../platform/log.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
-import { passwordFault } from "../../platform/password-rules.ts";
+import { newPasswordFault } from "../../platform/password-rules.ts";
 import type { Parameters } from "../model/parameters.ts";
 import type { AccountFault } from "../pages/port.ts";
 import { withCookie } from "../sign-in/browser.ts";
@@ -35,7 +35,8 @@ export async function changePassword(deps: AccountDeps, call: FormCall): Promise
   const { authenticatedAtMs } = session;
   const { email } = session.user;
   const [old, next] = [form.get("password") ?? "", form.get("new_password") ?? ""];
-  const fault = inputFault(old, next, form) ?? passwordFault(next, { email, platform: [deps.names.platform] });
+  const owner = { email, platform: [deps.names.platform] };
+  const fault = inputFault(old, next, form) ?? (await newPasswordFault(next, owner, deps.commonPasswords));
   if (fault !== undefined) return accountPage(deps, call, session, fault);
   const device = (await knownDevice(deps, call, email)) ?? { id: SIGNED_IN, sinceMs: authenticatedAtMs };
   const confirmed = await deps.accounts.confirm(email, { password: old, device }, ACTION, call);

@@ -18,6 +18,7 @@
  *
  * Addresses in mails come from the deployment, never from the request's `Host`.
  */
+import type { CommonPasswords } from "../../platform/common-passwords.ts";
 import type { SendMail } from "../../platform/mail.ts";
 import type { AuthorizeDeps } from "../authorize/deps.ts";
 import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
@@ -27,6 +28,7 @@ import type { TrustStore } from "../tokens/trust-store.ts";
 import type { MailLinkStore } from "./mail-link-store.ts";
 
 export interface RecoveryDeps extends AuthorizeDeps {
+  readonly commonPasswords: CommonPasswords;
   readonly mailLinks: MailLinkStore;
   readonly mails: Mails;
   readonly sendMail: SendMail;

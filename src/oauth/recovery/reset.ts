@@ -1,6 +1,6 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { hashPassword, PASSWORD_CHARS } from "../../platform/password-hash.ts";
-import { passwordFault } from "../../platform/password-rules.ts";
+import { newPasswordFault } from "../../platform/password-rules.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";
@@ -49,7 +49,8 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
     return newPasswordPage(deps, call, opened, "stale");
   const password = form.value.get("new_password") ?? "";
   const { email } = link;
-  const fault = inputFault(password, form.value) ?? passwordFault(password, { email, platform: [deps.names.platform] });
+  const owner = { email, platform: [deps.names.platform] };
+  const fault = inputFault(password, form.value) ?? (await newPasswordFault(password, owner, deps.commonPasswords));
   if (fault !== undefined) return newPasswordPage(deps, call, opened, fault);
   const hash = hashPassword(password, deps.random);
   if (!(await store(deps, call, { tokenHash, browserHash, email, hash }))) return voidPage(deps, call, "void");

@@ -244,7 +244,9 @@ describe("GET /account", () => {
     const id = `?1 || '-' || i`;
     await env.DB.batch([
       env.DB.prepare(
-        `${made} INSERT INTO client SELECT ${id}, ${id}, tenant, 1, NULL, '[]', '[]', '[]', '[]', 0, 0, 1, '', ''
+        `${made} INSERT INTO client (id, name, tenant, confidential, redirect_uris, post_logout_redirect_uris, grant_types,
+           scopes, require_pkce, created_at)
+         SELECT ${id}, ${id}, tenant, 1, '[]', '[]', '[]', '[]', 0, 1
          FROM n JOIN client ON client.id = ?1`,
       ).bind(client.clientId),
       env.DB.prepare(`${made} INSERT INTO refresh_grant SELECT ${id}, ${id}, ?2, ?3, i, i FROM n`).bind(

@@ -6,7 +6,7 @@ import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../sup
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
-import { makeUser, type TestUser } from "../../support/users.ts";
+import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
 
 /** `POST /sign-in`: the form, its token and the session. */
 const SIGN_IN = `${ORIGIN}/oauth2/v1/sign-in`;
@@ -49,6 +49,14 @@ describe("The right password", () => {
     expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
     const [, session] = browser.setCookies;
     expect(session).toMatch(/^__Host-plat_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  });
+
+  it("signs in though it is a common one, which nobody can set any more", async () => {
+    const old = await makeUser({ tenant: user.tenant });
+    const hash = cheapHash("iloveyou");
+    await env.DB.prepare("UPDATE user SET password_hash = ?1 WHERE email = ?2").bind(hash, old.email).run();
+    const answer = await signInThrough(new Browser(), app, { ...old, password: "iloveyou" });
+    expect(landed(answer).query.get("code")).not.toBeNull();
   });
 
   it("is accepted with any spelling of the address", async () => {
