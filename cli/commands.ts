@@ -14,10 +14,16 @@ import { resourceCommands } from "./commands/resource-commands.ts";
 import { platformCheckCommands } from "./commands/platform-check.ts";
 import { restorePointCommands } from "./commands/restore-point.ts";
 import { RESOURCES } from "./resources/all.ts";
+import { sessionCommands } from "./session/commands.ts";
+import { fileCommands } from "./data/file-commands.ts";
+import { topicCommands } from "./data/topic-commands.ts";
 
 /** Every command, grouped by resource, in the order in which a platform is set up. */
 export function allCommands(): readonly Command[] {
   const commands = [
+    ...sessionCommands(),
+    ...topicCommands(),
+    ...fileCommands(),
     ...resourceCommands(),
     ...actionCommands(),
     eraseCommand,
@@ -46,6 +52,8 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   ),
   tenant: "customers with separate data: clients act in a tenant, users are its members",
   organization: "companies that own tenants and packages",
+  topic: "channels of events: publish, look, read again",
+  file: "files of your application: store, fetch, find, delete",
   session: "sessions of people and of services",
   audit: "changes and refusals, and the log's copies in the bucket",
   "push-subscription": "endpoints that receive events",

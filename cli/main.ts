@@ -1,7 +1,11 @@
 import { CommanderError } from "commander";
 import { createAdminClient, type OperatorClient } from "./client/admin-client.ts";
-import { findSecret, findTarget } from "./client/target.ts";
+import { inWordsOf, type About } from "./about.ts";
+import { readEnvFile } from "./client/env-file.ts";
+import { findSecret, findTarget, noOperator } from "./client/target.ts";
 import type { Given, Invocation } from "./command-line/command.ts";
+import { createSessionStore } from "./session/store.ts";
+import { createSessionTokens } from "./session/tokens.ts";
 import { createProgram, nearestCommand, pathOf, toUsageError, withHelpLast } from "./command-line/program.ts";
 import { report } from "./command-line/report.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
@@ -11,12 +15,12 @@ import { UsageError } from "./terminal/usage-error.ts";
 import { clean } from "./terminal/values.ts";
 
 /**
- * `npm run plat -- <resource> <verb> …`: a thin client of the operator service. The answer goes to the standard
- * output, everything else to the standard error.
+ * `plinth <resource> <verb> …`, in a checkout also `npm run plat -- …`: a thin client of a platform. The answer goes to
+ * the standard output, everything else to the standard error.
  *
  * Exit codes: 0 done, 1 refused or failed, 2 not understood.
  */
-export async function main(argv: readonly string[], io: Io): Promise<number> {
+export async function main(argv: readonly string[], io: Io, about: About): Promise<number> {
   const commands = allCommands();
   const line = withHelpLast(argv, commands);
   let code = 0;
@@ -25,9 +29,10 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   const program = createProgram(
     {
       line,
-      async run(command, args, options) {
+      about,
+      async run(command, { named, rest }, options) {
         changes = command.changes === true;
-        code = (await command.run(invocationOf(args, options, io))) ?? 0;
+        code = (await command.run({ ...invocationOf(options, io, about), args: named, rest })) ?? 0;
       },
       printHelp: (text) => (help += text),
     },
@@ -38,7 +43,8 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   const end = line.indexOf("--");
   const asJson = (end < 0 ? line : line.slice(0, end)).includes("--json");
   const path = pathOf(near);
-  const fail = (error: unknown): number => report(error, { path, changes, asJson }, io);
+  const fail = (error: unknown): number =>
+    report(error, { path, changes, asJson, advise: (text) => inWordsOf(about, text) }, io);
   try {
     await program.parseAsync(line, { from: "user" });
     return code;
@@ -57,15 +63,23 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function invocationOf(args: Readonly<Record<string, string>>, options: Given, io: Io): Invocation {
+function invocationOf(options: Given, io: Io, about: About): Omit<Invocation, "args" | "rest"> {
   const input = new Input(io);
   let client: Promise<OperatorClient> | undefined;
-  const target = findTarget(options.value("url"), io.env);
+  const { root } = about;
+  const target = findTarget(options.value("url"), io.env, root, readEnvFile(io.cwd));
+  /** By the operator's secret, else as the person who signed in for an organization. */
   const connect = async (): Promise<OperatorClient> => {
     const file = options.value("operator-secret-file");
     const given = file === undefined ? undefined : await input.readSecret(file, "--operator-secret-file");
     const onRepeat = (why: string): void => io.err(`${io.paintErr.yellow("…")} ${clean(why)}\n`);
-    return createAdminClient({ ...target, secret: findSecret(given, target, io.env), wait: io.wait, onRepeat });
+    const ports = { ...target, wait: io.wait, onRepeat };
+    const secret = findSecret(given, target, io.env, root);
+    if (secret !== undefined) return createAdminClient({ ...ports, secret });
+    const store = createSessionStore(io.env);
+    const session = store.read(target.base, "organization");
+    if (session === undefined) throw noOperator(target, root);
+    return createAdminClient({ ...ports, token: createSessionTokens(store, session, io.nowMs).get });
   };
-  return { args, options, io, input, base: target.base, client: () => (client ??= connect()) };
+  return { options, io, input, target, about, base: target.base, client: () => (client ??= connect()) };
 }

@@ -1,6 +1,5 @@
-import { processIo } from "../cli/terminal/io.ts";
-import { main } from "../cli/main.ts";
+import { run } from "../cli/run.ts";
+import { PLAT } from "./lib/about-plat.ts";
 
-/** `npm run plat -- …`. Errors of the output reach the command that writes to it. */
-process.stdout.on("error", () => {});
-process.exitCode = await main(process.argv.slice(2), processIo());
+/** `npm run plat -- …` */
+await run(PLAT);

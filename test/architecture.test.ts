@@ -130,7 +130,11 @@ describe("the typed client", () => {
     );
 
   it("is the only way of command line and tour to the platform, with one sending file each", () => {
-    expect(pathsOf(/\bfetch\(/)).toEqual(["../cli/client/send.ts", "../examples/tour/exchange.ts"]);
+    expect(pathsOf(/\bfetch\(/)).toEqual([
+      "../cli/client/send.ts",
+      "../cli/client/upload-fetch.ts",
+      "../examples/tour/exchange.ts",
+    ]);
   });
 
   it("has the addresses, and the command line has none", () => {

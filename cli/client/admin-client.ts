@@ -71,7 +71,9 @@ export interface AdminClientOptions {
   readonly base: string;
   readonly platform: string;
   /** The operator client's secret. */
-  readonly secret: string;
+  readonly secret?: string;
+  /** Instead of a secret: tokens of a person who may run the platform, or an organization's tenants. */
+  readonly token?: (refused?: string) => Promise<string>;
   /** Limit of one attempt, in milliseconds; 30 s unless told. */
   readonly timeoutMs?: number;
   /** Called before a retry, with a sentence for the person at the terminal. */
@@ -100,7 +102,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
   const { base, platform } = options;
   const { id, secret, scope } = who ?? {
     id: `${platform}.operator`,
-    secret: options.secret,
+    secret: options.secret ?? "",
     scope: `${platform}.admin`,
   };
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
@@ -172,6 +174,7 @@ export function createAdminClient(options: AdminClientOptions, who?: Identity): 
 
   /** Shares one token among concurrent calls; never returns `refused`. */
   async function currentToken(refused?: string): Promise<string> {
+    if (options.token !== undefined && who === undefined) return options.token(refused);
     if (token !== undefined && token.value !== refused && performance.now() < token.goodUntilMs) return token.value;
     asked ??= fetchToken().finally(() => (asked = undefined));
     token = await asked;

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readDevVars } from "../../scripts/lib/dev-vars.ts";
-import { ROOT } from "../../scripts/lib/root.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
 /** The platform that a command talks to. */
@@ -10,41 +9,57 @@ export interface Target {
   readonly platform: string;
   /** True for the platform that `npm start` starts with this environment. */
   readonly isLocal: boolean;
+  /** A `.env` named it, which may be somebody else's: secrets from elsewhere are not sent there. */
+  readonly isFromFile: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Takes `url`, else PLINTH_URL, else the local platform, whose PORT, PATH_PREFIX and PLATFORM come from the
- * environment, `.dev.vars` or wrangler.toml as for `npm start`. Reads wrangler.toml by itself, because loading
- * wrangler takes longer than the whole command.
+ * Takes `url`, else PLINTH_URL, else that of `.env`, else the local platform. Its PORT, PATH_PREFIX and PLATFORM come
+ * from the environment, `.dev.vars` or wrangler.toml as for `npm start`; without a checkout (`root`) it is the usual one.
+ * Reads wrangler.toml by itself, because loading wrangler takes longer than the whole command.
  */
-export function findTarget(url: string | undefined, env: Env, root = ROOT): Target {
+export function findTarget(url: string | undefined, env: Env, root: string | undefined, file: Env = {}): Target {
   const local = readLocal(env, root);
+  const { platform } = local;
   const given = url ?? (env["PLINTH_URL"] || undefined);
-  if (given !== undefined) return { base: readBase(given), platform: local.platform, isLocal: false };
-  const port = Number(env["PORT"] || "8787");
+  if (given !== undefined) return { base: readBase(given), platform, isLocal: false, isFromFile: false };
+  if (file["PLINTH_URL"]) return { base: readBase(file["PLINTH_URL"]), platform, isLocal: false, isFromFile: true };
+  const port = Number((root !== undefined && env["PORT"]) || "8787");
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new UsageError(`PORT must be 1 to 65535, not ${env["PORT"]}.`);
-  return { base: `http://127.0.0.1:${port}${local.pathPrefix}`, platform: local.platform, isLocal: true };
+  return { base: `http://127.0.0.1:${port}${local.pathPrefix}`, platform, isLocal: true, isFromFile: false };
 }
 
 /**
  * Finds the operator's secret: `given`, else the environment's, else the local one, which is only sent to this
- * machine.
+ * machine. Undefined if there is none.
  */
-export function findSecret(given: string | undefined, { base }: Target, env: Env, root = ROOT): string {
-  const local = isLoopback(new URL(base)) ? readDevVars(join(root, ".dev.vars"))["OPERATOR_CLIENT_SECRET"] : undefined;
-  const secret = given ?? (env["OPERATOR_CLIENT_SECRET"] || local);
-  if (secret !== undefined) return secret;
-  throw new UsageError(
-    isLoopback(new URL(base))
+export function findSecret(
+  given: string | undefined,
+  { base, isFromFile }: Target,
+  env: Env,
+  root: string | undefined,
+): string | undefined {
+  const isHere = isLoopback(new URL(base));
+  const local =
+    isHere && root !== undefined ? readDevVars(join(root, ".dev.vars"))["OPERATOR_CLIENT_SECRET"] : undefined;
+  const ofEnv = isFromFile && !isHere ? undefined : env["OPERATOR_CLIENT_SECRET"];
+  return given ?? (ofEnv || local);
+}
+
+/** The advice for a command that needs an operator and found none. */
+export const noOperator = ({ base, isFromFile }: Target, root: string | undefined): UsageError =>
+  new UsageError(
+    isLoopback(new URL(base)) && root !== undefined
       ? "There is no operator secret yet. Run `npm start`, which writes one to .dev.vars, or set " +
           "OPERATOR_CLIENT_SECRET."
-      : `The operator secret of ${base} is needed: in OPERATOR_CLIENT_SECRET, or in a file that --operator-secret-file names. ` +
-          "(`npm run deploy` wrote it to deploy/<name>.secrets when it made it.)",
+      : `This needs an operator of ${base}. Sign in as one: npm run plat -- login --organization <organization>. Or have the operator secret in ` +
+          "OPERATOR_CLIENT_SECRET, or in a file that --operator-secret-file names. " +
+          "(`npm run deploy` wrote it to deploy/<name>.secrets when it made it.)" +
+          (isFromFile ? " The address comes from .env: say --url to use OPERATOR_CLIENT_SECRET there." : ""),
   );
-}
 
 function readBase(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -60,13 +75,14 @@ function readBase(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-const isLoopback = ({ hostname }: URL): boolean =>
+export const isLoopback = ({ hostname }: URL): boolean =>
   hostname === "localhost" ||
   hostname.endsWith(".localhost") ||
   hostname === "[::1]" ||
   /^127(\.\d+){3}$/.test(hostname);
 
-function readLocal(env: Env, root: string): { platform: string; pathPrefix: string } {
+function readLocal(env: Env, root: string | undefined): { platform: string; pathPrefix: string } {
+  if (root === undefined) return { platform: env["PLATFORM"] || "plat", pathPrefix: "" };
   const devVars = readDevVars(join(root, ".dev.vars"));
   const deployment = readFileSync(join(root, "wrangler.toml"), "utf8");
   const find = (name: string): string =>

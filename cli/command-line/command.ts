@@ -1,8 +1,10 @@
+import type { About } from "../about.ts";
 import type { OperatorClient } from "../client/admin-client.ts";
+import type { Target } from "../client/target.ts";
 import type { Io } from "../terminal/io.ts";
 import type { Input } from "../terminal/input.ts";
 
-/** One command of `npm run plat --` with its help. */
+/** One command with its help. */
 export interface Command {
   /** `["tenant", "set"]`, `["health"]`. */
   readonly words: readonly string[];
@@ -23,7 +25,10 @@ export interface Command {
 }
 
 export interface Invocation {
+  /** An optional argument that is absent is not in it. */
   readonly args: Readonly<Record<string, string>>;
+  /** The values of the last argument, if it takes several. */
+  readonly rest: readonly string[];
   readonly options: Given;
   readonly io: Io;
   /** The command's input; standard input can be read once. */
@@ -32,11 +37,16 @@ export interface Invocation {
   client(): Promise<OperatorClient>;
   /** The platform's address with its path prefix. */
   readonly base: string;
+  readonly target: Target;
+  readonly about: About;
 }
 
 export interface Arg {
   readonly name: string;
   readonly help: string;
+  readonly optional?: true;
+  /** The last argument may be given several times. */
+  readonly several?: true;
 }
 
 export interface Option {

@@ -1,9 +1,8 @@
-import { Command as Program, CommanderError, Option as ProgramOption } from "commander";
-import { VERSION } from "../../scripts/lib/version.ts";
+import { Argument as ProgramArgument, Command as Program, CommanderError, Option as ProgramOption } from "commander";
+import { inWordsOf, type About } from "../about.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import type { Command, Given, Option } from "./command.ts";
+import type { Arg, Command, Given, Option } from "./command.ts";
 
-const NAME = "npm run plat --";
 const LINE_WIDTH = 100;
 const GLOBAL_HEADING = "Options of every command:";
 
@@ -40,9 +39,16 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 interface Ports {
   /** The words of the line. */
   readonly line: readonly string[];
-  run(command: Command, args: Readonly<Record<string, string>>, options: Given): Promise<void>;
+  readonly about: About;
+  run(command: Command, args: GivenArguments, options: Given): Promise<void>;
   /** Takes the help text, whether it was asked for or replaces a missing command. */
   printHelp(text: string): void;
+}
+
+export interface GivenArguments {
+  readonly named: Readonly<Record<string, string>>;
+  /** The values of the last argument, if it takes several. */
+  readonly rest: readonly string[];
 }
 
 /**
@@ -50,16 +56,16 @@ interface Ports {
  * that is not understood.
  */
 export function createProgram(
-  { line, run, printHelp }: Ports,
+  { line, about, run, printHelp }: Ports,
   commands: readonly Command[],
   summaries: Readonly<Record<string, string>>,
 ): Program {
-  const program = new Program(NAME)
-    .description("Manages the platform: who exists on it, and who may do what.")
+  const program = new Program(about.name)
+    .description("Works with a platform: its topics and files, who exists on it, and who may do what.")
     .usage("<resource> <verb> [arguments] [options]")
     .enablePositionalOptions()
     .helpCommand(false)
-    .version(VERSION, "--version", "show the release of this checkout")
+    .version(about.version, "--version", "show the release")
     .addHelpOption(new ProgramOption("-h, --help", "show this help").helpGroup(GLOBAL_HEADING))
     .exitOverride()
     .configureOutput({
@@ -72,16 +78,18 @@ export function createProgram(
     .configureHelp({
       commandUsage: (command) => `${pathOf(command).join(" ")} ${command.usage()}`,
       subcommandTerm: (command) =>
-        [...pathOf(command).slice(1), ...command.registeredArguments.map((one) => `<${one.name()}>`)].join(" "),
+        [...pathOf(command).slice(1), ...command.registeredArguments.map(shownArgument)].join(" "),
     });
   addOptions(program, [], line);
+  const ofNpm =
+    about.root === undefined
+      ? ""
+      : " In scripts, call `npm run -s plat -- …`: without -s, npm prints two lines of its own first.";
   addParagraphs(
     program,
-    [
-      "Exit codes: 0 done, 1 refused or failed, 2 not understood. In scripts, call `npm run -s plat -- …`: " +
-        "without -s, npm prints two lines of its own first.",
-    ],
-    ["tenant --help", "tenant list", "client set --help", "user show ada@demo.example --json", "audit --since 2h"],
+    about,
+    [`Exit codes: 0 done, 1 refused or failed, 2 not understood.${ofNpm}`],
+    ["login", "init", "topic tail orderPlaced", "client set --help", "user show ada@demo.example --json"],
   );
   for (const command of commands) {
     const [word = "", verb] = command.words;
@@ -89,12 +97,16 @@ export function createProgram(
       program.commands.find((one) => one.name() === word) ?? addResource(program, word, line, commands, summaries);
     const added = verb === undefined ? found : found.command(verb);
     added.description(command.summary).usage(usageOf(command));
-    for (const { name, help } of command.args) added.argument(`<${name}>`, help);
+    for (const arg of command.args) added.argument(declared(arg), arg.help);
     addOptions(added, command.options, line);
-    addParagraphs(added, command.notes ?? [], command.examples);
+    addParagraphs(added, about, command.notes ?? [], command.examples);
     added.action(() => {
-      const args = command.args.map(({ name }, index) => [name, added.args[index] ?? ""] as const);
-      return run(command, Object.fromEntries(args), givenOf(added.optsWithGlobals()));
+      const named = command.args.flatMap(({ name }, index) => {
+        const text = added.args[index];
+        return text === undefined ? [] : [[name, text] as const];
+      });
+      const rest = command.args.at(-1)?.several === true ? added.args.slice(command.args.length - 1) : [];
+      return run(command, { named: Object.fromEntries(named), rest }, givenOf(added.optsWithGlobals()));
     });
   }
   return program;
@@ -123,7 +135,21 @@ function addResource(
 }
 
 const usageOf = ({ args, options }: Command): string =>
-  [...args.map(({ name }) => `<${name}>`), ...(options.length === 0 ? [] : ["[options]"])].join(" ");
+  [...args.map(declared), ...(options.length === 0 ? [] : ["[options]"])].join(" ");
+
+/** `<topic>`, `[name]`, `<path...>`. */
+function declared({ name, optional, several }: Arg): string {
+  const text = several === true ? `${name}...` : name;
+  return optional === true ? `[${text}]` : `<${text}>`;
+}
+
+const shownArgument = (one: ProgramArgument): string =>
+  declared({
+    name: one.name(),
+    help: "",
+    ...(!one.required && { optional: true }),
+    ...(one.variadic && { several: true }),
+  });
 
 /** Keeps each flag under its own name: `--scope` and `--no-scope` are two options. */
 class Flag extends ProgramOption {
@@ -148,9 +174,11 @@ function addOptions(program: Program, options: readonly Option[], line: readonly
   }
 }
 
-function addParagraphs(program: Program, notes: readonly string[], examples: readonly string[]): void {
-  const shown = examples.map((text) => `  ${text.includes("npm run") ? text : `${NAME} ${text}`}`);
-  const wrapped = notes.map((note) => program.createHelp().boxWrap(note, LINE_WIDTH));
+function addParagraphs(program: Program, about: About, notes: readonly string[], examples: readonly string[]): void {
+  const shown = examples.map(
+    (text) => `  ${/npm run|\$\(/.test(text) ? inWordsOf(about, text) : `${about.name} ${text}`}`,
+  );
+  const wrapped = notes.map((note) => program.createHelp().boxWrap(inWordsOf(about, note), LINE_WIDTH));
   program.addHelpText("after", `\n${[...wrapped, `Examples:\n${shown.join("\n")}`].join("\n\n")}`);
 }
 

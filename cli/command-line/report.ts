@@ -1,4 +1,5 @@
 import { UserError } from "../../scripts/lib/user-error.ts";
+import { PlinthError } from "../../packages/sdk/src/index.ts";
 import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Io } from "../terminal/io.ts";
@@ -11,20 +12,32 @@ interface Asked {
   /** True if the command changes something on the platform. */
   readonly changes: boolean;
   readonly asJson: boolean;
+  /** Commands in the words of this program. */
+  advise(text: string): string;
 }
 
 /** Reports why a command ended, as text or as one line of JSON, and returns the exit code. */
-export function report(error: unknown, { path, changes, asJson }: Asked, { err, paintErr }: Io): number {
+export function report(error: unknown, { path, changes, asJson, advise }: Asked, { err, paintErr }: Io): number {
   if (isUnread(error) && !changes) return 0;
+  error = error instanceof PlinthError && error.status > 0 ? toRefusal(error) : error;
   if (asJson) err(failureLine(toFailure(error, changes)));
   else if (error instanceof AdminRefusal) err(`${refusalLines(error, paintErr).join("\n")}\n`);
   else {
     const hint =
       error instanceof UsageError ? paintErr.dim(`${path.join(" ")} --help tells more.`) : hintOf(error, changes);
-    err(`${paintErr.red("✗")} ${sentenceOf(error)}\n${hint === undefined ? "" : `  ${hint}\n`}`);
+    err(`${paintErr.red("✗")} ${advise(sentenceOf(error))}\n${hint === undefined ? "" : `  ${hint}\n`}`);
   }
   return error instanceof UsageError ? 2 : 1;
 }
+
+const toRefusal = ({ status, type, message, details, requestId }: PlinthError): AdminRefusal =>
+  new AdminRefusal(
+    status,
+    type,
+    message,
+    details.map(({ type: kind, field = "", message: why = "" }) => ({ type: kind, field, message: why })),
+    requestId,
+  );
 
 /** `changes`: the command changes something. */
 export function toFailure(error: unknown, changes: boolean): Failure {
@@ -41,7 +54,7 @@ export function toFailure(error: unknown, changes: boolean): Failure {
 /** A bug shows its stack. */
 function sentenceOf(error: unknown): string {
   if (isUnread(error)) return "The output was closed early. Check which changes were made.";
-  if (error instanceof UserError) return clean(error.message);
+  if (error instanceof UserError || error instanceof PlinthError) return clean(error.message);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

@@ -3,6 +3,8 @@ import * as api from "../../api/plinth.ts";
 import { rowsOf } from "../client/admin-client.ts";
 import type { Command } from "../command-line/command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
+import { inWordsOf } from "../about.ts";
+import { loginClient, loginClientOf } from "../session/login-client.ts";
 import type { Column } from "../terminal/table.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { clean, formatBytes, formatTime } from "../terminal/values.ts";
@@ -10,6 +12,7 @@ import { clean, formatBytes, formatTime } from "../terminal/values.ts";
 /** Operations beyond list, show, set and delete. */
 export const actionCommands = (): Command[] => [
   unlock,
+  enableLogin,
   newSecret,
   usage,
   ...REVOCATIONS.map(revoke),
@@ -28,6 +31,33 @@ const unlock: Command = {
   async run({ args: { email = "" }, io, client }) {
     await api.unlockUser(email, (await client()).opts);
     sayDone(io, `The user ${clean(email)} may sign in again.`);
+  },
+};
+
+const enableLogin: Command = {
+  words: ["tenant", "enable-login"],
+  summary: "Let people of a tenant sign in with the command line: make its client <tenant>.cli.",
+  args: [{ name: "tenant", help: "the tenant" }],
+  options: [],
+  notes: [
+    "The client has no secret and comes back to this machine alone. What a person may do with it is what the person's " +
+      "roles hold, in the tenant or in the organization. A second call puts the client back as it was made.",
+  ],
+  examples: ["tenant enable-login acmeshop"],
+  changes: true,
+  async run(invocation) {
+    const { args, io } = invocation;
+    const tenant = args["tenant"] ?? "";
+    const { opts, platform } = await invocation.client();
+    const made = await ok(api.putClient(loginClientOf(tenant), loginClient(tenant, platform), opts));
+    sayDone(
+      io,
+      inWordsOf(
+        invocation.about,
+        `People of ${clean(tenant)} sign in by: npm run plat -- login --tenant ${clean(tenant)}`,
+      ),
+    );
+    await printRecord(invocation, made);
   },
 };
 

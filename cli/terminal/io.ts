@@ -11,10 +11,14 @@ export interface Io {
   readonly cwd: string;
   /** Writes the answer, which a pipe passes on. */
   out(text: string): Promise<void>;
+  /** Writes bytes of the answer. */
+  outBytes(bytes: Uint8Array): Promise<void>;
   /** Writes everything else. */
   err(text: string): void;
   /** Width of the terminal; undefined if `out` is none. */
   readonly columns: number | undefined;
+  /** A person sees what `err` writes, so that progress can be drawn. */
+  readonly isTerminal: boolean;
   readonly paint: Paint;
   readonly paintErr: Paint;
   /** Reads all of the standard input. */
@@ -31,12 +35,17 @@ export function processIo(): Io {
   return {
     env,
     // npm changes to the checkout, wherever it was called from.
-    cwd: (env["npm_lifecycle_event"] === "plat" && env["INIT_CWD"]) || process.cwd(),
+    cwd: (/^(plat|plinth)$/.test(env["npm_lifecycle_event"] ?? "") && env["INIT_CWD"]) || process.cwd(),
     out: (text) =>
       new Promise((done, failed) => {
         stdout.write(text, (error) => (error ? failed(error) : done()));
       }),
+    outBytes: (bytes) =>
+      new Promise((done, failed) => {
+        stdout.write(bytes, (error) => (error ? failed(error) : done()));
+      }),
     err: (text) => void stderr.write(text),
+    isTerminal: stderr.isTTY,
     columns: stdout.isTTY ? stdout.columns : undefined,
     paint: painter(stdout.isTTY && colours),
     paintErr: painter(stderr.isTTY && colours),

@@ -1,3 +1,4 @@
+import { loginClient } from "../../cli/session/login-client.ts";
 import type { Settings } from "./settings.ts";
 
 /** The records of the first start, so that the first request can be tried at once. The ids never change. */
@@ -9,6 +10,9 @@ export const DEMO = {
   client: "demo.shop",
   /** A browser application: no secret, PKCE. */
   web: "demo.web",
+  /** The command line, for people who sign in by the browser. */
+  cli: "demo.cli",
+  operatorRole: "demo-operator",
   redirectUri: "http://127.0.0.1/callback",
   otherRedirectUri: "http://localhost/callback",
 };
@@ -41,8 +45,8 @@ export const demoKeys = ({ demoClientSecret, demoUserPassword }: Settings): Read
 });
 
 /**
- * Makes the demo through the operator service. Each step replaces existing records. The browser application comes
- * last, so a sign-in page for it shows that the demo is complete.
+ * Makes the demo through the operator service. Each step replaces existing records. The command line's client
+ * comes last, so a sign-in page for it shows that the demo is complete.
  */
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
   const { platform, pathPrefix, operatorSecret } = settings.config;
@@ -83,13 +87,18 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
     grantTypes: ["authorization_code", "refresh_token", "implicit"],
     scopes,
   });
+  await put(`roles/${DEMO.operatorRole}`, { scopes: [`${platform}.admin_tenant`] });
+  await put(`organizations/${DEMO.organization}/members/${DEMO.user}`, { roles: [DEMO.operatorRole] });
+  await put(`clients/${DEMO.cli}`, loginClient(DEMO.tenant, platform));
 }
 
 async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {
   const asked = new URLSearchParams({
-    response_type: "token",
-    client_id: DEMO.web,
-    redirect_uri: DEMO.otherRedirectUri,
+    response_type: "code",
+    client_id: DEMO.cli,
+    redirect_uri: DEMO.redirectUri,
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
   });
   const page = await fetch(`${base}/oauth2/v1/authorize?${asked.toString()}`);
   await page.arrayBuffer();

@@ -34,7 +34,13 @@ const LEFT_OUT = ["docs/coverage.md"];
 export const INDEX = "docs/README.md";
 
 /** Files that the pages are made of. */
-export const SOURCES = ["docs", ...Object.keys(BESIDE), "packages/sdk/README.md", "packages/python/README.md"] as const;
+export const SOURCES = [
+  "docs",
+  ...Object.keys(BESIDE),
+  "packages/sdk/README.md",
+  "packages/cli/README.md",
+  "packages/python/README.md",
+] as const;
 
 export function readPages(): readonly Page[] {
   const files = [

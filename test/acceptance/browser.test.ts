@@ -1,4 +1,5 @@
 import { accountPageSuite } from "./browser/account-page.ts";
+import { commandLineSuite } from "./browser/command-line.ts";
 import { defencesSuite } from "./browser/defences.ts";
 import { implicitSuite } from "./browser/implicit.ts";
 import { looksSuite } from "./browser/looks.ts";
@@ -15,3 +16,4 @@ looksSuite(stage);
 defencesSuite(stage);
 oidcClientSuite(stage);
 implicitSuite(stage);
+commandLineSuite(stage);

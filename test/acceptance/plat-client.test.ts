@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { PLAT } from "../../scripts/lib/about-plat.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { readSettings } from "../../scripts/lib/settings.ts";
 import { ok, type RequestOpts } from "@oazapfts/runtime";
@@ -290,20 +291,27 @@ describe("the target platform", () => {
     (env) => {
       const { port, config } = readSettings(env);
       const base = `http://127.0.0.1:${port}${config.pathPrefix}`;
-      const target = findTarget(undefined, env);
-      expect(target).toEqual({ base, platform: config.platform, isLocal: true });
-      expect(findSecret(undefined, target, env)).toBe(config.operatorSecret);
+      const target = findTarget(undefined, env, ROOT);
+      expect(target).toEqual({ base, platform: config.platform, isLocal: true, isFromFile: false });
+      expect(findSecret(undefined, target, env, ROOT)).toBe(config.operatorSecret);
     },
   );
 
   test("is that of --url or PLINTH_URL, which never gets the local secret", () => {
     const env = { PLINTH_URL: "https://one.example/base/" };
-    expect(findTarget(undefined, env).base).toBe("https://one.example/base");
-    const target = findTarget("https://two.example", env);
+    expect(findTarget(undefined, env, ROOT).base).toBe("https://one.example/base");
+    const target = findTarget("https://two.example", env, ROOT);
     expect(target.base).toBe("https://two.example");
-    expect(() => findSecret(undefined, target, {})).toThrow("The operator secret of https://two.example is needed");
-    expect(findSecret(undefined, target, { OPERATOR_CLIENT_SECRET: "by variable" })).toBe("by variable");
-    expect(findSecret("given", target, { OPERATOR_CLIENT_SECRET: "by variable" })).toBe("given");
+    expect(findSecret(undefined, target, {}, ROOT)).toBeUndefined();
+    expect(findSecret(undefined, target, { OPERATOR_CLIENT_SECRET: "by variable" }, ROOT)).toBe("by variable");
+    expect(findSecret("given", target, { OPERATOR_CLIENT_SECRET: "by variable" }, ROOT)).toBe("given");
+  });
+
+  test("is that of .env else, which gets no operator secret of the environment", () => {
+    const target = findTarget(undefined, {}, ROOT, { PLINTH_URL: "https://three.example" });
+    expect(target.base).toBe("https://three.example");
+    expect(findSecret(undefined, target, { OPERATOR_CLIENT_SECRET: "by variable" }, ROOT)).toBeUndefined();
+    expect(findSecret("given", target, {}, ROOT)).toBe("given");
   });
 
   test.each([
@@ -314,7 +322,7 @@ describe("the target platform", () => {
     ["https://me:secret@two.example", "has no user"],
     ["https://two.example?a=b", "has no user, query"],
   ])("and not %s", (url, why) => {
-    expect(() => findTarget(url, {})).toThrow(why);
+    expect(() => findTarget(url, {}, ROOT)).toThrow(why);
   });
 
   test("gets advice if it is unreachable", async () => {
@@ -562,7 +570,7 @@ describe("help", () => {
         expect([code, err], line.join(" ")).toEqual([0, ""]);
         for (const { flag } of [...options, ...GLOBAL_OPTIONS])
           expect(out, words.join(" ")).toMatch(new RegExp(`--${flag}(?![\\w-])`));
-        for (const { name } of args) expect(out).toContain(`<${name}>`);
+        for (const { name } of args) expect(out).toMatch(new RegExp(`[<[]${name}(\\.\\.\\.)?[>\\]]`));
         expect(out.split("\n").filter((text) => text.length > 100 && !text.includes("npm run"))).toEqual([]);
       }
     }
@@ -588,6 +596,7 @@ describe("help", () => {
     let found: readonly string[] = [];
     const ports = {
       line: [],
+      about: PLAT,
       run: async ({ words }: { words: readonly string[] }) => void (found = words),
       printHelp: () => {},
     };

@@ -56,6 +56,7 @@ export interface UploadedFile {
 }
 
 export interface Search {
+  /** The tenant of the files; the token's own by default. */
   readonly tenant?: string;
   /** Pairs `key:value` that all match: `album:summer tags:sea`. */
   readonly q?: string;
@@ -76,7 +77,12 @@ const READY_MAX_MS = 60_000;
  * Files of one visibility: `plinth.files` are private, `plinth.publicFiles` can be fetched by anybody. Both belong to
  * the client, not to the person who uses it.
  */
-export function createFiles(transport: Transport, fetch: typeof globalThis.fetch, visibility: "private" | "public") {
+export function createFiles(
+  transport: Transport,
+  fetch: typeof globalThis.fetch,
+  visibility: "private" | "public",
+  ownTenant: () => Promise<string | undefined>,
+) {
   const base = visibility === "public" ? "/media/v2/public/files" : "/media/v2/files";
   const at = (id: string): string => `${base}/${encodeURIComponent(id)}`;
 
@@ -124,9 +130,11 @@ export function createFiles(transport: Transport, fetch: typeof globalThis.fetch
     },
 
     /** Every file that matches, page by page as they are needed. */
-    list({ contentType, sort, q, tenant, signal }: Search = {}): AsyncGenerator<StoredFile, void, undefined> {
+    async *list(search: Search = {}): AsyncGenerator<StoredFile, void, undefined> {
+      const { contentType, sort, q, signal } = search;
+      const tenant = search.tenant ?? (await ownTenant());
       const query = { tenant, q, "content-type": listOf(contentType), sort: listOf(sort), pageSize: 100 };
-      return transport.pages<StoredFile>(base, { query, signal });
+      yield* transport.pages<StoredFile>(base, { query, signal });
     },
 
     metadata: <T = Record<string, unknown>>(id: string): Promise<T> => transport.json("GET", `${at(id)}/metadata`),
@@ -146,12 +154,22 @@ export function createFiles(transport: Transport, fetch: typeof globalThis.fetch
     },
 
     /** What `deleteAll` would remove. */
-    count: ({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<{ files: number; bytes: number }> =>
-      transport.json("DELETE", base, { query: { tenant, q, dryRun: true } }),
+    async count({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<{ files: number; bytes: number }> {
+      return transport.json("DELETE", base, { query: { tenant: tenant ?? (await ownTenant()), q, dryRun: true } });
+    },
 
-    /** Removes every file of a tenant, or those that match `q`. Returns the address of the report. */
+    /**
+     * Removes the files that match `q`, of the token's own tenant by default. Without `q`, name the tenant: all of its
+     * files go. Returns the address of the report.
+     */
     async deleteAll({ tenant, q }: Pick<Search, "tenant" | "q">): Promise<string | undefined> {
-      return (await transport.send("DELETE", base, { query: { tenant, q } })).headers.get("location") ?? undefined;
+      return (
+        (
+          await transport.send("DELETE", base, {
+            query: { tenant: tenant ?? (q === undefined ? undefined : await ownTenant()), q },
+          })
+        ).headers.get("location") ?? undefined
+      );
     },
 
     variants: (id: string): Promise<readonly Variant[]> => transport.json("GET", `${at(id)}/variants`),

@@ -55,12 +55,13 @@ export function createPlinth(options: PlinthOptions): Plinth {
   const forScopes = (scopes: readonly string[]): Plinth => {
     const tokens = tokenSource(credentials, `${url}/oauth2/v1/token`, fetch, scopes);
     const transport = createTransport({ url, tokens, fetch, attempts, timeoutMs });
+    const ownTenant = async (): Promise<string | undefined> => tenantOf(await tokens.get());
     return {
       token: () => tokens.get(),
       topic: (owner, eventType, topicOptions) => createTopic(transport, owner, eventType, topicOptions),
       topics: () => transport.pages("/pubsub/v1/topics", { query: { pageSize: 100 } }),
-      files: createFiles(transport, fetch, "private"),
-      publicFiles: createFiles(transport, fetch, "public"),
+      files: createFiles(transport, fetch, "private", ownTenant),
+      publicFiles: createFiles(transport, fetch, "public", ownTenant),
       forTenant(tenant) {
         if (typeof credentials === "function")
           throw new TypeError("A token is for one tenant already: forTenant needs a client's id and secret.");
@@ -72,4 +73,15 @@ export function createPlinth(options: PlinthOptions): Plinth {
     };
   };
   return forScopes([]);
+}
+
+/** The tenant that a token names, read without a check: the platform checks it. Undefined for a token without one. */
+function tenantOf(token: string): string | undefined {
+  try {
+    const text = atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/"));
+    const { tenant } = JSON.parse(text) as { readonly tenant?: unknown };
+    return typeof tenant === "string" && tenant !== "" ? tenant : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -6,6 +6,7 @@ import { ROOT } from "../../../scripts/lib/root.ts";
 import { painter } from "../../../scripts/lib/terminal.ts";
 import { processIo, type Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
+import { PLAT } from "../../../scripts/lib/about-plat.ts";
 import { SHELL } from "./platform-process.ts";
 
 /** `plat apply` in a process of its own, and what may come between it and the platform. */
@@ -38,7 +39,7 @@ export async function applyHere(args: readonly string[], env: Record<string, str
     paintErr: plain,
     ask: undefined,
   };
-  const code = await main(["apply", ...args], io);
+  const code = await main(["apply", ...args], io, PLAT);
   return { code, signal: null, out, err };
 }
 

@@ -1,6 +1,7 @@
 import { painter } from "../../../scripts/lib/terminal.ts";
 import type { Io } from "../../../cli/terminal/io.ts";
 import { main } from "../../../cli/main.ts";
+import { PLAT } from "../../../scripts/lib/about-plat.ts";
 
 /** The result of one command. */
 export interface Done {
@@ -22,20 +23,26 @@ export async function plat(env: Io["env"], argv: readonly string[], circumstance
   let out = "";
   let err = "";
   const { stdin = "", ...rest } = circumstances;
-  const code = await main(argv, {
-    env,
-    cwd: process.cwd(),
-    out: async (text) => void (out += text),
-    err: (text) => void (err += text),
-    columns: undefined,
-    paint: painter(false),
-    paintErr: painter(false),
-    readIn: async () => Buffer.from(stdin),
-    ask: undefined,
-    nowMs: () => Date.now(),
-    wait: (ms) => new Promise((done) => setTimeout(done, ms)),
-    ...rest,
-  });
+  const code = await main(
+    argv,
+    {
+      env,
+      cwd: process.cwd(),
+      out: async (text) => void (out += text),
+      outBytes: async (bytes) => void (out += Buffer.from(bytes).toString()),
+      err: (text) => void (err += text),
+      isTerminal: false,
+      columns: undefined,
+      paint: painter(false),
+      paintErr: painter(false),
+      readIn: async () => Buffer.from(stdin),
+      ask: undefined,
+      nowMs: () => Date.now(),
+      wait: (ms) => new Promise((done) => setTimeout(done, ms)),
+      ...rest,
+    },
+    PLAT,
+  );
   return { code, out, err, json: () => JSON.parse(out) };
 }
 

@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+
+export const ENV_FILE = ".env";
+
+/** The `PLINTH_…` variables of the folder's `.env`, as `init` writes them; empty without a file. */
+export function readEnvFile(folder: string): Readonly<Record<string, string>> {
+  const found = parseEnv(readTextIfThere(join(folder, ENV_FILE)));
+  return Object.fromEntries(
+    Object.entries(found).flatMap(([name, value]) => (name.startsWith("PLINTH_") && value ? [[name, value]] : [])),
+  );
+}
+
+/** Empty without a file. */
+export function readTextIfThere(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw error;
+  }
+}

@@ -1,0 +1,199 @@
+import { createPlinth } from "../../packages/sdk/src/index.ts";
+import * as api from "../../api/plinth.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import { isLoopback } from "../client/target.ts";
+import type { Command, Invocation, Option } from "../command-line/command.ts";
+import { printRecord, sayDone } from "../command-line/print.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { clean, formatTime } from "../terminal/values.ts";
+import { AS_OPTION, connectAs, findWho } from "./caller.ts";
+import { discover } from "./discover.ts";
+import { loginClientOf } from "./login-client.ts";
+import { openBrowser } from "./open-browser.ts";
+import { revoke, signIn } from "./sign-in.ts";
+import { createSessionStore, type Session } from "./store.ts";
+import { createSessionTokens } from "./tokens.ts";
+
+export const sessionCommands = (): Command[] => [login, logout, whoami, token];
+
+const DEMO_TENANT = "demo";
+const LOGIN_MS = 300_000;
+const ORGANIZATION_OPTION: Option = { flag: "organization", help: "the sign-in for an organization" };
+
+const login: Command = {
+  words: ["login"],
+  summary: "Sign in by the browser, for a tenant or as an operator of an organization.",
+  args: [],
+  options: [
+    { flag: "tenant", value: "<tenant>", help: `the tenant; on this machine: ${DEMO_TENANT}` },
+    { flag: "organization", value: "<organization>", help: "be an operator of this organization instead" },
+    { flag: "client", value: "<client>", help: "the client to sign in with; default: <tenant>.cli" },
+    { flag: "scope", value: "<scope>", repeated: true, help: "only this scope; default: all that you may have" },
+    { flag: "print-url", help: "print the address, and open nothing" },
+  ],
+  notes: [
+    "The client <tenant>.cli must exist: an operator makes it once by `npm run plat -- tenant enable-login <tenant>`. " +
+      "`npm start` has it for the tenant demo.",
+    "The tokens are kept in a file that only you can read, below ~/.config/plinth (PLINTH_CONFIG_DIR chooses another " +
+      "folder). A sign-in for a tenant and one for an organization are kept side by side. `logout` ends both.",
+  ],
+  examples: ["login", "login --tenant acme --url https://platform.example", "login --organization acme --tenant acme"],
+  async run(invocation) {
+    const { io, options, target } = invocation;
+    const [organization, scopes] = [options.value("organization"), options.values("scope")];
+    const tenant = options.value("tenant") ?? (isLoopback(new URL(target.base)) ? DEMO_TENANT : undefined);
+    const clientId = options.value("client") ?? (tenant === undefined ? undefined : loginClientOf(tenant));
+    const place = organization ?? tenant;
+    if (clientId === undefined || place === undefined)
+      throw new UsageError("Say which tenant you belong to: --tenant <tenant>, or --client <client> besides.");
+    const kind = organization === undefined ? "tenant" : "organization";
+    const discovered = await discover(target.base);
+    const placeScope = `${discovered.platform}.${kind === "tenant" ? "tenant" : "org"}=${place}`;
+    const tokens = await signIn({
+      discovered,
+      clientId,
+      scope: [placeScope, ...scopes].join(" "),
+      signal: AbortSignal.timeout(LOGIN_MS),
+      async open(address) {
+        const opened = !options.has("print-url") && (await openBrowser(address, io.env));
+        io.err(
+          opened
+            ? `Sign in in your browser. If it did not open:\n  ${address}\n`
+            : `Open this address to sign in:\n  ${address}\n`,
+        );
+      },
+    }).catch(toSlow);
+    const info = await readInfo(target.base, tokens.accessToken);
+    const session: Session = {
+      base: target.base,
+      kind,
+      place,
+      clientId,
+      user: info.user ?? "",
+      accessToken: tokens.accessToken,
+      expiresAtMs: io.nowMs() + tokens.expiresInSec * 1_000,
+      refreshToken: tokens.refreshToken,
+    };
+    const store = createSessionStore(io.env);
+    const before = store.read(target.base, kind);
+    store.write(session);
+    // The sign-in that this one replaces would live on unseen. A failure here changes nothing for the person.
+    if (before !== undefined) await revoke(discovered, before.clientId, before.refreshToken).catch(() => undefined);
+    sayDone(io, `${clean(session.user)} is signed in for ${kind} ${place}.`);
+    if (options.has("json")) await printRecord(invocation, shownSession(session));
+  },
+};
+
+/** The browser never came back. */
+function toSlow(error: unknown): never {
+  if (error instanceof Error && error.name === "TimeoutError")
+    throw new UserError(`Nobody signed in within ${LOGIN_MS / 60_000} minutes. Try again: npm run plat -- login`);
+  throw error;
+}
+
+const shownSession = ({ base, kind, place, clientId, user }: Session) => ({
+  user,
+  [kind]: place,
+  client: clientId,
+  platform: base,
+});
+
+const logout: Command = {
+  words: ["logout"],
+  summary: "Sign out: end the sign-ins at the platform, and remove their tokens from this machine.",
+  args: [],
+  options: [{ flag: "all", help: "of every platform" }],
+  notes: ["The browser stays signed in. The account page (`open account`) signs it out."],
+  examples: ["logout", "logout --all"],
+  async run({ io, options, target }) {
+    const store = createSessionStore(io.env);
+    const sessions = store.all().filter(({ base }) => options.has("all") || base === target.base);
+    if (sessions.length === 0) return sayDone(io, `Nobody is signed in at ${target.base}.`);
+    const failed: string[] = [];
+    for (const session of sessions) {
+      // The tokens leave this machine, whatever the platform says.
+      store.remove(session);
+      try {
+        await revoke(await discover(session.base), session.clientId, session.refreshToken);
+      } catch (error) {
+        failed.push(`${session.base}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+      sayDone(io, `${clean(session.user)} is signed out of ${session.kind} ${session.place} at ${session.base}.`);
+    }
+    if (failed.length > 0)
+      throw new UserError(
+        `The tokens are gone from this machine, but the platform was not told: ${failed.join("; ")} The account page takes ` +
+          "the access away.",
+      );
+  },
+};
+
+const whoami: Command = {
+  words: ["whoami"],
+  summary: "Show who acts: the application or the person, its tenant and its scopes.",
+  args: [],
+  options: [AS_OPTION, ORGANIZATION_OPTION],
+  notes: ["The platform is asked, so the answer also says that the token works."],
+  examples: ["whoami", "whoami --as person --json"],
+  async run(invocation) {
+    const who = findWho(invocation);
+    const { base } = invocation.target;
+    const info = await readInfo(base, await connectAs(who, invocation).plinth.token());
+    const place = who.kind === "person" && who.session.kind === "organization" ? who.session.place : undefined;
+    await printRecord(invocation, {
+      platform: base,
+      kind: who.kind,
+      ...(info.user !== undefined && { user: info.user }),
+      client: info.clientId,
+      ...(place === undefined ? { tenant: info.tenant } : { organization: place }),
+      scopes: info.scopes,
+      ...(who.kind === "person" && { tokenUntil: formatTime(currentOf(who.session, invocation).expiresAtMs) }),
+    });
+  },
+};
+
+/** The session as it is after a renewal. */
+const currentOf = (session: Session, { io }: Pick<Invocation, "io">): Session =>
+  createSessionStore(io.env).read(session.base, session.kind) ?? session;
+
+const token: Command = {
+  words: ["token"],
+  summary: "Print an access token, for curl and other programs.",
+  args: [],
+  options: [
+    {
+      flag: "scope",
+      value: "<scope>",
+      repeated: true,
+      help: "only this scope; default: all of the application or sign-in",
+    },
+    AS_OPTION,
+    ORGANIZATION_OPTION,
+  ],
+  notes: [
+    "The token is alone on the output. It ends within an hour, so fetch one for each script: " +
+      'curl -H "Authorization: Bearer $(npm run -s plat -- token)" …',
+  ],
+  examples: ["token", "token --scope plat.media_view", "token --as person"],
+  async run(invocation) {
+    const { io, options, target } = invocation;
+    const who = findWho(invocation);
+    const scope = options.values("scope").join(" ");
+    const text = await (async () => {
+      if (scope === "") return connectAs(who, invocation).plinth.token();
+      if (who.kind === "app") {
+        const { clientId, clientSecret } = who;
+        return createPlinth({ url: target.base, credentials: { clientId, clientSecret, scope } }).token();
+      }
+      return createSessionTokens(createSessionStore(io.env), who.session, io.nowMs).narrow(scope);
+    })();
+    if (options.has("json")) await printRecord(invocation, { accessToken: text });
+    else await io.out(`${text}\n`);
+  },
+};
+
+async function readInfo(base: string, accessToken: string): Promise<api.TokenInfo> {
+  const plinth = createPlinth({ url: base, credentials: () => accessToken });
+  const { data } = await api.getTokenInfo(accessToken, {}, plinth.operations);
+  return data as api.TokenInfo;
+}

@@ -1,0 +1,17 @@
+/** The id of the public client by which people of a tenant sign in with the command line. */
+export const loginClientOf = (tenant: string): string => `${tenant}.cli`;
+
+/**
+ * The record of that client: a native application, which comes back to any port of this machine (RFC 8252). It lists all
+ * that a person can have, so the person's roles alone decide. Scopes of operators are listed by name, since no pattern
+ * covers them.
+ */
+export const loginClient = (tenant: string, platform: string) => ({
+  tenant,
+  displayName: "Plinth command line",
+  confidential: false,
+  redirectUris: ["http://127.0.0.1/callback"],
+  grantTypes: ["authorization_code" as const, "refresh_token" as const],
+  requirePkce: true,
+  scopes: ["*", ...["admin_read", "admin_write", "admin_tenant"].map((name) => `${platform}.${name}`)],
+});

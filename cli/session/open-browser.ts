@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Opens an address in the person's browser: the program of BROWSER, else the system's. False if it did not start; the
+ * person opens the address then. `BROWSER=none` opens nothing.
+ */
+export function openBrowser(address: string, env: Env): Promise<boolean> {
+  const [program, ...args] = programOf(env);
+  if (program === undefined) return Promise.resolve(false);
+  return new Promise((opened) => {
+    const child = spawn(program, [...args, address], { stdio: "ignore", detached: true });
+    child.on("error", () => opened(false));
+    child.on("spawn", () => {
+      child.unref();
+      opened(true);
+    });
+  });
+}
+
+function programOf(env: Env): readonly string[] {
+  const wanted = env["BROWSER"];
+  if (wanted === "none") return [];
+  if (wanted) return [wanted];
+  if (process.platform === "darwin") return ["open"];
+  // `start` of cmd would read the & of an address as its own.
+  if (process.platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  const hasScreen = env["DISPLAY"] || env["WAYLAND_DISPLAY"] || env["WSL_DISTRO_NAME"];
+  return hasScreen ? ["xdg-open"] : [];
+}

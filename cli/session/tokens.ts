@@ -1,0 +1,63 @@
+import { UserError } from "../../scripts/lib/user-error.ts";
+import { discover } from "./discover.ts";
+import { renew } from "./sign-in.ts";
+import type { Session, SessionStore } from "./store.ts";
+
+/** Renews a token this much before its end, so that it outlives the request that it is for. */
+const EARLY_MS = 60_000;
+
+/** Another sign-in is needed. */
+export class SignedOut extends UserError {
+  override name = "SignedOut";
+}
+
+export type SessionTokens = ReturnType<typeof createSessionTokens>;
+
+/**
+ * Valid access tokens of a sign-in. The file is read for each token, because another program may have renewed it. One
+ * renewal at a time serves every caller in this program.
+ */
+export function createSessionTokens(
+  store: SessionStore,
+  { base, kind }: Pick<Session, "base" | "kind">,
+  nowMs: () => number,
+) {
+  let renewing: Promise<string> | undefined;
+
+  async function next(scope?: string): Promise<string> {
+    const session = readSession();
+    const tokens = await renew(await discover(base), session.clientId, session.refreshToken, scope);
+    if (tokens === undefined) return afterEnd(session);
+    const { accessToken, expiresInSec, refreshToken } = tokens;
+    // A token with fewer scopes is for the caller alone.
+    const kept = scope === undefined ? { accessToken, expiresAtMs: nowMs() + expiresInSec * 1_000 } : {};
+    store.write({ ...session, ...kept, refreshToken });
+    return accessToken;
+  }
+
+  /** The refresh token does not work. Another program may have replaced it, or the sign-in is over. */
+  function afterEnd(used: Session): string {
+    const session = store.read(base, kind);
+    if (session !== undefined && session.refreshToken !== used.refreshToken) return session.accessToken;
+    store.remove({ base, kind });
+    throw new SignedOut(`The sign-in of ${used.user} has ended. Sign in again: npm run plat -- login`);
+  }
+
+  function readSession(): Session {
+    const session = store.read(base, kind);
+    if (session === undefined) throw new SignedOut(`Nobody is signed in at ${base}. Sign in: npm run plat -- login`);
+    return session;
+  }
+
+  return {
+    /** `refused`: a token that the platform did not take. */
+    async get(refused?: string): Promise<string> {
+      const { accessToken, expiresAtMs } = readSession();
+      if (accessToken !== refused && nowMs() < expiresAtMs - EARLY_MS) return accessToken;
+      renewing ??= next().finally(() => (renewing = undefined));
+      return renewing;
+    },
+    /** A token with these scopes alone. */
+    narrow: (scope: string): Promise<string> => next(scope),
+  };
+}
