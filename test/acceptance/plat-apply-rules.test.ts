@@ -480,7 +480,16 @@ describe("the difference", () => {
     const world: World = { subscriptions: {}, tenantMembers: {}, organizationMembers: {}, linkedIdentities: {} };
     const defaults: Record<string, object> = {
       services: { essential: false, forwardAuthorization: false, trusted: false },
-      clients: { redirectUris: [], postLogoutRedirectUris: [], requirePkce: false, authMethod: "client_secret" },
+      clients: {
+        displayName: "",
+        logoUri: "",
+        jwks: "",
+        jwksUri: "",
+        redirectUris: [],
+        postLogoutRedirectUris: [],
+        requirePkce: false,
+        authMethod: "client_secret",
+      },
       identityProviders: { scopes: ["openid", "email"] },
     };
     for (const [section, rows] of Object.entries(file)) {
