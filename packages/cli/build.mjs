@@ -31,7 +31,7 @@ writeFileSync(join(dist, "notices.txt"), noticesOf(Object.keys(metafile.inputs))
 /** The licence texts of the packages that the inputs belong to. */
 function noticesOf(inputs) {
   const folders = inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
-  const notices = [...new Set(folders)].toSorted().map((folder) => {
+  const notices = [...new Set(folders)].map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(here, folder, "package.json"), "utf8"));
     const file = readdirSync(join(here, folder)).find((one) => /^licen[cs]e/i.test(one));
     const text = file === undefined ? `Licence: ${license}` : readFileSync(join(here, folder, file), "utf8").trim();
