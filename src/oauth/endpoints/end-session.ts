@@ -12,7 +12,8 @@ import type { PageEndpointDeps } from "./deps.ts";
  * `GET` and `POST /end_session` (OIDC RP-Initiated Logout): signs the browser out. Tokens stay valid by their own
  * rules. An ID token of the session is not valid as a hint any more (authorize/identify.ts).
  *
- * Invalid input changes nothing: 400 page. Otherwise the browser goes to `post_logout_redirect_uri`, or sees a page.
+ * Invalid input changes nothing: 400 page. Otherwise the browser goes to `post_logout_redirect_uri`, or sees a page. No
+ * parameter is needed but for that address, which is its client's.
  */
 export async function endSession(
   deps: PageEndpointDeps,
@@ -38,7 +39,8 @@ export async function endSession(
 }
 
 interface Logout {
-  readonly clientId: string;
+  /** Undefined: the browser is signed out, and goes nowhere. */
+  readonly clientId: string | undefined;
   /** Registered. */
   readonly target: string | undefined;
   readonly state: string | undefined;
@@ -61,19 +63,22 @@ async function readLogout(
   const hint = token === undefined ? undefined : await readIdTokenHint(token, issuer, deps.trust, call.nowMs);
   if (hint?.ok === false) return fail("id_token_hint is not an ID token of this service.", hint.error);
   const named = get("client_id") ?? hint?.value.clientId;
-  if (named === undefined) return fail("client_id or id_token_hint is needed.");
+  const [target, state] = [get("post_logout_redirect_uri"), get("state")];
+  // Invalid UTF-8 was replaced on reading, so the response could not return the same state.
+  if (state?.includes("\ufffd")) return fail("state must be UTF-8.", undefined, named ?? "");
+  if (named === undefined)
+    return target === undefined
+      ? ok({ clientId: undefined, target, state, uiLocales: get("ui_locales") })
+      : fail("post_logout_redirect_uri needs client_id or id_token_hint.");
   if (hint !== undefined && hint.value.clientId !== named) return fail("id_token_hint was issued to another client.");
   const { client } = await deps.directory.find(named, undefined, call.nowMs);
   if (client === undefined)
     return fail("client_id does not name a client.", `client ${named.slice(0, 64)} is unknown or disabled`);
 
-  const target = get("post_logout_redirect_uri");
   const reason = `post_logout_redirect_uri ${target?.slice(0, 200)} is not registered`;
   if (target !== undefined && !client.postLogoutRedirectUris.includes(target))
     return fail("post_logout_redirect_uri is not registered for this client.", reason, client.id);
-  // Invalid UTF-8 was replaced on reading, so the response could not return the same state.
-  if (get("state")?.includes("\ufffd")) return fail("state must be UTF-8.", undefined, client.id);
-  return ok({ clientId: client.id, target, state: get("state"), uiLocales: get("ui_locales") });
+  return ok({ clientId: client.id, target, state, uiLocales: get("ui_locales") });
 }
 
 const hasSession = ({ names }: PageEndpointDeps, call: AnyCall): boolean =>
