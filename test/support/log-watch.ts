@@ -10,9 +10,24 @@ const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
 type Level = (typeof LEVELS)[number];
 
 let lines: string[] = [];
-/** As a file finds them and leaves them to the next one. */
-const before = LEVELS.map((level) => [level, console[level]] as const);
+/** The console of the runtime, which all files share. */
+const kept = globalThis as { realConsole?: Readonly<Record<Level, Console[Level]>> };
+kept.realConsole ??= Object.fromEntries(LEVELS.map((level) => [level, console[level]])) as Record<
+  Level,
+  Console[Level]
+>;
+const real = kept.realConsole;
 const spyOn = vi.spyOn;
+
+/** A line of the Worker's log (`platform/log.ts`), and not of the test. */
+const isOfWorker = (given: readonly unknown[]): boolean => String(given[0]).startsWith('{"level":');
+
+/** Shows what the tests say, and nothing that the Worker logs. */
+function muffle(level: Level): void {
+  console[level] = (...given: unknown[]) => {
+    if (!isOfWorker(given)) real[level].apply(console, given);
+  };
+}
 
 /** Puts an ear before whatever is called now. */
 function listen(level: Level): void {
@@ -23,13 +38,8 @@ function listen(level: Level): void {
   };
 }
 
-for (const level of ["debug", "info", "warn"] as const) {
-  const show = console[level];
-  // A line of the Worker's log (`platform/log.ts`), and not of the test.
-  console[level] = (...given: unknown[]) => {
-    if (!String(given[0]).startsWith('{"level":')) show.apply(console, given);
-  };
-}
+for (const level of LEVELS) console[level] = real[level];
+for (const level of ["debug", "info", "warn"] as const) muffle(level);
 for (const level of LEVELS) listen(level);
 
 vi.spyOn = ((object: object, key: never) => {
@@ -59,6 +69,7 @@ afterEach(expectNone);
 afterAll(() => {
   vi.restoreAllMocks();
   vi.spyOn = spyOn;
-  for (const [level, method] of before) console[level] = method;
+  // Vitest waits for an answer to each line. A line of an object that ends meanwhile would never get one.
+  LEVELS.forEach(muffle);
   expectNone();
 });
