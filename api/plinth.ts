@@ -122,6 +122,12 @@ export type Introspection = {
     /** Its tenant; empty without one. */
     tenant?: string;
 };
+export type PushedRequest = {
+    /** For `/authorize`. */
+    request_uri: string;
+    /** Seconds until it is forgotten: 90. */
+    expires_in: number;
+};
 export type JwkSet = {
     /** Current, coming and recent signing keys. */
     keys: {
@@ -160,6 +166,10 @@ export type ServerMetadata = {
     revocation_endpoint: string;
     /** The address of the endpoint. */
     introspection_endpoint: string;
+    /** The address of the endpoint. */
+    pushed_authorization_request_endpoint: string;
+    /** RFC 9126. A client may be registered for it. */
+    require_pushed_authorization_requests: boolean;
     /** The address of the endpoint. */
     end_session_endpoint: string;
     /** Scopes of the platform itself. */
@@ -441,6 +451,8 @@ export type Client = {
     requirePkce: boolean;
     /** How it authenticates. */
     authMethod: "client_secret" | "private_key_jwt";
+    /** Its authorization requests come through `/par` alone. */
+    requirePushedAuthorizationRequests: boolean;
     /** Its public keys, a JSON Web Key Set as text; may be empty. */
     jwks: string;
     /** The address of its public keys; may be empty. */
@@ -477,6 +489,8 @@ export type WrittenClient = {
     requirePkce: boolean;
     /** How it authenticates. */
     authMethod: "client_secret" | "private_key_jwt";
+    /** Its authorization requests come through `/par` alone. */
+    requirePushedAuthorizationRequests: boolean;
     /** Its public keys, a JSON Web Key Set as text; may be empty. */
     jwks: string;
     /** The address of its public keys; may be empty. */
@@ -1817,6 +1831,86 @@ export function introspectToken(body: {
     }));
 }
 /**
+ * Push an authorization request
+ */
+export function pushAuthorizationRequest(body: {
+    /** The kind of response. Not looked at beside a `request_uri`. */
+    response_type: "code" | "token" | "id_token token" | "token id_token";
+    /** The target of the answer: exactly one of the registered ones. Optional if only one is registered. */
+    redirect_uri?: string;
+    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. `openid`: an ID token too. */
+    scope?: string;
+    /** Returned unchanged; binds the answer to the browser. At most 4096 characters. */
+    state?: string;
+    /** `query` for codes, `fragment` for tokens; no other value. */
+    response_mode?: string;
+    /** Repeated in the ID token; required for `id_token token`. */
+    nonce?: string;
+    /** PKCE (RFC 7636); required for clients without a secret. */
+    code_challenge?: string;
+    /** How the challenge was derived; default `plain`. */
+    code_challenge_method?: "S256" | "plain";
+    /** `none`: show no page. `login`: let the user sign in again. `select_account`: show the page to a signed-in user who gets nothing here. `consent`: ask the user again, for a client of a tenant that they are no member of. */
+    prompt?: string;
+    /** The maximum age of the sign-in in seconds. */
+    max_age?: number;
+    /** `true`: the user chooses the tenant if `scope` names none and several fit, in the code flow too. */
+    tenant_choice?: "true" | "false";
+    /** The expected user's e-mail. */
+    login_hint?: string;
+    /** An ID token of this client for the expected user; nobody else gets an answer. While its session and grant live, no page is shown; the result has no refresh token, no scope beyond its grant's, and ends with it. */
+    id_token_hint?: string;
+    /** Languages of the page, the preferred one first (BCP 47). */
+    ui_locales?: string;
+    /** `popup`: a page for a small window. */
+    display?: "page" | "popup";
+    /** The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider. */
+    plat_id_provider?: string;
+    /** The caller's name for its session, for the log. The tokens carry an id of the platform's own. */
+    "plat-session-id"?: string;
+    /** The client, unless it authenticates by HTTP Basic. */
+    client_id?: string;
+    /** Its secret, unless it authenticates by HTTP Basic. */
+    client_secret?: string;
+    /** With `client_assertion`. */
+    client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    client_assertion?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 201;
+        data: PushedRequest;
+    } | {
+        status: 400;
+        data: OAuthError;
+    } | {
+        status: 401;
+        data: OAuthError;
+    } | {
+        status: 413;
+        data: OAuthError;
+    } | {
+        status: 414;
+        data: OAuthError;
+    } | {
+        status: 415;
+        data: OAuthError;
+    } | {
+        status: 429;
+        data: OAuthError;
+    } | {
+        status: 500;
+        data: OAuthError;
+    } | {
+        status: 503;
+        data: OAuthError;
+    }>("/oauth2/v1/par", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * Public keys that verify tokens
  */
 export function getKeys(opts?: Oazapfts.RequestOpts) {
@@ -2035,7 +2129,7 @@ export function deleteRefreshToken(id: string, opts?: Oazapfts.RequestOpts) {
 /**
  * Start a sign-in for a client
  */
-export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, display, platIdProvider, platSessionId, platSessionIdHeader }: {
+export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, requestUri, display, platIdProvider, platSessionId, platSessionIdHeader }: {
     redirectUri?: string;
     scope?: string;
     state?: string;
@@ -2049,6 +2143,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
     loginHint?: string;
     idTokenHint?: string;
     uiLocales?: string;
+    requestUri?: string;
     display?: "page" | "popup";
     platIdProvider?: string;
     platSessionId?: string;
@@ -2070,6 +2165,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
         login_hint: loginHint,
         id_token_hint: idTokenHint,
         ui_locales: uiLocales,
+        request_uri: requestUri,
         display,
         plat_id_provider: platIdProvider,
         "plat-session-id": platSessionId
@@ -2084,7 +2180,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
  * Start a sign-in for a client, with the parameters in a form
  */
 export function postAuthorize(body: {
-    /** The kind of response. */
+    /** The kind of response. Not looked at beside a `request_uri`. */
     response_type: "code" | "token" | "id_token token" | "token id_token";
     /** The client. */
     client_id: string;
@@ -2114,6 +2210,8 @@ export function postAuthorize(body: {
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
+    /** A reference from `/par`, in place of all other parameters but `client_id`. */
+    request_uri?: string;
     /** `popup`: a page for a small window. */
     display?: "page" | "popup";
     /** The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider. */
@@ -3814,6 +3912,8 @@ export function putClient(clientId: string, body: {
     requirePkce?: boolean;
     /** `client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret. */
     authMethod?: "client_secret" | "private_key_jwt";
+    /** Its authorization requests come through `/par` alone (RFC 9126). */
+    requirePushedAuthorizationRequests?: boolean;
     /** `private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB. */
     jwks?: string;
     /** `private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes. */

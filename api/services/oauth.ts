@@ -44,7 +44,7 @@ const tokenForm: Schema = obj({
 /** Parameters of an authorization request, in a query or a form. */
 const authorization: Readonly<Record<string, Parameter>> = {
   response_type: {
-    text: "The kind of response.",
+    text: "The kind of response. Not looked at beside a `request_uri`.",
     required: true,
     schema: { type: "string", enum: ["code", "token", "id_token token", "token id_token"] },
     example: "code",
@@ -83,6 +83,10 @@ const authorization: Readonly<Record<string, Parameter>> = {
       "with it.",
   },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
+  request_uri: {
+    text: "A reference from `/par`, in place of all other parameters but `client_id`.",
+    example: "urn:ietf:params:oauth:request_uri:J2VtYmVy",
+  },
   display: { text: "`popup`: a page for a small window.", schema: { type: "string", enum: ["page", "popup"] } },
   plat_id_provider: {
     text: "The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider.",
@@ -101,15 +105,17 @@ const logout: Readonly<Record<string, Parameter>> = {
 };
 
 /** The same parameters in a form. */
-const formOf = (parameters: Readonly<Record<string, Parameter>>): Schema =>
-  obj(
-    Object.fromEntries(
-      Object.entries(parameters).map(([name, { text, schema, required }]) => [
-        required === true ? name : `${name}?`,
-        { type: "string", ...schema, description: text },
-      ]),
-    ),
+const fieldsOf = (parameters: Readonly<Record<string, Parameter>>): Record<string, Schema> =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, { text, schema, required }]) => [
+      required === true ? name : `${name}?`,
+      { type: "string", ...schema, description: text },
+    ]),
   );
+const formOf = (parameters: Readonly<Record<string, Parameter>>): Schema => obj(fieldsOf(parameters));
+
+/** A pushed request names its client by the client's own proof, and no other request. */
+const { client_id: _client, request_uri: _reference, ...PUSHED } = authorization;
 
 const TO_CLIENT = { text: "To the client with a code, tokens or an error; or to another identity provider." };
 const AUTHORIZE = {
@@ -212,6 +218,10 @@ export const oauth: ServiceEntries = {
         tenant: "demo",
       },
     },
+    PushedRequest: {
+      schema: obj({ request_uri: str("For `/authorize`."), expires_in: int("Seconds until it is forgotten: 90.") }),
+      example: { request_uri: "urn:ietf:params:oauth:request_uri:J2VtYmVy", expires_in: 90 },
+    },
     JwkSet: {
       schema: obj({
         keys: list(
@@ -252,6 +262,8 @@ export const oauth: ServiceEntries = {
         jwks_uri: ENDPOINT,
         revocation_endpoint: ENDPOINT,
         introspection_endpoint: ENDPOINT,
+        pushed_authorization_request_endpoint: ENDPOINT,
+        require_pushed_authorization_requests: bool("RFC 9126. A client may be registered for it."),
         end_session_endpoint: ENDPOINT,
         scopes_supported: LIST_OF_TEXTS("Scopes of the platform itself."),
         response_types_supported: LIST_OF_TEXTS("What `/authorize` gives."),
@@ -285,6 +297,8 @@ export const oauth: ServiceEntries = {
         jwks_uri: `${BASE}/jwks`,
         revocation_endpoint: `${BASE}/revoke`,
         introspection_endpoint: `${BASE}/introspect`,
+        pushed_authorization_request_endpoint: `${BASE}/par`,
+        require_pushed_authorization_requests: false,
         end_session_endpoint: `${BASE}/end_session`,
         scopes_supported: ["openid", "plat.no_tenant", "plat.media_view"],
         response_types_supported: ["code", "token", "id_token token"],
@@ -419,6 +433,29 @@ export const oauth: ServiceEntries = {
       },
       answers: { 200: { text: "The purpose of the key.", json: ref("Introspection"), headers: ["Cache-Control"] } },
       errors: { 400: "`invalid_request`", 401: "`invalid_client`" },
+    },
+    "POST /par": {
+      id: "pushAuthorizationRequest",
+      tag: SIGN_IN,
+      about:
+        "RFC 9126. The client authenticates as at `/token` and sends the parameters of an authorization request. " +
+        "The browser then goes to `/authorize` with `client_id` and `request_uri` alone, within 90 s. One code comes of it.",
+      security: "client",
+      body: {
+        schema: obj({
+          ...fieldsOf(PUSHED),
+          ...clientFields,
+        }),
+        example: { client_id: "demo.shop", response_type: "code", scope: "openid" },
+      },
+      answers: {
+        201: {
+          text: "A reference to the request.",
+          json: ref("PushedRequest"),
+          headers: ["Cache-Control"],
+        },
+      },
+      errors: { 400: "`invalid_request`, `invalid_scope`, or another error of `/authorize`", 401: "`invalid_client`" },
     },
     "GET /jwks": {
       id: "getKeys",

@@ -70,6 +70,11 @@ export const SOFTWARE = {
         value: "<method>",
         help: "how it authenticates: client_secret, or private_key_jwt by assertions that it signs",
       },
+      requirePushedAuthorizationRequests: {
+        flag: "require-pushed-authorization-requests",
+        type: "boolean",
+        help: "its authorization requests come through /par alone",
+      },
       jwks: {
         flag: "jwks",
         type: "text",

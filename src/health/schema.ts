@@ -1,2 +1,2 @@
 /** The newest file of migrations/ that this release reads or writes. A test compares it with the folder. */
-export const NEWEST_MIGRATION = "0008_client_proof.sql";
+export const NEWEST_MIGRATION = "0009_pushed_request.sql";

@@ -124,6 +124,7 @@ export const RIGHTS = {
   readTokenInfo: { who: "everybody", access: open("the token itself is the query") },
   revokeTokens: { who: "everybody", access: open("the client authenticates by its secret") },
   introspectToken: { who: "everybody", access: open("the client authenticates by its secret") },
+  pushRequest: { who: "everybody", access: open("the client authenticates as at the token endpoint") },
   readKeys: { who: "everybody", access: open("RFC 7517: public keys") },
   readMetadataOfServer: { who: "everybody", access: open("RFC 8414: metadata is public") },
   readUserInfo: { who: "person", access: open("the token is checked by the operation, against D1") },

@@ -7,6 +7,7 @@ import type { PageEndpointDeps, TokenEndpointDeps } from "./endpoints/deps.ts";
 import { serverMetadata } from "./endpoints/discovery.ts";
 import { introspect } from "./endpoints/introspect.ts";
 import { createPageRoutes } from "./endpoints/pages.ts";
+import { pushRequest } from "./endpoints/par.ts";
 import { refreshTokenRoutes } from "./endpoints/refresh-tokens.ts";
 import { revoke } from "./endpoints/revoke.ts";
 import { tokenInfo } from "./endpoints/token-info.ts";
@@ -97,6 +98,15 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
       handle: (call) => introspect(deps, call),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/par",
+      summary: "Push an authorization request",
+      operation: "pushRequest",
+      body: formBody(TOKEN_FORM_BYTES),
+      produces: "any",
+      handle: (call) => pushRequest(deps, call),
     }),
     defineRoute({
       method: "GET",

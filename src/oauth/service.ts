@@ -37,6 +37,7 @@ import type { Random } from "../platform/random.ts";
 import { err, ok } from "../platform/result.ts";
 import type { Sealer } from "../platform/seal.ts";
 import { redactSecrets } from "../platform/text.ts";
+import { createPushedStore } from "./authorize/pushed-store.ts";
 import { createAssertionStore } from "./clients/assertion-store.ts";
 import { createClientKeys, type FetchKeySet } from "./clients/client-keys.ts";
 import { createDirectoryStore } from "./clients/directory-store.ts";
@@ -159,6 +160,7 @@ export function createOAuth(deps: OAuthDeps) {
   const sessions = createSessionStore(deps.db);
   const mailLinks = createMailLinkStore(deps.db);
   const codes = createCodeStore(deps.db);
+  const pushedRequests = createPushedStore(deps.db);
   const usedAssertions = createAssertionStore(deps.db);
   const fetchKeySet = keySetSource(tracedFetchJson(deps.tracing));
   const clientKeys = createClientKeys(deps.isolate, fetchKeySet, deps.allowLoopback, FETCH_LIMITS.timeoutMs);
@@ -196,6 +198,7 @@ export function createOAuth(deps: OAuthDeps) {
     clientLimit: deps.clientLimit,
     clientKeys,
     usedAssertions,
+    pushedRequests,
     passwordGrant: deps.passwordGrant,
     commonPasswords: deps.commonPasswords,
     federation,
@@ -296,7 +299,7 @@ export function createOAuth(deps: OAuthDeps) {
       identityProviders: await sealStore.count("identityProviders", most),
       signingKeys: await sealStore.count("signingKeys", most),
     }),
-    /** Deletes expired rows: revocations, sessions, pending sign-ins, codes, assertions and used refresh tokens. */
+    /** Deletes expired rows of every table here, and used refresh tokens. */
     async sweep(nowMs: number): Promise<void> {
       const steps: readonly ((rows: number) => Promise<number>)[] = [
         (rows) => trustStore.deleteExpired(toSec(nowMs), rows),
@@ -305,6 +308,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => mailLinks.deleteOld(nowMs, rows),
         (rows) => codes.deleteExpired(nowMs, rows),
         (rows) => usedAssertions.deleteExpired(nowMs, rows),
+        (rows) => pushedRequests.deleteExpired(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
       await boundRevocations();

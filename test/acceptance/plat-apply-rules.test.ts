@@ -489,6 +489,7 @@ describe("the difference", () => {
         postLogoutRedirectUris: [],
         requirePkce: false,
         authMethod: "client_secret",
+        requirePushedAuthorizationRequests: false,
       },
       identityProviders: { scopes: ["openid", "email"] },
     };

@@ -149,6 +149,7 @@ describe("makes, lists, shows, changes and removes", () => {
         scopes: ["base.a"],
         requirePkce: true,
         authMethod: "client_secret",
+        requirePushedAuthorizationRequests: false,
         jwks: "",
         jwksUri: "",
         disabled: false,

@@ -347,6 +347,12 @@ const ROWS: readonly Row[] = [
     status: 200,
     cache: SECRET,
   },
+  {
+    name: "POST /oauth2/v1/par",
+    ask: ({ app }) => form("/par", { response_type: "code" }, { headers: { authorization: basic(app) } }),
+    status: 201,
+    cache: SECRET,
+  },
   ...["GET", "POST"].map((method) => ({
     name: `${method} /oauth2/v1/userinfo`,
     ask: ({ userToken }: World) => call("/oauth2/v1/userinfo", { method, token: userToken, ...anonymous }),

@@ -25,6 +25,9 @@ export async function makeApp(
     displayName?: string;
     logoUri?: string;
     requirePkce?: boolean;
+    authMethod?: string;
+    jwks?: string;
+    requirePushedAuthorizationRequests?: boolean;
   } = {},
 ): Promise<TestApp> {
   const tenant = options.tenant ?? (await makeTenant());

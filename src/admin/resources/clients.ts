@@ -82,6 +82,7 @@ export const schema = z.object({
   scopes: scopeList,
   requirePkce: flag,
   authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
+  requirePushedAuthorizationRequests: flag,
   jwks: z._default(z.string().check(z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone")), ""),
   jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
   clientSecret: z.optional(secret),
@@ -147,16 +148,17 @@ const CHANGE_IDENTITY = `
     OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?5))))`;
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
-    scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17)
+    scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri,
+    require_pushed)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
     scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
     logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
-    jwks_uri = excluded.jwks_uri, disabled = coalesce(?11, disabled)`;
+    jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
-    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri`;
+    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, require_pushed`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
@@ -213,6 +215,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       scopes: toList(row["scopes"]),
       requirePkce: toFlag(row["require_pkce"]),
       authMethod: row["auth_method"] || "client_secret",
+      requirePushedAuthorizationRequests: toFlag(row["require_pushed"]),
       jwks: row["jwks"],
       jwksUri: row["jwks_uri"],
       disabled: toFlag(row["disabled"]),
@@ -231,6 +234,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       scopes: { list: "scopes" },
       requirePkce: { flag: "require_pkce" },
       authMethod: { value: "auth_method" },
+      requirePushedAuthorizationRequests: { flag: "require_pushed" },
       jwks: { value: "jwks" },
       jwksUri: { value: "jwks_uri" },
       clientSecret: { secret: LIVE_SECRETS },
@@ -340,7 +344,18 @@ async function writes(
   const statements = [
     db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes), ...proof),
     revoke("if changed"),
-    db.prepare(UPSERT).bind(...identity, client.service ?? null, ...lists, ...flags, nowMs, ...shown, ...proof),
+    db
+      .prepare(UPSERT)
+      .bind(
+        ...identity,
+        client.service ?? null,
+        ...lists,
+        ...flags,
+        nowMs,
+        ...shown,
+        ...proof,
+        Number(client.requirePushedAuthorizationRequests),
+      ),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];
   if (!client.confidential || signs) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };

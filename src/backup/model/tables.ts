@@ -48,6 +48,7 @@ export type Table = (typeof TABLES)[number];
 export const MADE_AGAIN: Readonly<Record<string, string>> = {
   federation: "A sign-in under way at a provider, for ten minutes: the person begins again.",
   mail_link: "A link in a mail, good for half an hour: the person asks for another one.",
+  pushed_request: "An authorization request under way, for a quarter of an hour: the person begins again.",
   used_assertion: "Assertions of the last minutes: one that is repeated after a restore has expired.",
   lease: "The holder of a running job.",
   audit_state: "Empty outside of a transaction.",

@@ -15,7 +15,7 @@ import { err, type Result } from "../../platform/result.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readAuthorizationParameters } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
-import { refusedPage } from "../pages/page.ts";
+import { refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
 import { checkRequest } from "./checks.ts";
@@ -24,6 +24,7 @@ import { finish } from "./finish.ts";
 import { readHint, identify } from "./identify.ts";
 import { parseRequest } from "./parse.ts";
 import { promptSignIn } from "./prompt.ts";
+import { openPushed } from "./pushed.ts";
 import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
@@ -45,11 +46,12 @@ export async function readRequest(
   call: AnyCall,
   parameters: URLSearchParams,
 ): Promise<Result<AuthorizationRequest, Response>> {
-  const draft = await parseRequest(deps, readAuthorizationParameters(parameters, deps.names), call);
-  if (!draft.ok) {
-    const refusal = { ...draft.error, uiLocales: parameters.get("ui_locales") };
-    return err(refusedPage(deps, call, "authorize", refusal));
-  }
+  const refuse = (refusal: PageRefusal) =>
+    err(refusedPage(deps, call, "authorize", { ...refusal, uiLocales: parameters.get("ui_locales") }));
+  const opened = await openPushed(deps, readAuthorizationParameters(parameters, deps.names), call);
+  if (!opened.ok) return refuse({ detail: opened.error, reason: opened.error, clientId: "" });
+  const draft = await parseRequest(deps, opened.value, call);
+  if (!draft.ok) return refuse(draft.error);
   const checked = await checkRequest(deps, draft.value, call);
   return checked.ok ? checked : err(refusedAnswer(deps, draft.value, checked.error, call));
 }

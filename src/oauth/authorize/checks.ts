@@ -27,6 +27,7 @@ const CHECKS: readonly Check[] = [
   eachParameterOnce,
   stateIsUtf8,
   noRequestObject,
+  pushedIfRequired,
   responseTypeIsKnown,
   clientHasTheGrant,
   responseModeFitsFlow,
@@ -77,6 +78,12 @@ function noRequestObject({ parameters }: ParsedRequest) {
   for (const name of ["request", "request_uri", "registration"] as const)
     if (parameters.get(name) !== undefined) return refused(`${name}_not_supported`, `${name} is not supported.`);
   return undefined;
+}
+
+function pushedIfRequired({ parameters, client }: ParsedRequest) {
+  return client.requirePushed === true && parameters.pushed === undefined
+    ? refused("invalid_request", "The client has to push its authorization requests.")
+    : undefined;
 }
 
 function responseTypeIsKnown({ parameters, flow }: ParsedRequest) {

@@ -9,7 +9,7 @@ import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
-import { formTargets, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
+import { formTargets, toParametersAfterSignIn, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /**
@@ -39,7 +39,7 @@ export async function promptConsent(
   if (identity.from === "hint")
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
   // The user has just signed in as the client wants, so the form must not ask for a sign-in or for consent again.
-  const { prompt: _prompt, max_age: _maxAge, ...carried } = await toParametersWithoutHint(deps, request);
+  const { id_token_hint: _hint, ...carried } = await toParametersAfterSignIn(deps, request);
   return deps.pages.consent({
     ...pageContext(call, parameters.get("ui_locales")),
     status: stale ? 400 : 200,

@@ -4,6 +4,7 @@ import type { Federation } from "../federation/federation.ts";
 import type { GrantDeps } from "../grants/grant-step.ts";
 import type { Addresses } from "../model/call.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
+import type { PushedStore } from "./pushed-store.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 
@@ -11,4 +12,5 @@ import type { SessionDeps } from "../sign-in/sessions.ts";
 export interface AuthorizeDeps extends SessionDeps, SignInDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
   readonly federation: Federation;
   readonly audit: AuditTrail;
+  readonly pushedRequests: PushedStore;
 }

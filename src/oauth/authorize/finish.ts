@@ -79,6 +79,11 @@ async function issue(
 ): Promise<Response> {
   const { client, flow, nonce, challenge, callerSessionId } = request;
   const { requestId } = call;
+  const { pushed } = request.parameters;
+  if (pushed !== undefined && !(await deps.pushedRequests.take(pushed, call.nowMs))) {
+    const failure = refused("invalid_request", "The pushed request was used, or has expired.");
+    return refusedAnswer(deps, request, failure, call);
+  }
   if (flow === "code") {
     const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
     const authorization = toAuthorization(granted, { sessionId, hint: bounds, ...times }, deps.names);

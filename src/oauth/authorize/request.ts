@@ -1,11 +1,12 @@
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
-import { expectedUserParameter, type AuthorizationParameters } from "../model/parameters.ts";
+import { continuedParameter, expectedUserParameter, type AuthorizationParameters } from "../model/parameters.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import type { BrowserDeps } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { Flow } from "./parse.ts";
+import { continuedMarker } from "./pushed.ts";
 
 /**
  * The user whom the client expects by `id_token_hint`. Nobody else gets an answer (OIDC Core 3.1.2.2). `unknown`: the
@@ -88,6 +89,18 @@ export async function toParameters(
       ? { [expectedUserParameter(names)]: await sealExpectedUser(deps, expectedUser.email) }
       : {};
   return { ...parameters, ...explicit, ...expected };
+}
+
+/** For a page after the sign-in that the request wanted: the request without a wish for another one. */
+export async function toParametersAfterSignIn(
+  deps: Pick<AuthorizeDeps, "names" | "sealer">,
+  request: AuthorizationRequest,
+): Promise<Readonly<Record<string, string>>> {
+  const { prompt: _prompt, max_age: _maxAge, ...parameters } = await toParameters(deps, request);
+  const { pushed } = request.parameters;
+  return pushed === undefined
+    ? parameters
+    : { ...parameters, [continuedParameter(deps.names)]: await continuedMarker(deps, pushed) };
 }
 
 /**

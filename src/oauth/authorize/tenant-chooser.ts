@@ -3,7 +3,7 @@ import { pageContext, shownName } from "../pages/page.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
-import { toParameters, formTargets, type AuthorizationRequest } from "./request.ts";
+import { toParametersAfterSignIn, formTargets, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
 /** HTML and forms do not carry these characters unchanged (HTML 4.10.21.4). */
@@ -24,7 +24,7 @@ export async function chooseTenant(
   const { parameters, client } = request;
   const { names } = deps;
   // The user has signed in as the client wants, so the choice must not ask for a sign-in again.
-  const { scope, prompt: _prompt, max_age: _maxAge, ...hidden } = await toParameters(deps, request);
+  const { scope, ...hidden } = await toParametersAfterSignIn(deps, request);
   if (Object.values(hidden).some((value) => CHANGED_BY_FORMS.test(value))) {
     const failure = refused(
       "invalid_request",

@@ -15,6 +15,8 @@ export interface ClientRecord extends ClientRights {
   /** Its public keys, or their address, if it authenticates by them. */
   readonly jwks?: string;
   readonly jwksUri?: string;
+  /** Its authorization requests come through `/par` alone. */
+  readonly requirePushed?: boolean;
   readonly redirectUris: readonly string[];
   readonly postLogoutRedirectUris: readonly string[];
   readonly requirePkce: boolean;
@@ -44,7 +46,7 @@ const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
-    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri,
+    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
   FROM client WHERE id = ?1`;
@@ -90,6 +92,7 @@ export const createDirectoryStore = (db: D1Database) => ({
         authMethod: client.authMethod ?? "",
         jwks: client.jwks ?? "",
         jwksUri: client.jwksUri ?? "",
+        requirePushed: client.requirePushed === 1,
         service: client.service ?? undefined,
         redirectUris: toList(client.redirectUris),
         postLogoutRedirectUris: toList(client.postLogoutRedirectUris),
@@ -117,7 +120,7 @@ export const createDirectoryStore = (db: D1Database) => ({
 
 /** A row as D1 returns it: lists are JSON, booleans are numbers. */
 type Columns<T> = {
-  [K in keyof T]: T[K] extends boolean
+  [K in keyof T]: T[K] extends boolean | undefined
     ? number
     : T[K] extends string
       ? string

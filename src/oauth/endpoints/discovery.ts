@@ -44,6 +44,9 @@ export function serverMetadata({
     jwks_uri: `${issuer}/jwks`,
     revocation_endpoint: `${issuer}/revoke`,
     introspection_endpoint: `${issuer}/introspect`,
+    pushed_authorization_request_endpoint: `${issuer}/par`,
+    // The registration of a client decides.
+    require_pushed_authorization_requests: false,
     end_session_endpoint: `${pages}/end_session`,
     scopes_supported: scopes,
     response_types_supported: Object.keys(FLOWS),

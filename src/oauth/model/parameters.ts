@@ -72,6 +72,8 @@ export function readSessionId(
 
 /** The parameters of an authorization request as sent (OIDC Core 3.1.2.1). */
 export interface AuthorizationParameters extends Parameters {
+  /** The request came through `/par`: the hash of its reference (`authorize/pushed.ts`). */
+  readonly pushed?: string;
   /** Names that were sent more than once. The first value counts. */
   readonly repeated: readonly string[];
   /** The parameters that have a value. */
@@ -80,6 +82,9 @@ export interface AuthorizationParameters extends Parameters {
 
 /** Replaces the ID token hint on a trip through the browser: the sealed expected user (`authorize/request.ts`). */
 export const expectedUserParameter = (names: Names): string => names.parameter("expected_user");
+
+/** Marks a pushed request whose person has signed in as it wants (`authorize/pushed.ts`). */
+export const continuedParameter = (names: Names): string => names.parameter("continued");
 
 /** Others are ignored, even if repeated. */
 const acceptedNames = (names: Names): ReadonlySet<string> =>
@@ -106,6 +111,7 @@ const acceptedNames = (names: Names): ReadonlySet<string> =>
     names.header("session-id"),
     names.parameter("id_provider"),
     expectedUserParameter(names),
+    continuedParameter(names),
   ]);
 
 /** An empty value counts as absent (RFC 6749 3.1). */

@@ -48,6 +48,8 @@ describe("The two metadata documents", () => {
       jwks_uri: `${ISSUER}/jwks`,
       revocation_endpoint: `${ISSUER}/revoke`,
       introspection_endpoint: `${ISSUER}/introspect`,
+      pushed_authorization_request_endpoint: `${ISSUER}/par`,
+      require_pushed_authorization_requests: false,
       end_session_endpoint: `${ISSUER}/end_session`,
       scopes_supported: [
         "openid",

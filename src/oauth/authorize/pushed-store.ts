@@ -1,0 +1,46 @@
+const ADD = `
+  INSERT INTO pushed_request (request_hash, client, sealed, expires_at)
+  SELECT ?1, id, ?3, ?4 FROM client WHERE id = ?2`;
+/** Extends the life once, for the first browser that comes in time. */
+const BEGIN = `
+  UPDATE pushed_request SET begun = 1, expires_at = ?4
+  WHERE request_hash = ?1 AND client = ?2 AND expires_at > ?3 AND begun = 0`;
+const FIND = `SELECT sealed FROM pushed_request WHERE request_hash = ?1 AND client = ?2 AND expires_at > ?3`;
+const TAKE = `DELETE FROM pushed_request WHERE request_hash = ?1 AND expires_at > ?2`;
+const DELETE_EXPIRED = `
+  DELETE FROM pushed_request WHERE request_hash IN (
+    SELECT request_hash FROM pushed_request WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+
+export interface PushedRecord {
+  /** SHA-256 in hex. */
+  readonly requestHash: string;
+  readonly clientId: string;
+  readonly sealed: string;
+  readonly expiresAtMs: number;
+}
+
+export type PushedStore = ReturnType<typeof createPushedStore>;
+
+/** Authorization requests that clients pushed, until their answer. */
+export const createPushedStore = (db: D1Database) => ({
+  /** Returns false if the client has just been removed. */
+  async add({ requestHash, clientId, sealed, expiresAtMs }: PushedRecord): Promise<boolean> {
+    return (await db.prepare(ADD).bind(requestHash, clientId, sealed, expiresAtMs).run()).meta.changes > 0;
+  },
+  /** The sealed parameters. From the first time on the request lives until `untilMs`. */
+  async begin(requestHash: string, clientId: string, nowMs: number, untilMs: number): Promise<string | undefined> {
+    const results = await db.batch<{ readonly sealed: string }>([
+      db.prepare(BEGIN).bind(requestHash, clientId, nowMs, untilMs),
+      db.prepare(FIND).bind(requestHash, clientId, nowMs),
+    ]);
+    return results[1]?.results[0]?.sealed;
+  },
+  /** Ends the request. Returns true to one caller only. */
+  async take(requestHash: string, nowMs: number): Promise<boolean> {
+    return (await db.prepare(TAKE).bind(requestHash, nowMs).run()).meta.changes > 0;
+  },
+  /** Deletes at most `limit` requests that expired and returns how many. */
+  async deleteExpired(nowMs: number, limit: number): Promise<number> {
+    return (await db.prepare(DELETE_EXPIRED).bind(nowMs, limit).run()).meta.changes;
+  },
+});

@@ -1,0 +1,53 @@
+import { json } from "../../http/route.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { checkRequest } from "../authorize/checks.ts";
+import { parseRequest } from "../authorize/parse.ts";
+import { keepPushed, newReference, PUSHED_LIFETIME_SEC } from "../authorize/pushed.ts";
+import { identifyClient, noCredentials, readCredentials } from "../clients/authentication.ts";
+import type { TokenCall } from "../grants/grant-step.ts";
+import { failure, type OAuthFailure } from "../model/failure.ts";
+import { readAuthorizationParameters, readParameters } from "../model/parameters.ts";
+import type { PageEndpointDeps, TokenEndpointDeps } from "./deps.ts";
+
+type ParDeps = TokenEndpointDeps & PageEndpointDeps;
+
+/**
+ * `POST /par` (RFC 9126): the client authenticates as at `/token` and sends an authorization request. It is checked as
+ * `/authorize` checks it, and again there.
+ */
+export async function pushRequest(deps: ParDeps, call: TokenCall): Promise<Response> {
+  const pushed = await push(deps, call);
+  if (!pushed.ok) return deps.refuse(call, "par", pushed.error);
+  const body = { request_uri: pushed.value, expires_in: PUSHED_LIFETIME_SEC };
+  return json(201, body, { "cache-control": "no-store", pragma: "no-cache" });
+}
+
+async function push(deps: ParDeps, call: TokenCall): Promise<Result<string, OAuthFailure>> {
+  const credentialParameters = readParameters(call.body, deps.names);
+  if (!credentialParameters.ok) return credentialParameters;
+  const credentials = readCredentials(call.request, credentialParameters.value);
+  if (!credentials.ok) return credentials;
+  if (credentials.value === undefined) return err(noCredentials());
+  const entry = await deps.directory.find(credentials.value.clientId, undefined, call.nowMs);
+  const caller = await identifyClient(deps, credentials.value, entry, call);
+  if (!caller.ok) return caller;
+  const { id } = caller.value.client;
+  const refuse = (error: OAuthFailure["error"], description: string, reason?: string) =>
+    err(failure(error, description, reason, id));
+  if (call.body.has("request_uri")) return refuse("invalid_request", "A pushed request has no request_uri.");
+
+  const form = new URLSearchParams(call.body);
+  form.set("client_id", id);
+  const { requestUri, hash } = await newReference(deps.random);
+  const parameters = { ...readAuthorizationParameters(form, deps.names), pushed: hash };
+  const draft = await parseRequest(deps, parameters, call);
+  if (!draft.ok) return refuse("invalid_request", draft.error.detail, draft.error.reason);
+  const checked = await checkRequest(deps, draft.value, call);
+  if (!checked.ok) return refuse(checked.error.error, checked.error.description, checked.error.reason);
+  const kept = await keepPushed(
+    deps,
+    { hash, clientId: id, form: new URLSearchParams([...parameters.entries()].map(([name, value]) => [name, value])) },
+    call.nowMs,
+  );
+  return kept ? ok(requestUri) : refuse("invalid_client", "Client authentication failed.", "it has just been removed");
+}

@@ -1,0 +1,167 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { Browser, landed, type Visit } from "../../support/browser.ts";
+import { basic, call, expectJson, makeTenant, ORIGIN } from "../../support/platform.ts";
+import { assertionOf, provenBy } from "../../support/signing-client.ts";
+import { makeSigner } from "../../support/scripted-provider.ts";
+import { APP_URI, errorOf, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
+import { join, makeUser, type TestUser } from "../../support/users.ts";
+
+const OAUTH = `${ORIGIN}/oauth2/v1`;
+
+let tenant: string;
+let ada: TestUser;
+let browser: Browser;
+let web: TestApp;
+let other: TestApp;
+beforeAll(async () => {
+  tenant = await makeTenant();
+  ada = await makeUser({ tenant });
+  web = await makeApp({ tenant, requirePushedAuthorizationRequests: true });
+  other = await makeApp({ tenant });
+  browser = new Browser();
+  await signInThrough(browser, other, ada);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const REQUEST = { response_type: "code", redirect_uri: APP_URI, state: "a state", scope: "openid" };
+const push = (app: TestApp, form: Record<string, string> = REQUEST): Promise<Response> =>
+  call("/oauth2/v1/par", { form, headers: { authorization: basic(app) } });
+async function referenceOf(app: TestApp, form: Record<string, string> = REQUEST): Promise<string> {
+  return (await expectJson<{ request_uri: string }>(await push(app, form), 201)).request_uri;
+}
+const bring = (app: TestApp, requestUri: string, more: Record<string, string> = {}, from = browser): Promise<Visit> =>
+  from.get(
+    `${OAUTH}/authorize?${new URLSearchParams({ client_id: app.clientId, request_uri: requestUri, ...more }).toString()}`,
+  );
+const codeOf = (answer: Visit): string => landed(answer).query.get("code") ?? "";
+const failureOf = async (response: Response): Promise<string> =>
+  `${response.status} ${(await response.json<{ error: string }>()).error}`;
+
+describe("POST /par", () => {
+  // shows: oauth/pushed-authorization-requests/par
+  it("gives a reference, and the browser that brings it comes back with a code", async () => {
+    const pushed = await push(web);
+    expect(pushed.headers.get("cache-control")).toBe("no-store");
+    const { request_uri: requestUri, expires_in: lives } = await expectJson(pushed, 201);
+    expect(requestUri).toMatch(/^urn:ietf:params:oauth:request_uri:[A-Za-z0-9_-]{43}$/);
+    expect(lives).toBe(90);
+    const { query } = landed(await bring(web, requestUri));
+    expect(query.get("state")).toBe("a state");
+    const form = { grant_type: "authorization_code", code: query.get("code") ?? "", redirect_uri: APP_URI };
+    const tokens = await call("/oauth2/v1/token", { form, headers: { authorization: basic(web) } });
+    expect(await expectJson(tokens, 200)).toHaveProperty("id_token");
+  });
+
+  it("takes a client without a secret, and one that signs", async () => {
+    const spa = await makeApp({ tenant, confidential: false });
+    const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256" };
+    const named = await call("/oauth2/v1/par", { form: { ...REQUEST, ...challenge, client_id: spa.clientId } });
+    expect(codeOf(await bring(spa, (await expectJson(named, 201)).request_uri as string))).not.toBe("");
+    const signer = await makeSigner();
+    const jwks = JSON.stringify({ keys: [signer.publicJwk] });
+    const bank = await makeApp({ tenant, authMethod: "private_key_jwt", jwks });
+    const assertion = await assertionOf({ ...bank, signer }, { aud: `${OAUTH}/par` });
+    const signed = await call("/oauth2/v1/par", { form: { ...REQUEST, ...provenBy(assertion) } });
+    expect(codeOf(await bring(bank, (await expectJson(signed, 201)).request_uri as string))).not.toBe("");
+  });
+
+  // shows: oauth/pushed-authorization-requests/errors
+  it("refuses what /authorize would refuse, and a request_uri within", async () => {
+    expect(await failureOf(await push({ ...web, clientSecret: "x".repeat(40) }))).toBe("401 invalid_client");
+    expect(await failureOf(await call("/oauth2/v1/par", { form: REQUEST }))).toBe("401 invalid_client");
+    const wrong: [Record<string, string>, string][] = [
+      [{ request_uri: await referenceOf(web) }, "invalid_request"],
+      [{ redirect_uri: "https://evil.example/" }, "invalid_request"],
+      [{ client_id: other.clientId }, "invalid_request"],
+      [{ response_type: "none" }, "unsupported_response_type"],
+      [{ scope: "plat.tenant=nobody" }, "invalid_scope"],
+      [{ request: "a.b.c" }, "request_not_supported"],
+      [{ prompt: "none login" }, "invalid_request"],
+    ];
+    for (const [changes, error] of wrong)
+      expect(await failureOf(await push(web, { ...REQUEST, ...changes })), JSON.stringify(changes)).toBe(
+        `400 ${error}`,
+      );
+  });
+});
+
+describe("A pushed request", () => {
+  // shows: oauth/pushed-authorization-requests/once
+  it("gives one code, to one of many browsers at once", async () => {
+    const requestUri = await referenceOf(web);
+    const answers = await Promise.all([1, 2, 3].map(() => bring(web, requestUri)));
+    expect(answers.filter((answer) => answer.location !== undefined && codeOf(answer) !== "")).toHaveLength(1);
+    expect((await bring(web, requestUri)).status).toBe(400);
+  });
+
+  // shows: oauth/pushed-authorization-requests/once
+  it("survives a page that is loaded again, and the sign-in on it", async () => {
+    const requestUri = await referenceOf(web, { ...REQUEST, login_hint: ada.email });
+    const stranger = new Browser();
+    await bring(web, requestUri, {}, stranger);
+    const page = await bring(web, requestUri, {}, stranger);
+    expect(page.html).not.toContain("redirect_uri");
+    expect(page.html).toContain(ada.email);
+    const answer = await stranger.submit(page, { email: ada.email, password: ada.password });
+    expect(codeOf(answer)).not.toBe("");
+  });
+
+  // shows: oauth/pushed-authorization-requests/bound
+  it("is of its client, and lives for 90 s until a browser comes, then for a quarter of an hour", async () => {
+    const requestUri = await referenceOf(web);
+    expect((await bring(other, requestUri)).status).toBe(400);
+    expect((await bring(web, `${requestUri.slice(0, -1)}_`)).status).toBe(400);
+    const [late, begun] = [await referenceOf(web), await referenceOf(web)];
+    const stranger = new Browser();
+    const page = await bring(web, begun, {}, stranger);
+    vi.useFakeTimers({ now: Date.now() + 91_000, toFake: ["Date"] });
+    expect((await bring(web, late)).status).toBe(400);
+    expect(codeOf(await stranger.submit(page, { email: ada.email, password: ada.password }))).not.toBe("");
+    vi.useRealTimers();
+    const slow = await bring(web, await referenceOf(web), {}, new Browser());
+    vi.useFakeTimers({ now: Date.now() + 16 * 60_000, toFake: ["Date"] });
+    expect((await new Browser().submit(slow, { email: ada.email, password: ada.password })).status).toBe(400);
+  });
+
+  // shows: oauth/pushed-authorization-requests/parameters
+  it("is what was pushed, whatever the browser's address says", async () => {
+    const requestUri = await referenceOf(web);
+    const changes = { state: "another", redirect_uri: "https://evil.example/", scope: "plat.media_manage" };
+    const answer = landed(await bring(web, requestUri, { ...changes, response_type: "token", prompt: "none" }));
+    expect(answer.at).toBe(APP_URI);
+    expect(answer.query.get("state")).toBe("a state");
+    const form = { grant_type: "authorization_code", code: answer.query.get("code") ?? "", redirect_uri: APP_URI };
+    const tokens = await call("/oauth2/v1/token", { form, headers: { authorization: basic(web) } });
+    expect(((await expectJson(tokens, 200)).scope as string).split(" ")).not.toContain("plat.media_manage");
+  });
+
+  // shows: oauth/pushed-authorization-requests/required-by-registration
+  it("is the only way for a client that is registered for it", async () => {
+    const query = new URLSearchParams({ ...REQUEST, client_id: web.clientId }).toString();
+    expect(errorOf(await browser.get(`${OAUTH}/authorize?${query}`)).error).toBe("invalid_request");
+    const page = await bring(web, await referenceOf(web), {}, new Browser());
+    const [form] = page.forms;
+    const request = new URLSearchParams(form?.fields["request"]);
+    request.delete("request_uri");
+    const bypass = {
+      ...page,
+      forms: [{ ...form!, fields: { ...form!.fields, request: `${request.toString()}&${query}` } }],
+    };
+    expect((await new Browser().submit(bypass, { email: ada.email, password: ada.password })).status).not.toBe(200);
+  });
+
+  it("asks for a sign-in once with prompt=login, and for the tenant where several fit", async () => {
+    const second = await makeTenant();
+    const bob = await makeUser({ tenant });
+    await join(bob.email, second);
+    const stranger = new Browser();
+    const spa = await makeApp({ tenant, grantTypes: ["implicit"], requirePushedAuthorizationRequests: true });
+    const wish = { response_type: "token", redirect_uri: APP_URI, prompt: "login" };
+    const page = await bring(spa, await referenceOf(spa, wish), {}, stranger);
+    const next = await stranger.submit(page, { email: bob.email, password: bob.password });
+    const answer = next.location === undefined ? await stranger.submit(next, {}) : next;
+    expect(landed(answer).fragment.get("access_token")).not.toBe(null);
+  });
+});
