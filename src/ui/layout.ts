@@ -1,3 +1,4 @@
+import { raw } from "hono/html";
 import { ICON_PATH, iconHref } from "./icon.ts";
 import { html, type Markup } from "./markup.ts";
 import { stylesheetHref } from "./stylesheet.ts";
@@ -21,16 +22,23 @@ export interface Document extends Page {
   readonly formTargets?: readonly string[] | undefined;
   /** The only picture of another origin: an https or data URL. */
   readonly logoUri?: string | undefined;
+  /** The document's form is sent at once. */
+  readonly submitsItself?: boolean | undefined;
 }
+
+/** The only script of a page. The policy names it by its digest, SHA-256 of the text. */
+const SUBMIT = "document.forms[0].submit()";
+const SUBMIT_DIGEST = "sha256-ePniVEkSivX/c7XWBGafqh8tSpiRrKiqYeqbG7N1TOE=";
 
 /** A response with the document, and headers against framing, caching, sniffing and foreign content. */
 export function documentResponse(document: Document, pathPrefix: string): Response {
-  const { status, lang, formTargets, logoUri = "" } = document;
+  const { status, lang, formTargets, logoUri = "", submitsItself = false } = document;
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
     `img-src 'self'${imageSource(logoUri)}`,
     `form-action ${formTargets === undefined ? "'none'" : formAction(formTargets)}`,
+    ...(submitsItself ? [`script-src '${SUBMIT_DIGEST}'`] : []),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ];
@@ -53,7 +61,10 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
   });
 }
 
-const render = ({ lang, title, layout, publicBase, main, footer }: Document, pathPrefix: string): Markup =>
+const render = (
+  { lang, title, layout, publicBase, main, footer, submitsItself }: Document,
+  pathPrefix: string,
+): Markup =>
   html`<!doctype html>
     <html lang="${lang}">
       <head>
@@ -75,6 +86,7 @@ const render = ({ lang, title, layout, publicBase, main, footer }: Document, pat
           <main>${main}</main>
           ${footer === undefined ? undefined : html`<footer>${footer}</footer>`}
         </div>
+        ${submitsItself === true ? raw(`<script>${SUBMIT}</script>`) : undefined}
       </body>
     </html>`;
 

@@ -5,18 +5,19 @@
  *   design   stylesheet.ts, one for all pages
  *   content  sign-in-pages.ts, account-page.ts; layout.ts is common to all, and limits where a form may lead
  *
- * They hold no state and run no script. `markup.ts` escapes every value on them.
+ * They hold no state and run no script, but for the one that posts a response to its client. `markup.ts` escapes every
+ * value on them.
  */
-import type { ErrorView, PageContext, Pages } from "../oauth/pages/port.ts";
+import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages/port.ts";
 import { accountPage } from "./account-page.ts";
 import { documentResponse, type Document, type Page } from "./layout.ts";
-import { fill, html } from "./markup.ts";
+import { fill, given, hiddenFields, html } from "./markup.ts";
 import { forgotPage, linkVoidPage, newPasswordPage, passwordSetPage } from "./recovery-pages.ts";
 import { chooseTenantPage, confirmLinkPage, consentPage, signInPage } from "./sign-in-pages.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 
-type View = PageContext & Partial<Pick<Document, "status" | "formTargets" | "logoUri">>;
+type View = PageContext & Partial<Pick<Document, "status" | "formTargets" | "logoUri" | "submitsItself">>;
 
 export function createPages(pathPrefix: string): Pages {
   const respond = (
@@ -24,10 +25,11 @@ export function createPages(pathPrefix: string): Pages {
     layout: Document["layout"],
     pageOf: (texts: Texts, lang: Language) => Page,
   ): Response => {
-    const { status = 200, publicBase, formTargets, logoUri } = view;
+    const { status = 200, publicBase, formTargets, logoUri, submitsItself } = view;
     const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
     const page = pageOf(LANGUAGES[lang], lang);
-    return documentResponse({ status, lang, layout, publicBase, formTargets, logoUri, ...page }, pathPrefix);
+    const document = { status, lang, layout, publicBase, formTargets, logoUri, submitsItself, ...page };
+    return documentResponse(document, pathPrefix);
   };
   return {
     signIn: (view) => respond(view, view.layout, (texts) => signInPage(view, texts)),
@@ -41,6 +43,7 @@ export function createPages(pathPrefix: string): Pages {
     account: (view) =>
       respond({ ...view, formTargets: [] }, "account", (texts, lang) => accountPage(view, texts, lang)),
     error: (view) => respond(view, "page", (texts) => errorPage(view, texts)),
+    formPost: (view) => respond({ ...view, submitsItself: true }, "page", (texts) => formPostPage(view, texts)),
     signedOut: (view) => respond(view, "page", signedOutPage),
   };
 }
@@ -64,6 +67,16 @@ function errorPage({ kind, detail, requestId, account }: ErrorView, texts: Texts
     footer: html`<p>${fill(texts.requestId, { id: html`<code>${requestId}</code>` })}</p>`,
   };
 }
+
+const formPostPage = ({ action, fields, clientName }: FormPostView, { formPost }: Texts): Page => ({
+  title: formPost.title,
+  main: html`<h1>${formPost.title}</h1>
+    <p>${fill(formPost.text, { client: given(clientName) })}</p>
+    <form method="post" action="${action}">
+      ${hiddenFields(fields)}
+      <button class="submit" type="submit">${formPost.submit}</button>
+    </form>`,
+});
 
 const signedOutPage = ({ signedOut: { title, text } }: Texts): Page => ({
   title,

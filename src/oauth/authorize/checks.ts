@@ -6,9 +6,10 @@ import type { AnyCall } from "../model/call.ts";
 import { expectedUserParameter, promptValues, readSessionId } from "../model/parameters.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../model/pkce.ts";
 import { mayActFor } from "../model/granted-scopes.ts";
+import { takesForms } from "../model/redirect.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
-import { FLOWS, type ParsedRequest } from "./parse.ts";
+import { FLOWS, FORM_POST, type ParsedRequest } from "./parse.ts";
 import { openExpectedUser, readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 
 type CheckDeps = Pick<AuthorizeDeps, "names" | "federation" | "sealer">;
@@ -101,11 +102,17 @@ function clientHasTheGrant({ client, flow }: ParsedRequest) {
 }
 
 /** A token in a query would end up in logs and histories. A code in a fragment does not reach a server. */
-function responseModeFitsFlow({ parameters, flow }: ParsedRequest) {
+function responseModeFitsFlow({ parameters, flow, redirectUri }: ParsedRequest) {
   const mode = parameters.get("response_mode");
-  return mode === undefined || flow === undefined || mode === FLOWS[flow].mode
+  if (mode === undefined || flow === undefined || mode === FLOWS[flow].mode) return undefined;
+  if (mode !== FORM_POST)
+    return refused(
+      "invalid_request",
+      `response_mode must be ${FLOWS[flow].mode} or ${FORM_POST} for this response_type.`,
+    );
+  return takesForms(redirectUri)
     ? undefined
-    : refused("invalid_request", `response_mode must be ${FLOWS[flow].mode} for this response_type.`);
+    : refused("invalid_request", `response_mode ${FORM_POST} needs a redirect_uri with https or http.`);
 }
 
 function challengeIsValid({ parameters, flow, client }: ParsedRequest) {

@@ -16,6 +16,9 @@ export const FLOWS = {
 
 export type Flow = keyof typeof FLOWS;
 
+/** OAuth 2.0 Form Post Response Mode: the browser posts the response to the redirect URI, so no address holds it. */
+export const FORM_POST = "form_post";
+
 /** A request whose client and redirect URI are known. `checks.ts` checks the rest. */
 export interface ParsedRequest {
   readonly parameters: AuthorizationParameters;

@@ -1,16 +1,17 @@
 import type { AnyCall } from "../model/call.ts";
 import { SILENT_FAILURES } from "../model/provider-failure.ts";
-import { redirect, redirectStatus, withParameters } from "../model/redirect.ts";
+import { redirect, redirectStatus, takesForms, withParameters } from "../model/redirect.ts";
+import { pageContext, shownName } from "../pages/page.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { AuthorizeFailure } from "./failure.ts";
-import { FLOWS, type ParsedRequest, type Flow } from "./parse.ts";
+import { FLOWS, FORM_POST, type ParsedRequest, type Flow } from "./parse.ts";
 
-type ResponseDeps = Pick<AuthorizeDeps, "issuerFor" | "log" | "noteRefusal">;
+type ResponseDeps = Pick<AuthorizeDeps, "issuerFor" | "log" | "noteRefusal" | "pages">;
 
 /** The part of a request that a response to the client needs. */
 export type Recipient = Pick<ParsedRequest, "parameters" | "client" | "redirectUri" | "flow">;
 
-/** Redirects with the code or the tokens, plus `state` as it was sent and `iss` (RFC 9207). */
+/** Sends the code or the tokens, plus `state` as it was sent and `iss` (RFC 9207). */
 export function grantedAnswer(
   deps: ResponseDeps,
   to: Recipient & { readonly flow: Flow },
@@ -18,11 +19,12 @@ export function grantedAnswer(
   call: AnyCall,
 ): Response {
   const parameters = { ...values, ...commonParameters(deps, to, call) };
+  if (isPosted(to)) return formPost(deps, to, parameters, call);
   const place = FLOWS[to.flow].mode;
   return redirect(redirectStatus(call), withParameters(to.redirectUri, { [place]: parameters }));
 }
 
-/** Redirects with the error in the fragment. The code flow has it in the query too, where RFC 6749 puts it. */
+/** Sends the error, by a redirect in the fragment. The code flow has it in the query too, where RFC 6749 puts it. */
 export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
   const { error, description, reason } = failure;
   const actor = to.client.id;
@@ -31,9 +33,29 @@ export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: Author
     deps.log.info("authorize needs a page", { requestId: call.requestId, error, reason, actor });
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
   const parameters = { error, error_description: description, ...commonParameters(deps, to, call) };
+  if (isPosted(to)) return formPost(deps, to, parameters, call);
   const query = to.flow === "code" ? { query: parameters } : {};
   return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
 }
+
+const isPosted = ({ parameters, redirectUri }: Recipient): boolean =>
+  parameters.get("response_mode") === FORM_POST &&
+  !parameters.repeated.includes("response_mode") &&
+  takesForms(redirectUri);
+
+const formPost = (
+  deps: ResponseDeps,
+  { parameters, client, redirectUri }: Recipient,
+  fields: Readonly<Record<string, string>>,
+  call: AnyCall,
+): Response =>
+  deps.pages.formPost({
+    ...pageContext(call, parameters.repeated.includes("ui_locales") ? undefined : parameters.get("ui_locales")),
+    action: redirectUri,
+    fields,
+    clientName: shownName(client),
+    formTargets: [redirectUri, ...client.redirectUris],
+  });
 
 /** A state that was sent twice is left out. */
 function commonParameters(deps: ResponseDeps, { parameters }: Recipient, call: AnyCall): Record<string, string> {

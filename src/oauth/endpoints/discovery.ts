@@ -1,5 +1,5 @@
 import { PROMPTS } from "../authorize/checks.ts";
-import { FLOWS } from "../authorize/parse.ts";
+import { FLOWS, FORM_POST } from "../authorize/parse.ts";
 import { ASSERTION_ALGS } from "../clients/assertion.ts";
 import { ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
@@ -50,7 +50,7 @@ export function serverMetadata({
     end_session_endpoint: `${pages}/end_session`,
     scopes_supported: scopes,
     response_types_supported: Object.keys(FLOWS),
-    response_modes_supported: [...new Set(flows.map(({ mode }) => mode))],
+    response_modes_supported: [...new Set(flows.map(({ mode }) => mode)), FORM_POST],
     grant_types_supported: [...new Set([...grantTypes, ...flows.map(({ grantType }) => grantType)])],
     code_challenge_methods_supported: ["S256", "plain"],
     // `none`: clients without a secret, which use PKCE.

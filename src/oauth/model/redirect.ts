@@ -47,6 +47,9 @@ export const isRegisteredRedirectUri = (requested: string, registered: readonly 
 export const onlyRedirectUri = (registered: readonly string[]): string | undefined =>
   registered.length === 1 ? registered[0] : undefined;
 
+/** An application with a scheme of its own is opened by an address, and gets no form. */
+export const takesForms = (redirectUri: string): boolean => /^https?:/i.test(redirectUri);
+
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9][0-9]{0,4}))?([/?].*)?$/;
 const MAX_PORT = 65_535;
 

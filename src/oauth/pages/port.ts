@@ -197,6 +197,16 @@ export interface ErrorView extends PageContext {
 }
 
 /** The pages for people, made in `ui/`. Each is a complete response with its security headers. */
+/** The response to a client that wants it by `response_mode=form_post`. The page sends it, by itself or by a button. */
+export interface FormPostView extends PageContext {
+  /** The redirect URI. */
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly clientName: string;
+  /** As in SignInView. */
+  readonly formTargets: readonly string[];
+}
+
 export interface Pages {
   signIn(view: SignInView): Response;
   confirmLink(view: ConfirmLinkView): Response;
@@ -209,6 +219,7 @@ export interface Pages {
   passwordSet(view: PasswordSetView): Response;
   account(view: AccountView): Response;
   error(view: ErrorView): Response;
+  formPost(view: FormPostView): Response;
   signedOut(view: PageContext): Response;
 }
 

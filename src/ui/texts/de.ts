@@ -155,6 +155,11 @@ export const de: Texts = {
   },
   forDevelopers: "Für die Entwickler der Anwendung",
   requestId: "Anfrage-ID: {id}",
+  formPost: {
+    title: "Zurück zur Anwendung",
+    text: "Wenn diese Seite stehen bleibt, geht es mit der Schaltfläche weiter zu {client}.",
+    submit: "Weiter",
+  },
   signedOut: {
     title: "Sie sind abgemeldet",
     text: "Sie können dieses Fenster jetzt schließen. Wenn auch andere diesen Computer benutzen, schließen Sie bitte alle Browserfenster.",

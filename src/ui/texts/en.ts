@@ -149,6 +149,11 @@ export const en: Texts = {
   },
   forDevelopers: "For the developers of the application",
   requestId: "Request ID: {id}",
+  formPost: {
+    title: "Back to the application",
+    text: "If this page stays, use the button to go on to {client}.",
+    submit: "Continue",
+  },
   signedOut: {
     title: "You are signed out",
     text: "You can close this window now. If others use this computer, close all browser windows.",

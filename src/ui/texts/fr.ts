@@ -155,6 +155,11 @@ export const fr: Texts = {
   },
   forDevelopers: "Pour les développeurs de l’application",
   requestId: "Identifiant de la demande\u00a0: {id}",
+  formPost: {
+    title: "Retour à l’application",
+    text: "Si cette page reste affichée, utilisez le bouton pour continuer vers {client}.",
+    submit: "Continuer",
+  },
   signedOut: {
     title: "Votre session est terminée",
     text: "Vous pouvez maintenant fermer cette fenêtre. Si d’autres personnes utilisent cet ordinateur, fermez toutes les fenêtres du navigateur.",

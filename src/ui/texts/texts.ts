@@ -112,6 +112,8 @@ export interface Texts {
   readonly forDevelopers: string;
   /** `{id}` */
   readonly requestId: string;
+  /** `{client}` */
+  readonly formPost: { readonly title: string; readonly text: string; readonly submit: string };
   readonly signedOut: { readonly title: string; readonly text: string };
   readonly landing: {
     readonly title: string;

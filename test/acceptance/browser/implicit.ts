@@ -36,6 +36,18 @@ export function implicitSuite(stage: () => Stage): void {
       });
     });
 
+    test("response_mode=form_post: the page posts the response to the application by itself", async () => {
+      const page = await stage().open();
+      await page.goto(stage().link({ response_mode: "form_post" }));
+      const posted = page.waitForRequest((request) => new URL(request.url()).pathname === "/landed");
+      await signIn(page, ADA);
+      const request = await posted;
+      expect(request.method()).toBe("POST");
+      expect(request.url()).toBe(`${stage().app.origin}/landed`);
+      const fields = Object.fromEntries(new URLSearchParams(request.postData() ?? ""));
+      expect(fields).toEqual({ code: expect.any(String), state: "a state", iss: stage().world.issuer });
+    });
+
     test("prompt=none: a new token without a page, or an error that says why not", async () => {
       const page = await open();
       const silently = async () => {

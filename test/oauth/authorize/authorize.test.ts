@@ -475,7 +475,6 @@ describe("A refusal redirects to the client, with state and issuer", () => {
     ["a request object", "request_not_supported", { request: "eyJhbGciOiJub25lIn0.e30." }],
     ["a request by reference", "request_uri_not_supported", { request_uri: "https://app.example/request" }],
     ["a registration on the fly", "registration_not_supported", { registration: "{}" }],
-    ["response_mode form_post", "invalid_request", { response_mode: "form_post" }],
     ["response_mode web_message", "invalid_request", { response_mode: "web_message" }],
     ["a nonce that is too long", "invalid_request", { nonce: "x".repeat(513) }],
     ["prompt none and login", "invalid_request", { prompt: "none login" }],

@@ -64,7 +64,7 @@ describe("The two metadata documents", () => {
         "plat.media_admin",
       ],
       response_types_supported: ["code", "token", "id_token token"],
-      response_modes_supported: ["query", "fragment"],
+      response_modes_supported: ["query", "fragment", "form_post"],
       grant_types_supported: ["client_credentials", "authorization_code", "refresh_token", "password", "implicit"],
       code_challenge_methods_supported: ["S256", "plain"],
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
