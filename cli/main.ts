@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { createAdminClient, type OperatorClient } from "./client/admin-client.ts";
-import { inWordsOf, type About } from "./about.ts";
+import { inWordsOf, type About } from "./terminal/about.ts";
 import { readEnvFile } from "./client/env-file.ts";
 import { findSecret, findTarget, noOperator } from "./client/target.ts";
 import type { Given, Invocation } from "./command-line/command.ts";

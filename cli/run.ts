@@ -1,4 +1,4 @@
-import type { About } from "./about.ts";
+import type { About } from "./terminal/about.ts";
 import { main } from "./main.ts";
 import { processIo } from "./terminal/io.ts";
 

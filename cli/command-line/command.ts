@@ -1,4 +1,4 @@
-import type { About } from "../about.ts";
+import type { About } from "../terminal/about.ts";
 import type { OperatorClient } from "../client/admin-client.ts";
 import type { Target } from "../client/target.ts";
 import type { Io } from "../terminal/io.ts";

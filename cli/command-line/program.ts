@@ -1,5 +1,5 @@
 import { Argument as ProgramArgument, Command as Program, CommanderError, Option as ProgramOption } from "commander";
-import { inWordsOf, type About } from "../about.ts";
+import { inWordsOf, type About } from "../terminal/about.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import type { Arg, Command, Given, Option } from "./command.ts";
 

@@ -3,7 +3,7 @@ import * as api from "../../api/plinth.ts";
 import { rowsOf } from "../client/admin-client.ts";
 import type { Command } from "../command-line/command.ts";
 import { LIST_OPTIONS, printRows, readBounds } from "../command-line/listing.ts";
-import { inWordsOf } from "../about.ts";
+import { inWordsOf } from "../terminal/about.ts";
 import { loginClient, loginClientOf } from "../session/login-client.ts";
 import type { Column } from "../terminal/table.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";

@@ -136,7 +136,7 @@ describe("A person", () => {
     const full: RateLimit = { limit: async () => ({ success: false }) };
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     for (const [bindings, status, heading] of [
-      [{ ALLOW_LOOPBACK: "false", ADDRESS_LIMIT: full }, 429, "Too many requests"],
+      [{ ALLOW_LOOPBACK: "false", MAIL_FROM: "", ADDRESS_LIMIT: full }, 429, "Too many requests"],
       [{ DB: failing("batch") }, 503, "Not available right now"],
       [{ DB: failing("prepare") }, 500, "Something went wrong"],
     ] as const) {
@@ -165,7 +165,7 @@ describe("A person", () => {
     for (const [path, form] of [
       ["authorize", { ...parameters, redirect_uri: "https://x.example" }],
       ["sign-in", { request: new URLSearchParams({ client_id: "no.body", ui_locales: "de" }).toString() }],
-      ["end_session", { ui_locales: "de" }],
+      ["end_session", { post_logout_redirect_uri: "https://x.example", ui_locales: "de" }],
     ] as const)
       expectGerman(
         await browser.post(`${ORIGIN}/oauth2/v1/${path}`, form),
