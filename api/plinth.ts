@@ -1339,6 +1339,10 @@ export type File = {
     fileName: string | null;
     /** The tenant that it belongs to. */
     tenant: string;
+    /** The client that it belongs to, in a list of shared files. */
+    client?: string;
+    /** Who shares it, in a list of shared files. */
+    shared?: "tenant";
     /** When its upload link was made. In milliseconds since 1970. */
     createdAt: number;
     /** When it was committed. In milliseconds since 1970. */
@@ -8550,7 +8554,9 @@ export function createPrivateFile(body?: {
 /**
  * List the private files of a tenant
  */
-export function listPrivateFiles(tenant: string, { q, contentType, sort, pageNumber, pageSize, cursor }: {
+export function listPrivateFiles(tenant: string, { shared, client, q, contentType, sort, pageNumber, pageSize, cursor }: {
+    shared?: "tenant";
+    client?: string;
     q?: string;
     contentType?: string;
     sort?: string;
@@ -8590,6 +8596,8 @@ export function listPrivateFiles(tenant: string, { q, contentType, sort, pageNum
         data: Error;
     }>(`/media/v2/files${QS.query(QS.explode({
         tenant,
+        shared,
+        client,
         q,
         "content-type": contentType,
         sort,
@@ -8702,7 +8710,9 @@ export function createPublicFile(body?: {
 /**
  * List the public files of a tenant
  */
-export function listPublicFiles(tenant: string, { q, contentType, sort, pageNumber, pageSize, cursor }: {
+export function listPublicFiles(tenant: string, { shared, client, q, contentType, sort, pageNumber, pageSize, cursor }: {
+    shared?: "tenant";
+    client?: string;
     q?: string;
     contentType?: string;
     sort?: string;
@@ -8742,6 +8752,8 @@ export function listPublicFiles(tenant: string, { q, contentType, sort, pageNumb
         data: Error;
     }>(`/media/v2/public/files${QS.query(QS.explode({
         tenant,
+        shared,
+        client,
         q,
         "content-type": contentType,
         sort,
@@ -8804,8 +8816,9 @@ export function deletePublicFiles(tenant: string, { q, dryRun }: {
  */
 export function commitPrivateFile(fileId: string, body?: {
     [key: string]: unknown;
-}, { tenant }: {
+}, { tenant, shared }: {
     tenant?: string;
+    shared?: "tenant";
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 202;
@@ -8847,7 +8860,8 @@ export function commitPrivateFile(fileId: string, body?: {
         status: 503;
         data: Error;
     }>(`/media/v2/files/${encodeURIComponent(fileId)}/commit${QS.query(QS.explode({
-        tenant
+        tenant,
+        shared
     }))}`, oazapfts.json({
         ...opts,
         method: "POST",
@@ -8859,8 +8873,9 @@ export function commitPrivateFile(fileId: string, body?: {
  */
 export function commitPublicFile(fileId: string, body?: {
     [key: string]: unknown;
-}, { tenant }: {
+}, { tenant, shared }: {
     tenant?: string;
+    shared?: "tenant";
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 202;
@@ -8902,7 +8917,8 @@ export function commitPublicFile(fileId: string, body?: {
         status: 503;
         data: Error;
     }>(`/media/v2/public/files/${encodeURIComponent(fileId)}/commit${QS.query(QS.explode({
-        tenant
+        tenant,
+        shared
     }))}`, oazapfts.json({
         ...opts,
         method: "POST",

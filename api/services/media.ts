@@ -50,6 +50,14 @@ const fields = {
   clip: { text: "Sizes to fit into, separated by commas; sides of 1 to 5000.", example: "300x200" },
   crop: { text: "Sizes to fill and cut, separated by commas.", example: "64x64" },
   tenant: { text: "The tenant of the files.", example: "demo" },
+  shared: {
+    text: "`tenant`: the files that clients of the tenant share with each other, by their ids; not the caller's own.",
+    example: "tenant",
+  },
+  client: {
+    text: "With `shared=tenant`: the client whose files these are; `q`, `content-type` and `sort` ask for one.",
+    example: "demo.shop",
+  },
   dryRun: { text: "`true`: only say what would be done." },
   fallback: { text: "`true`: returns the master while the variant is missing." },
   fileId: { text: "The file's id.", example: FILE_ID },
@@ -62,8 +70,8 @@ const fields = {
 
 const FORBIDDEN =
   "The token lacks the scope, is for no tenant, or its client did not authenticate by its secret: files " +
-  "belong to clients.";
-const NO_FILE = "There is no such file, or it belongs to another client or tenant.";
+  "belong to clients. To change what another client shares, `plat.media_admin` is needed.";
+const NO_FILE = "There is no such file, or it belongs to another client or tenant that does not share it.";
 const QUERY_ERRORS =
   "`validation_violation`; `query_too_broad`: too many candidates, add a term; `too_many_variants`, " +
   "`too_many_transformations`.";
@@ -101,7 +109,9 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`GET ${P}`]: {
       id: named("list", "Files"),
       tag,
-      about: "Committed files of a tenant that the calling client owns.",
+      about:
+        "Committed files of a tenant that the calling client owns. `shared=tenant` lists those that clients of the " +
+        "tenant share, for a client of that tenant.",
       answers: { 200: { text: "A page of files.", json: list(ref("File")), headers: ["Link", "Cache-Control"] } },
       errors: { 400: QUERY_ERRORS, 403: FORBIDDEN, 404: "There is no such tenant for this token." },
     },
@@ -111,6 +121,12 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
       about: "Fixes the upload: from now on the file never changes. Repeating the same commit answers the same.",
       parameters: {
         tenant: { text: "The tenant that the file belongs to; default: the token's.", example: "demo" },
+        shared: {
+          text:
+            "`tenant`: other clients of the tenant may read the file with `plat.media_view`, and change or delete it " +
+            "with `plat.media_admin` besides. Absent: it is its client's alone. It stays as it is.",
+          example: "tenant",
+        },
       },
       body: { schema: metadata, example: metadataExample, text: "The file's metadata; default: none." },
       answers: { 202: commitAnswer },
@@ -289,6 +305,8 @@ export const media: ServiceEntries = {
         etag: str("Identifies its bytes."),
         fileName: orNull(str("The name from its upload; null: none.")),
         tenant: str("The tenant that it belongs to."),
+        "client?": str("The client that it belongs to, in a list of shared files."),
+        "shared?": oneOf(["tenant"], "Who shares it, in a list of shared files."),
         createdAt: time("When its upload link was made."),
         committedAt: time("When it was committed."),
         metadata,

@@ -145,6 +145,7 @@ export function createMedia(deps: MediaDeps): Media {
   const usage = createUsageStore(deps.db);
   const filters = createFilterStore(deps.db, deps.queryRowBudget);
   const media = {
+    names: deps.names,
     log: deps.log,
     meter: deps.meter,
     tracing: deps.tracing,

@@ -382,6 +382,20 @@ describe("files", () => {
     expect(await plinth.files.delete(id)).toBeUndefined();
   });
 
+  test("shares a file with the tenant's other clients", async () => {
+    const other = await makeClient(world(), "reader", {
+      scopes: ["plat.media_view"],
+      grantTypes: ["client_credentials"],
+    });
+    const reader = connect({ credentials: { clientId: other.id, clientSecret: other.secret } });
+    const own = await plinth.files.upload("mine", { tenant: TENANT, contentType: "text/plain" });
+    const { id } = await plinth.files.upload("ours", { tenant: TENANT, contentType: "text/plain", shared: "tenant" });
+    expect(await (await reader.files.download(id)).text()).toBe("ours");
+    await expect(reader.files.link(own.id)).rejects.toThrow(NotFoundError);
+    const found = await all(reader.files.list({ tenant: TENANT, shared: "tenant", client: client.id }));
+    expect(found).toMatchObject([{ id, client: client.id, shared: "tenant" }]);
+  });
+
   test("stores a file once when the answers to upload and commit are lost", async () => {
     const album = fresh("album");
     const { fetch, requests } = losing((path, nth) => nth === 1 && /\/(uploads\/|files\/.*\/commit)/.test(path));

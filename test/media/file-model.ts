@@ -25,7 +25,7 @@ export interface ModelFile {
   committedAt: number;
   metadata: number;
   /** The body of the commit: repeating it is no other commit. */
-  commit: { readonly tenant: string; readonly metadata: number } | undefined;
+  commit: { readonly tenant: string; readonly metadata: number; readonly shared: boolean } | undefined;
   variants: Record<string, VariantState>;
   /** By variant (empty: the master): when the latest link to it was given. */
   readonly links: Record<string, number>;
@@ -49,6 +49,8 @@ export interface ModelErasure {
 
 export interface Caller {
   readonly client: string;
+  /** The client's own tenant. */
+  readonly home: string;
   readonly tenant: string;
   readonly tenantExplicit: boolean;
   readonly reaches: readonly string[];
@@ -56,9 +58,9 @@ export interface Caller {
 
 /** A service's client, the same with a token for one tenant, and another client, all with files in the same tenants. */
 export const CALLERS: readonly [Caller, ...Caller[]] = [
-  { client: "a", tenant: "acme", tenantExplicit: false, reaches: ["acme", "globex"] },
-  { client: "a", tenant: "globex", tenantExplicit: true, reaches: ["globex"] },
-  { client: "b", tenant: "acme", tenantExplicit: false, reaches: ["acme"] },
+  { client: "a", home: "acme", tenant: "acme", tenantExplicit: false, reaches: ["acme", "globex"] },
+  { client: "a", home: "acme", tenant: "globex", tenantExplicit: true, reaches: ["globex"] },
+  { client: "b", home: "acme", tenant: "acme", tenantExplicit: false, reaches: ["acme"] },
 ];
 export const TENANTS = ["acme", "globex", "initech"] as const;
 export const METADATA: readonly Record<string, unknown>[] = [
@@ -91,7 +93,12 @@ export type Call = { readonly by: number } & (
             readonly content: number;
             readonly how: "right" | "no length" | "wrong type" | "broken off";
           }
-        | { readonly do: "commit"; readonly tenant: string | undefined; readonly metadata: number }
+        | {
+            readonly do: "commit";
+            readonly tenant: string | undefined;
+            readonly metadata: number;
+            readonly shared: boolean;
+          }
         | { readonly do: "describe"; readonly metadata: number }
         | { readonly do: "delete" }
         | { readonly do: "read metadata" | "list variants" }
@@ -105,10 +112,13 @@ export type Call = { readonly by: number } & (
         | { readonly do: "content"; readonly variant: string; readonly signed: boolean }
       ))
   | (OnFiles & ({ readonly do: "delete all" } | ({ readonly do: "delete by query" } & { readonly q: string })))
-  | (OnFiles & { readonly do: "list" } & Listing)
+  | (OnFiles & { readonly do: "list"; readonly of: Whose } & Listing)
   | (OnFiles & { readonly do: "bulk add" | "bulk delete"; readonly variants: readonly string[] } & Listing)
   | { readonly do: "report"; readonly erasure: string }
 );
+
+/** The caller's own files, or shared ones: of all clients, or of one. */
+export type Whose = "own" | "all" | "a" | "b";
 
 export interface Listing {
   /** Empty: all. */
@@ -193,15 +203,16 @@ function onFile(
   if (call.do === "content") return content(world, file, call);
   const isThere = file.state !== "removed" && file.visibility === call.visibility;
   if (call.do === "fetch") {
-    const isReached = file.client === caller.client && caller.reaches.includes(file.tenant);
+    const isReached = (file.client === caller.client && caller.reaches.includes(file.tenant)) || isShared(caller, file);
     const isReadable = isThere && file.state === "committed" && (isReached || call.visibility === "public");
     return isReadable ? fetch(world, file, call) : { status: 404 };
   }
   const isOwned = file.client === caller.client && (file.state === "pending" || caller.reaches.includes(file.tenant));
-  if (!isThere || !isOwned) return { status: 404 };
+  const isUsable = isOwned || (call.do !== "commit" && isShared(caller, file));
+  if (!isThere || !isUsable) return { status: 404 };
   if (call.do === "commit") return commit(world, caller, file, call);
   if (call.do === "delete") {
-    const owner = { ...file, tenant: file.tenant || caller.tenant };
+    const owner = { ...file, client: caller.client, tenant: file.tenant || caller.tenant };
     world.erasures.push(erasureOf("file", seen, [file], owner, contents));
     remove(world, file, seen);
     return { status: 204 };
@@ -224,6 +235,10 @@ function onFile(
       return { status: 204 };
   }
 }
+
+/** A committed file that the caller's tenant shares; all callers hold all scopes. */
+const isShared = (caller: Caller, { state, commit: said, tenant }: ModelFile): boolean =>
+  state === "committed" && said?.shared === true && tenant === caller.tenant && caller.home === tenant;
 
 /** The number of renditions that start. */
 function addVariants(file: ModelFile, names: readonly string[]): number {
@@ -253,12 +268,14 @@ function commit(world: World, caller: Caller, file: ModelFile, call: Call & { do
   const tenant = call.tenant ?? caller.tenant;
   if (!caller.reaches.includes(tenant)) return { status: 404 };
   if (file.commit !== undefined) {
-    const isSame = file.commit.tenant === tenant && file.commit.metadata === call.metadata;
+    const isSame =
+      file.commit.tenant === tenant && file.commit.metadata === call.metadata && file.commit.shared === call.shared;
     return isSame ? { status: 202 } : { status: 409, says: "already_committed" };
   }
   if (file.upload === undefined) return { status: 409, says: "file_not_uploaded" };
   const said = { tenant, metadata: call.metadata };
-  Object.assign(file, { state: "committed", committedAt: world.nowMs, commit: said, ...said });
+  const made = { ...said, shared: call.shared };
+  Object.assign(file, { state: "committed", committedAt: world.nowMs, commit: made, ...said });
   for (const name of Object.keys(file.variants)) file.variants[name] = "pending";
   return { status: 202 };
 }
@@ -351,9 +368,15 @@ export const variantsOf = (file: ModelFile): readonly string[] =>
     .sort();
 
 function list(world: World, caller: Caller, call: Call & { do: "list" }, contents: readonly Content[]): Answer {
+  const isNarrowed = call.q !== "" || call.types.length > 0 || call.sort.length > 0;
+  if (call.of === "all" && isNarrowed) return { status: 400 };
   if (!caller.reaches.includes(call.tenant)) return { status: 404 };
   const { page, hasNext } = pageOf(world, caller, call);
-  return { status: 200, says: { files: page.map((file) => recordOf(file, contents)), hasNext } };
+  const recorded = page.map((file) => ({
+    ...recordOf(file, contents),
+    ...(call.of === "own" ? {} : { client: file.client, shared: "tenant" }),
+  }));
+  return { status: 200, says: { files: recorded, hasNext } };
 }
 
 /** Only images have variants. */
@@ -375,10 +398,14 @@ function inBulk(world: World, caller: Caller, call: Call & { do: "bulk add" | "b
 function pageOf(
   world: World,
   caller: Caller,
-  call: Listing & OnFiles,
+  call: Listing & OnFiles & { readonly of?: Whose },
 ): { readonly page: readonly ModelFile[]; readonly hasNext: boolean } {
   const { q, types, sort, pageSize, pageNumber } = call;
-  const found = filesOf(world, { ...call, client: caller.client })
+  const { of: whose = "own" } = call;
+  const clients = whose === "own" ? [caller.client] : whose === "all" ? ["a", "b"] : [whose];
+  const found = clients
+    .flatMap((client) => filesOf(world, { ...call, client }))
+    .filter((file) => whose === "own" || isShared(caller, file))
     .filter((file) => matches(file, termsOf(q)) && (types.length === 0 || types.includes(file.type)))
     .sort((a, b) => {
       for (const [name, direction] of sort) {

@@ -35,6 +35,8 @@ export interface MediaApp {
   readonly longJobs: LongJob[];
   /** `<client id> <tenant>` */
   readonly actsFor: Set<string>;
+  /** The own tenants of clients, by id; a client that is not here belongs to every tenant. */
+  readonly homes: Map<string, string>;
   /** Hands all messages to the consumer, and returns the fate of each. */
   consume(options?: { jobs?: readonly unknown[]; dead?: boolean; attempts?: number }): Promise<Settled>;
   /** Waits until the work after answers is done. */
@@ -66,6 +68,7 @@ export function mediaApp(
   const jobs: VariantJob[] = [];
   const longJobs: LongJob[] = [];
   const actsFor = new Set<string>();
+  const homes = new Map<string, string>();
   const clock = { nowMs: START_MS };
   const sealKeys = [{ id: "t1", bytes: new Uint8Array(32).fill(7) }];
   const media = createMedia({
@@ -87,7 +90,7 @@ export function mediaApp(
       mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
       listsScope: async () => false,
       tenantUses: async () => true,
-      belongsTo: async () => true,
+      belongsTo: async (clientId, tenant) => (homes.get(clientId) ?? tenant) === tenant,
       isLive: async () => true,
     },
     contentUrl: "",
@@ -123,6 +126,7 @@ export function mediaApp(
     jobs,
     longJobs,
     actsFor,
+    homes,
     async call(path, init = {}) {
       const headers = new Headers(init.headers);
       let body = init.body;

@@ -12,6 +12,7 @@ import {
   type Call,
   type Content,
   type Listing,
+  type Whose,
   type Visibility,
 } from "./file-model.ts";
 import { collection, mediaApp, principal, START_MS, type MediaApp, type Settled } from "./media-app.ts";
@@ -69,13 +70,14 @@ export class Driver {
     const { db, bucket, queue: jobs } = this.bindings;
     this.app = mediaApp({ db, bucket, jobs });
     this.app.clock.nowMs = START_MS;
+    for (const { client, home } of CALLERS) this.app.homes.set(this.#nameOf(client), home);
     for (const { client, tenant, tenantExplicit, reaches } of CALLERS)
       for (const other of reaches)
         if (!tenantExplicit && other !== tenant) this.app.actsFor.add(`${this.#nameOf(client)} ${other}`);
   }
 
   #nameOf(client: string): string {
-    return `${client}.${this.#room}`;
+    return `${client}-client.${this.#room}`;
   }
 
   #principal(by: number) {
@@ -110,11 +112,13 @@ export class Driver {
       case "put":
         return app.call(this.#links.get(call.file)!.upload, { method: "PUT", ...this.#upload(call) });
       case "commit": {
-        const tenant = call.tenant === undefined ? "" : `?tenant=${call.tenant}`;
+        const query = new URLSearchParams();
+        if (call.tenant !== undefined) query.set("tenant", call.tenant);
+        if (call.shared) query.set("shared", "tenant");
         // The link as it was given, except for a client who takes the other visibility.
         const link = this.#links.get(call.file)!.commit;
         const path = new URL(link).pathname.startsWith(`${root}/`) ? link : `${file}/commit`;
-        return ask(`${path}${tenant}`, "POST", METADATA[call.metadata]);
+        return ask(`${path}?${query.toString()}`, "POST", METADATA[call.metadata]);
       }
       case "describe":
         return ask(`${file}/metadata`, "PUT", METADATA[call.metadata]);
@@ -140,7 +144,7 @@ export class Driver {
         return app.call(call.signed ? this.#content.get(`${call.file}${variant}`)! : open);
       }
       case "list":
-        return ask(`${root}?${listingOf(call).toString()}`, "GET");
+        return ask(`${root}?${listingOf(call).toString()}${this.#whose(call.of)}`, "GET");
       case "bulk add":
       case "bulk delete": {
         const path = `${root.replace("files", "bulk/variants")}?${sizesOf(call.variants)}&${listingOf(call).toString()}`;
@@ -151,6 +155,11 @@ export class Driver {
       case "delete by query":
         return ask(`${root}?tenant=${call.tenant}&q=${encodeURIComponent(call.q)}`, "DELETE");
     }
+  }
+
+  #whose(whose: Whose): string {
+    if (whose === "own") return "";
+    return `&shared=tenant${whose === "all" ? "" : `&client=${this.#nameOf(whose)}`}`;
   }
 
   #ask(by: number, path: string, method = "GET", json?: unknown): Promise<Response> {
@@ -283,7 +292,7 @@ export class Driver {
       };
     }
     const rows = erasures!.results.map(({ kind, client, tenant, visibility, files: count, bytes }) =>
-      erasureText({ kind, client: client.split(".")[0], tenant, visibility, files: count, bytes }),
+      erasureText({ kind, client: client[0], tenant, visibility, files: count, bytes }),
     );
     return { files: shown, erasures: rows.sort() };
   }
@@ -340,6 +349,7 @@ function readRecord(file: any): object {
     times: [file.createdAt, file.committedAt],
     metadata: file.metadata,
     variants: file.variants.map(readVariant),
+    ...(file.client === undefined ? {} : { client: file.client[0], shared: file.shared }),
   };
 }
 

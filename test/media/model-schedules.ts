@@ -21,6 +21,7 @@ import {
   type Listing,
   type ModelFile,
   type Visibility,
+  type Whose,
   type World,
 } from "./file-model.ts";
 import { START_MS } from "./media-app.ts";
@@ -60,14 +61,14 @@ type Wish =
       readonly variants: readonly string[];
     }
   | { readonly do: "put"; readonly content: number; readonly how: (Call & { do: "put" })["how"] }
-  | { readonly do: "commit"; readonly tenant: string | undefined; readonly metadata: number }
+  | { readonly do: "commit"; readonly tenant: string | undefined; readonly metadata: number; readonly shared: boolean }
   | { readonly do: "describe"; readonly metadata: number }
   | { readonly do: "delete" | "read metadata" | "list variants" | "report" }
   | { readonly do: "add variants" | "delete variants"; readonly variants: readonly string[] }
   | { readonly do: "fetch"; readonly variant: string; readonly fallback: boolean; readonly tenant: string | undefined }
   | { readonly do: "content"; readonly variant: string; readonly signed: boolean }
   | { readonly do: "delete all" | "delete by query"; readonly q: string }
-  | ({ readonly do: "list" } & Listing)
+  | ({ readonly do: "list"; readonly of: Whose } & Listing)
   | ({ readonly do: "bulk add" | "bulk delete"; readonly variants: readonly string[] } & Listing)
   /** Repeats the latest change. */
   | { readonly do: "repeat" };
@@ -132,7 +133,8 @@ const creating = weighted<Wish>(
 );
 const creatingWrongly = of("create", { visibility, type: fc.constant("text/plain"), variants: fc.constant(VARIANTS) });
 const put = of("put", { content, how: mostly<any>("right", "no length", "wrong type", "broken off") });
-const commit = of("commit", { tenant, metadata });
+const shared = mostly(false, true);
+const commit = of("commit", { tenant, metadata, shared });
 const listing: fc.Arbitrary<Listing> = fc.record({
   q: mostly("", ...QUERIES),
   types: mostly<readonly string[]>([], ["image/png"], ["text/plain"], ["text/plain", "image/png"]),
@@ -142,8 +144,9 @@ const listing: fc.Arbitrary<Listing> = fc.record({
   pageSize: mostly(3, 1, 2, 1000),
   pageNumber: mostly(1, 2, 3),
 });
+const whose = mostly<Whose>("own", "all", "a", "b");
 const reading = weighted<Wish>(
-  [3, listing.map((asked) => ({ do: "list" as const, ...asked }))],
+  [3, listing.chain((asked) => whose.map((ofWhom) => ({ do: "list" as const, of: ofWhom, ...asked })))],
   [2, of("fetch", { variant, fallback: fc.boolean(), tenant })],
   [2, of("content", { variant, signed: fc.boolean() })],
   [1, of("read metadata", {})],
@@ -186,7 +189,7 @@ const right = (choice: fc.Arbitrary<Wish>) =>
 const storing = [
   right(creating),
   right(of("put", { content, how: fc.constant("right" as const) })),
-  right(of("commit", { tenant: fc.constant(undefined), metadata })),
+  right(of("commit", { tenant: fc.constant(undefined), metadata, shared })),
 ] as const;
 const delivery: fc.Arbitrary<Delivery> = fc.record({
   which: fc.nat(5),
@@ -469,12 +472,16 @@ class Run {
 
   /** Page after page, unsorted and sorted. */
   async #listAll(by: number): Promise<void> {
-    for (const from of CALLERS[by]!.reaches)
-      for (const [kind, sort] of ORDERS) {
-        const all = { by, tenant: from, visibility: kind, q: "", types: [], sort, pageSize: 1000, pageNumber: 1 };
-        const seen = await this.#driver.listAll({ do: "list", ...all, pageSize: 2 });
-        this.#worlds = afterAll(this.#worlds, [{ call: { do: "list", ...all }, seen }], false);
-      }
+    const ask = async (asked: Omit<Call & { do: "list" }, "do" | "by" | "q" | "types" | "pageSize" | "pageNumber">) => {
+      const all: Call = { do: "list", by, q: "", types: [], pageSize: 1000, pageNumber: 1, ...asked };
+      const seen = await this.#driver.listAll({ ...all, pageSize: 2 });
+      this.#worlds = afterAll(this.#worlds, [{ call: all, seen }], false);
+    };
+    for (const reached of CALLERS[by]!.reaches) {
+      for (const [kind, sort] of ORDERS) await ask({ of: "own", tenant: reached, visibility: kind, sort });
+      await ask({ of: "all", tenant: reached, visibility: "private", sort: [] });
+      await ask({ of: "a", tenant: reached, visibility: "public", sort: [["price", "desc"]] });
+    }
   }
 
   async #checkIndex(committed: readonly ModelFile[]): Promise<void> {

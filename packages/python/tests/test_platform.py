@@ -211,12 +211,15 @@ def test_a_file_is_uploaded_listed_and_deleted(client: tuple[str, str], plinth: 
         plinth.files.link(made["id"])
 
 
-def test_another_client_of_the_tenant_reaches_no_file(operator: Plinth, plinth: Plinth) -> None:
+def test_another_client_of_the_tenant_reaches_shared_files_alone(operator: Plinth, plinth: Plinth) -> None:
     made = plinth.files.upload(b"mine", tenant="demo")
     client_id, secret = make_client(operator)
     with Plinth(URL, client_id=client_id, client_secret=secret) as other:
         with pytest.raises(NotFoundError):
             other.files.link(made["id"])
+        shared = plinth.files.upload(b"ours", tenant="demo", shared="tenant")
+        assert other.files.download(shared["id"]) == b"ours"
+        assert shared["id"] in [file["id"] for file in other.files.list(tenant="demo", shared="tenant")]
 
 
 def test_lists_are_walked_page_by_page(plinth: Plinth, client: tuple[str, str]) -> None:

@@ -9,6 +9,9 @@ export interface StoredFile {
   readonly etag: string;
   readonly fileName: string | null;
   readonly tenant: string;
+  /** Both in a list of shared files alone. */
+  readonly client?: string;
+  readonly shared?: "tenant";
   readonly createdAt: number;
   readonly committedAt: number;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -46,6 +49,8 @@ export interface UploadOptions extends Sizes {
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The tenant that the file belongs to; the token's own by default. */
   readonly tenant?: string;
+  /** Lets other clients of the tenant read the file, and change it with `media_admin`. It stays so. */
+  readonly shared?: "tenant";
   readonly onProgress?: (progress: { readonly sentBytes: number; readonly totalBytes: number }) => void;
   readonly signal?: AbortSignal;
 }
@@ -56,6 +61,10 @@ export interface UploadedFile {
 }
 
 export interface Search {
+  /** The files that clients of the tenant share, in place of one's own. */
+  readonly shared?: "tenant";
+  /** With `shared`: the client whose files these are. The other conditions need it. */
+  readonly client?: string;
   /** The tenant of the files; the token's own by default. */
   readonly tenant?: string;
   /** Pairs `key:value` that all match: `album:summer tags:sea`. */
@@ -89,7 +98,7 @@ export function createFiles(
   const files = {
     /** Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice. */
     async upload(content: Content, options: UploadOptions = {}): Promise<UploadedFile> {
-      const { metadata = {}, tenant, clip, crop, onProgress, signal } = options;
+      const { metadata = {}, tenant, shared, clip, crop, onProgress, signal } = options;
       const blob = content instanceof Blob ? content : new Blob([content as string]);
       const contentType = options.contentType ?? (blob.type || "application/octet-stream");
       const created = await transport.json<{ id: string; uploadLink: string; commitLink: string }>("POST", base, {
@@ -102,7 +111,7 @@ export function createFiles(
       const fileName = options.fileName ?? ("name" in blob && typeof blob.name === "string" ? blob.name : undefined);
       await put(fetch, created.uploadLink, blob, headersOf(contentType, fileName), onProgress, signal);
       return transport.json("POST", `${at(created.id)}/commit`, {
-        query: { tenant },
+        query: { tenant, shared },
         json: metadata,
         repeatable: true,
         signal,
@@ -131,9 +140,17 @@ export function createFiles(
 
     /** Every file that matches, page by page as they are needed. */
     async *list(search: Search = {}): AsyncGenerator<StoredFile, void, undefined> {
-      const { contentType, sort, q, signal } = search;
+      const { contentType, sort, q, shared, client, signal } = search;
       const tenant = search.tenant ?? (await ownTenant());
-      const query = { tenant, q, "content-type": listOf(contentType), sort: listOf(sort), pageSize: 100 };
+      const query = {
+        tenant,
+        shared,
+        client,
+        q,
+        "content-type": listOf(contentType),
+        sort: listOf(sort),
+        pageSize: 100,
+      };
       yield* transport.pages<StoredFile>(base, { query, signal });
     },
 

@@ -37,8 +37,9 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, publicBase, waitUntil }) {
       const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
-      const erasure = await withCaller(deps, principal, visibility, fileId, nowMs, async (caller) => {
-        const removed = await retryOnce(() => deps.erasures.removeFile(request, fileId, caller));
+      const { clientName } = principal;
+      const erasure = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
+        const removed = await retryOnce(() => deps.erasures.removeFile(request, fileId, caller, clientName));
         return removed === undefined ? err({ kind: "no_file" }) : ok(removed);
       });
       if (!erasure.ok) return toProblem(erasure.error);

@@ -66,7 +66,7 @@ const SQL = {
     WHERE ${OWNED} AND state <> 'removed' AND ${isNew("?6")}`,
   // The file's own row is due first; this one when the report expires. A pending file counts for the caller's tenant.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, ${requester("owner.client")}, iif(owner.tenant = '', ?4, owner.tenant), owner.visibility, 'file', ?2, ?3,
+    SELECT ?1, ${requester("?5")}, iif(owner.tenant = '', ?4, owner.tenant), owner.visibility, 'file', ?2, ?3,
       1, coalesce(file.size_bytes, 0), NULL, NULL
     FROM file JOIN owner ON owner.id = file.owner_id WHERE file.erasure_id = ?1 ON CONFLICT DO NOTHING`,
   countMatching: (ids: string) => `SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM file
@@ -131,11 +131,19 @@ export function createErasureStore(db: D1Database) {
     return results.at(-1)?.results[0];
   };
   return {
-    /** Pending or committed → removed; undefined: the caller has no such file. */
-    removeFile: ({ id, requestedAt }: NewErasure, fileId: string, caller: FileCaller): Promise<Erasure | undefined> =>
-      recorded(id, caller.client, [
+    /**
+     * Pending or committed → removed; undefined: the caller has no such file. The report is the requester's, which may
+     * be another client that the file is shared with.
+     */
+    removeFile: (
+      { id, requestedAt }: NewErasure,
+      fileId: string,
+      caller: FileCaller,
+      requestedBy: string,
+    ): Promise<Erasure | undefined> =>
+      recorded(id, requestedBy, [
         prepared(SQL.removeFile, ...ownedBy(fileId, caller), id, requestedAt),
-        prepared(SQL.recordFile, id, requestedAt, requestedAt + LIMITS.erasureKeptMs, caller.tenant),
+        prepared(SQL.recordFile, id, requestedAt, requestedAt + LIMITS.erasureKeptMs, caller.tenant, requestedBy),
       ]),
 
     /** Committed → removed, all that match in one write. */

@@ -11,7 +11,7 @@ import { retryOnce } from "../../platform/retry-once.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
 import { withCaller, mayActForTenant, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import type { Visibility, FileCaller } from "../model/file.ts";
+import { SHARING, type Visibility, type FileCaller } from "../model/file.ts";
 import type { JobQueue } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
@@ -35,14 +35,15 @@ export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
     summary: `Commit a ${visibility} file`,
     operation: "commitFile",
     params: z.object({ fileId: z.string() }),
-    query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)) }),
+    query: z.object({ tenant: z.optional(matching(PATTERNS.tenant)), shared: z.optional(z.enum(SHARING)) }),
     body: jsonObjectBody(LIMITS.metadataMaxBytes, true),
     async handle({ principal, params: { fileId }, query, body, nowMs, publicBase, waitUntil }) {
       const tenant = await tenantOf(deps, principal, query.tenant, nowMs);
       if (!tenant.ok) return toProblem(tenant.error);
-      const request = { fileId, tenant: tenant.value, metadata: body ?? "{}", nowMs };
+      const isShared = query.shared !== undefined;
+      const request = { fileId, tenant: tenant.value, isShared, metadata: body ?? "{}", nowMs };
       const seenPins = new Set<string>();
-      const committed = await withCaller(deps, principal, visibility, fileId, nowMs, (caller) =>
+      const committed = await withCaller(deps, principal, visibility, fileId, nowMs, "own", (caller) =>
         commit(deps, caller, request, seenPins),
       );
       waitUntil(deps.uploads.clear(fileId, [...seenPins]));
@@ -66,6 +67,7 @@ async function tenantOf(
 interface CommitRequest {
   readonly fileId: string;
   readonly tenant: string;
+  readonly isShared: boolean;
   readonly metadata: string;
   readonly nowMs: number;
 }
@@ -77,11 +79,11 @@ interface CommitRequest {
 async function commit(
   deps: CommitDeps,
   caller: FileCaller,
-  { fileId, tenant, metadata, nowMs }: CommitRequest,
+  { fileId, tenant, isShared, metadata, nowMs }: CommitRequest,
   seenPins: Set<string>,
 ): Promise<Result<readonly string[], MediaFailure>> {
   if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
-  const digest = await sha256Hex(JSON.stringify([tenant, metadata]));
+  const digest = await sha256Hex(JSON.stringify([tenant, metadata, ...(isShared ? ["shared"] : [])]));
   let failure: MediaFailure | undefined;
   for (let round = 0; ; round++) {
     // Read again after each failure: another commit, a deletion or the sweep may have been first, or this very commit.
@@ -97,8 +99,17 @@ async function commit(
       continue;
     }
     const variantsDueAt = nowMs + LIMITS.variantResendMs;
-    const attributes = attributesOf(metadata, file.contentType);
-    const write = { ...pinned.value, tenant, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
+    const attributes = attributesOf(metadata, file.contentType, isShared);
+    const write = {
+      ...pinned.value,
+      tenant,
+      isShared,
+      committedAt: nowMs,
+      digest,
+      metadata,
+      attributes,
+      variantsDueAt,
+    };
     // Repeating it changes nothing; the row tells which commit was first.
     const started = await retryOnce(() => deps.files.commit(fileId, caller, write));
     if (started.ok) {

@@ -3,7 +3,7 @@ import { defineRoute, empty, json, type Answer, type Call, type Route } from "..
 import { booleanText, matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { mayActForTenant, type TenantAccess } from "../model/access.ts";
+import { mayActForTenant, seesShared, type TenantAccess } from "../model/access.ts";
 import { matchesAny } from "../model/conditional.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { namedVariant, variantParameters } from "../model/variant-query.ts";
@@ -35,10 +35,13 @@ export const fetchPrivateFile = (deps: FetchDeps): Route =>
     params,
     query,
     async handle(call) {
-      const isReadable = async (file: CommittedFile) =>
-        file.client === call.principal.clientName &&
-        file.visibility === "private" &&
-        mayActForTenant(deps, call.principal, file.tenant, call.nowMs);
+      const { principal, nowMs } = call;
+      const isReadable = async ({ id, client, tenant, visibility }: CommittedFile): Promise<boolean> => {
+        if (visibility !== "private") return false;
+        const isOwn = client === principal.clientName && (await mayActForTenant(deps, principal, tenant, nowMs));
+        if (isOwn || !(await seesShared(deps, principal, tenant, nowMs))) return isOwn;
+        return (await deps.files.sharedBy(id, "private", tenant)) !== undefined;
+      };
       return answer(deps, call, isReadable, async ({ variant }, headers) => {
         const link = await deps.links.temporaryContent(call.publicBase, call.params.fileId, variant, call.nowMs);
         return json(200, { link }, headers);

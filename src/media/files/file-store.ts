@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { masterKey } from "../blobs/blob-store.ts";
 import type { FileAttributes } from "../metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
-import type { FileCaller, Visibility, VariantRow } from "../model/file.ts";
+import { shareOf, type FileCaller, type Visibility, type VariantRow } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 import { overQuota } from "./usage-store.ts";
@@ -16,6 +16,7 @@ export interface OwnedFile {
   readonly commitDigest: string | null;
   /** For a file uploaded by a presigned link: the ETag of the upload that a commit chose. */
   readonly pinnedEtag: string | null;
+  readonly isShared: 0 | 1;
 }
 
 export interface CommittedFile {
@@ -39,6 +40,7 @@ export type CommitFault = "over_quota" | "not_pending";
 
 export interface Commit {
   readonly tenant: string;
+  readonly isShared: boolean;
   readonly committedAt: number;
   /** Key, size, ETag and name of the master. */
   readonly key: string;
@@ -83,8 +85,11 @@ const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
       AND file.state <> 'removed'`,
-  findOwned: `SELECT state, content_type AS contentType, commit_digest AS commitDigest, pinned_etag AS pinnedEtag
+  findOwned: `SELECT state, content_type AS contentType, commit_digest AS commitDigest, pinned_etag AS pinnedEtag,
+    shared_in IS NOT NULL AS isShared
     FROM file WHERE ${OWNED} AND state <> 'removed'`,
+  sharedBy: `SELECT owner.client FROM file JOIN owner ON owner.id = file.owner_id
+    WHERE file.id = ?1 AND file.shared_in = ?2 AND file.state = 'committed' AND owner.erasure_id IS NULL`,
   findCommitted: `SELECT file.id, file.content_type AS contentType, file.committed_at AS committedAt,
     file.size_bytes AS sizeBytes, file.etag, file.file_name AS fileName, ${MASTER_KEY} AS blobKey,
     owner.client, owner.tenant, owner.visibility,
@@ -101,7 +106,7 @@ const SQL = {
       AND new.erasure_id IS NULL),
     state = 'committed', due_at = CASE WHEN ?13 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
     committed_at = ?7, size_bytes = ?8, etag = ?9, file_name = ?10, commit_digest = ?11, metadata = ?12, blob_key = ?14,
-    attributes = ?15, unindexed_pairs = ?16
+    attributes = ?15, unindexed_pairs = ?16, shared_in = ?17
     WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
   isOverQuota: `SELECT 1 FROM file WHERE file.id = ?3 AND ${overQuota("?1", "?2", "file.reserved_for")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
@@ -118,6 +123,11 @@ export function createFileStore(db: D1Database) {
     /** The tenant of a client's file, empty while it is pending; undefined: no such file, or a removed one. */
     async tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined> {
       return (await prepared(SQL.tenantOf, fileId, client, visibility).first<string>("tenant")) ?? undefined;
+    },
+
+    /** The client that shares this file in the tenant; undefined: nobody does. */
+    async sharedBy(fileId: string, visibility: Visibility, tenant: string): Promise<string | undefined> {
+      return (await prepared(SQL.sharedBy, fileId, shareOf(visibility, tenant)).first<string>("client")) ?? undefined;
     },
 
     /** The caller's pending or committed file. */
@@ -142,10 +152,12 @@ export function createFileStore(db: D1Database) {
       const values = [tenant, committedAt, sizeBytes, etag, fileName ?? null, digest, metadata];
       const place = [pinnedEtag, key === masterKey(fileId) ? null : key];
       const { unindexed, ...attributes } = commit.attributes;
+      const index = [JSON.stringify(attributes), unindexed];
+      const share = commit.isShared ? shareOf(caller.visibility, tenant) : null;
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
         prepared(ENSURE_OWNER, caller.client, tenant, caller.visibility),
         prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
-        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, JSON.stringify(attributes), unindexed),
+        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, ...index, share),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
         prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
         prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),

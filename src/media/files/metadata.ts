@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { defineRoute, jsonObjectBody, type Route } from "../../http/route.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
-import { resolveCaller, type AccessDeps } from "../model/access.ts";
+import { err, ok } from "../../platform/result.ts";
+import { withCaller, type AccessDeps } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -27,10 +28,11 @@ export const readMetadata = (deps: MetadataDeps, visibility: Visibility): Route 
     operation: "readMetadata",
     params,
     async handle({ principal, params: { fileId }, nowMs }) {
-      const caller = await resolveCaller(deps, principal, visibility, fileId, nowMs);
-      if (!caller.ok) return toProblem(caller.error);
-      const metadata = await deps.files.readMetadata(fileId, caller.value);
-      return metadata === undefined ? toProblem({ kind: "no_file" }) : asSent(metadata);
+      const metadata = await withCaller(deps, principal, visibility, fileId, nowMs, "read", async (caller) => {
+        const found = await deps.files.readMetadata(fileId, caller);
+        return found === undefined ? err({ kind: "no_file" }) : ok(found);
+      });
+      return metadata.ok ? asSent(metadata.value) : toProblem(metadata.error);
     },
   });
 
@@ -44,13 +46,14 @@ export const replaceMetadata = (deps: MetadataDeps, visibility: Visibility): Rou
     params,
     body: jsonObjectBody(LIMITS.metadataMaxBytes, false),
     async handle({ principal, params: { fileId }, body, nowMs }) {
-      const caller = await resolveCaller(deps, principal, visibility, fileId, nowMs);
-      if (!caller.ok) return toProblem(caller.error);
-      const file = await deps.files.findOwned(fileId, caller.value);
-      if (file === undefined) return toProblem({ kind: "no_file" });
-      if (hasTooManyPairs(body)) return toProblem({ kind: "too_many_attributes" });
-      const attributes = attributesOf(body, file.contentType);
-      const replaced = await deps.files.replaceMetadata(fileId, caller.value, body, attributes);
-      return replaced ? asSent(body) : toProblem({ kind: "no_file" });
+      const replaced = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
+        const file = await deps.files.findOwned(fileId, caller);
+        if (file === undefined) return err({ kind: "no_file" });
+        if (hasTooManyPairs(body)) return err({ kind: "too_many_attributes" });
+        const attributes = attributesOf(body, file.contentType, file.isShared === 1);
+        const isDone = await deps.files.replaceMetadata(fileId, caller, body, attributes);
+        return isDone ? ok(body) : err({ kind: "no_file" });
+      });
+      return replaced.ok ? asSent(replaced.value) : toProblem(replaced.error);
     },
   });

@@ -12,7 +12,7 @@ import { LIMITS } from "../model/limits.ts";
  * - A number that JavaScript writes differently, or cannot hold exactly, is also a text as it was sent. So `1.50` is
  *   found as `1.50` and `1.5`, and long identifiers stay distinct. It sorts as a number.
  * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, the set of keys that the file
- *   sorts by; `#more`, for a file with more pairs than the index takes.
+ *   sorts by; `#more`, for a file with more pairs than the index takes; `#shared`, for a shared file.
  *
  * Only the first `LIMITS.pairsPerFile` pairs count.
  */
@@ -32,13 +32,14 @@ export type IndexValue = string | number;
 export const TYPE_KEY = "#type";
 export const KEYS_KEY = "#keys";
 export const MORE_KEY = "#more";
+const SHARED_KEY = "#shared";
 
 /** `metadata` is the text of a JSON object. */
 export const hasTooManyPairs = (metadata: string): boolean =>
   pairsOf(metadata, LIMITS.pairsPerFile + 1).length > LIMITS.pairsPerFile;
 
 /** `metadata` is the text of a JSON object. */
-export function attributesOf(metadata: string, contentType: string): FileAttributes {
+export function attributesOf(metadata: string, contentType: string, isShared = false): FileAttributes {
   const rows: IndexRow[] = [];
   const leading = new Map<string, number>();
   const unindexed: string[] = [];
@@ -56,6 +57,7 @@ export function attributesOf(metadata: string, contentType: string): FileAttribu
   for (const [at, type] of comparableTypes(contentType).entries()) rows.push([TYPE_KEY, type, at === 0 ? 1 : 0]);
   rows.push([KEYS_KEY, digestOf(keys), 0]);
   if (unindexed.length > 0) rows.push([MORE_KEY, 1, 0]);
+  if (isShared) rows.push([SHARED_KEY, 1, 0]);
   const at = Object.fromEntries([...leading].map(([key, place]) => [digestOf(key), place]));
   return { rows, at, unindexed: unindexed.length === 0 ? null : unindexed.join(" ") };
 }
@@ -129,6 +131,9 @@ export function metadataCondition(key: string, text: string): Condition {
 /** The file has one of these content types. A type without parameters also matches types with parameters. */
 export const typeCondition = (types: readonly string[]): Condition =>
   conditionOf(TYPE_KEY, [...new Set(types.map((type) => comparableTypes(type)[0]))]);
+
+/** The file is shared. */
+export const SHARED_CONDITION: Condition = { key: SHARED_KEY, values: [1], digests: [] };
 
 const conditionOf = (key: string, values: readonly IndexValue[]): Condition => ({
   key,

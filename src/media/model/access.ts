@@ -1,4 +1,5 @@
 import type { ClientAccess, Principal } from "../../http/auth.ts";
+import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { MediaFailure } from "./failure.ts";
 import type { FileCaller, Visibility } from "./file.ts";
@@ -12,7 +13,9 @@ export interface TenantAccess {
 export interface AccessDeps extends TenantAccess {
   readonly files: {
     tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined>;
+    sharedBy(fileId: string, visibility: Visibility, tenant: string): Promise<string | undefined>;
   };
+  readonly names: Names;
 }
 
 /** The caller of an operation on a tenant's files. The table of rights admits only clients' tokens for a tenant. */
@@ -41,7 +44,7 @@ export async function mayActForTenant(
  * The caller of an operation on one file. If a service's client has a token that names no tenant, the file's row tells
  * the tenant.
  */
-export async function resolveCaller(
+async function resolveCaller(
   deps: AccessDeps,
   principal: Principal,
   visibility: Visibility,
@@ -55,9 +58,18 @@ export async function resolveCaller(
   return (await mayActForTenant(deps, principal, tenant, nowMs)) ? ok({ ...own, tenant }) : err({ kind: "no_file" });
 }
 
+/** Use of a file that clients of its tenant may make of a shared one; `own`: only the file's own client. */
+export type Use = "own" | "read" | "change";
+
 /**
- * Runs `work` for the caller of a file. A commit gives a file its tenant, so a file that was not found is looked for
- * again if its row names another tenant by then.
+ * Runs `work` for the caller of a file:
+ *
+ *   the caller's own client ──▶ its file ─────────────────────────────────────▶ done
+ *                               no such file, and its tenant changed meanwhile ─▶ once more: a commit gives the tenant
+ *                               no such file, and it is shared in the tenant ───▶ once more, as the file's own client
+ *
+ * A shared file is read with the scope to view files, and changed with the scope to administer them. Both ask for a
+ * client of the tenant itself: a service that the tenant subscribes to has no part in it.
  */
 export async function withCaller<T>(
   deps: AccessDeps,
@@ -65,12 +77,42 @@ export async function withCaller<T>(
   visibility: Visibility,
   fileId: string,
   nowMs: number,
+  use: Use,
   work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
 ): Promise<Result<T, MediaFailure>> {
   const before = await resolveCaller(deps, principal, visibility, fileId, nowMs);
-  if (!before.ok) return before;
-  const done = await work(before.value);
+  const done = before.ok ? await work(before.value) : before;
   if (done.ok || done.error.kind !== "no_file") return done;
   const after = await resolveCaller(deps, principal, visibility, fileId, nowMs);
-  return after.ok && after.value.tenant !== before.value.tenant ? work(after.value) : done;
+  if (before.ok && after.ok && after.value.tenant !== before.value.tenant) return work(after.value);
+  if (use === "own") return done;
+  const shared = await sharedCaller(deps, principal, visibility, fileId, nowMs, use);
+  return shared.ok ? work(shared.value) : shared;
 }
+
+/** The own client of a file that is shared with the caller. Who may not read it does not learn that it exists. */
+async function sharedCaller(
+  deps: AccessDeps,
+  principal: Principal,
+  visibility: Visibility,
+  fileId: string,
+  nowMs: number,
+  use: Use,
+): Promise<Result<FileCaller, MediaFailure>> {
+  const holds = (scope: string): boolean => principal.scopes.includes(deps.names.scope(scope));
+  const mayChange = use === "read" || holds("media_admin");
+  if (!holds("media_view") && !mayChange) return err({ kind: "no_file" });
+  const { tenant } = principal;
+  if (!(await seesShared(deps, principal, tenant, nowMs))) return err({ kind: "no_file" });
+  const client = await deps.files.sharedBy(fileId, visibility, tenant);
+  if (client === undefined) return err({ kind: "no_file" });
+  return mayChange ? ok({ ...callerOf(principal, visibility, tenant), client }) : err({ kind: "shared_file" });
+}
+
+/** The token is for this tenant, and its client belongs to it. */
+export const seesShared = async (
+  { access }: TenantAccess,
+  principal: Principal,
+  tenant: string,
+  nowMs: number,
+): Promise<boolean> => principal.tenant === tenant && access.belongsTo(principal.clientId, tenant, nowMs);

@@ -6,6 +6,8 @@ import type { DigestHeader } from "./upload-digest.ts";
 /** All failures of the media service, and the problem that each becomes. */
 export type MediaFailure =
   | { readonly kind: "no_file" }
+  /** Shared with the caller, who may read it alone. */
+  | { readonly kind: "shared_file" }
   | { readonly kind: "no_variant" }
   | { readonly kind: "no_erasure" }
   | { readonly kind: "query_too_broad"; readonly of: keyof typeof TOO_BROAD }
@@ -47,6 +49,11 @@ export function toProblem(failure: MediaFailure): Problem {
   switch (failure.kind) {
     case "no_file":
       return notFound("file");
+    case "shared_file":
+      return problem(
+        "insufficient_permissions",
+        "The file belongs to another client, which shares it. To change it, your token needs the scope media_admin besides.",
+      );
     case "no_variant":
       return notFound("variant");
     case "no_erasure":

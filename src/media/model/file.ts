@@ -5,6 +5,12 @@ import type { VariantType } from "./sizes.ts";
 
 export type Visibility = "private" | "public";
 
+/** How files are shared: the value of the parameter `shared`. */
+export const SHARING = ["tenant"] as const;
+
+/** The mark of files that clients of a tenant share. */
+export const shareOf = (visibility: Visibility, tenant: string): string => `${visibility} ${tenant}`;
+
 /** A client at work on its private or public files of one tenant. */
 export interface FileCaller {
   readonly client: string;

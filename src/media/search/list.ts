@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../http/auth.ts";
-import { invalidCursor, checkPreviousPage, pageLinks, type Paging, type RowRange } from "../../http/paging.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging, type RowRange } from "../../http/paging.ts";
+import { invalid, type Problem } from "../../http/errors.ts";
 import { defineRoute, type Page, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { utf8 } from "../../platform/encoding.ts";
@@ -11,12 +12,14 @@ import { retryOnce } from "../../platform/retry-once.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { quoted } from "../files/representation.ts";
 import { variantsToJson } from "../files/variant-json.ts";
-import { callerOf, mayActForTenant, type TenantAccess } from "../model/access.ts";
+import { SHARED_CONDITION } from "../metadata/attributes.ts";
+import { callerOf, mayActForTenant, seesShared, type TenantAccess } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
-import type { Visibility } from "../model/file.ts";
+import { SHARING, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { ListedFile, ListingStore } from "./listing-store.ts";
 import { conditionsOf, filterParameters, sortParameter, type FilterParameters } from "./query.ts";
+import type { ListQuery } from "./plan.ts";
 import type { SortKey } from "./sort-parameter.ts";
 
 export interface ListingDeps extends TenantAccess {
@@ -35,15 +38,23 @@ export const listFiles = (deps: ListFilesDeps, visibility: Visibility): Route =>
     path: filePath(visibility),
     summary: `List the ${visibility} files of a tenant`,
     operation: "listFiles",
-    query: z.object({ tenant: matching(PATTERNS.tenant), ...filterParameters, ...sortParameter }),
+    query: z.object({
+      tenant: matching(PATTERNS.tenant),
+      shared: z.optional(z.enum(SHARING)),
+      client: z.optional(matching(PATTERNS.clientName)),
+      ...filterParameters,
+      ...sortParameter,
+    }),
     paged: true,
     async handle({ principal, query, paging, nowMs, publicBase, url }) {
       const request = { visibility, ...query, sort: query.sort ?? [], paging };
       if (!isCursor(request.sort, paging.cursor)) return invalidCursor();
+      const misused = misusedParameter(query);
+      if (misused !== undefined) return misused;
       const page = await pageOfFiles(deps, principal, request, nowMs);
       if (!page.ok) return toProblem(page.error);
       const toText = (file: ListedFile, metadata: string) =>
-        fileToJson(deps, publicBase, visibility, query.tenant, file, metadata);
+        fileToJson(deps, publicBase, visibility, query.tenant, { client: query.client, ...file }, metadata);
       return new Response(await pageBody(deps, page.value.items, toText), {
         headers: {
           "content-type": "application/json",
@@ -59,6 +70,23 @@ export interface FilesWanted extends FilterParameters {
   readonly tenant: string;
   readonly sort: readonly SortKey[];
   readonly paging: Paging;
+  /** The tenant's shared files, of all clients or of one. Absent: the caller's own. */
+  readonly shared?: (typeof SHARING)[number] | undefined;
+  readonly client?: string | undefined;
+}
+
+/** The index finds files of one client; those of all clients are listed by their ids alone. */
+function misusedParameter(
+  query: Pick<FilesWanted, "shared" | "client"> & Readonly<Record<string, unknown>>,
+): Problem | undefined {
+  if (query.client !== undefined)
+    return query.shared === undefined
+      ? invalid("invalid_query_parameter", "client", "client goes with shared=tenant: it names whose shared files.")
+      : undefined;
+  const narrowing = ["q", "content-type", "sort"].find((name) => query[name] !== undefined);
+  if (query.shared === undefined || narrowing === undefined) return undefined;
+  const message = `${narrowing} needs client with shared=tenant: it searches the shared files of one client.`;
+  return invalid("missing_query_parameter", "client", message);
 }
 
 /** One page of the caller's files of a tenant. The cursor must have passed `isCursor`. */
@@ -70,19 +98,24 @@ export async function pageOfFiles(
 ): Promise<Result<Page<ListedFile>, MediaFailure>> {
   const { visibility, tenant, sort, paging } = wanted;
   if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return err({ kind: "foreign_tenant" });
-  const caller = callerOf(principal, visibility, tenant);
-  const conditions = conditionsOf(wanted);
-  const page = await deps.listing.page(caller, { conditions, sort, paging });
+  const own = callerOf(principal, visibility, tenant);
+  const { shared, client } = wanted;
+  // A service of another tenant sees none of the files that the tenant's own clients share.
+  if (shared !== undefined && !(await seesShared(deps, principal, tenant, nowMs)))
+    return ok(toPage<ListedFile>([], paging, ({ cursor }) => cursor));
+  const caller = client === undefined ? own : { ...own, client };
+  const conditions = [...(shared === undefined ? [] : [SHARED_CONDITION]), ...conditionsOf(wanted)];
+  const read = (part: ListQuery["paging"]) =>
+    shared !== undefined && client === undefined
+      ? deps.listing.sharedPage(own, part)
+      : deps.listing.page(caller, { conditions, sort, paging: part });
+  const page = await read(paging);
   if (page === "too_broad") {
     const of = paging.skip > 0 ? "pageNumber" : sort.length > 0 ? "order" : "terms";
     return err({ kind: "query_too_broad", of });
   }
   const readBefore = async ({ skip, limit }: RowRange) => {
-    const before = await deps.listing.page(caller, {
-      conditions,
-      sort,
-      paging: { skip, pageSize: limit, cursor: undefined },
-    });
+    const before = await read({ skip, pageSize: limit, cursor: undefined });
     // A page before this one that is too broad gets no link.
     return before === "too_broad" ? [] : before.items;
   };
@@ -112,6 +145,7 @@ function fileToJson(
     etag: quoted(file.etag),
     fileName: file.fileName,
     tenant,
+    ...(file.client === undefined ? {} : { client: file.client, shared: "tenant" }),
     createdAt: file.createdAt,
     committedAt: file.committedAt,
   };

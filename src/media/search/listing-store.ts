@@ -1,7 +1,7 @@
 import { toPage, type CursorPart, type Page } from "../../http/paging.ts";
-import type { FileCaller, VariantRow } from "../model/file.ts";
+import { shareOf, type FileCaller, type VariantRow } from "../model/file.ts";
 import { EVERY_FILE, type FilterStore } from "./filter-store.ts";
-import { collectSql, pageParameter } from "./page-sql.ts";
+import { collectSql, pageParameter, sharedParameter, sharedSql } from "./page-sql.ts";
 import { choosePlan, mostSkipped, rarestCollectable, type Counts, type ListQuery, type Plan } from "./plan.ts";
 import { CUT, walkSql } from "./walk-sql.ts";
 
@@ -23,6 +23,8 @@ export interface ListedFile {
   readonly fileName: string | null;
   readonly createdAt: number;
   readonly committedAt: number;
+  /** In lists of shared files alone. */
+  readonly client?: string;
   /** A JSON object, as it was sent; null: it is long, and read by `metadataOf`. */
   readonly metadata: string | null;
   readonly metadataBytes: number;
@@ -67,6 +69,20 @@ export function createListingStore(db: D1Database, filters: FilterStore, rowBudg
       return collected === undefined ? "too_broad" : toAnswer(collected, Infinity);
     },
 
+    /** Shared files of all clients of the tenant, by id. */
+    async sharedPage(
+      { visibility, tenant }: FileCaller,
+      paging: ListQuery["paging"],
+    ): Promise<Page<ListedFile> | "too_broad"> {
+      const maxSkip = Math.floor(budget.walk / ROWS_PER_SHARED);
+      if (paging.skip > maxSkip) return "too_broad";
+      const query = { conditions: [], sort: [], paging };
+      const parameter = sharedParameter(shareOf(visibility, tenant), paging);
+      const { results } = await db.prepare(sharedSql(query)).bind(parameter).all<PageRow>();
+      const files = results.map((row) => toListedFile(row, query));
+      return { ...toPage(files, paging, ({ cursor }) => cursor), maxSkip };
+    },
+
     /** The metadata of files of a page by their ids. A file that was removed meanwhile has none. */
     async metadataOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const { results } = await db.prepare(METADATA).bind(JSON.stringify(ids)).all<{ id: string; metadata: string }>();
@@ -74,6 +90,9 @@ export function createListingStore(db: D1Database, filters: FilterStore, rowBudg
     },
   };
 }
+
+/** Rows read to pass one shared file: its index entry, its record and its owner. */
+const ROWS_PER_SHARED = 3;
 
 const METADATA = `SELECT file.id, file.metadata FROM json_each(?1) AS chosen
   CROSS JOIN file ON file.id = chosen.value AND file.state = 'committed'

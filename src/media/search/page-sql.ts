@@ -73,6 +73,19 @@ export function collectSql({ hasMore }: Counts, query: ListQuery): string {
   );
 }
 
+/** Shared files by id, with their clients. Files of a retired owner are passed over until they are removed. */
+export const sharedSql = (query: ListQuery): string => {
+  const files = `SELECT file.id AS file_id FROM file CROSS JOIN owner ON owner.id = file.owner_id
+    WHERE file.shared_in = ${bound("share")} AND file.state = 'committed' AND file.id > ${bound("after")}
+      AND owner.erasure_id IS NULL ORDER BY file.id`;
+  return `SELECT shown.*, owner.client FROM (${pageSql(files, query)}) AS shown
+    LEFT JOIN owner ON owner.id = (SELECT owner_id FROM file WHERE file.id = shown.id)`;
+};
+
+/** The parameter `?1` of `sharedSql`. */
+export const sharedParameter = (share: string, { cursor, pageSize, skip }: ListQuery["paging"]): string =>
+  JSON.stringify({ share, after: cursor?.[0] ?? "", limit: pageSize + 1, skip });
+
 /** A page of `source`, which gives `file_id` and the columns `k0`, `k1` … of the sort keys, in order. */
 export const pageSql = (source: string, query: ListQuery): string => `SELECT page.*,
   file.content_type AS contentType, file.size_bytes AS sizeBytes, file.etag, file.file_name AS fileName,

@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
 import { randomId, type Random } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { variantsToJson } from "../files/variant-json.ts";
-import { resolveCaller, type AccessDeps } from "../model/access.ts";
+import { withCaller, type AccessDeps } from "../model/access.ts";
 import { isMasterType } from "../model/content-type.ts";
-import { toProblem } from "../model/failure.ts";
+import { toProblem, type MediaFailure } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
 import type { JobQueue } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -22,6 +23,9 @@ interface VariantsDeps extends AccessDeps, PurgeVariantsDeps {
 
 const params = z.object({ fileId: z.string() });
 const query = z.object(variantParameters);
+const orNoFile = <T>(found: T | undefined): Result<T, MediaFailure> =>
+  found === undefined ? err({ kind: "no_file" }) : ok(found);
+
 const pathOf = (visibility: Visibility): string => `${filePath(visibility)}/{fileId}/variants`;
 
 /** `GET P/{fileId}/variants` */
@@ -33,11 +37,11 @@ export const listVariants = (deps: VariantsDeps, visibility: Visibility): Route 
     operation: "listVariants",
     params,
     async handle({ principal, params: { fileId }, publicBase, nowMs }) {
-      const caller = await resolveCaller(deps, principal, visibility, fileId, nowMs);
-      if (!caller.ok) return toProblem(caller.error);
-      const list = await deps.variants.list(fileId, caller.value);
-      if (list === undefined) return toProblem({ kind: "no_file" });
-      return json(200, variantsToJson(deps, publicBase, visibility, fileId, list.variants));
+      const list = await withCaller(deps, principal, visibility, fileId, nowMs, "read", async (caller) =>
+        orNoFile(await deps.variants.list(fileId, caller)),
+      );
+      if (!list.ok) return toProblem(list.error);
+      return json(200, variantsToJson(deps, publicBase, visibility, fileId, list.value.variants));
     },
   });
 
@@ -53,19 +57,20 @@ export const createVariants = (deps: VariantsDeps, visibility: Visibility): Rout
     async handle(call) {
       const { nowMs, publicBase } = call;
       const { fileId } = call.params;
-      const caller = await resolveCaller(deps, call.principal, visibility, fileId, call.nowMs);
-      if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);
       if (named.value.length === 0) return toProblem({ kind: "no_variant_named" });
-      const before = await deps.variants.list(fileId, caller.value);
-      if (before === undefined) return toProblem({ kind: "no_file" });
-      if (!isMasterType(before.contentType))
-        return toProblem({ kind: "unsupported_content_type", contentType: before.contentType });
       const wanted = named.value.map((name) => ({ ...name, nonce: randomId(deps.random) }));
       const times = { createdAt: nowMs, dueAt: nowMs + LIMITS.variantResendMs };
-      const added = await deps.variants.add(fileId, caller.value, wanted, times, LIMITS.variantsPerFile);
-      if (added === undefined) return toProblem({ kind: "no_file" });
+      const adding = await withCaller(deps, call.principal, visibility, fileId, nowMs, "change", async (caller) => {
+        const before = await deps.variants.list(fileId, caller);
+        if (before === undefined) return err({ kind: "no_file" });
+        if (!isMasterType(before.contentType))
+          return err({ kind: "unsupported_content_type", contentType: before.contentType });
+        return orNoFile(await deps.variants.add(fileId, caller, wanted, times, LIMITS.variantsPerFile));
+      });
+      if (!adding.ok) return toProblem(adding.error);
+      const added = adding.value;
       const isThere = ({ type, size }: { type: string; size: string }) =>
         added.variants.some((variant) => variant.type === type && variant.size === size);
       if (!wanted.every(isThere)) return toProblem({ kind: "too_many_variants" });
@@ -88,13 +93,15 @@ export const deleteVariants = (deps: VariantsDeps, visibility: Visibility): Rout
     produces: "any",
     async handle(call) {
       const { fileId } = call.params;
-      const caller = await resolveCaller(deps, call.principal, visibility, fileId, call.nowMs);
-      if (!caller.ok) return toProblem(caller.error);
       const named = namedVariants(call.query);
       if (!named.ok) return toProblem(named.error);
       const which = named.value.length === 0 ? "all" : named.value;
-      const nonces = await deps.variants.remove(fileId, caller.value, which, call.nowMs);
-      if (nonces === undefined) return toProblem({ kind: "no_file" });
+      const { principal, nowMs } = call;
+      const removed = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) =>
+        orNoFile(await deps.variants.remove(fileId, caller, which, nowMs)),
+      );
+      if (!removed.ok) return toProblem(removed.error);
+      const nonces = removed.value;
       if (visibility === "public" && nonces.length > 0) await deps.edge.invalidateFile(fileId);
       const renditions = nonces.map((nonce) => ({ fileId, nonce }));
       call.waitUntil(purgeVariants(deps, renditions));

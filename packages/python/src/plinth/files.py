@@ -1,10 +1,10 @@
-"""Files of one visibility. They belong to the client, not to the person who uses it."""
+"""Files of one visibility. They belong to the client, not to the person who uses it, and may be shared."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import httpx
@@ -29,10 +29,14 @@ class Files:
         file_name: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         tenant: str | None = None,
+        shared: Literal["tenant"] | None = None,
         clip: str | Sequence[str] | None = None,
         crop: str | Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice."""
+        """Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice.
+
+        `shared="tenant"` lets other clients of the tenant read the file, and change it with `media_admin`.
+        """
         body = content.encode() if isinstance(content, str) else content
         created = self._transport.json(
             "POST",
@@ -49,7 +53,7 @@ class Files:
         committed: dict[str, Any] = self._transport.json(
             "POST",
             f"{self._at(created['id'])}/commit",
-            query={"tenant": tenant},
+            query={"tenant": tenant, "shared": shared},
             json=dict(metadata or {}),
             repeatable=True,
         )
@@ -79,12 +83,25 @@ class Files:
         self,
         *,
         tenant: str | None = None,
+        shared: Literal["tenant"] | None = None,
+        client: str | None = None,
         q: str | None = None,
         content_type: str | Sequence[str] | None = None,
         sort: str | Sequence[str] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Every file that matches, page by page as they are needed. `q`: `album:summer tags:sea`."""
-        query = {"tenant": tenant, "q": q, "content-type": content_type, "sort": sort, "pageSize": 100}
+        """Every file that matches, page by page as they are needed. `q`: `album:summer tags:sea`.
+
+        `shared="tenant"`: the files that clients of the tenant share; the other conditions then need their `client`.
+        """
+        query = {
+            "tenant": tenant,
+            "shared": shared,
+            "client": client,
+            "q": q,
+            "content-type": content_type,
+            "sort": sort,
+            "pageSize": 100,
+        }
         return self._transport.pages(self._base, query)
 
     def metadata(self, file_id: str) -> dict[str, Any]:
