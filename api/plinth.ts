@@ -1601,6 +1601,36 @@ export function getPagesForPrograms({ ifNoneMatch }: {
     });
 }
 /**
+ * Open the console, for people
+ */
+export function getConsole({ ifNoneMatch }: {
+    ifNoneMatch?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: string;
+    } | {
+        status: 304;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/console", {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
  * Read the reference, for machines: this document
  */
 export function getInterfaceDocument({ ifNoneMatch }: {

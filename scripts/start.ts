@@ -1,5 +1,5 @@
 import { runPlatform } from "./lib/run-platform.ts";
-import { buildSite } from "./site/build.ts";
+import { buildAssets } from "./assets/build.ts";
 
 /** `npm start` */
-await runPlatform({ buildSite });
+await runPlatform({ buildAssets });

@@ -31,10 +31,12 @@ const environment = process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } 
 const scratch = mkdtempSync(join(tmpdir(), "plinth-test-"));
 
 const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
-  // The SDK has its own settings, for runtimes that are not ours.
+  // SDK and console have their own settings, for runtimes that are not ours.
   async types() {
     const own = await command("tsc");
-    return own.failed > 0 ? own : command("tsc", "-p", "packages/sdk", "--noEmit");
+    if (own.failed > 0) return own;
+    const sdk = await command("tsc", "-p", "packages/sdk", "--noEmit");
+    return sdk.failed > 0 ? sdk : command("tsc", "-p", "console");
   },
   lint: () => command("oxlint", "--type-aware", "--deny-warnings"),
   format: () => command("oxfmt", "--check"),

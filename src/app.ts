@@ -4,6 +4,7 @@ import type { Deps } from "./deps.ts";
 import { decorateDeprecated } from "./events/deprecation.ts";
 import { mountServices, type App } from "./http/mount.ts";
 import type { Service } from "./http/service.ts";
+import { createConsoleRoutes } from "./ui/console.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
 import { createMailboxRoutes } from "./ui/mailbox-page.ts";
 import { createDocumentRoutes, createLandingRoutes, createPlatformRoutes, createRootRoutes } from "./ui/routes.ts";
@@ -25,6 +26,7 @@ export function servicesOf(deps: Deps): readonly Service[] {
     { name: "platform", base: "", routes: createLandingRoutes(pathPrefix), crossOrigin: false },
     { name: "platform", base: "", atRoot: true, routes: createRootRoutes(pathPrefix), crossOrigin: false },
     { name: "platform", base: "", routes: createSiteRoutes(deps.site), crossOrigin: false },
+    { name: "platform", base: "", routes: createConsoleRoutes(deps.console), crossOrigin: false },
     { name: "platform", base: "", routes: createDocumentRoutes(documentOf), crossOrigin: true },
     ...(deps.mailbox === undefined
       ? []

@@ -44,6 +44,7 @@ import { createTracing } from "./tracing/tracing.ts";
 import { mailBy } from "./platform/mail.ts";
 import { createMails } from "./ui/mails.ts";
 import { createPages } from "./ui/pages.ts";
+import type { ConsoleDeps } from "./ui/console.ts";
 import type { SiteDeps } from "./ui/site.ts";
 import { LANGUAGES } from "./ui/texts/languages.ts";
 
@@ -66,6 +67,7 @@ export interface Deps {
   readonly metrics: Metrics;
   readonly backups: Backups;
   readonly site: SiteDeps;
+  readonly console: ConsoleDeps;
   readonly restore: Restore;
   /** The mails of a local platform. */
   readonly mailbox: Fetcher | undefined;
@@ -407,6 +409,12 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       pathPrefix,
       hosts: [contentUrl, authUrl].filter((url) => url !== ""),
       demo: config.allowLoopback ? env.LOCAL_DEMO : undefined,
+    },
+    console: {
+      assets: env.ASSETS,
+      pathPrefix,
+      platform: names.platform,
+      origins: [...new Set([contentUrl, authUrl, config.s3?.endpoint ?? ""].filter((url) => url !== ""))],
     },
     restore,
     mailbox: config.allowLoopback ? env.MAILBOX : undefined,

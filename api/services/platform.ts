@@ -62,6 +62,16 @@ export const platform: ServiceEntries = {
         304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
       },
     },
+    "GET /console": {
+      id: "getConsole",
+      tag: PLATFORM,
+      about: "An application for people who run the platform or an organization. Its pages and files are below it.",
+      headers: ["If-None-Match"],
+      answers: {
+        200: { text: "A page.", mediaTypes: page!, headers: ["ETag", "Cache-Control"] },
+        304: { text: "The caller has it.", headers: ["ETag", "Cache-Control"] },
+      },
+    },
     "GET /llms.txt": {
       id: "getPagesForPrograms",
       tag: PLATFORM,

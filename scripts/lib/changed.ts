@@ -27,6 +27,8 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["examples/tour/", "tour"],
   ["examples/", "example"],
   ["packages/sdk/", "sdk"],
+  ["console/", "console"],
+  ["scripts/console/", "console"],
   ["api/", "openapi"],
   ["api/", "typed-client"],
   ["migrations/", "start"],

@@ -1,4 +1,5 @@
 import { loginClient } from "../../cli/session/login-client.ts";
+import { OPERATORS, putOperator, putOperators } from "./operators.ts";
 import type { Settings } from "./settings.ts";
 
 /** The records of the first start, so that the first request can be tried at once. The ids never change. */
@@ -7,6 +8,8 @@ export const DEMO = {
   tenant: "demo",
   role: "demo-all",
   user: "ada@demo.example",
+  /** Runs the platform in the console. */
+  operator: "olga@demo.example",
   client: "demo.shop",
   /** A browser application: no secret, PKCE. */
   web: "demo.web",
@@ -45,7 +48,7 @@ export const demoKeys = ({ demoClientSecret, demoUserPassword }: Settings): Read
 });
 
 /**
- * Makes the demo through the operator service. Each step replaces existing records. The command line's client
+ * Makes the demo through the operator service. Each step replaces existing records. The console's client
  * comes last, so a sign-in page for it shows that the demo is complete.
  */
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
@@ -90,14 +93,20 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
   await put(`roles/${DEMO.operatorRole}`, { scopes: [`${platform}.admin_tenant`] });
   await put(`organizations/${DEMO.organization}/members/${DEMO.user}`, { roles: [DEMO.operatorRole] });
   await put(`clients/${DEMO.cli}`, loginClient(DEMO.tenant, platform));
+  const hosts = ["127.0.0.1", "localhost"].map((host) => `http://${host}${pathPrefix}/console`);
+  const { publicUrl } = settings.config;
+  const consoles = publicUrl === "" ? hosts : [...hosts, `${publicUrl}${pathPrefix}/console`];
+  await put(`users/${DEMO.operator}`, { name: "Olga Demo", password: settings.demoOperatorPassword });
+  await putOperators(put, { platform, consoles });
+  await putOperator(put, DEMO.operator);
 }
 
 async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {
   const asked = new URLSearchParams({
     response_type: "code",
-    client_id: DEMO.cli,
-    redirect_uri: DEMO.redirectUri,
-    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    client_id: OPERATORS.client,
+    redirect_uri: `http://localhost${config.pathPrefix}/console/callback`,
+    code_challenge: "a".repeat(43),
     code_challenge_method: "S256",
   });
   const page = await fetch(`${base}/oauth2/v1/authorize?${asked.toString()}`);

@@ -49,7 +49,10 @@ const ALLOWED: Readonly<Record<Use, ReadonlySet<string>>> = {
 };
 
 /** Licences that npm does not find in a package.json. */
-const KNOWN_LICENCES: Readonly<Record<string, string>> = { "passport-strategy": "MIT" };
+const KNOWN_LICENCES: Readonly<Record<string, string>> = {
+  "@react-aria/optimize-locales-plugin": "Apache-2.0",
+  "passport-strategy": "MIT",
+};
 
 /** Packages whose install script was read: each puts its program for this system in place. */
 const INSTALL_SCRIPTS = ["esbuild", "workerd"];

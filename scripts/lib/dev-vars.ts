@@ -7,6 +7,7 @@ const SECRETS: Readonly<Record<string, () => string>> = {
   OPERATOR_CLIENT_SECRET: secret,
   SEAL_KEYS: () => `k1:${randomBytes(32).toString("base64")}`,
   DEMO_USER_PASSWORD: () => randomBytes(9).toString("base64url"),
+  DEMO_OPERATOR_PASSWORD: () => randomBytes(9).toString("base64url"),
   DEMO_CLIENT_SECRET: secret,
 };
 

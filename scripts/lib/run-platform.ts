@@ -12,11 +12,11 @@ import { failWith } from "./user-error.ts";
 interface Parts {
   /** Replaces the platform's own Worker. */
   readonly other?: OtherWorker | undefined;
-  /** Makes the documentation and gives its folder; absent: the platform runs without. */
-  readonly buildSite?: BuildSite | undefined;
+  /** Makes documentation and console and gives their folder; absent: the platform runs without. */
+  readonly buildAssets?: BuildAssets | undefined;
 }
 
-type BuildSite = (
+type BuildAssets = (
   deployment: { readonly pathPrefix: string; readonly platform: string },
   say: (line: string) => void,
 ) => Promise<string>;
@@ -30,18 +30,18 @@ const stopping = new AbortController();
  * settings → lock and port → bundle and runtime → migrations → demo → "ready <url>". Ends with Ctrl-C, SIGTERM,
  * SIGHUP, or when its parent ends. Stopping needs no clean-up, because acknowledged writes are on disk.
  */
-export async function runPlatform({ other, buildSite }: Parts = {}): Promise<Miniflare> {
+export async function runPlatform({ other, buildAssets }: Parts = {}): Promise<Miniflare> {
   // Hides wrangler's own notices.
   process.env["WRANGLER_LOG"] ??= "warn";
   stopOnSignal();
   try {
-    return await start({ other, buildSite });
+    return await start({ other, buildAssets });
   } catch (error) {
     failWith(error);
   }
 }
 
-async function start({ other, buildSite }: Parts): Promise<Miniflare> {
+async function start({ other, buildAssets }: Parts): Promise<Miniflare> {
   const startedMs = performance.now();
   const settings = readSettings(process.env);
   await lockState(settings.stateDir);
@@ -50,7 +50,7 @@ async function start({ other, buildSite }: Parts): Promise<Miniflare> {
   requireKnownSealKeys(settings.stateDir, settings.config.sealKeys);
 
   const { pathPrefix, platform } = settings.config;
-  const siteDir = settings.withSite ? await buildSite?.({ pathPrefix, platform }, console.log) : undefined;
+  const siteDir = settings.withSite ? await buildAssets?.({ pathPrefix, platform }, console.log) : undefined;
   const vars = { ...settings.vars, LOCAL_DEMO: JSON.stringify(demoKeys(settings)) };
   const server = await serve({ ...settings, vars, siteDir }, other);
   stopOnSignal(server);
@@ -89,7 +89,7 @@ function stopOnSignal(server?: Miniflare): void {
 }
 
 function summary(url: string, settings: Settings, tookMs: number): string {
-  const { config, demoUserPassword, demoClientSecret, stateDir } = settings;
+  const { config, demoUserPassword, demoOperatorPassword, demoClientSecret, stateDir } = settings;
   const base = `${url}${config.pathPrefix}`;
   const rows = [
     ["Start page", `${base}/`],
@@ -97,6 +97,7 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     ["Publish/subscribe", `${base}/pubsub/v1`],
     ["Media", `${base}/media/v2`],
     ["Operator", `${base}/admin/v1`],
+    ["Console", `${base}/console`],
     ["Documentation", `${base}/docs`],
     ["Account page", `${base}/account`],
     ...(config.s3 === undefined ? [] : [["uploads go to", `${config.s3.endpoint}/${config.s3.bucket}`]]),
@@ -106,6 +107,7 @@ function summary(url: string, settings: Settings, tookMs: number): string {
       : [
           ["demo tenant", DEMO.tenant],
           ["demo user", DEMO.user, `password ${demoUserPassword}`],
+          ["demo operator", DEMO.operator, `password ${demoOperatorPassword}; for the console`],
           ["demo client", DEMO.client, `secret ${demoClientSecret}`],
           ["demo application", DEMO.web, `no secret; redirects to ${DEMO.redirectUri}, any port`],
         ]),

@@ -23,6 +23,7 @@ export interface Settings {
   /** False by SITE=none: the documentation is not built. */
   readonly withSite: boolean;
   readonly demoUserPassword: string;
+  readonly demoOperatorPassword: string;
   readonly demoClientSecret: string;
 }
 
@@ -72,6 +73,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     crons: deployment.triggers.crons,
     withSite: readSite(env["SITE"]),
     demoUserPassword: env["DEMO_USER_PASSWORD"] || (devVars["DEMO_USER_PASSWORD"] ?? ""),
+    demoOperatorPassword: env["DEMO_OPERATOR_PASSWORD"] || (devVars["DEMO_OPERATOR_PASSWORD"] ?? ""),
     demoClientSecret: env["DEMO_CLIENT_SECRET"] || (devVars["DEMO_CLIENT_SECRET"] ?? ""),
   };
 }

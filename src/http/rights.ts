@@ -193,6 +193,7 @@ export const RIGHTS = {
   readHealth: { who: "everybody", access: open("asked by monitors; says nothing but that the Worker runs") },
   readStylesheet: { who: "everybody", access: open("needed by pages that are shown before anyone signs in") },
   readDocuments: { who: "everybody", access: open("documentation") },
+  readConsole: { who: "everybody", access: open("console") },
 } as const satisfies Record<string, { readonly who: Who; readonly access: Access }>;
 
 export type Operation = keyof typeof RIGHTS;

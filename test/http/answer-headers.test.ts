@@ -67,8 +67,9 @@ const isStored = ({ headers }: Answered): boolean =>
 function expectPage(answer: Answered, route?: Route): void {
   const { headers } = answer;
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-  // Nobody's page is kept; the documentation is everybody's, and asked for again each time.
-  const isSite = route?.path.startsWith("/docs") === true && route.path !== "/docs/errors" && answer.status < 400;
+  // Nobody's page is kept; documentation and console are everybody's, and asked for again each time.
+  const isAsset = /^\/(docs|console)\b/.test(route?.path ?? "") && route?.path !== "/docs/errors";
+  const isSite = isAsset && answer.status < 400;
   expect(headers.get("cache-control")).toBe(isSite ? SITE : PAGE);
   const policy = headers.get("content-security-policy")?.split("; ") ?? [];
   expect(policy).toEqual(
@@ -76,7 +77,7 @@ function expectPage(answer: Answered, route?: Route): void {
   );
   expect(policy.some((one) => /^form-action ('none'|'self'.*)$/.test(one))).toBe(true);
   const script = "script-src 'self' 'wasm-unsafe-eval'";
-  const others = policy.filter((one) => one !== script && one !== "img-src 'self' data:");
+  const others = policy.filter((one) => one !== script && !one.startsWith("img-src 'self' data:"));
   expect(others.join()).not.toMatch(/unsafe|\*(?!\.)|data:/);
   expect(headers.get("x-frame-options")).toBe("DENY");
   expect(headers.get("referrer-policy")).toBe("no-referrer");
@@ -292,6 +293,8 @@ const ROWS: readonly Row[] = [
   { name: "GET /favicon.ico", ask: () => call("/favicon.ico"), status: 302, cache: PUBLIC, closed: "other" },
   { name: "GET /docs", ask: () => call("/docs"), status: 200, cache: SITE, closed: "other" },
   { name: "GET /docs/*", ask: () => call("/docs/404.html"), status: 200, cache: SITE, closed: "other" },
+  { name: "GET /console", ask: () => call("/console"), status: 200, cache: SITE, closed: "other" },
+  { name: "GET /console/*", ask: () => call("/console/tenants"), status: 200, cache: SITE, closed: "other" },
   { name: "GET /llms.txt", ask: () => call("/llms.txt"), status: 200, cache: SITE, closed: "other" },
   { name: "GET /docs/errors", ask: () => call("/docs/errors"), status: 200, cache: SECRET, closed: "page" },
   {

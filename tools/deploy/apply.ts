@@ -6,7 +6,7 @@ import { wrangler } from "../../scripts/lib/bundle.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { VERSION } from "../../scripts/lib/version.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { buildSite } from "../../scripts/site/build.ts";
+import { buildAssets } from "../../scripts/assets/build.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
 import { appliedMigrations, findDatabaseId, type Found } from "./found.ts";
@@ -60,7 +60,7 @@ export async function prepare(steps: Steps): Promise<string> {
   const migrations = writePlainMigrations(migrationsFolder);
   const config = join(folder, "wrangler.json");
   const { PATH_PREFIX: pathPrefix = "", PLATFORM: platform = "plat" } = deployment.vars;
-  const site = await buildSite({ pathPrefix, platform }, say);
+  const site = await buildAssets({ pathPrefix, platform }, say);
   writeFileSync(config, JSON.stringify(wranglerConfig(deployment, { databaseId, migrationsFolder, site }), null, 2));
   if (found.bucket === undefined) await makeBucket(steps, deployment.bucket);
   if (found.backupBucket === undefined) await makeBucket(steps, deployment.backupBucket);

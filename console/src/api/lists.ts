@@ -1,0 +1,71 @@
+import { useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
+import { whole } from "./client.ts";
+
+/** Where a page of a list begins: what the service's `next` link says. */
+export interface PageStart {
+  readonly pageSize: number;
+  readonly cursor?: string;
+  readonly pageNumber?: number;
+}
+
+interface ListAnswer {
+  readonly status: number;
+  readonly data?: unknown;
+  readonly headers?: Headers;
+}
+
+const PAGE_SIZE = 100;
+const FIRST_PAGE: PageStart = { pageSize: PAGE_SIZE };
+
+/**
+ * A list that is read page by page, as it is scrolled:
+ *
+ *   const list = useList<Tenant>(["tenants"], (page) => listTenants(page, operations));
+ */
+export function useList<T>(key: QueryKey, ask: (page: PageStart) => Promise<ListAnswer>, enabled = true): List<T> {
+  const query = useInfiniteQuery({
+    queryKey: key,
+    enabled,
+    initialPageParam: FIRST_PAGE,
+    queryFn: async ({ pageParam }) => {
+      const { data, headers } = await whole(ask(pageParam));
+      return { rows: data as readonly T[], next: nextOf(headers?.get("link") ?? "") };
+    },
+    getNextPageParam: ({ next }) => next,
+  });
+  return {
+    rows: query.data?.pages.flatMap(({ rows }) => rows) ?? [],
+    state: query.isPending ? "loading" : query.data === undefined ? "failed" : "there",
+    error: query.error,
+    hasMore: query.hasNextPage,
+    isLoadingMore: query.isFetchingNextPage,
+    loadMore: () => void (query.isFetchingNextPage || query.fetchNextPage()),
+    retry: () => void query.refetch(),
+  };
+}
+
+export interface List<T> {
+  readonly rows: readonly T[];
+  readonly state: "loading" | "failed" | "there";
+  readonly error: Error | null;
+  readonly hasMore: boolean;
+  readonly isLoadingMore: boolean;
+  readonly loadMore: () => void;
+  readonly retry: () => void;
+}
+
+/** The page that the `next` link of a `Link` header leads to (RFC 8288). */
+export function nextOf(header: string): PageStart | undefined {
+  for (const [, address = "", parameters = ""] of header.matchAll(/<([^>]*)>([^<]*)/g)) {
+    if (!/;\s*rel="?next"?/i.test(parameters)) continue;
+    const { searchParams } = new URL(address, "https://platform.invalid");
+    const cursor = searchParams.get("cursor");
+    const pageNumber = searchParams.get("pageNumber");
+    return {
+      pageSize: Number(searchParams.get("pageSize") ?? PAGE_SIZE),
+      ...(cursor !== null && { cursor }),
+      ...(pageNumber !== null && { pageNumber: Number(pageNumber) }),
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,63 @@
+import type { ErrorComponentProps } from "@tanstack/react-router";
+import { PlinthError } from "@plinth/sdk";
+import { CircleAlert, Lock, SearchX, WifiOff } from "lucide-react";
+import { faultOf, type Fault } from "../api/queries.ts";
+import { Button, LinkButton } from "../components/button.tsx";
+import { useWords } from "../words/words.ts";
+
+const ICONS = { refused: Lock, missing: SearchX, offline: WifiOff, busy: WifiOff, failed: CircleAlert } as const;
+
+/** Says what went wrong in place of a page or a part of one, and what to do. */
+export function FaultNotice({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  const { faults, common } = useWords();
+  const fault: Fault = faultOf(error);
+  const Icon = ICONS[fault];
+  const known = error instanceof PlinthError ? error : undefined;
+  return (
+    <div className="notice" role="alert" data-fault={fault}>
+      <Icon aria-hidden size={28} />
+      <h2>{faults[fault]}</h2>
+      <p>{faults[`${fault}Text`]}</p>
+      {known !== undefined && known.message !== "" && fault !== "offline" && <p className="muted">{known.message}</p>}
+      {known?.requestId !== undefined && (
+        <p className="muted">
+          {faults.requestId}: <code>{known.requestId}</code>
+        </p>
+      )}
+      {retry !== undefined && fault !== "refused" && fault !== "missing" && (
+        <Button onPress={retry}>{common.retry}</Button>
+      )}
+    </div>
+  );
+}
+
+/** The page of an address that leads nowhere. */
+export function NothingHere() {
+  const { faults } = useWords();
+  return (
+    <div className="notice">
+      <SearchX aria-hidden size={28} />
+      <h1>{faults.missing}</h1>
+      <p>{faults.missingText}</p>
+      <LinkButton href="/">{faults.toOverview}</LinkButton>
+    </div>
+  );
+}
+
+/** In the place of a page that has thrown. */
+export function Broken({ error }: ErrorComponentProps) {
+  const { faults } = useWords();
+  if (error instanceof PlinthError) return <FaultNotice error={error} retry={() => location.reload()} />;
+  return (
+    <div className="notice" role="alert">
+      <CircleAlert aria-hidden size={28} />
+      <h1>{faults.broken}</h1>
+      <p>{faults.brokenText}</p>
+      <p className="muted">{String(error)}</p>
+      <div className="buttons">
+        <Button onPress={() => location.reload()}>{faults.reload}</Button>
+        <LinkButton href="/">{faults.toOverview}</LinkButton>
+      </div>
+    </div>
+  );
+}

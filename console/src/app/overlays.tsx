@@ -1,0 +1,81 @@
+import { LogOut, BookOpen, UserRound, X } from "lucide-react";
+import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Button } from "../components/button.tsx";
+import { PLATFORM_URL } from "../session/config.ts";
+import { signInAgain, signOut, usePerson } from "../session/session.ts";
+import { useWords } from "../words/words.ts";
+import { Preferences } from "./preferences.tsx";
+import { Brand, Places } from "./shell.tsx";
+
+/** What opens above the shell. */
+interface OverlayProps {
+  readonly close: () => void;
+}
+
+/** The navigation of a narrow screen. */
+export function Drawer({ close }: OverlayProps) {
+  const { common } = useWords();
+  return (
+    <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={close}>
+      <Modal className="drawer">
+        <Dialog aria-label={common.navigation}>
+          <div className="drawer-head">
+            <Brand />
+            <Button className="icon" aria-label={common.close} onPress={close}>
+              <X aria-hidden size={20} />
+            </Button>
+          </div>
+          <Places onChosen={close} />
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+/** Who is signed in, how the console looks, and the way out. */
+export function PersonCard({ close }: OverlayProps) {
+  const { common } = useWords();
+  const { user, organization } = usePerson();
+  return (
+    <ModalOverlay className="overlay light" isOpen isDismissable onOpenChange={close}>
+      <Modal className="person-card">
+        <Dialog>
+          <Heading slot="title">{user}</Heading>
+          <p className="muted">{common.organizationOf(organization)}</p>
+          <Preferences />
+          <div className="person-links">
+            <a href={`${PLATFORM_URL}/account`}>
+              <UserRound aria-hidden size={16} /> {common.account}
+            </a>
+            <a href={`${PLATFORM_URL}/docs`}>
+              <BookOpen aria-hidden size={16} /> {common.documentation}
+            </a>
+            <Button className="plain" onPress={() => void signOut()}>
+              <LogOut aria-hidden size={16} /> {common.signOut}
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+/** Above a page that keeps all that was typed; requests wait behind it. */
+export function Expired() {
+  const { session: words } = useWords();
+  return (
+    <ModalOverlay className="overlay" isOpen>
+      <Modal className="dialog">
+        <Dialog role="alertdialog">
+          <Heading slot="title">{words.expiredTitle}</Heading>
+          <p>{words.expiredText}</p>
+          <div className="buttons end">
+            <Button className="primary" autoFocus onPress={() => void signInAgain()}>
+              {words.again}
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

@@ -1,0 +1,159 @@
+import { Link, Outlet } from "@tanstack/react-router";
+import { onlineManager } from "@tanstack/react-query";
+import { Command, Menu as MenuIcon, WifiOff } from "lucide-react";
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { Button } from "../components/button.tsx";
+import { signOut, usePerson, useSession } from "../session/session.ts";
+import { useWords } from "../words/words.ts";
+import { GROUPS, PLACES } from "./navigation.ts";
+
+/** Loaded when they are opened first. */
+const Palette = lazy(() => import("./palette.tsx"));
+const overlays = () => import("./overlays.tsx");
+const Drawer = lazy(async () => ({ default: (await overlays()).Drawer }));
+const PersonCard = lazy(async () => ({ default: (await overlays()).PersonCard }));
+const Expired = lazy(async () => ({ default: (await overlays()).Expired }));
+
+type Overlay = "palette" | "drawer" | "person";
+
+/** The frame of all pages: navigation, palette, preferences, and what holds for the whole console. */
+export function Shell() {
+  const { common } = useWords();
+  const person = usePerson();
+  const { state } = useSession();
+  const [overlay, setOverlay] = useState<Overlay>();
+  const close = () => setOverlay(undefined);
+  const hasRights = person.rights.read || person.rights.tenantsOnly;
+
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      setOverlay("palette");
+    };
+    window.addEventListener("keydown", open);
+    return () => window.removeEventListener("keydown", open);
+  }, []);
+
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {common.skip}
+      </a>
+      <aside className="side">
+        <Brand />
+        <Places />
+      </aside>
+      <div className="column">
+        <header className="top">
+          <Button className="icon narrow" aria-label={common.menu} onPress={() => setOverlay("drawer")}>
+            <MenuIcon aria-hidden size={20} />
+          </Button>
+          <FindButton onPress={() => setOverlay("palette")} />
+          <PersonButton onPress={() => setOverlay("person")} />
+        </header>
+        <ConnectionLost />
+        <main id="content" tabIndex={-1}>
+          {hasRights ? <Outlet /> : <NoRights />}
+        </main>
+      </div>
+      <Suspense>
+        {overlay === "palette" && <Palette close={close} />}
+        {overlay === "drawer" && <Drawer close={close} />}
+        {overlay === "person" && <PersonCard close={close} />}
+        {state === "expired" && <Expired />}
+      </Suspense>
+    </div>
+  );
+}
+
+export function Brand() {
+  return (
+    <Link to="/" className="brand">
+      <svg viewBox="0 0 24 24" aria-hidden width="22" height="22">
+        <path fill="currentColor" d="M4 3h16v4h-3v10h4v4H3v-4h4V7H4z" />
+      </svg>
+      Plinth
+    </Link>
+  );
+}
+
+export function Places({ onChosen }: { readonly onChosen?: () => void }) {
+  const { navigation, common } = useWords();
+  const { rights } = usePerson();
+  return (
+    <nav aria-label={common.navigation} className="places">
+      {GROUPS.map((group) => {
+        const places = PLACES.filter((place) => place.group === group && place.mayOpen(rights));
+        if (places.length === 0) return null;
+        return (
+          <section key={group}>
+            <h2>{navigation[group]}</h2>
+            <ul>
+              {places.map(({ to, label, icon: Icon }) => (
+                <li key={to}>
+                  <Link to={to} activeOptions={{ exact: to === "/" }} onClick={onChosen}>
+                    <Icon aria-hidden size={17} strokeWidth={1.8} />
+                    {label(navigation)}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+    </nav>
+  );
+}
+
+function FindButton({ onPress }: { readonly onPress: () => void }) {
+  const { palette } = useWords();
+  return (
+    <Button className="find" onPress={onPress}>
+      <Command aria-hidden size={15} />
+      <span>{palette.title}</span>
+      <kbd aria-hidden>{palette.hint}</kbd>
+    </Button>
+  );
+}
+
+function PersonButton({ onPress }: { readonly onPress: () => void }) {
+  const { common } = useWords();
+  const { user: name } = usePerson();
+  return (
+    <Button className="person" aria-label={`${common.account}: ${name}`} onPress={onPress}>
+      <span className="avatar" aria-hidden>
+        {(name[0] ?? "?").toUpperCase()}
+      </span>
+      <span className="wide">{name}</span>
+    </Button>
+  );
+}
+
+function ConnectionLost() {
+  const { common } = useWords();
+  const isOnline = useSyncExternalStore(
+    (listener) => onlineManager.subscribe(listener),
+    () => onlineManager.isOnline(),
+  );
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p className="offline">
+          <WifiOff aria-hidden size={16} /> {common.offline}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function NoRights() {
+  const { session: words, common } = useWords();
+  return (
+    <div className="notice" role="alert">
+      <h1>{words.noRights}</h1>
+      <p>{words.noRightsText}</p>
+      <Button onPress={() => void signOut()}>{common.signOut}</Button>
+    </div>
+  );
+}

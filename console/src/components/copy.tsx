@@ -1,0 +1,40 @@
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { useWords } from "../words/words.ts";
+import { Button } from "./button.tsx";
+
+/** Copies a text, and says that it did. */
+export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
+  const { common } = useWords();
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), 2_000);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  return (
+    <Button
+      className="small"
+      {...(label !== undefined && { "aria-label": `${isCopied ? common.copied : common.copy}: ${label}` })}
+      onPress={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+    >
+      {isCopied ? <Check aria-hidden size={15} /> : <Copy aria-hidden size={15} />}
+      <span aria-live="polite">{isCopied ? common.copied : common.copy}</span>
+    </Button>
+  );
+}
+
+/** Code to take along. */
+export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
+  return (
+    <figure className="code">
+      <figcaption>
+        {label}
+        <CopyButton text={code} label={label} />
+      </figcaption>
+      <pre tabIndex={0} aria-label={label}>
+        <code>{code}</code>
+      </pre>
+    </figure>
+  );
+}

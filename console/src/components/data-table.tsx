@@ -1,0 +1,92 @@
+import type { ReactNode } from "react";
+import {
+  Cell,
+  Column,
+  Row,
+  Table,
+  TableBody,
+  TableHeader,
+  TableLayout,
+  TableLoadMoreItem,
+  Virtualizer,
+} from "react-aria-components";
+import type { List } from "../api/lists.ts";
+import { FaultNotice } from "../app/faults.tsx";
+import { useWords } from "../words/words.ts";
+import { Loading } from "./states.tsx";
+import { useIsNarrow } from "./use-is-narrow.ts";
+
+export interface TableColumn<T> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: T) => ReactNode;
+  /** Its share of the width; 1 without. */
+  readonly share?: number;
+  readonly align?: "end";
+  /** Left out on screens below 700 px. */
+  readonly wideOnly?: boolean;
+}
+
+interface DataTableProps<T> {
+  /** For a screen reader. */
+  readonly label: string;
+  readonly list: List<T>;
+  readonly columns: readonly TableColumn<T>[];
+  readonly idOf: (row: T) => string;
+  /** The page of a row; the whole row leads there. */
+  readonly hrefOf?: (row: T) => string;
+  /** In place of no rows. */
+  readonly empty: ReactNode;
+}
+
+const ROW_PX = 48;
+const HEAD_PX = 40;
+const MOST_VISIBLE_ROWS = 14;
+
+/**
+ * A list as a table: virtual, so that 100,000 rows scroll, and paged by the service's own links as it is scrolled.
+ * Loading, empty, refused and failed are shown in its place.
+ */
+export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf, empty }: DataTableProps<T>) {
+  const { common } = useWords();
+  const isNarrow = useIsNarrow();
+  if (list.state === "loading") return <Loading rows={6} />;
+  if (list.state === "failed") return <FaultNotice error={list.error} retry={list.retry} />;
+  if (list.rows.length === 0) return <>{empty}</>;
+  const shown = columns.filter(({ wideOnly }) => !isNarrow || wideOnly !== true);
+  const visible = Math.min(list.rows.length + Number(list.hasMore), MOST_VISIBLE_ROWS);
+  return (
+    <div className={`table-frame rows-${visible}`}>
+      <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: ROW_PX, headingHeight: HEAD_PX }}>
+        <Table aria-label={label} className="table">
+          <TableHeader>
+            {shown.map(({ id, title, share = 1, align }, at) => (
+              <Column key={id} id={id} isRowHeader={at === 0} width={`${share}fr`} className={align ?? ""}>
+                {title}
+              </Column>
+            ))}
+          </TableHeader>
+          <TableBody>
+            {list.rows.map((row) => {
+              const href = hrefOf?.(row);
+              return (
+                <Row key={idOf(row)} id={idOf(row)} {...(href !== undefined && { href })}>
+                  {shown.map(({ id, cell, align }) => (
+                    <Cell key={id} className={align ?? ""}>
+                      {cell(row)}
+                    </Cell>
+                  ))}
+                </Row>
+              );
+            })}
+            {list.hasMore && (
+              <TableLoadMoreItem onLoadMore={list.loadMore} isLoading={list.isLoadingMore}>
+                <span className="muted">{common.loadingMore}</span>
+              </TableLoadMoreItem>
+            )}
+          </TableBody>
+        </Table>
+      </Virtualizer>
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+import { useEffect, type ReactNode } from "react";
+import { ChevronRight } from "lucide-react";
+import { useWords } from "../words/words.ts";
+import { TextLink } from "./button.tsx";
+
+interface PageProps {
+  readonly title: string;
+  /** A sentence below the title. */
+  readonly lead?: ReactNode;
+  /** Buttons beside the title. */
+  readonly actions?: ReactNode;
+  /** The list that this page belongs to: a link back to it. */
+  readonly parent?: { readonly href: string; readonly title: string };
+  readonly children: ReactNode;
+}
+
+/** The frame of a page: its title, here and in the browser's tab. */
+export function Page({ title, lead, actions, parent, children }: PageProps) {
+  const { common } = useWords();
+  useEffect(() => {
+    document.title = common.page(title);
+  }, [common, title]);
+  return (
+    <div className="page">
+      {parent !== undefined && (
+        <p className="trail">
+          <TextLink href={parent.href}>{parent.title}</TextLink>
+          <ChevronRight aria-hidden size={14} />
+        </p>
+      )}
+      <div className="page-head">
+        <div>
+          <h1>{title}</h1>
+          {lead !== undefined && <p className="lead">{lead}</p>}
+        </div>
+        {actions !== undefined && <div className="buttons">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+interface CardProps {
+  readonly title?: string;
+  readonly actions?: ReactNode;
+  readonly className?: string;
+  readonly children: ReactNode;
+}
+
+export function Card({ title, actions, className = "", children }: CardProps) {
+  return (
+    <section className={`card ${className}`}>
+      {title !== undefined && (
+        <div className="card-head">
+          <h2>{title}</h2>
+          {actions}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Names and values of one thing. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

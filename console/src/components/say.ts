@@ -1,0 +1,27 @@
+import { useSyncExternalStore } from "react";
+
+/** Loaded with the first thing that is said. */
+let isNeeded = false;
+const listeners = new Set<() => void>();
+
+async function add(text: string, kind: "done" | "failed", timeout?: number): Promise<void> {
+  isNeeded = true;
+  for (const listener of listeners) listener();
+  const { queue } = await import("./toast-queue.ts");
+  queue.add({ text, kind }, timeout === undefined ? {} : { timeout });
+}
+
+/** Says that something is done; it goes by itself. What failed is said where it failed, or stays until it is closed. */
+export const say = {
+  done: (text: string) => void add(text, "done", 5_000),
+  failed: (text: string) => void add(text, "failed"),
+};
+
+export const useSomethingSaid = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => isNeeded,
+  );

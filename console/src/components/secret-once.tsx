@@ -1,0 +1,28 @@
+import { KeyRound } from "lucide-react";
+import { useWords } from "../words/words.ts";
+import { CopyButton } from "./copy.tsx";
+
+interface SecretOnceProps {
+  readonly secret: string;
+  /** `Client secret`; without it, "Secret". */
+  readonly label?: string;
+}
+
+/** A secret that the platform shows once. It is in this page's memory and nowhere else. */
+export function SecretOnce({ secret, label }: SecretOnceProps) {
+  const { secret: words } = useWords();
+  const name = label ?? words.label;
+  return (
+    <div className="secret" role="status">
+      <KeyRound aria-hidden size={20} />
+      <div>
+        <h3>{words.title}</h3>
+        <p>{words.text}</p>
+        <p className="secret-value">
+          <code aria-label={name}>{secret}</code>
+          <CopyButton text={secret} label={name} />
+        </p>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+import { useSyncExternalStore } from "react";
+
+const query = matchMedia("(max-width: 700px)");
+
+/** The screen is one of a phone. */
+export const useIsNarrow = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      query.addEventListener("change", listener);
+      return () => query.removeEventListener("change", listener);
+    },
+    () => query.matches,
+  );

@@ -1,0 +1,48 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { lazy, StrictMode, Suspense } from "react";
+import { createRoot } from "react-dom/client";
+import { I18nProvider, RouterProvider as AriaRouter } from "react-aria-components";
+import { queryClient } from "./api/queries.ts";
+import { router } from "./app/router.tsx";
+import { useSomethingSaid } from "./components/say.ts";
+import { CONSOLE_PATH, loadConfig } from "./session/config.ts";
+import { loadWords, useLanguage } from "./words/words.ts";
+import "./styles/index.css";
+
+const Toasts = lazy(() => import("./components/toasts.tsx"));
+
+function App() {
+  const language = useLanguage();
+  const hasSpoken = useSomethingSaid();
+  return (
+    <I18nProvider locale={language === "de" ? "de-DE" : "en-US"}>
+      <AriaRouter
+        navigate={(href) => void router.navigate({ href })}
+        useHref={(href) => (href.startsWith("/") ? `${CONSOLE_PATH}${href}` : href)}
+      >
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+          {hasSpoken && (
+            <Suspense>
+              <Toasts />
+            </Suspense>
+          )}
+        </QueryClientProvider>
+      </AriaRouter>
+    </I18nProvider>
+  );
+}
+
+const root = createRoot(document.getElementById("root")!);
+try {
+  await Promise.all([loadConfig(), loadWords()]);
+  root.render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+} catch {
+  // The words may be what is missing.
+  root.render(<p className="notice">The platform cannot be reached. Load the page again in a moment.</p>);
+}

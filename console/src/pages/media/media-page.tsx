@@ -1,0 +1,12 @@
+import { Page as Frame } from "../../components/page.tsx";
+import { Loading } from "../../components/states.tsx";
+import { useWords } from "../../words/words.ts";
+
+export function Page() {
+  const { navigation } = useWords();
+  return (
+    <Frame title={navigation.media}>
+      <Loading />
+    </Frame>
+  );
+}

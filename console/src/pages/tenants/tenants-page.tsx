@@ -1,0 +1,61 @@
+import { Plus } from "lucide-react";
+import { listTenants, type Tenant } from "../../../../api/plinth.ts";
+import { operations } from "../../api/client.ts";
+import { useList } from "../../api/lists.ts";
+import { LinkButton } from "../../components/button.tsx";
+import { DataTable, type TableColumn } from "../../components/data-table.tsx";
+import { Page as Frame } from "../../components/page.tsx";
+import { Badge, Empty } from "../../components/states.tsx";
+import { usePerson } from "../../session/session.ts";
+import { useFormats } from "../../words/formats.ts";
+import { useWords } from "../../words/words.ts";
+
+/** All tenants that the person may see. */
+export function Page() {
+  const { tenants: words, common } = useWords();
+  const format = useFormats();
+  const { rights } = usePerson();
+  const list = useList<Tenant>(["tenants"], (page) => listTenants(page, operations));
+  const make = rights.write && (
+    <LinkButton className="primary" href="/tenants/new">
+      <Plus aria-hidden size={16} /> {words.make}
+    </LinkButton>
+  );
+  const columns: readonly TableColumn<Tenant>[] = [
+    {
+      id: "name",
+      title: common.name,
+      share: 2,
+      cell: ({ name, id }) => (
+        <>
+          <strong>{name}</strong> <code className="muted">{id}</code>
+        </>
+      ),
+    },
+    { id: "organization", title: words.organization, cell: ({ organization }) => organization, wideOnly: true },
+    { id: "plan", title: words.plan, cell: ({ plan }) => plan, wideOnly: true },
+    {
+      id: "state",
+      title: common.state,
+      cell: ({ disabled }) =>
+        disabled ? <Badge kind="bad">{common.disabled}</Badge> : <Badge kind="good">{common.active}</Badge>,
+    },
+    { id: "created", title: common.created, cell: ({ createdAt }) => format.day(createdAt), wideOnly: true },
+  ];
+  return (
+    <Frame title={words.title} lead={words.lead} actions={make}>
+      <DataTable
+        label={words.title}
+        list={list}
+        columns={columns}
+        idOf={({ id }) => id}
+        hrefOf={({ id }) => `/tenants/${id}`}
+        empty={
+          <Empty title={words.emptyTitle} action={make}>
+            {words.emptyText}
+          </Empty>
+        }
+      />
+    </Frame>
+  );
+}

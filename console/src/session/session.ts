@@ -1,0 +1,151 @@
+import { useSyncExternalStore } from "react";
+import { CONSOLE_PATH, configNow } from "./config.ts";
+import { authorizationUrl, endSessionUrl, hasAsked, holderOf, redeem, renew, type Tokens } from "./oidc.ts";
+
+/**
+ * The session: who is signed in, with the tokens in memory alone. README.md has its states.
+ *
+ *   signedOut ──▶ signedIn ──(renewal refused)──▶ expired ──(a window signs in again)──▶ signedIn
+ */
+export type Session =
+  | { readonly state: "signedOut" }
+  | { readonly state: "signedIn" | "expired"; readonly person: Person };
+
+export interface Person {
+  /** The account's address. */
+  readonly user: string;
+  readonly organization: string;
+  readonly rights: Rights;
+}
+
+/** By the scopes of the token. `write` includes `read`. */
+export interface Rights {
+  readonly read: boolean;
+  readonly write: boolean;
+  /** The tenants of the organization, and nothing else. */
+  readonly tenantsOnly: boolean;
+}
+
+/** Renews this much before the end. */
+const EARLY_MS = 60_000;
+const ORGANIZATION = "plinth-console-organization";
+const SIGNED_IN_AGAIN = "plinth-console-signed-in";
+
+let session: Session = { state: "signedOut" };
+let tokens: Tokens | undefined;
+let renewing: Promise<void> | undefined;
+/** Requests that wait until the person has signed in again. */
+let waiting: (() => void)[] = [];
+const listeners = new Set<() => void>();
+
+function set(next: Session): void {
+  session = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+export const useSession = (): Session => useSyncExternalStore(subscribe, () => session);
+export const sessionNow = (): Session => session;
+
+/** Only below a page that needs a session. */
+export function usePerson(): Person {
+  const now = useSession();
+  if (now.state === "signedOut") throw new Error("nobody is signed in");
+  return now.person;
+}
+
+/** The organization that the person acts for: the last one, or that of the platform's operators. */
+export const lastOrganization = (): string => localStorage.getItem(ORGANIZATION) ?? "operators";
+
+/** Leaves for the platform's sign-in page. */
+export async function signIn(returnTo: string, organization = lastOrganization()): Promise<void> {
+  location.assign(await authorizationUrl({ organization, returnTo }));
+}
+
+/** Asks for a session that the platform may have; comes back either way. */
+export async function signInSilently(returnTo: string): Promise<void> {
+  location.replace(await authorizationUrl({ organization: lastOrganization(), returnTo, silent: true }));
+}
+
+/** The way back from the platform. Gives where the person wanted to go. */
+export async function land(answer: URLSearchParams): Promise<string> {
+  const landed = await redeem(answer);
+  localStorage.setItem(ORGANIZATION, landed.organization);
+  await take(landed.tokens, landed.organization);
+  return landed.returnTo;
+}
+
+async function take(next: Tokens, organization: string): Promise<void> {
+  const { user, scopes } = await holderOf(next);
+  tokens = next;
+  const holds = (scope: string) => scopes.includes(`${configNow().platform}.${scope}`);
+  const write = holds("admin_write");
+  const read = write || holds("admin_read");
+  set({
+    state: "signedIn",
+    person: { user, organization, rights: { read, write, tenantsOnly: !read && holds("admin_tenant") } },
+  });
+  for (const go of waiting.splice(0)) go();
+}
+
+/** A token for a request. Waits while the session has expired, so that no request and no typed text is lost. */
+export async function token(refused?: string): Promise<string> {
+  for (;;) {
+    if (session.state === "signedOut") throw new Error("nobody is signed in");
+    if (session.state === "expired") await new Promise<void>((resolve) => waiting.push(resolve));
+    else if (tokens !== undefined && tokens.accessToken !== refused && Date.now() < tokens.endsMs - EARLY_MS)
+      return tokens.accessToken;
+    else await (renewing ??= renewNow().finally(() => (renewing = undefined)));
+  }
+}
+
+async function renewNow(): Promise<void> {
+  if (tokens === undefined || session.state !== "signedIn") return;
+  const next = await renew(tokens);
+  if (next === undefined) return set({ ...session, state: "expired" });
+  tokens = next;
+}
+
+/** Signs in again in a window of its own; the page with all that was typed stays. */
+export async function signInAgain(): Promise<void> {
+  if (session.state === "signedOut") return;
+  const { organization } = session.person;
+  // Opened before the first wait, or the browser takes it for an advertisement.
+  const window_ = window.open("", "plinth-sign-in", "popup,width=520,height=720");
+  const url = await authorizationUrl({ organization, returnTo: SIGNED_IN_AGAIN });
+  if (window_ === null) return location.assign(url);
+  const channel = new BroadcastChannel(SIGNED_IN_AGAIN);
+  channel.addEventListener("message", ({ data }: MessageEvent<string>) => {
+    channel.close();
+    void land(new URLSearchParams(data)).catch(() => undefined);
+  });
+  window_.location.assign(url);
+}
+
+/**
+ * In the window that signs in again: hands the answer to the page that asked, which has the verifier. Says whether this
+ * is that window.
+ */
+export function handBack(answer: URLSearchParams): boolean {
+  if (hasAsked()) return false;
+  const channel = new BroadcastChannel(SIGNED_IN_AGAIN);
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+  channel.postMessage(answer.toString());
+  channel.close();
+  window.close();
+  return true;
+}
+
+export async function signOut(): Promise<void> {
+  tokens = undefined;
+  set({ state: "signedOut" });
+  try {
+    location.assign(await endSessionUrl());
+  } catch {
+    location.assign(`${CONSOLE_PATH}/sign-in`);
+  }
+}

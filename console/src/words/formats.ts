@@ -1,0 +1,56 @@
+import { useMemo } from "react";
+import { useLanguage } from "./words.ts";
+
+/** Numbers, sizes and times in the person's language. */
+export function useFormats() {
+  const language = useLanguage();
+  return useMemo(() => {
+    const locale = language === "en" ? "en-GB" : "de-DE";
+    const number = new Intl.NumberFormat(locale);
+    const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+    const percent = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 2 });
+    const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+    const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
+    const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+    return {
+      locale,
+      number: (value: number) => number.format(value),
+      /** `1.2M` */
+      short: (value: number) => short.format(value),
+      percent: (share: number) => percent.format(share),
+      bytes: (value: number) => bytesOf(value, locale),
+      day: (ms: number) => day.format(ms),
+      moment: (ms: number) => moment.format(ms),
+      ms: (value: number) =>
+        value < 1_000 ? `${number.format(Math.round(value))} ms` : `${short.format(value / 1_000)} s`,
+      /** `3 minutes ago` */
+      ago(ms: number) {
+        const seconds = (ms - Date.now()) / 1_000;
+        for (const [unit, size] of UNITS)
+          if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
+        return relative.format(0, "second");
+      },
+    };
+  }, [language]);
+}
+
+const UNITS = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+
+function bytesOf(value: number, locale: string): string {
+  const names = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+  const at = Math.min(names.length - 1, Math.floor(Math.log10(Math.max(1, value)) / 3));
+  const format = new Intl.NumberFormat(locale, {
+    style: "unit",
+    unit: names[at],
+    unitDisplay: "short",
+    maximumFractionDigits: 1,
+  });
+  return format.format(value / 1_000 ** at);
+}

@@ -1,0 +1,35 @@
+import { fileURLToPath } from "node:url";
+import optimizeLocales from "@react-aria/optimize-locales-plugin";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { notices } from "../scripts/console/notices.ts";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** Where the platform is that `npm run console` shows. */
+const PLATFORM = process.env["PLINTH_URL"] ?? "http://127.0.0.1:8787";
+
+export default defineConfig({
+  root: here("."),
+  base: "/console/",
+  plugins: [react(), { ...optimizeLocales.vite({ locales: ["en-US", "de-DE"] }), enforce: "pre" }, notices()],
+  resolve: {
+    alias: { "@plinth/sdk": here("../packages/sdk/src/index.ts") },
+  },
+  build: {
+    target: "es2023",
+    // A style or picture as `data:` would need the policy's leave.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1_000,
+  },
+  server: {
+    port: 5173,
+    strictPort: true,
+    proxy: {
+      "^/(admin|oauth2|pubsub|media|health)(/|$)": { target: PLATFORM, changeOrigin: true },
+      "/console/config.json": { target: PLATFORM, changeOrigin: true },
+    },
+    fs: { allow: [here("..")] },
+  },
+});

@@ -1,0 +1,31 @@
+import { createHash } from "node:crypto";
+import { globSync, linkSync, mkdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { buildConsole } from "../console/build.ts";
+import { buildSite, type SiteSettings } from "../site/build.ts";
+import { builtOnce } from "../lib/build-cache.ts";
+import { ROOT } from "../lib/root.ts";
+
+/** The Worker's static assets: documentation and console, each built once for its sources, together in one folder. */
+export async function buildAssets(settings: SiteSettings, say: (line: string) => void = () => {}): Promise<string> {
+  const [site, console_] = await Promise.all([buildSite(settings, say), buildConsole(settings, say)]);
+  const digest = createHash("sha256")
+    .update(`${basename(site)} ${basename(console_)}`)
+    .digest("hex")
+    .slice(0, 24);
+  const make = async (making: string) => {
+    linkAll(site, join(making, "out"));
+    linkAll(console_, join(making, "out", "console"));
+  };
+  return builtOnce({ home: join(ROOT, ".build", "assets"), digest, what: "the assets", make }, () => {});
+}
+
+/** The same files under another name: nothing is copied. */
+function linkAll(from: string, to: string): void {
+  for (const file of globSync("**/*", { cwd: from, withFileTypes: true })) {
+    if (!file.isFile()) continue;
+    const target = join(file.parentPath, file.name).replace(from, to);
+    mkdirSync(dirname(target), { recursive: true });
+    linkSync(join(file.parentPath, file.name), target);
+  }
+}

@@ -1,0 +1,101 @@
+import { notFound } from "../http/errors.ts";
+import { defineRoute, json, type Answer, type Call, type Route } from "../http/route.ts";
+
+/**
+ * The console, an application in the Worker's static assets. `npm start` and `npm run deploy` build it.
+ *
+ *   /console/config.json   how this deployment is reached and named
+ *   /console/assets/…      its name has a digest of its content: kept for ever
+ *   another file           kept by browsers and asked for again each time
+ *   anything else          the one page; its script shows what the address means
+ */
+export interface ConsoleDeps {
+  readonly assets: Pick<Fetcher, "fetch">;
+  readonly pathPrefix: string;
+  readonly platform: string;
+  /** Origins that the console speaks to besides its own: the platform's separate hosts, and the bucket for uploads. */
+  readonly origins: readonly string[];
+}
+
+/** The console's client. Its organization and tenant are those of the platform's own operators. */
+export const CONSOLE_CLIENT = "console";
+
+export const createConsoleRoutes = (deps: ConsoleDeps): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/console",
+    summary: "Open the console, for people",
+    operation: "readConsole",
+    produces: "any",
+    handle: (call) => answerPath(deps, call, "/console"),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/console/*",
+    summary: "Open a page of the console, or a file of it",
+    operation: "readConsole",
+    produces: "any",
+    handle: (call) => answerPath(deps, call, call.url.pathname.slice(deps.pathPrefix.length)),
+  }),
+];
+
+type Asked = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "publicBase">;
+
+async function answerPath(deps: ConsoleDeps, { request, publicBase }: Asked, path: string): Promise<Answer> {
+  if (path === "/console/config.json") return json(200, configOf(deps, publicBase), { "cache-control": "no-store" });
+  const isFile = path.slice(path.lastIndexOf("/") + 1).includes(".") && /^\/console\/(assets\/)?[\w.-]+$/.test(path);
+  const asset = await read(deps, request, isFile ? path : "/console/index.html");
+  return asset.status === 404 ? notFound("page") : finished(asset, isFile ? path : undefined, deps);
+}
+
+const configOf = ({ platform }: ConsoleDeps, publicBase: string) => ({
+  platform,
+  issuer: `${publicBase}/oauth2/v1`,
+  clientId: CONSOLE_CLIENT,
+});
+
+/** The host of the address plays no part: assets are found by path. */
+function read({ assets }: ConsoleDeps, { method, headers }: Request, path: string): Promise<Response> {
+  const known = headers.get("if-none-match");
+  return assets.fetch(`https://assets.invalid${path}`, {
+    method,
+    headers: known === null ? {} : { "if-none-match": known },
+    redirect: "manual",
+  });
+}
+
+function finished(asset: Response, path: string | undefined, deps: ConsoleDeps): Response {
+  const response = new Response(asset.body, asset);
+  const { status, headers } = response;
+  const isForEver = status === 200 && path?.startsWith("/console/assets/") === true;
+  headers.set(
+    "cache-control",
+    isForEver ? "public, max-age=31536000, immutable" : "public, max-age=0, must-revalidate, no-transform",
+  );
+  if (status === 304) headers.delete("content-type");
+  if (path !== undefined) return response;
+  for (const [name, value] of Object.entries(PAGE_HEADERS)) headers.set(name, value);
+  headers.set("content-security-policy", policyOf(deps));
+  return response;
+}
+
+const PAGE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+  "cross-origin-opener-policy": "same-origin",
+};
+
+const policyOf = ({ origins }: ConsoleDeps): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src ${["'self'", "data:", "blob:", ...origins].join(" ")}`,
+    "font-src 'self'",
+    `connect-src ${["'self'", ...origins].join(" ")}`,
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; ");
