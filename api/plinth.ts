@@ -70,7 +70,7 @@ export type TokenResponse = {
 };
 export type OAuthError = {
     /** RFC 6749 5.2; the error reference says what to do about each. */
-    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "temporarily_unavailable" | "server_error";
+    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "temporarily_unavailable" | "server_error";
     /** The same, for people; generic if more would tell a stranger too much. */
     error_description: string;
     /** The error reference, with the request id, by which the operator finds the exact reason. */
@@ -206,6 +206,8 @@ export type ServerMetadata = {
     claim_types_supported: string[];
     /** OpenID Connect Discovery. */
     claims_parameter_supported: boolean;
+    /** Kinds of sign-in that `acr` names. */
+    acr_values_supported: string[];
     /** OpenID Connect Discovery. */
     request_parameter_supported: boolean;
     /** OpenID Connect Discovery. */

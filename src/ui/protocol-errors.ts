@@ -21,6 +21,7 @@ export const PROTOCOL_ERRORS = {
   account_selection_required:
     "The user's identity provider asks for an account: repeat the request without `prompt=none`.",
   request_not_supported: "Send the parameters themselves.",
+  unmet_authentication_requirements: "Ask for no acr as essential, or for one of acr_values_supported.",
   request_uri_not_supported: "Send the parameters themselves.",
   registration_not_supported: "The operator registers clients.",
   invalid_query_parameter: "`/tokeninfo` needs one valid `access_token`.",

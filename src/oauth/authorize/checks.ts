@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../platform/result.ts";
+import { PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { isProvider } from "../federation/begin.ts";
 import { isLocal } from "../model/binding.ts";
@@ -40,6 +41,7 @@ const CHECKS: readonly Check[] = [
   providerIsKnown,
   sessionIdIsValid,
   scopesAreValid,
+  claimsAreValid,
   clientListsScopes,
   clientActsForTenant,
 ];
@@ -175,6 +177,10 @@ function scopesAreValid({ scopes }: ParsedRequest) {
   return scopes.ok ? undefined : scopeRefused(scopes.error);
 }
 
+function claimsAreValid({ claims }: ParsedRequest) {
+  return claims.ok ? undefined : refused(claims.error.error, claims.error.description);
+}
+
 /** No user can grant a scope that the client does not list, so refuse it before the sign-in. */
 function clientListsScopes({ scopes, client }: ParsedRequest) {
   const named = scopes.ok ? scopes.value.named : [];
@@ -194,12 +200,13 @@ function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names 
 /** Builds the request from the values that the checks accepted. */
 async function toRequest(
   deps: CheckDeps,
-  { parameters, client, asOfMs, redirectUri, flow, scopes }: ParsedRequest,
+  { parameters, client, asOfMs, redirectUri, flow, scopes, claims }: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   const { names } = deps;
   const sessionId = readSessionId(call.request, parameters, names);
-  if (flow === undefined || !scopes.ok || !sessionId.ok) throw new Error("the checks accepted an invalid request");
+  if (flow === undefined || !scopes.ok || !claims.ok || !sessionId.ok)
+    throw new Error("the checks accepted an invalid request");
   const prompts = promptValues(parameters);
   const expected = parameters.get(expectedUserParameter(names));
   const maxAge = parameters.get("max_age");
@@ -210,7 +217,12 @@ async function toRequest(
     redirectUri,
     flow,
     // The `response_type` asks for an ID token already, with or without the scope `openid`.
-    scopes: flow === "id_token token" ? { ...scopes.value, openid: true } : scopes.value,
+    scopes: {
+      ...scopes.value,
+      openid: scopes.value.openid || flow === "id_token token",
+      profile: PROFILE_SCOPES.filter((scope) => [...scopes.value.profile, ...claims.value.scopes].includes(scope)),
+    },
+    acr: claims.value.acr,
     challenge: flow === "code" ? (readChallenge(parameters) as CodeChallenge | undefined) : undefined,
     nonce: parameters.get("nonce"),
     expectedUser: expected === undefined ? undefined : await openExpectedUser(deps, expected),

@@ -25,6 +25,7 @@ export type AuthorizeError =
   | "request_not_supported"
   | "request_uri_not_supported"
   | "registration_not_supported"
+  | "unmet_authentication_requirements"
   | SilentFailure;
 
 export const refused = (error: AuthorizeError, description: string, reason = description): AuthorizeFailure => ({

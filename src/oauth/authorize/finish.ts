@@ -1,7 +1,9 @@
 import { createCode } from "../grants/authorization-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
-import { signInTimes, toAuthorization } from "../model/authorization.ts";
+import { signInTimes, toAuthorization, type SignInTimes } from "../model/authorization.ts";
+import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
+import { PASSWORD_SIGN_IN } from "../model/claims.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import { type Granted, issueTokens } from "../tokens/issue.ts";
 import { promptConsent } from "./consent.ts";
@@ -23,6 +25,10 @@ export async function finish(
   { staleConsent = false }: { readonly staleConsent?: boolean } = {},
 ): Promise<Response> {
   const { client, flow } = request;
+  if (request.acr === "essential" && !byPassword(identity)) {
+    const failure = refused("unmet_authentication_requirements", "Another identity provider signed the user in.");
+    return refusedAnswer(deps, request, failure, call);
+  }
   const scopes = identity.hint === undefined ? request.scopes : withinHint(request.scopes, identity.hint.scopes);
   const defaultTenant = request.tenantChoice ? "only" : DEFAULT_TENANT[FLOWS[flow].grantType];
   const grantRequest = {
@@ -59,6 +65,8 @@ export async function finish(
   }
 }
 
+const byPassword = ({ provider }: SignInTimes): boolean => provider === undefined || isLocal(provider);
+
 /** A hint gives no more than its grant has. */
 const withinHint = (scopes: ScopeRequest, limitedTo: readonly string[]): ScopeRequest => ({
   ...scopes,
@@ -74,10 +82,11 @@ async function issue(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   granted: Granted,
-  { user, sid: sessionId, hint, ...times }: Identity,
+  { user, sid: sessionId, hint, ...signIn }: Identity,
   call: AnyCall,
 ): Promise<Response> {
   const { client, flow, nonce, challenge, callerSessionId } = request;
+  const times = { ...signIn, acr: request.acr !== undefined && byPassword(signIn) ? PASSWORD_SIGN_IN : undefined };
   const { requestId } = call;
   const { pushed } = request.parameters;
   if (pushed !== undefined && !(await deps.pushedRequests.take(pushed, call.nowMs))) {

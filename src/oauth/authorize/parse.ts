@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { AnyCall } from "../model/call.ts";
+import { parseClaims, type ClaimsRefusal, type ClaimsRequest } from "../model/claims.ts";
 import type { AuthorizationParameters } from "../model/parameters.ts";
 import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect.ts";
 import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/granted-scopes.ts";
@@ -26,6 +27,7 @@ export interface ParsedRequest {
   readonly redirectUri: string;
   readonly flow: Flow | undefined;
   readonly scopes: Result<ScopeRequest, ScopeRefusal>;
+  readonly claims: Result<ClaimsRequest, ClaimsRefusal>;
   /** The tenant that the request names, else the client's. Undefined if there is no such tenant. */
   readonly tenant: TenantRights | undefined;
   /** The database's time when client and tenant were read. */
@@ -64,7 +66,8 @@ export async function parseRequest(
   if ((parameters.get("state")?.length ?? 0) > MAX_STATE_CHARS)
     return fail(`state is longer than ${MAX_STATE_CHARS} characters.`, undefined, client.id);
   const flow = parseFlow(parameters.get("response_type"));
-  return ok({ parameters, client, redirectUri, flow, scopes, tenant, asOfMs });
+  const claims = parseClaims(parameters.get("claims"), parameters.get("acr_values"));
+  return ok({ parameters, client, redirectUri, flow, scopes, claims, tenant, asOfMs });
 }
 
 /** The order of the words does not matter (OAuth 2.0 Multiple Response Type Encoding Practices 3). */

@@ -1,6 +1,7 @@
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { continuedParameter, expectedUserParameter, type AuthorizationParameters } from "../model/parameters.ts";
+import type { ClaimsRequest } from "../model/claims.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import type { BrowserDeps } from "../sign-in/browser.ts";
@@ -35,6 +36,8 @@ export interface AuthorizationRequest {
   readonly tenantChoice: boolean;
   /** `prompt=consent`: ask for consent again even if it was given before. */
   readonly asksConsent: boolean;
+  /** The client wants the kind of the sign-in in the ID token. `essential`: only a sign-in by password will do. */
+  readonly acr: ClaimsRequest["acr"];
   /** Older sign-ins are not accepted. */
   readonly maxAgeMs: number | undefined;
   /** `default_idp`, `legacy_idp`, or the id of a registered identity provider. */

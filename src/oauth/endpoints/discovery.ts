@@ -1,6 +1,7 @@
 import { PROMPTS } from "../authorize/checks.ts";
 import { FLOWS, FORM_POST } from "../authorize/parse.ts";
 import { ASSERTION_ALGS } from "../clients/assertion.ts";
+import { PASSWORD_SIGN_IN } from "../model/claims.ts";
 import { ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
 export interface ServerDescription {
@@ -18,7 +19,7 @@ export interface ServerDescription {
 }
 
 /** The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts). */
-const CLAIMS = ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "email", "name", "tenant"];
+const CLAIMS = ["iss", "sub", "aud", "exp", "iat", "auth_time", "acr", "nonce", "at_hash", "email", "name", "tenant"];
 /** A client has the one that it is registered for. */
 const PROOFS = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
 
@@ -65,7 +66,8 @@ export function serverMetadata({
     id_token_signing_alg_values_supported: [ID_TOKEN_ALG],
     claims_supported: [...CLAIMS, ...(sendsMail ? ["email_verified"] : [])],
     claim_types_supported: ["normal"],
-    claims_parameter_supported: false,
+    claims_parameter_supported: true,
+    acr_values_supported: [PASSWORD_SIGN_IN],
     request_parameter_supported: false,
     // Absence would mean true.
     request_uri_parameter_supported: false,

@@ -12,13 +12,16 @@ export interface SignInTimes {
   readonly provenAtMs?: number | undefined;
   /** The identity provider that vouched. Undefined: the platform's own directory. */
   readonly provider?: string | undefined;
+  /** The kind of the sign-in, for a client that asked for it. */
+  readonly acr?: string | undefined;
 }
 
 /** Picks these times from a larger object. */
-export const signInTimes = ({ authenticatedAtMs, provenAtMs, provider }: SignInTimes): SignInTimes => ({
+export const signInTimes = ({ authenticatedAtMs, provenAtMs, provider, acr }: SignInTimes): SignInTimes => ({
   authenticatedAtMs,
   provenAtMs,
   ...(provider === undefined ? {} : { provider }),
+  ...(acr === undefined ? {} : { acr }),
 });
 
 /**

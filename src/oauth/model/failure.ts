@@ -30,6 +30,7 @@ const STATUS = {
   unsupported_response_type: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,
+  unmet_authentication_requirements: 400,
   registration_not_supported: 400,
   access_denied: 400,
   server_error: 500,

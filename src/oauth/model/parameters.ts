@@ -107,6 +107,8 @@ const acceptedNames = (names: Names): ReadonlySet<string> =>
     "request",
     "request_uri",
     "registration",
+    "claims",
+    "acr_values",
     "tenant_choice",
     names.header("session-id"),
     names.parameter("id_provider"),

@@ -65,6 +65,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     tenant: token.tenant,
     auth_time: toSec(authTimeMs(token)),
     auth_ms: token.authenticatedAtMs,
+    ...(token.acr === undefined ? {} : { acr: token.acr }),
     at_hash: toBase64Url((await sha256(token.accessToken)).slice(0, 16)),
     ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
     gid: basis.grantId,
