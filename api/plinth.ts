@@ -381,6 +381,8 @@ export type User = {
     name: string;
     /** Whether the user can sign in by password. */
     hasPassword: boolean;
+    /** The user used a link in a mail to the address; else absent. */
+    emailVerified?: true;
     /** The user cannot sign in. */
     disabled: boolean;
     /** When it was made. In milliseconds since 1970. */
@@ -417,6 +419,74 @@ export type OrganizationMember = {
     roles: string[];
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
+};
+export type TenantInvitation = {
+    /** The tenant. */
+    tenant: string;
+    /** The invited person. */
+    email: string;
+    /** The roles that the person gets there. */
+    roles: string[];
+    /** The name of a new account. */
+    name?: string;
+    /** The language of the mail. */
+    language?: string;
+    /** When the last mail was sent. In milliseconds since 1970. */
+    createdAt: number;
+    /** When its link ends. In milliseconds since 1970. */
+    expiresAt: number;
+};
+export type SentTenantInvitation = {
+    /** The tenant. */
+    tenant: string;
+    /** The invited person. */
+    email: string;
+    /** The roles that the person gets there. */
+    roles: string[];
+    /** The name of a new account. */
+    name?: string;
+    /** The language of the mail. */
+    language?: string;
+    /** When the last mail was sent. In milliseconds since 1970. */
+    createdAt: number;
+    /** When its link ends. In milliseconds since 1970. */
+    expiresAt: number;
+    /** The mail was taken. If not, send the request again. */
+    mailed: boolean;
+};
+export type OrganizationInvitation = {
+    /** The organization. */
+    organization: string;
+    /** The invited person. */
+    email: string;
+    /** The roles that the person gets there. */
+    roles: string[];
+    /** The name of a new account. */
+    name?: string;
+    /** The language of the mail. */
+    language?: string;
+    /** When the last mail was sent. In milliseconds since 1970. */
+    createdAt: number;
+    /** When its link ends. In milliseconds since 1970. */
+    expiresAt: number;
+};
+export type SentOrganizationInvitation = {
+    /** The organization. */
+    organization: string;
+    /** The invited person. */
+    email: string;
+    /** The roles that the person gets there. */
+    roles: string[];
+    /** The name of a new account. */
+    name?: string;
+    /** The language of the mail. */
+    language?: string;
+    /** When the last mail was sent. In milliseconds since 1970. */
+    createdAt: number;
+    /** When its link ends. In milliseconds since 1970. */
+    expiresAt: number;
+    /** The mail was taken. If not, send the request again. */
+    mailed: boolean;
 };
 export type Role = {
     /** Its name. */
@@ -2427,6 +2497,56 @@ export function resetPassword(body: {
     }));
 }
 /**
+ * Open a link that verifies an address
+ */
+export function openVerifyLink(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/verify", {
+        ...opts
+    });
+}
+/**
+ * Verify an address
+ */
+export function verifyAddress(body: {
+    /** From the link. */
+    token: string;
+    /** Binds the form to the browser. */
+    csrf?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/verify", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Open an invitation
+ */
+export function openInvitation(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/invitation", {
+        ...opts
+    });
+}
+/**
+ * Accept an invitation
+ */
+export function acceptInvitation(body: {
+    /** From the link. */
+    token: string;
+    /** Binds the form to the browser. */
+    csrf?: string;
+    /** 8 to 256 characters. */
+    new_password?: string;
+    /** The same. */
+    repeated_password?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/invitation", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * The page of a person who signs in
  */
 export function getAccount({ uiLocales, platIdProvider }: {
@@ -2513,6 +2633,23 @@ export function changePassword(body?: {
     uiLocales?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText(`/account/password${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Send a link that verifies the address
+ */
+export function askToVerifyAddress(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/verify-address${QS.query(QS.explode({
         ui_locales: uiLocales
     }))}`, oazapfts.form({
         ...opts,
@@ -3705,6 +3842,356 @@ export function deleteOrganizationMember(id: string, email: string, opts?: Oazap
         status: 503;
         data: Error;
     }>(`/admin/v1/organizations/${encodeURIComponent(id)}/members/${encodeURIComponent(email)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * List every tenant invitation
+ */
+export function listTenantInvitations(id: string, { pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: TenantInvitation[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/invitations${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Make or replace the tenant invitation
+ */
+export function putTenantInvitation(id: string, email: string, body: {
+    /** Names of roles; the user gets their scopes. */
+    roles: string[];
+    /** The name of a new account; default: the address. */
+    name?: string;
+    /** The language of the mail and the page; default: English, and that of the browser. */
+    language?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: SentTenantInvitation;
+    } | {
+        status: 201;
+        data: SentTenantInvitation;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/invitations/${encodeURIComponent(email)}`, oazapfts.json({
+        ...opts,
+        method: "PUT",
+        body
+    }));
+}
+/**
+ * Show the tenant invitation
+ */
+export function getTenantInvitation(id: string, email: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: TenantInvitation;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/invitations/${encodeURIComponent(email)}`, {
+        ...opts
+    });
+}
+/**
+ * Remove the tenant invitation
+ */
+export function deleteTenantInvitation(id: string, email: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/invitations/${encodeURIComponent(email)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * List every organization invitation
+ */
+export function listOrganizationInvitations(id: string, { pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OrganizationInvitation[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/organizations/${encodeURIComponent(id)}/invitations${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Make or replace the organization invitation
+ */
+export function putOrganizationInvitation(id: string, email: string, body: {
+    /** Names of roles; the user gets their scopes. */
+    roles: string[];
+    /** The name of a new account; default: the address. */
+    name?: string;
+    /** The language of the mail and the page; default: English, and that of the browser. */
+    language?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: SentOrganizationInvitation;
+    } | {
+        status: 201;
+        data: SentOrganizationInvitation;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/organizations/${encodeURIComponent(id)}/invitations/${encodeURIComponent(email)}`, oazapfts.json({
+        ...opts,
+        method: "PUT",
+        body
+    }));
+}
+/**
+ * Show the organization invitation
+ */
+export function getOrganizationInvitation(id: string, email: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OrganizationInvitation;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/organizations/${encodeURIComponent(id)}/invitations/${encodeURIComponent(email)}`, {
+        ...opts
+    });
+}
+/**
+ * Remove the organization invitation
+ */
+export function deleteOrganizationInvitation(id: string, email: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/organizations/${encodeURIComponent(id)}/invitations/${encodeURIComponent(email)}`, {
         ...opts,
         method: "DELETE"
     });

@@ -7,6 +7,7 @@ import type { Command } from "./command-line/command.ts";
 import { consistencyCommands } from "./commands/consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
 import { explainCommand } from "./commands/explain.ts";
+import { invitationCommands } from "./commands/invitations.ts";
 import { metricsCommand } from "./commands/metrics.ts";
 import { healthCommand } from "./commands/health.ts";
 import { pushSubscriptionCommands } from "./commands/push-subscriptions.ts";
@@ -26,6 +27,7 @@ export function allCommands(): readonly Command[] {
     ...fileCommands(),
     ...resourceCommands(),
     ...actionCommands(),
+    ...invitationCommands(),
     eraseCommand,
     ...consistencyCommands(),
     ...pushSubscriptionCommands(),

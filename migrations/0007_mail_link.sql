@@ -13,7 +13,7 @@ CREATE TABLE mail_link (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mail_link_by_email ON mail_link (email, purpose, created_at);
 CREATE INDEX mail_link_by_network ON mail_link (network_hash, created_at);
-CREATE INDEX mail_link_by_creation ON mail_link (created_at);
+CREATE INDEX mail_link_by_expiry ON mail_link (expires_at);
 
 -- When the person proved to read mail at the address, by a link in one; empty: never.
 ALTER TABLE user ADD COLUMN email_verified_at INTEGER;

@@ -16,7 +16,7 @@ export interface Config {
   /** Origin of the pages that people see and of their cookies; empty: the service's own. */
   readonly authUrl: string;
   readonly allowLoopback: boolean;
-  /** The sender of mails; undefined: the platform sends none. */
+  /** The sender of mails; undefined: the platform sends none. Without `publicUrl` it sends none either. */
   readonly mailFrom: MailSender | undefined;
   readonly logLevel: LogLevel;
   /** True: only the operator is served, and nothing is done by itself. */
@@ -166,8 +166,6 @@ function mailFrom(raw: RawConfig): MailSender | undefined {
   const [, name = "", inBrackets, bare] = /^(?:([^<>@"]{1,100}?)\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(given) ?? [];
   const email = normalizeEmail(inBrackets ?? bare ?? "");
   if (email === undefined) throw new ConfigError("MAIL_FROM must be an address such as Acme <no-reply@acme.example>");
-  if (origin(raw, "PUBLIC_URL") === "" && !flag(raw, "ALLOW_LOOPBACK"))
-    throw new ConfigError("MAIL_FROM needs PUBLIC_URL too: links in mails lead there");
   return name === "" ? { email } : { email, name };
 }
 

@@ -1,4 +1,4 @@
-import { readConfig } from "./config.ts";
+import { readConfig, type Config } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createAuditLog, type AuditLog } from "./admin/audit/audit-log.ts";
 import { createAuditCopies, type AuditCopies } from "./admin/audit/copies.ts";
@@ -41,12 +41,20 @@ import { nothingHere } from "./ui/landing-page.ts";
 import { noTracing, type Tracing } from "./platform/tracing.ts";
 import { traceObjects } from "./traced-env.ts";
 import { createTracing } from "./tracing/tracing.ts";
-import { mailBy } from "./platform/mail.ts";
+import { mailBy, type SendMail } from "./platform/mail.ts";
 import { createMails } from "./ui/mails.ts";
 import { createPages } from "./ui/pages.ts";
 import type { ConsoleDeps } from "./ui/console.ts";
 import type { SiteDeps } from "./ui/site.ts";
 import { LANGUAGES } from "./ui/texts/languages.ts";
+
+/** Links in mails lead to the public address; a request's own may be anybody's. */
+function senderOf({ MAIL }: Env, { mailFrom, publicUrl, allowLoopback }: Config, log: Log): SendMail | undefined {
+  if (MAIL === undefined || mailFrom === undefined) return undefined;
+  if (publicUrl !== "" || allowLoopback) return mailBy(MAIL, mailFrom);
+  log.warn("no mail is sent: MAIL_FROM needs PUBLIC_URL", {});
+  return undefined;
+}
 
 export interface Deps {
   readonly http: HttpDeps;
@@ -175,7 +183,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     audit,
     pages: createPages(pathPrefix),
     mails: createMails(),
-    sendMail: env.MAIL === undefined || config.mailFrom === undefined ? undefined : mailBy(env.MAIL, config.mailFrom),
+    sendMail: senderOf(env, config, log),
     uiLocales: Object.keys(LANGUAGES),
     pathPrefix,
     publicUrl,

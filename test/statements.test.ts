@@ -194,6 +194,26 @@ async function recover(): Promise<void> {
   const password = "a quite different password";
   const done = await browser.submit(page, { new_password: password, repeated_password: password });
   if (done.status !== 200) throw new Error("the password did not change");
+  const other = await makeUser();
+  const { email } = other;
+  await browser.submit(await browser.get(`${ORIGIN}/account`), { email, password: other.password });
+  const account = await browser.get(`${ORIGIN}/account`);
+  const verify = account.forms.find(({ action }) => action.endsWith("/verify-address"))!;
+  await browser.post(verify.action, verify.fields);
+  if ((await browser.submit(await browser.get(links.at(-1)!), {})).status !== 200) throw new Error("not verified");
+  const operator = await token(OPERATOR);
+  const headers = { authorization: `Bearer ${operator}`, "content-type": "application/json" };
+  for (const place of ["tenants", "organizations"]) {
+    const path = `/admin/v1/${place}/acme/invitations`;
+    const ask = (at: string, method: string, body?: string) =>
+      recorded.fetch(at, { method, headers, ...(body === undefined ? {} : { body }) });
+    await ask(`${path}/${user.email}`, "PUT", JSON.stringify({ roles: [] }));
+    await ask(path, "GET");
+    if ((await browser.submit(await browser.get(links.at(-1)!), {})).status !== 200) throw new Error("not a member");
+    await ask(`${path}/grace@acme.example`, "PUT", JSON.stringify({ roles: [] }));
+    await ask(`${path}/grace@acme.example`, "GET");
+    await ask(`${path}/grace@acme.example`, "DELETE");
+  }
 }
 
 /** Runs the tenants of an organization, as a person who may do no more. */

@@ -87,6 +87,11 @@ export const account: ServiceEntries = {
       example: { password: "…", new_password: "a new password", repeated_password: "a new password" },
       again: "The page again: the old password is wrong, the account is blocked, or the new password is refused.",
     }),
+    "POST /verify-address": form("askToVerifyAddress", {
+      about:
+        "Sends a link to the address, which works once, for 30 minutes, in this browser: at most three an hour. Only on a " +
+        "platform that sends mail.",
+    }),
     "POST /end-all": form("endAllOfAccount", { about: "Like the operator's `POST /users/{email}/revoke`." }),
   },
 };

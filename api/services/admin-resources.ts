@@ -234,6 +234,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       email: str("The account's address, normalised."),
       name: str("The name, for people."),
       hasPassword: bool("Whether the user can sign in by password."),
+      "emailVerified?": bool("The user used a link in a mail to the address; else absent.", { enum: [true] }),
       disabled: bool("The user cannot sign in."),
       createdAt: created,
     }),
@@ -248,6 +249,32 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     }),
     example: { tenant: "demo", email: "ada@demo.example", roles: ["editor"], createdAt: CREATED },
   },
+  ...Object.fromEntries(
+    (["tenant", "organization"] as const).flatMap((owner) => {
+      const one = owner === "tenant" ? "TenantInvitation" : "OrganizationInvitation";
+      const fields = {
+        [owner]: str(`The ${owner}.`),
+        email: str("The invited person."),
+        roles: texts("The roles that the person gets there."),
+        "name?": str("The name of a new account."),
+        "language?": str("The language of the mail."),
+        createdAt: time("When the last mail was sent."),
+        expiresAt: time("When its link ends."),
+      };
+      const example = {
+        [owner]: owner === "tenant" ? "demo" : "demo-org",
+        email: "grace@demo.example",
+        roles: ["editor"],
+        createdAt: CREATED,
+        expiresAt: CREATED + 604_800_000,
+      };
+      const mailed = bool("The mail was taken. If not, send the request again.");
+      return [
+        [one, { schema: obj(fields), example }],
+        [`Sent${one}`, { schema: obj({ ...fields, mailed }), example: { ...example, mailed: true } }],
+      ];
+    }),
+  ),
   OrganizationMember: {
     schema: obj({
       organization: str("The organization."),
@@ -361,6 +388,30 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
 
 const roles = { roles: "Names of roles; the user gets their scopes." };
 
+const invitationsOf = (owner: string): Readonly<Record<string, Entry>> => {
+  const one = owner === "tenant" ? "TenantInvitation" : "OrganizationInvitation";
+  return resource({
+    path: `/${owner}s/{id}/invitations`,
+    key: "email",
+    shown: one,
+    written: `Sent${one}`,
+    ids: [one, `${one}s`],
+    tag: TAGS.users,
+    about:
+      "Sends the person a link that works once, for a week, and ends the link that was sent before. The person becomes a " +
+      "member by it. The account is made if there is none; the person chooses its password. At most five mails a day go " +
+      "to an address. Only on a platform that sends mail.",
+    removal: "The link ends. An account that was made stays.",
+    fields: {
+      ...roles,
+      name: "The name of a new account; default: the address.",
+      language: "The language of the mail and the page; default: English, and that of the browser.",
+    },
+    example: { roles: ["editor"], language: "de" },
+    parent: `There is no such ${owner}.`,
+  });
+};
+
 export const RESOURCES: Readonly<Record<string, Entry>> = {
   ...resource({
     path: "/organizations",
@@ -447,6 +498,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     example: { roles: ["editor"] },
     parent: "There is no such organization, or no such user.",
   }),
+  ...Object.assign({}, ...["tenant", "organization"].map(invitationsOf)),
   ...resource({
     path: "/roles",
     key: "name",

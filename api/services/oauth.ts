@@ -567,6 +567,58 @@ export const oauth: ServiceEntries = {
         404: "A page: the platform sends no mail.",
       },
     },
+    "GET /verify": {
+      id: "openVerifyLink",
+      tag: SIGN_IN,
+      about: "The link of a mail that the person asked for at the account page. Opening it uses nothing up.",
+      answers: { 200: { text: "The page.", mediaTypes: page! } },
+      errors: {
+        400: "A page: the link is unknown, used, older than 30 minutes, or of another browser.",
+        404: "A page: the platform sends no mail.",
+      },
+    },
+    "POST /verify": {
+      id: "verifyAddress",
+      tag: SIGN_IN,
+      about: "Only for the page. The claim `email_verified` is true from now on.",
+      body: {
+        schema: obj({ token: str("From the link."), "csrf?": str("Binds the form to the browser.") }),
+        example: { token: "…" },
+      },
+      answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
+      errors: { 400: "A page: as for the link.", 404: "A page: the platform sends no mail." },
+    },
+    "GET /invitation": {
+      id: "openInvitation",
+      tag: SIGN_IN,
+      about: "The link of an operator's invitation. Opening it uses nothing up.",
+      answers: { 200: { text: "The page.", mediaTypes: page! } },
+      errors: {
+        400: "A page: the invitation is unknown, accepted, withdrawn, or older than a week.",
+        404: "A page: the platform sends no mail.",
+      },
+    },
+    "POST /invitation": {
+      id: "acceptInvitation",
+      tag: SIGN_IN,
+      about:
+        "Only for the page. Makes the person a member, verifies the address, and sets the password of a person who cannot " +
+        "sign in yet. It works once.",
+      body: {
+        schema: obj({
+          token: str("From the link."),
+          "csrf?": str("Binds the form to the browser."),
+          "new_password?": str("8 to 256 characters.", { format: "password" }),
+          "repeated_password?": str("The same.", { format: "password" }),
+        }),
+        example: { token: "…", new_password: "…", repeated_password: "…" },
+      },
+      answers: { 200: { text: "A page that leads on.", mediaTypes: page! } },
+      errors: {
+        400: "A page: as for the link; or the page again, if the password is not acceptable.",
+        404: "A page: the platform sends no mail.",
+      },
+    },
     "GET /reset": {
       id: "openResetLink",
       tag: SIGN_IN,

@@ -9,6 +9,7 @@ import { clientSecretRoute } from "./resources/client-secret.ts";
 import { clients } from "./resources/clients.ts";
 import { explainRoute, type Explain } from "./resources/explain.ts";
 import { identityProviders } from "./resources/identity-providers.ts";
+import { invitations, type SendInvitation } from "./resources/invitations.ts";
 import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media-consistency.ts";
 import { members } from "./resources/members.ts";
 import { organizations } from "./resources/organizations.ts";
@@ -29,7 +30,12 @@ import { users, userUnlockRoute } from "./resources/users.ts";
 export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
   readonly random: Random;
   readonly commonPasswords: CommonPasswords;
-  readonly oauth: OAuthPort & { readonly explain: Explain; readonly signingKeys: SigningKeys };
+  readonly oauth: OAuthPort & {
+    readonly explain: Explain;
+    readonly signingKeys: SigningKeys;
+    /** Undefined: the platform sends no mail, so nobody is invited. */
+    readonly sendInvitation: SendInvitation | undefined;
+  };
   readonly outbox: OutboxPort;
   readonly events: EventsPort & { readonly operated: PushSubscriptions };
   readonly media: MediaPort & { readonly consistency: MediaConsistency };
@@ -54,6 +60,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(userIdentities(deps), deps),
     ...resourceRoutes(members("tenant", deps), deps),
     ...resourceRoutes(members("organization", deps), deps),
+    ...invitationRoutes(deps),
     ...resourceRoutes(roles(deps), deps),
     ...resourceRoutes(clients(deps), deps),
     clientSecretRoute(deps),
@@ -70,4 +77,12 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     auditRoute(deps.db),
     ...auditCopyRoutes(deps.auditCopies),
   ];
+}
+
+function invitationRoutes(deps: AdminDeps): readonly Route[] {
+  const { sendInvitation } = deps.oauth;
+  if (sendInvitation === undefined) return [];
+  return (["tenant", "organization"] as const).flatMap((owner) =>
+    resourceRoutes(invitations(owner, { ...deps, sendInvitation }), deps),
+  );
 }

@@ -141,6 +141,8 @@ export const RIGHTS = {
   returnFromProvider: { who: "everybody", access: open("the state belongs to the browser") },
   forgotPassword: { who: "everybody", access: open("the answer is the same for every address") },
   resetPassword: { who: "everybody", access: open("the link in the mail is the permission") },
+  verifyAddress: { who: "everybody", access: open("the link in the mail is the permission") },
+  acceptInvitation: { who: "everybody", access: open("the link in the mail is the permission") },
   linkIdentity: { who: "everybody", access: open("the form carries the user's password") },
   endSession: { who: "everybody", access: open("whoever has the browser may sign it out") },
   showAccount: { who: "everybody", access: open("whoever is not signed in sees the sign-in form") },

@@ -56,6 +56,8 @@ import { createRevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
 import type { Mails, Pages } from "./pages/port.ts";
+import { createInvitationStore } from "./recovery/invitation-store.ts";
+import { sendInvitation } from "./recovery/invitation.ts";
 import { createMailLinkStore } from "./recovery/mail-link-store.ts";
 import { withParameters } from "./model/redirect.ts";
 import type { SendMail } from "../platform/mail.ts";
@@ -159,6 +161,7 @@ export function createOAuth(deps: OAuthDeps) {
   const explainStore = createExplainStore(deps.db, builtIn);
   const sessions = createSessionStore(deps.db);
   const mailLinks = createMailLinkStore(deps.db);
+  const invitations = createInvitationStore(deps.db);
   const codes = createCodeStore(deps.db);
   const pushedRequests = createPushedStore(deps.db);
   const usedAssertions = createAssertionStore(deps.db);
@@ -230,12 +233,10 @@ export function createOAuth(deps: OAuthDeps) {
     ...shared,
     mails: deps.mails,
     mailLinks,
+    invitations,
     sendMail,
-    // A request's own origin comes from its `Host`, which anybody chooses; a mail must not name that.
-    mailBase(call: AnyCall) {
-      const origin = authUrl || publicUrl || (deps.allowLoopback ? call.url.origin : "");
-      return origin === "" ? undefined : issuerAt(origin).issuer;
-    },
+    // A request's own origin comes from its `Host`, which anybody chooses; only a local platform's mails name that.
+    mailBase: (origin: string) => issuerAt(authUrl || publicUrl || origin).issuer,
   };
   return {
     ...revocations,
@@ -263,6 +264,8 @@ export function createOAuth(deps: OAuthDeps) {
     /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
     revokeRoleHoldersStatement: (role: string, nowMs: number) =>
       trustStore.revokeRoleHoldersStatement(role, allExpiredSec(nowMs)),
+    /** Sends the link of an invitation. Undefined: the platform sends no mail. */
+    sendInvitation: recovery && ((invited: Parameters<typeof sendInvitation>[1]) => sendInvitation(recovery, invited)),
     providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
@@ -306,6 +309,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => sessions.deleteExpired(nowMs, rows),
         (rows) => federation.deleteExpired(nowMs, rows),
         (rows) => mailLinks.deleteOld(nowMs, rows),
+        (rows) => invitations.deleteExpired(nowMs, rows),
         (rows) => codes.deleteExpired(nowMs, rows),
         (rows) => usedAssertions.deleteExpired(nowMs, rows),
         (rows) => pushedRequests.deleteExpired(nowMs, rows),

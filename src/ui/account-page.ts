@@ -30,6 +30,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
       <h2 id="user">${account.user}</h2>
       <p>${given(user.name)}${user.name === user.email ? undefined : html`<br /><bdi>${user.email}</bdi>`}</p>
       <p>${signedIn(view, account, lang)}</p>
+      ${verification(view, account, form)}
       ${form(actions.signOut, html`<button type="submit">${account.signOut}</button>`)}
     </section>
     <section aria-labelledby="applications">
@@ -77,6 +78,17 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
       ${form(actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
     </section>`;
   return { title: fault === undefined ? account.title : `${texts.signIn.failed}: ${account.title}`, main };
+}
+
+function verification(
+  { verification: state, actions }: AccountView,
+  account: Texts["account"],
+  form: (action: string, content: Child) => Markup,
+): Markup | undefined {
+  if (state === undefined) return undefined;
+  if (state === "verified") return html`<p>${account.verified}</p>`;
+  return html`<p>${account.notVerified}</p>
+    ${form(actions.verifyAddress, html`<button type="submit">${account.verify}</button>`)}`;
 }
 
 function signedIn({ provider, signedInAtMs }: AccountView, account: Texts["account"], lang: string): readonly Child[] {

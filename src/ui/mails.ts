@@ -2,19 +2,24 @@ import type { LinkMailView, Mails } from "../oauth/pages/port.ts";
 import type { Mail } from "../platform/mail.ts";
 import { html } from "./markup.ts";
 import { chooseLanguage, LANGUAGES } from "./texts/languages.ts";
-import type { LinkMailTexts } from "./texts/texts.ts";
+import type { Texts } from "./texts/texts.ts";
+
+/** A name chosen by somebody else: it stays within its line, above all within the subject. */
+const oneLine = (name: string): string => name.replaceAll(/\s+/g, " ").slice(0, 80);
 
 /** The mails, in the language of the page on which somebody asked for them. */
 export const createMails = (): Mails => ({
-  reset: (view) => {
-    const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
-    return linkMail(view, LANGUAGES[lang].mails.reset, lang);
-  },
+  reset: (view) => linkMail(view, "reset"),
+  verify: (view) => linkMail(view, "verify"),
+  invitation: (view) => linkMail(view, "invitation"),
 });
 
 /** A few sentences with one link. Mail programs show no stylesheet and no picture of ours, so it has neither. */
-function linkMail({ email, link, base }: LinkMailView, texts: LinkMailTexts, lang: string): Mail {
-  const values: Readonly<Record<string, string>> = { user: email, host: new URL(base).host };
+function linkMail(view: LinkMailView, kind: keyof Texts["mails"]): Mail {
+  const { email, link, base, place = "" } = view;
+  const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
+  const texts = LANGUAGES[lang].mails[kind];
+  const values: Readonly<Record<string, string>> = { user: email, host: new URL(base).host, place: oneLine(place) };
   const say = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
   const lead = say(texts.lead);
   const subject = say(texts.subject);

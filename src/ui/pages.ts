@@ -12,7 +12,14 @@ import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages
 import { accountPage } from "./account-page.ts";
 import { documentResponse, type Document, type Page } from "./layout.ts";
 import { fill, given, hiddenFields, html } from "./markup.ts";
-import { forgotPage, linkVoidPage, newPasswordPage, passwordSetPage } from "./recovery-pages.ts";
+import {
+  confirmAddressPage,
+  forgotPage,
+  invitationPage,
+  linkUsedPage,
+  linkVoidPage,
+  newPasswordPage,
+} from "./recovery-pages.ts";
 import { chooseTenantPage, confirmLinkPage, consentPage, signInPage } from "./sign-in-pages.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
@@ -39,7 +46,9 @@ export function createPages(pathPrefix: string): Pages {
     forgot: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => forgotPage(view, texts)),
     newPassword: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => newPasswordPage(view, texts)),
     linkVoid: (view) => respond({ ...view, status: 400 }, "page", (texts) => linkVoidPage(view, texts)),
-    passwordSet: (view) => respond(view, "page", (texts) => passwordSetPage(view, texts)),
+    invitation: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => invitationPage(view, texts)),
+    confirmAddress: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => confirmAddressPage(view, texts)),
+    linkUsed: (view) => respond(view, "page", (texts) => linkUsedPage(view, texts)),
     account: (view) =>
       respond({ ...view, formTargets: [] }, "account", (texts, lang) => accountPage(view, texts, lang)),
     error: (view) => respond(view, "page", (texts) => errorPage(view, texts)),

@@ -1,12 +1,14 @@
 import type {
+  ConfirmAddressView,
   ForgotView,
+  InvitationView,
+  LinkUsedView,
   LinkVoidView,
   NewPasswordFault,
   NewPasswordView,
-  PasswordSetView,
 } from "../oauth/pages/port.ts";
 import type { Page } from "./layout.ts";
-import { fill, given, hiddenFields, html } from "./markup.ts";
+import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert } from "./message.ts";
 import type { Texts } from "./texts/texts.ts";
 
@@ -41,13 +43,55 @@ export function forgotPage({ action, hidden, email, isSent }: ForgotView, { reco
   return { title: recovery.title, main };
 }
 
-const IN_REPEATED: NewPasswordFault = "repeated";
-
-export function newPasswordPage(
+export const newPasswordPage = (
   { action, hidden, email, fault }: NewPasswordView,
   { recovery, account, signIn }: Texts,
-): Page {
-  const atField = fault !== undefined && fault !== "stale";
+): Page => ({
+  title: fault === undefined ? recovery.newTitle : `${signIn.failed}: ${recovery.newTitle}`,
+  main: html`<h1>${recovery.newTitle}</h1>
+    <p>${fill(recovery.newLead, { user: given(email) })}</p>
+    ${faultOf(fault, account)}
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)} ${newPassword(email, fault, account)}
+      <button class="submit" type="submit">${account.changePassword}</button>
+    </form>`,
+});
+
+export function invitationPage(view: InvitationView, { invitation, account, signIn }: Texts): Page {
+  const { action, hidden, email, place, needsPassword, fault } = view;
+  const names = { user: given(email), place: given(place) };
+  return {
+    title: fault === undefined ? invitation.title : `${signIn.failed}: ${invitation.title}`,
+    main: html`<h1>${invitation.title}</h1>
+      <p>${fill(invitation.lead, names)} ${needsPassword ? invitation.choose : undefined}</p>
+      ${faultOf(fault, account)}
+      <form method="post" action="${action}">
+        ${hiddenFields(hidden)} ${needsPassword ? newPassword(email, fault, account) : undefined}
+        <button class="submit" type="submit">${invitation.accept}</button>
+      </form>
+      <p>${invitation.otherwise}</p>`,
+  };
+}
+
+export const confirmAddressPage = ({ action, hidden, email }: ConfirmAddressView, { verification }: Texts): Page => ({
+  title: verification.title,
+  main: html`<h1>${verification.title}</h1>
+    <p>${fill(verification.lead, { user: given(email) })}</p>
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)}
+      <button class="submit" type="submit">${verification.confirm}</button>
+    </form>`,
+});
+
+/** Faults at a field are shown there too. */
+const isAtField = (fault: NewPasswordFault | undefined): boolean => fault !== undefined && fault !== "stale";
+
+const faultOf = (fault: NewPasswordFault | undefined, { faults }: Texts["account"]): Markup | undefined =>
+  fault === undefined ? undefined : alert(faults[fault], !isAtField(fault));
+
+/** Two fields for a new password. The cursor is in the one to correct. */
+function newPassword(email: string, fault: NewPasswordFault | undefined, account: Texts["account"]): Markup {
+  const inRepeated = fault === "repeated";
   const field = (id: string, name: string, label: string, isWrong: boolean, hasFocus: boolean) =>
     html`<label for="${id}">${label}</label>
       <input
@@ -59,18 +103,10 @@ export function newPasswordPage(
         ${isWrong ? html`aria-invalid="true" aria-describedby="fault"` : undefined}
         ${hasFocus ? html`autofocus` : undefined}
       />`;
-  const inRepeated = fault === IN_REPEATED;
-  const main = html`<h1>${recovery.newTitle}</h1>
-    <p>${fill(recovery.newLead, { user: given(email) })}</p>
-    ${fault === undefined ? undefined : alert(account.faults[fault], !atField)}
-    <form method="post" action="${action}">
-      ${hiddenFields(hidden)}
-      <input type="text" autocomplete="username" value="${email}" readonly hidden />
-      ${field("new-password", "new_password", account.newPassword, atField && !inRepeated, fault !== "stale" && !inRepeated)}
-      ${field("repeated-password", "repeated_password", account.repeated, inRepeated, inRepeated)}
-      <button class="submit" type="submit">${account.changePassword}</button>
-    </form>`;
-  return { title: fault === undefined ? recovery.newTitle : `${signIn.failed}: ${recovery.newTitle}`, main };
+  const inFirst = isAtField(fault) && !inRepeated;
+  return html`<input type="text" autocomplete="username" value="${email}" readonly hidden />
+    ${field("new-password", "new_password", account.newPassword, inFirst, fault !== "stale" && !inRepeated)}
+    ${field("repeated-password", "repeated_password", account.repeated, inRepeated, inRepeated)}`;
 }
 
 export const linkVoidPage = ({ kind, account: address }: LinkVoidView, { recovery, account }: Texts): Page => ({
@@ -80,9 +116,12 @@ export const linkVoidPage = ({ kind, account: address }: LinkVoidView, { recover
     <p><a href="${address}">${account.title}</a></p>`,
 });
 
-export const passwordSetPage = ({ next }: PasswordSetView, { recovery, signIn }: Texts): Page => ({
-  title: recovery.setTitle,
-  main: html`<h1>${recovery.setTitle}</h1>
-    <p>${recovery.set}</p>
-    <p><a class="submit" href="${next}">${signIn.title}</a></p>`,
-});
+export function linkUsedPage({ kind, next, place = "" }: LinkUsedView, { done }: Texts): Page {
+  const { title, text, button } = done[kind];
+  return {
+    title,
+    main: html`<h1>${title}</h1>
+      <p>${fill(text, { place: given(place) })}</p>
+      <p><a class="submit" href="${next}">${button}</a></p>`,
+  };
+}

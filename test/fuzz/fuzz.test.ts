@@ -42,6 +42,10 @@ const WITHOUT_SUCCESS = new Set([
   "forgotPassword",
   "openResetLink",
   "resetPassword",
+  "openVerifyLink",
+  "verifyAddress",
+  "openInvitation",
+  "acceptInvitation",
   // One test at a time, and the other address had it.
   "deprecatedTestPushSubscription",
   // No cron runs its sweeps.

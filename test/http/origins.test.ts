@@ -152,7 +152,8 @@ const SERVICE = "https://service.test";
 const pagesApart = isolate({ ...APART, AUTH_URL: AUTH, PUBLIC_URL: SERVICE });
 const pageRoutes = everyRoute.filter(
   ({ base, route: { path } }) =>
-    base === "/account" || /^\/(authorize|sign-in|callback|end_session|consent|link|forgot|reset)\b/.test(path),
+    base === "/account" ||
+    /^\/(authorize|sign-in|callback|end_session|consent|link|forgot|reset|verify|invitation)\b/.test(path),
 );
 
 describe("pages on a separate host", () => {

@@ -72,9 +72,16 @@ const consent: ConsentView = {
 const account: AccountView = {
   ...context,
   status: 200,
-  actions: { signOut: "/base/account/sign-out", revokeAll: "/e", removeAccess: "/r", password: "/p" },
+  actions: {
+    signOut: "/base/account/sign-out",
+    revokeAll: "/e",
+    removeAccess: "/r",
+    password: "/p",
+    verifyAddress: "/v",
+  },
   hidden: { csrf: "token", more: "of it" },
   user: { email: "ada@shop.example", name: "Ada" },
+  verification: "open",
   signedInAtMs: 1_763_000_000_000,
   provider: "corporate",
   applications: [
@@ -401,6 +408,7 @@ describe("the account page", () => {
       ["hidden", "more", "of it", undefined],
     ];
     expect(fields).toEqual([
+      ...hidden,
       ...hidden,
       ...hidden,
       ["text", undefined, "ada@shop.example", "username"],

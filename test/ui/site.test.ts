@@ -92,7 +92,7 @@ describe("keys of the demo", () => {
   });
 
   it("are not told by a deployed platform, even if it has some", async () => {
-    const deployed = platformWith({ LOCAL_DEMO: KEYS, ALLOW_LOOPBACK: "false", MAIL_FROM: "" });
+    const deployed = platformWith({ LOCAL_DEMO: KEYS, ALLOW_LOOPBACK: "false" });
     expect((await deployed("http://127.0.0.1:8787/docs/local.json")).status).toBe(404);
     expect((await platformWith({})("http://127.0.0.1:8787/docs/local.json")).status).toBe(404);
   });

@@ -8,7 +8,7 @@ import type { RuleContext } from "../model/rules.ts";
 import { refuseFaults, toList, type Params, type Resource, type Row } from "./resource.ts";
 
 /** Members of tenants and of organizations: the same rules over two pairs of tables. */
-const OWNERS = {
+export const OWNERS = {
   tenant: {
     collection: "tenants",
     params: z.object({ id: tenantId }),
@@ -20,7 +20,7 @@ const OWNERS = {
     memberParams: z.object({ id: identifier, email }),
   },
 } as const;
-type OwnerNoun = keyof typeof OWNERS;
+export type OwnerNoun = keyof typeof OWNERS;
 
 export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
 export const schema = z.object({ roles: z.array(identifier).check(z.maxLength(100)) });
@@ -70,34 +70,40 @@ const HELD = `
   UNION SELECT value FROM tenant_member_role AS held JOIN role ON role.name = held.role, json_each(role.scopes)
   WHERE held.tenant = ?3 AND held.email = ?2`;
 
-interface Deps extends Pick<RuleContext, "builtIn"> {
+interface RoleDeps extends Pick<RuleContext, "builtIn"> {
   readonly db: D1Database;
+}
+interface Deps extends RoleDeps {
   readonly oauth: Pick<OAuthPort, "revokeStatement">;
+}
+
+/** Nobody gives or takes a role that reaches further than their own roles do. */
+export async function refuseRoles(
+  owner: OwnerNoun,
+  { db, builtIn }: RoleDeps,
+  { id = "", email: address = "" }: Params,
+  roles: readonly string[],
+  by: TenantOperator,
+): Promise<Problem | undefined> {
+  const [concerned, held] = await db.batch<Row>([
+    db.prepare(statements(owner).concerned).bind(id, address, JSON.stringify(roles)),
+    db.prepare(HELD).bind(by.organization, by.email, owner === "tenant" ? id : ""),
+  ]);
+  const own = (held?.results ?? []).map(({ value }) => String(value));
+  const isBeyond = ({ scopes }: Row): boolean =>
+    scopes === null || !toList(scopes).every((scope) => covers(own, scope, builtIn.operatorScopes));
+  const beyond = (concerned?.results ?? []).find(isBeyond);
+  return beyond && beyondOrganization(by, `The role ${beyond["name"]}, which has scopes that you do not have,`);
 }
 
 /**
  * Leaving, or losing a role, revokes the user's tokens, since they may come from it. The user gets new ones at once.
  */
-export function members(owner: OwnerNoun, { db, oauth, builtIn }: Deps): Resource<z.output<typeof schema>> {
+export function members(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof schema>> {
+  const { db, oauth } = deps;
   const sql = statements(owner);
   const { collection, params } = OWNERS[owner];
   const isTenant = owner === "tenant";
-  /** Nobody gives or takes a role that reaches further than their own roles do. */
-  const refuseRoles = async (
-    { id = "", email: address = "" }: Params,
-    roles: readonly string[],
-    by: TenantOperator,
-  ): Promise<Problem | undefined> => {
-    const [concerned, held] = await db.batch<Row>([
-      db.prepare(sql.concerned).bind(id, address, JSON.stringify(roles)),
-      db.prepare(HELD).bind(by.organization, by.email, isTenant ? id : ""),
-    ]);
-    const own = (held?.results ?? []).map(({ value }) => String(value));
-    const isBeyond = ({ scopes }: Row): boolean =>
-      scopes === null || !toList(scopes).every((scope) => covers(own, scope, builtIn.operatorScopes));
-    const beyond = (concerned?.results ?? []).find(isBeyond);
-    return beyond && beyondOrganization(by, `The role ${beyond["name"]}, which has scopes that you do not have,`);
-  };
   return {
     noun: `${owner} member`,
     collection: `/${collection}/{id}/members`,
@@ -136,8 +142,8 @@ export function members(owner: OwnerNoun, { db, oauth, builtIn }: Deps): Resourc
           sql: sql.known,
           values: [id, organization, address],
         }),
-        validate: ({ params: path, body }, by) => refuseRoles(path, body.roles, by),
-        validateRemoval: (path, by) => refuseRoles(path, [], by),
+        validate: ({ params: path, body }, by) => refuseRoles(owner, deps, path, body.roles, by),
+        validateRemoval: (path, by) => refuseRoles(owner, deps, path, [], by),
       },
     },
   };

@@ -59,9 +59,11 @@ const UPSERT = `
     name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash),
     disabled = coalesce(?4, disabled)`;
 const SELECT = `
-  SELECT email, name, password_hash IS NOT NULL AS has_password, disabled, created_at FROM user WHERE email = ?1`;
+  SELECT email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
+    disabled, created_at FROM user WHERE email = ?1`;
 const PAGE = `
-  SELECT email, name, password_hash IS NOT NULL AS has_password, disabled, created_at, email AS page_key FROM user
+  SELECT email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
+    disabled, created_at, email AS page_key FROM user
   WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
 const DELETE = `DELETE FROM user WHERE email = ?1`;
 
@@ -88,6 +90,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     email: row["email"],
     name: row["name"],
     hasPassword: toFlag(row["has_password"]),
+    ...(toFlag(row["email_verified"]) ? { emailVerified: true } : {}),
     disabled: toFlag(row["disabled"]),
     createdAt: row["created_at"],
   }),

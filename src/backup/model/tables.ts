@@ -50,6 +50,8 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   mail_link: "A link in a mail, good for half an hour: the person asks for another one.",
   pushed_request: "An authorization request under way, for a quarter of an hour: the person begins again.",
   used_assertion: "Assertions of the last minutes: one that is repeated after a restore has expired.",
+  tenant_invitation: "A link in a mail, good for a week: the person is invited again.",
+  organization_invitation: "The same.",
   lease: "The holder of a running job.",
   audit_state: "Empty outside of a transaction.",
   reservation: "The sums of pending files, counted again from them.",

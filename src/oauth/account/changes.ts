@@ -2,10 +2,12 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { revokeAccess } from "../grants/revoke-grants.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
-import { isCrossSite, verifyCsrfToken, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
+import { sendLink } from "../recovery/link.ts";
+import type { RecoveryDeps } from "../recovery/recovery.ts";
+import { isCrossSite, recognizeBrowser, verifyCsrfToken, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
 import { endBrowserSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";
-import { redirectToAccount, accountErrorPage } from "./notice.ts";
+import { accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
 import { accountPage, formKey } from "./page.ts";
 
 export type FormCall = AnyCall & { readonly body: URLSearchParams };
@@ -56,6 +58,17 @@ export async function removeAccess(deps: AccountDeps, call: FormCall): Promise<R
   );
   // If very many grants are left over, the page shows them, and the user can repeat.
   return redirectToAccount(deps, call, ended ? "removed" : undefined);
+}
+
+/** `POST /account/verify-address`: sends a link to the address, after the answer. */
+export async function askToVerify(deps: AccountDeps, recovery: RecoveryDeps, call: FormCall): Promise<Response> {
+  const admitted = await admit(deps, call, "verify address");
+  if (!admitted.ok) return admitted.error;
+  const { email } = admitted.value.session.user;
+  const browser = recognizeBrowser(deps, call);
+  const wanted = { email, browserKey: browser.key, request: "", locales: requestedLocales(call) };
+  call.waitUntil(sendLink(recovery, call, { ...wanted, purpose: "verify", action: "verify address" }));
+  return withCookie(redirectToAccount(deps, call, "linkSent"), browser.cookie);
 }
 
 /** `POST /account/sign-out`: ends this browser's session. Tokens stay valid by their own rules. */

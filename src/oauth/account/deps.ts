@@ -5,6 +5,7 @@ import type { ConsentStore } from "../grants/consent-store.ts";
 import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
 import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
+import type { RecoveryDeps } from "../recovery/recovery.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
@@ -14,6 +15,8 @@ export interface AccountDeps extends SessionDeps, SignInDeps, FederationDeps, Re
   readonly federation: Federation;
   readonly commonPasswords: CommonPasswords;
   readonly consents: ConsentStore;
+  /** Undefined: the platform sends no mail. */
+  readonly recovery: RecoveryDeps | undefined;
   /** Revokes everything that a user got until now. */
   readonly revocations: Pick<RevokeAllStore, "revokeAll" | "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }

@@ -10,7 +10,7 @@
  * password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
-import { revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
+import { askToVerify, revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
@@ -35,6 +35,7 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
       produces: "any",
       handle: (call) => handle(deps, call),
     });
+  const { recovery } = deps;
   return [
     defineRoute({
       method: "GET",
@@ -48,6 +49,13 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
     form("/sign-out", "changeAccount", "Sign this browser out", signOut),
     form("/remove-access", "changeAccount", "Take an application's lasting access away", removeAccess),
     form("/password", "changeAccount", "Change the password", changePassword),
+    ...(recovery === undefined
+      ? []
+      : [
+          form("/verify-address", "changeAccount", "Send a link that verifies the address", (_, call) =>
+            askToVerify(deps, recovery, call),
+          ),
+        ]),
     form("/end-all", "changeAccount", "End every session, grant and token of the user", revokeAll),
   ];
 }

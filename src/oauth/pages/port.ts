@@ -116,36 +116,63 @@ export interface NewPasswordView extends PageContext {
   readonly fault: NewPasswordFault | undefined;
 }
 
+/** Asks an invited person to join. */
+export interface InvitationView extends PageContext {
+  readonly status: 200 | 400;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly email: string;
+  /** The name of the tenant or organization. */
+  readonly place: string;
+  /** The person has no way to sign in yet, so the page asks for a password. */
+  readonly needsPassword: boolean;
+  readonly fault: NewPasswordFault | undefined;
+}
+
+/** Asks whether the address is the person's own. */
+export interface ConfirmAddressView extends PageContext {
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly email: string;
+}
+
 /** The link of a mail cannot be used. `elsewhere`: it works in the browser that asked for it. */
 export interface LinkVoidView extends PageContext {
-  readonly kind: "void" | "elsewhere";
+  readonly kind: "void" | "elsewhere" | "invitation";
   /** The address of the account page. */
   readonly account: string;
 }
 
-/** The new password is set. */
-export interface PasswordSetView extends PageContext {
-  /** Where the person signs in now. */
+/** The link did what it is for: a new password, a membership, a verified address. */
+export interface LinkUsedView extends PageContext {
+  readonly kind: "reset" | "invitation" | "verify";
+  /** Where the person goes on. */
   readonly next: string;
+  /** The name of the tenant or organization, for an invitation. */
+  readonly place?: string;
 }
 
 /** A mail with a link. */
-export interface LinkMailView extends PageContext {
+export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLanguage"> {
   /** The address of the person and of the account. */
   readonly email: string;
   readonly link: string;
   /** The base of the pages, whose host the mail names. */
   readonly base: string;
+  /** The name of the tenant or organization, for an invitation. */
+  readonly place?: string;
 }
 
 /** The page `/account` of a signed-in user. */
 export interface AccountView extends PageContext {
   readonly status: 200 | 400;
   /** The target of each form. */
-  readonly actions: Readonly<Record<"signOut" | "revokeAll" | "removeAccess" | "password", string>>;
+  readonly actions: Readonly<Record<"signOut" | "revokeAll" | "removeAccess" | "password" | "verifyAddress", string>>;
   /** Hidden fields of every form. */
   readonly hidden: Readonly<Record<string, string>>;
   readonly user: { readonly email: string; readonly name: string };
+  /** Undefined: the platform sends no mail, so the page says nothing about the address. */
+  readonly verification: "verified" | "open" | undefined;
   readonly signedInAtMs: number;
   /** The identity provider that vouched. Undefined for the platform's own directory. */
   readonly provider: string | undefined;
@@ -170,7 +197,7 @@ export interface AccountApplication {
 }
 
 /** The result of the previous form. `notChanged`: the account changed at the same moment. */
-export const ACCOUNT_NOTICES = ["removed", "changed", "notChanged", "signedOut", "ended"] as const;
+export const ACCOUNT_NOTICES = ["removed", "changed", "notChanged", "signedOut", "ended", "linkSent"] as const;
 export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
 
 /**
@@ -216,7 +243,9 @@ export interface Pages {
   forgot(view: ForgotView): Response;
   newPassword(view: NewPasswordView): Response;
   linkVoid(view: LinkVoidView): Response;
-  passwordSet(view: PasswordSetView): Response;
+  invitation(view: InvitationView): Response;
+  confirmAddress(view: ConfirmAddressView): Response;
+  linkUsed(view: LinkUsedView): Response;
   account(view: AccountView): Response;
   error(view: ErrorView): Response;
   formPost(view: FormPostView): Response;
@@ -226,4 +255,6 @@ export interface Pages {
 /** The mails for people, made in `ui/`. */
 export interface Mails {
   reset(view: LinkMailView): Mail;
+  verify(view: LinkMailView): Mail;
+  invitation(view: LinkMailView): Mail;
 }

@@ -1,5 +1,8 @@
 import { signedOutAt } from "../users/user-store.ts";
 
+/** `reset`: the person chooses a new password. `verify`: the person shows that they read mail at the address. */
+export type Purpose = "reset" | "verify";
+
 /** A link that may still be used, and the browser that it works in. */
 export interface MailLink {
   readonly email: string;
@@ -10,6 +13,7 @@ export interface MailLink {
 }
 
 export interface NewMailLink extends MailLink {
+  readonly purpose: Purpose;
   readonly tokenHash: string;
   readonly networkHash: string;
   readonly nowMs: number;
@@ -19,32 +23,36 @@ export interface NewMailLink extends MailLink {
 /** Our choice. The limits of an account keep its mailbox usable, those of a network stop a list of addresses. */
 export const LINK_LIMITS = { ofAccount: 3, ofNetwork: 30, withinMs: 3_600_000 } as const;
 
-const RESET = "reset";
 const MAKE = `
   INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)
-  SELECT ?1, '${RESET}', email, ?3, ?4, ?5, ?6, ?7 FROM user
-  WHERE email = ?2 AND disabled = 0 AND password_hash IS NOT NULL
-    AND (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = '${RESET}' AND created_at > ?8) < ${LINK_LIMITS.ofAccount}
+  SELECT ?1, ?9, email, ?3, ?4, ?5, ?6, ?7 FROM user
+  WHERE email = ?2 AND disabled = 0 AND (?9 <> 'reset' OR password_hash IS NOT NULL)
+    AND (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = ?9 AND created_at > ?8) < ${LINK_LIMITS.ofAccount}
     AND (SELECT count(*) FROM mail_link WHERE network_hash = ?4 AND created_at > ?8) < ${LINK_LIMITS.ofNetwork}`;
-const USABLE = `purpose = '${RESET}' AND used_at IS NULL AND expires_at > ?2
+const usable = (purpose: Purpose): string => `purpose = '${purpose}' AND used_at IS NULL AND expires_at > ?2
   AND EXISTS (SELECT 1 FROM user WHERE user.email = mail_link.email AND disabled = 0)`;
-const FIND = `
-  SELECT email, browser_hash AS browserHash, request FROM mail_link WHERE token_hash = ?1 AND ${USABLE}`;
+const find = (purpose: Purpose): string => `
+  SELECT email, browser_hash AS browserHash, request FROM mail_link WHERE token_hash = ?1 AND ${usable(purpose)}`;
 /** The account's other links become void too. */
-const USE = `
-  UPDATE mail_link SET used_at = ?2 WHERE purpose = '${RESET}' AND used_at IS NULL
-    AND email = (SELECT email FROM mail_link WHERE token_hash = ?1 AND browser_hash = ?3 AND ${USABLE})`;
+const use = (purpose: Purpose): string => `
+  UPDATE mail_link SET used_at = ?2 WHERE purpose = '${purpose}' AND used_at IS NULL
+    AND email = (SELECT email FROM mail_link WHERE token_hash = ?1 AND browser_hash = ?3 AND ${usable(purpose)})`;
 const SET_PASSWORD = `
   UPDATE user SET password_hash = ?2, signed_out_at = ${signedOutAt("?3")}, email_verified_at = coalesce(email_verified_at, ?3)
-  WHERE email = ?1 AND changes() > 0`;
+  WHERE email = ?1 AND changes() > 0 RETURNING signed_out_at AS signedOutAtMs`;
+const VERIFY = `
+  UPDATE user SET email_verified_at = coalesce(email_verified_at, ?2) WHERE email = ?1 AND changes() > 0`;
 const DELETE_OLD = `
-  DELETE FROM mail_link WHERE token_hash IN (SELECT token_hash FROM mail_link WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`;
+  DELETE FROM mail_link WHERE token_hash IN (SELECT token_hash FROM mail_link WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+
+type UsedLink = Pick<NewMailLink, "tokenHash" | "browserHash" | "email" | "nowMs">;
 
 export type MailLinkStore = ReturnType<typeof createMailLinkStore>;
 
 export const createMailLinkStore = (db: D1Database) => ({
   /** False if there is no such account with a password, or it or the network had too many links. One round trip. */
   async make({
+    purpose,
     tokenHash,
     email,
     browserHash,
@@ -56,33 +64,40 @@ export const createMailLinkStore = (db: D1Database) => ({
     const values = [tokenHash, email, browserHash, networkHash, request, nowMs, expiresAtMs];
     const made = await db
       .prepare(MAKE)
-      .bind(...values, nowMs - LINK_LIMITS.withinMs)
+      .bind(...values, nowMs - LINK_LIMITS.withinMs, purpose)
       .run();
     return made.meta.changes === 1;
   },
   /** Undefined if the link is unknown, used, void or expired, or its person was disabled. */
-  find: async (tokenHash: string, nowMs: number): Promise<MailLink | undefined> =>
-    (await db.prepare(FIND).bind(tokenHash, nowMs).first<MailLink>()) ?? undefined,
+  find: async (purpose: Purpose, tokenHash: string, nowMs: number): Promise<MailLink | undefined> =>
+    (await db.prepare(find(purpose)).bind(tokenHash, nowMs).first<MailLink>()) ?? undefined,
   /**
-   * Uses the link and sets the password. Returns false if somebody else used it first, it is not this browser's, or it
-   * is not usable any more. `beside`: statements of the same transaction; `changes()` tells the first the result.
+   * Uses the link and sets the password. Returns the time up to which sign-ins are invalid, or undefined if somebody
+   * else used it first, it is not this browser's, or it is not usable any more. `beside`: statements of the same
+   * transaction; `changes()` tells the first the result.
    */
   async setPassword(
-    {
-      tokenHash,
-      browserHash,
-      email,
-      hash,
-      nowMs,
-    }: Pick<NewMailLink, "tokenHash" | "browserHash" | "email" | "nowMs"> & { readonly hash: string },
+    { tokenHash, browserHash, email, hash, nowMs }: UsedLink & { readonly hash: string },
     beside: readonly D1PreparedStatement[],
-  ): Promise<boolean> {
-    const [, set] = await db.batch([
-      db.prepare(USE).bind(tokenHash, nowMs, browserHash),
+  ): Promise<number | undefined> {
+    const [, set] = await db.batch<{ signedOutAtMs: number }>([
+      db.prepare(use("reset")).bind(tokenHash, nowMs, browserHash),
       db.prepare(SET_PASSWORD).bind(email, hash, nowMs),
       ...beside,
     ]);
-    return set?.meta.changes === 1;
+    return set?.results[0]?.signedOutAtMs;
+  },
+  /** Uses the link: the address is verified from now on. False where `setPassword` returns undefined. */
+  async verify(
+    { tokenHash, browserHash, email, nowMs }: UsedLink,
+    beside: readonly D1PreparedStatement[],
+  ): Promise<boolean> {
+    const [, verified] = await db.batch([
+      db.prepare(use("verify")).bind(tokenHash, nowMs, browserHash),
+      db.prepare(VERIFY).bind(email, nowMs),
+      ...beside,
+    ]);
+    return verified?.meta.changes === 1;
   },
   /** Deletes at most `limit` links that no limit counts any more and returns how many. */
   deleteOld: async (nowMs: number, limit: number): Promise<number> =>

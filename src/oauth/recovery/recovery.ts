@@ -22,18 +22,19 @@ import type { CommonPasswords } from "../../platform/common-passwords.ts";
 import type { SendMail } from "../../platform/mail.ts";
 import type { AuthorizeDeps } from "../authorize/deps.ts";
 import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
-import type { AnyCall } from "../model/call.ts";
 import type { Mails } from "../pages/port.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
+import type { InvitationStore } from "./invitation-store.ts";
 import type { MailLinkStore } from "./mail-link-store.ts";
 
 export interface RecoveryDeps extends AuthorizeDeps {
   readonly commonPasswords: CommonPasswords;
   readonly mailLinks: MailLinkStore;
+  readonly invitations: InvitationStore;
   readonly mails: Mails;
   readonly sendMail: SendMail;
-  /** The base of the pages in a mail's links; undefined if the deployment does not know its own address. */
-  mailBase(call: AnyCall): string | undefined;
+  /** The base of the pages in a mail's links. `origin`: the request's, for a local platform. */
+  mailBase(origin: string): string;
   readonly revocations: Pick<RevokeAllStore, "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }
 

@@ -1,32 +1,24 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import { hashPassword, PASSWORD_CHARS } from "../../platform/password-hash.ts";
-import { newPasswordFault } from "../../platform/password-rules.ts";
+import { hashPassword } from "../../platform/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters, type Parameters } from "../model/parameters.ts";
+import { readParameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { NewPasswordFault } from "../pages/port.ts";
-import { CROSS_SITE_FORM, csrfToken, isCrossSite, recognizeBrowser, verifyCsrfToken } from "../sign-in/browser.ts";
+import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
+import { deviceCookie } from "../sign-in/device.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import type { FormCall } from "./forgot.ts";
+import { accountOf, findLink, voidPage, type OpenedLink } from "./link.ts";
 import type { MailLink } from "./mail-link-store.ts";
+import { chosenPasswordFault } from "./new-password.ts";
 import type { RecoveryDeps } from "./recovery.ts";
 
 const ACTION = "reset password";
 
-interface Opened {
-  readonly link: MailLink;
-  readonly token: string;
-  readonly tokenHash: string;
-  /** The secret of this browser. */
-  readonly browserKey: string;
-  readonly browserHash: string;
-}
-
 /** `GET /reset`: the link of the mail. Uses nothing up. */
 export async function openLink(deps: RecoveryDeps, call: AnyCall): Promise<Response> {
-  const opened = await find(deps, call, call.url.searchParams.get("token") ?? "");
-  return "link" in opened ? newPasswordPage(deps, call, opened, undefined) : voidPage(deps, call, opened.kind);
+  const opened = await findLink(deps, call, "reset", call.url.searchParams.get("token") ?? undefined);
+  return "link" in opened ? newPasswordPage(deps, call, opened, undefined) : voidPage(deps, call, ACTION, opened);
 }
 
 /**
@@ -42,22 +34,28 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
   const form = readParameters(call.body, deps.names);
   if (!form.ok) return refusePage(form.error.description, form.error.reason);
-  const opened = await find(deps, call, form.value.get("token") ?? "");
-  if (!("link" in opened)) return voidPage(deps, call, opened.kind);
+  const opened = await findLink(deps, call, "reset", form.value.get("token"));
+  if (!("link" in opened)) return voidPage(deps, call, ACTION, opened);
   const { link, tokenHash, browserKey, browserHash } = opened;
   if (!(await verifyCsrfToken(deps, browserKey, form.value.get("csrf"))))
     return newPasswordPage(deps, call, opened, "stale");
   const password = form.value.get("new_password") ?? "";
   const { email } = link;
-  const owner = { email, platform: [deps.names.platform] };
-  const fault = inputFault(password, form.value) ?? (await newPasswordFault(password, owner, deps.commonPasswords));
+  const fault = await chosenPasswordFault(deps, email, password, form.value);
   if (fault !== undefined) return newPasswordPage(deps, call, opened, fault);
   const hash = hashPassword(password, deps.random);
-  if (!(await store(deps, call, { tokenHash, browserHash, email, hash }))) return voidPage(deps, call, "void");
+  const signedOutAtMs = await store(deps, call, { tokenHash, browserHash, email, hash });
+  if (signedOutAtMs === undefined) return voidPage(deps, call, ACTION, { kind: "void" });
   deps.log.info("password reset", { requestId: call.requestId, user: email });
   call.waitUntil(deps.accounts.unlock(email));
   call.waitUntil(deps.revocations.deleteSignedOut(email, call.nowMs));
-  return deps.pages.passwordSet({ ...pageContext(call, localesOf(link)), next: nextOf(deps, call, link) });
+  const page = deps.pages.linkUsed({
+    ...pageContext(call, localesOf(link)),
+    kind: "reset",
+    next: nextOf(deps, call, link),
+  });
+  // The person is known to use this browser now.
+  return withCookie(page, await deviceCookie(deps, call, email, signedOutAtMs + 1));
 }
 
 /** Changes the password, signs everybody out, revokes all tokens and writes the audit row, in one transaction. */
@@ -70,7 +68,7 @@ async function store(
     readonly email: string;
     readonly hash: string;
   },
-): Promise<boolean> {
+): Promise<number | undefined> {
   const { email } = change;
   const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
   try {
@@ -84,28 +82,10 @@ async function store(
   }
 }
 
-/** `elsewhere`: the link is usable, in the browser that asked for it. */
-type Unusable = { readonly kind: "void" | "elsewhere" };
-
-async function find(deps: RecoveryDeps, call: AnyCall, token: string): Promise<Opened | Unusable> {
-  const tokenHash = await sha256Hex(token);
-  const link = await deps.mailLinks.find(tokenHash, call.nowMs);
-  if (link === undefined) return { kind: "void" };
-  const { key: browserKey } = recognizeBrowser(deps, call);
-  const browserHash = await sha256Hex(browserKey);
-  if (browserHash !== link.browserHash) return { kind: "elsewhere" };
-  return { link, token, tokenHash, browserKey, browserHash };
-}
-
-function inputFault(password: string, form: Parameters): NewPasswordFault | undefined {
-  if (password.length < PASSWORD_CHARS.min || password.length > PASSWORD_CHARS.max) return "length";
-  return password === form.get("repeated_password") ? undefined : "repeated";
-}
-
 async function newPasswordPage(
   deps: RecoveryDeps,
   call: AnyCall,
-  { link, token, browserKey }: Opened,
+  { link, token, browserKey }: OpenedLink,
   fault: NewPasswordFault | undefined,
 ): Promise<Response> {
   return deps.pages.newPassword({
@@ -117,14 +97,6 @@ async function newPasswordPage(
     fault,
   });
 }
-
-function voidPage(deps: RecoveryDeps, call: AnyCall, kind: Unusable["kind"]): Response {
-  const reason = kind === "void" ? "the link is unknown, used, void or expired" : "the link is another browser's";
-  deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
-  return deps.pages.linkVoid({ ...pageContext(call, undefined), kind, account: accountOf(call) });
-}
-
-const accountOf = ({ publicBase }: AnyCall): string => `${publicBase}/account`;
 
 /** The application's sign-in, or the account page. */
 const nextOf = (deps: RecoveryDeps, call: AnyCall, { request }: MailLink): string =>

@@ -1,12 +1,14 @@
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { forgotPassword } from "./forgot.ts";
 import type { RecoveryDeps } from "./recovery.ts";
+import { acceptInvitation, openInvitation } from "./invitation.ts";
 import { openLink, resetPassword } from "./reset.ts";
+import { openVerifyLink, verifyAddress } from "./verify.ts";
 
 /** The forms carry the application's request, encoded once more. */
 const FORM_BYTES = 256 * 1024;
 
-/** The pages for a forgotten password. */
+/** The pages behind links in mails. */
 export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
   defineRoute({
     method: "POST",
@@ -33,5 +35,39 @@ export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
     body: formBody(FORM_BYTES),
     produces: "any",
     handle: (call) => resetPassword(deps, call),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/verify",
+    summary: "Open a link that verifies an address",
+    operation: "verifyAddress",
+    produces: "any",
+    handle: (call) => openVerifyLink(deps, call),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/verify",
+    summary: "Verify an address",
+    operation: "verifyAddress",
+    body: formBody(FORM_BYTES),
+    produces: "any",
+    handle: (call) => verifyAddress(deps, call),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/invitation",
+    summary: "Open an invitation",
+    operation: "acceptInvitation",
+    produces: "any",
+    handle: (call) => openInvitation(deps, call),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/invitation",
+    summary: "Accept an invitation",
+    operation: "acceptInvitation",
+    body: formBody(FORM_BYTES),
+    produces: "any",
+    handle: (call) => acceptInvitation(deps, call),
   }),
 ];

@@ -45,15 +45,46 @@ export const de: Texts = {
     void: {
       void: {
         title: "Dieser Link gilt nicht mehr",
-        text: "Er wurde benutzt, ein späterer wurde benutzt, oder er ist älter als 30 Minuten. Einen neuen bekommen Sie auf der Anmeldeseite.",
+        text: "Er wurde benutzt, ein späterer wurde benutzt, oder er ist älter als 30 Minuten. Fordern Sie dort einen neuen an, wo Sie diesen angefordert haben.",
       },
       elsewhere: {
         title: "Öffnen Sie den Link im anderen Browser",
-        text: "Er gilt nur in dem Browser, in dem er angefordert wurde. Waren Sie das nicht, schließen Sie dieses Fenster. Oder fordern Sie hier auf der Anmeldeseite einen neuen an.",
+        text: "Er gilt nur in dem Browser, in dem er angefordert wurde. Waren Sie das nicht, schließen Sie dieses Fenster. Oder fordern Sie in diesem Browser einen neuen an.",
+      },
+      invitation: {
+        title: "Diese Einladung gilt nicht mehr",
+        text: "Sie wurde angenommen, eine spätere wurde gesendet, sie wurde zurückgezogen, oder sie ist älter als eine Woche. Bitten Sie um eine neue, wo Sie eingeladen wurden.",
       },
     },
-    setTitle: "Ihr Passwort ist geändert",
-    set: "Alle anderen sind abgemeldet. Melden Sie sich jetzt mit dem neuen Passwort an.",
+  },
+  invitation: {
+    title: "Sie sind eingeladen",
+    lead: "{place} lädt {user} ein.",
+    choose: "Wählen Sie ein Passwort für Ihr Konto.",
+    accept: "Einladung annehmen",
+    otherwise: "Wenn Sie nicht wissen, wer Sie einlädt, schließen Sie dieses Fenster. Dann geschieht nichts.",
+  },
+  verification: {
+    title: "Ist das Ihre Adresse?",
+    lead: "Bestätigen Sie, dass {user} Ihre Adresse ist, damit sich Anwendungen darauf verlassen können.",
+    confirm: "Ja, das ist meine Adresse",
+  },
+  done: {
+    reset: {
+      title: "Ihr Passwort ist geändert",
+      text: "Alle anderen sind abgemeldet. Melden Sie sich jetzt mit dem neuen Passwort an.",
+      button: "Anmelden",
+    },
+    invitation: {
+      title: "Willkommen",
+      text: "Sie sind jetzt Mitglied von {place}. Melden Sie sich an, oder öffnen Sie Ihre Anwendung.",
+      button: "Ihr Konto",
+    },
+    verify: {
+      title: "Ihre Adresse ist bestätigt",
+      text: "Anwendungen, bei denen Sie sich anmelden, können sich von jetzt an darauf verlassen.",
+      button: "Ihr Konto",
+    },
   },
   mails: {
     reset: {
@@ -63,6 +94,21 @@ export const de: Texts = {
       rules: "Der Link gilt einmal und 30 Minuten lang, in dem Browser, in dem Sie ihn angefordert haben.",
       otherwise:
         "Waren Sie das nicht, tun Sie nichts. Ihr Passwort bleibt, wie es ist. Geben Sie diese E-Mail nicht weiter.",
+    },
+    verify: {
+      subject: "Ihre Adresse für {host} bestätigen",
+      lead: "Sie wollten bei {host} bestätigen, dass {user} Ihre Adresse ist.",
+      button: "Adresse bestätigen",
+      rules: "Der Link gilt einmal und 30 Minuten lang, in dem Browser, in dem Sie ihn angefordert haben.",
+      otherwise: "Waren Sie das nicht, tun Sie nichts. Geben Sie diese E-Mail nicht weiter.",
+    },
+    invitation: {
+      subject: "{place} lädt Sie ein",
+      lead: "{place} lädt {user} zu seinen Anwendungen bei {host} ein.",
+      button: "Einladung annehmen",
+      rules: "Der Link gilt einmal und eine Woche lang.",
+      otherwise:
+        "Wenn Sie nicht wissen, wer Sie einlädt, tun Sie nichts. Geben Sie diese E-Mail nicht weiter: Der Link ist nur für Sie.",
     },
   },
   chooseTenant: {
@@ -88,6 +134,9 @@ export const de: Texts = {
     user: "Angemeldet",
     since: "Seit {time}",
     sinceByProvider: "Seit {time}, über {provider}",
+    verified: "Ihre Adresse ist bestätigt.",
+    notVerified: "Ihre Adresse ist noch nicht bestätigt.",
+    verify: "Link zum Bestätigen senden",
     signOut: "In diesem Browser abmelden",
     applications: "Anwendungen mit Zugriff",
     applicationsLead:
@@ -114,6 +163,7 @@ export const de: Texts = {
         "Es wurde nichts geändert: Ihr Konto wurde im selben Moment anderswo geändert. Bitte versuchen Sie es noch einmal.",
       signedOut: "Sie sind in diesem Browser abgemeldet.",
       ended: "Sie sind überall abgemeldet, und keine Anwendung hat mehr Zugriff.",
+      linkSent: "Ein Link ist an Ihre Adresse unterwegs. Er gilt einmal und 30 Minuten lang, in diesem Browser.",
     },
     faults: {
       stale: "Diese Seite war veraltet, darum wurde nichts getan. Bitte versuchen Sie es noch einmal.",

@@ -42,15 +42,46 @@ export const en: Texts = {
     void: {
       void: {
         title: "This link does not work any more",
-        text: "It was used, a later one was used, or it is older than 30 minutes. Ask for a new one on the sign-in page.",
+        text: "It was used, a later one was used, or it is older than 30 minutes. Ask for a new one where you asked for this one.",
       },
       elsewhere: {
         title: "Open the link in the other browser",
-        text: "It works only in the browser in which somebody asked for it. If that was not you, close this window. Or ask for a new link here, on the sign-in page.",
+        text: "It works only in the browser in which somebody asked for it. If that was not you, close this window. Or ask for a new link in this browser.",
+      },
+      invitation: {
+        title: "This invitation does not work any more",
+        text: "It was accepted, a later one was sent, it was withdrawn, or it is older than a week. Ask whoever invited you for another one.",
       },
     },
-    setTitle: "Your password is changed",
-    set: "Everybody else is signed out. Sign in with the new password now.",
+  },
+  invitation: {
+    title: "You are invited",
+    lead: "{place} invites {user}.",
+    choose: "Choose a password for your account.",
+    accept: "Accept the invitation",
+    otherwise: "If you do not know who invites you, close this window. Nothing happens then.",
+  },
+  verification: {
+    title: "Is this your address?",
+    lead: "Confirm that {user} is your address, so that applications can rely on it.",
+    confirm: "Yes, it is my address",
+  },
+  done: {
+    reset: {
+      title: "Your password is changed",
+      text: "Everybody else is signed out. Sign in with the new password now.",
+      button: "Sign in",
+    },
+    invitation: {
+      title: "Welcome",
+      text: "You are a member of {place} now. Sign in to go on, or open your application.",
+      button: "Your account",
+    },
+    verify: {
+      title: "Your address is confirmed",
+      text: "Applications that you sign in to can rely on it from now on.",
+      button: "Your account",
+    },
   },
   mails: {
     reset: {
@@ -59,6 +90,21 @@ export const en: Texts = {
       button: "Choose a new password",
       rules: "The link works once, for 30 minutes, in the browser in which you asked for it.",
       otherwise: "If it was not you, do nothing. Your password stays as it is. Do not pass this mail on.",
+    },
+    verify: {
+      subject: "Confirm your address at {host}",
+      lead: "You asked at {host} to confirm that {user} is your address.",
+      button: "Confirm the address",
+      rules: "The link works once, for 30 minutes, in the browser in which you asked for it.",
+      otherwise: "If it was not you, do nothing. Do not pass this mail on.",
+    },
+    invitation: {
+      subject: "{place} invites you",
+      lead: "{place} invites {user} to its applications at {host}.",
+      button: "Accept the invitation",
+      rules: "The link works once, for a week.",
+      otherwise:
+        "If you do not know who invites you, do nothing. Do not pass this mail on: the link is meant for you alone.",
     },
   },
   chooseTenant: {
@@ -84,6 +130,9 @@ export const en: Texts = {
     user: "Signed in",
     since: "Since {time}",
     sinceByProvider: "Since {time}, by {provider}",
+    verified: "Your address is confirmed.",
+    notVerified: "Your address is not confirmed yet.",
+    verify: "Send a link to confirm it",
     signOut: "Sign out of this browser",
     applications: "Applications with access",
     applicationsLead:
@@ -109,6 +158,7 @@ export const en: Texts = {
       notChanged: "Nothing was changed: something else changed your account at the same moment. Please try again.",
       signedOut: "You are signed out of this browser.",
       ended: "You are signed out everywhere, and no application has access any more.",
+      linkSent: "A link is on its way to your address. It works once, for 30 minutes, in this browser.",
     },
     faults: {
       stale: "This page was out of date, so nothing was done. Please try again.",

@@ -45,15 +45,46 @@ export const fr: Texts = {
     void: {
       void: {
         title: "Ce lien ne fonctionne plus",
-        text: "Il a été utilisé, un lien plus récent l’a été, ou il a plus de 30 minutes. Demandez-en un nouveau sur la page de connexion.",
+        text: "Il a été utilisé, un lien plus récent l’a été, ou il a plus de 30 minutes. Demandez-en un nouveau là où vous aviez demandé celui-ci.",
       },
       elsewhere: {
         title: "Ouvrez le lien dans l’autre navigateur",
-        text: "Il ne fonctionne que dans le navigateur où il a été demandé. Si ce n’était pas vous, fermez cette fenêtre. Ou demandez un nouveau lien ici, sur la page de connexion.",
+        text: "Il ne fonctionne que dans le navigateur où il a été demandé. Si ce n’était pas vous, fermez cette fenêtre. Ou demandez un nouveau lien dans ce navigateur.",
+      },
+      invitation: {
+        title: "Cette invitation ne fonctionne plus",
+        text: "Elle a été acceptée, une autre a été envoyée, elle a été retirée, ou elle a plus d’une semaine. Demandez-en une nouvelle à la personne qui vous invite.",
       },
     },
-    setTitle: "Votre mot de passe est changé",
-    set: "Toutes les autres personnes sont déconnectées. Connectez-vous maintenant avec le nouveau mot de passe.",
+  },
+  invitation: {
+    title: "Une invitation pour vous",
+    lead: "{place} invite {user}.",
+    choose: "Choisissez un mot de passe pour votre compte.",
+    accept: "Accepter l’invitation",
+    otherwise: "Si vous ne savez pas qui vous invite, fermez cette fenêtre. Il ne se passera rien.",
+  },
+  verification: {
+    title: "Est-ce votre adresse ?",
+    lead: "Confirmez que {user} est votre adresse, afin que les applications puissent s’y fier.",
+    confirm: "Oui, c’est mon adresse",
+  },
+  done: {
+    reset: {
+      title: "Votre mot de passe est changé",
+      text: "Toutes les autres personnes sont déconnectées. Connectez-vous maintenant avec le nouveau mot de passe.",
+      button: "Se connecter",
+    },
+    invitation: {
+      title: "Bienvenue",
+      text: "Vous êtes maintenant membre de {place}. Connectez-vous, ou ouvrez votre application.",
+      button: "Votre compte",
+    },
+    verify: {
+      title: "Votre adresse est confirmée",
+      text: "Les applications auxquelles vous vous connectez peuvent désormais s’y fier.",
+      button: "Votre compte",
+    },
   },
   mails: {
     reset: {
@@ -63,6 +94,21 @@ export const fr: Texts = {
       rules: "Le lien fonctionne une fois, pendant 30 minutes, dans le navigateur où vous l’avez demandé.",
       otherwise:
         "Si ce n’était pas vous, ne faites rien. Votre mot de passe reste inchangé. Ne transmettez pas cet e-mail.",
+    },
+    verify: {
+      subject: "Confirmer votre adresse pour {host}",
+      lead: "Vous avez demandé sur {host} à confirmer que {user} est votre adresse.",
+      button: "Confirmer l’adresse",
+      rules: "Le lien fonctionne une fois, pendant 30 minutes, dans le navigateur où vous l’avez demandé.",
+      otherwise: "Si ce n’était pas vous, ne faites rien. Ne transmettez pas cet e-mail.",
+    },
+    invitation: {
+      subject: "{place} vous invite",
+      lead: "{place} invite {user} à ses applications sur {host}.",
+      button: "Accepter l’invitation",
+      rules: "Le lien fonctionne une fois, pendant une semaine.",
+      otherwise:
+        "Si vous ne savez pas qui vous invite, ne faites rien. Ne transmettez pas cet e-mail : le lien n’est destiné qu’à vous.",
     },
   },
   chooseTenant: {
@@ -88,6 +134,9 @@ export const fr: Texts = {
     user: "Session ouverte",
     since: "Depuis le {time}",
     sinceByProvider: "Depuis le {time}, par {provider}",
+    verified: "Votre adresse est confirmée.",
+    notVerified: "Votre adresse n’est pas encore confirmée.",
+    verify: "Envoyer un lien pour la confirmer",
     signOut: "Se déconnecter de ce navigateur",
     applications: "Applications autorisées",
     applicationsLead:
@@ -114,6 +163,8 @@ export const fr: Texts = {
       notChanged: "Rien n’a été modifié\u00a0: votre compte a été modifié ailleurs au même moment. Veuillez réessayer.",
       signedOut: "Vous êtes déconnecté de ce navigateur.",
       ended: "Vous êtes déconnecté partout et plus aucune application n’a accès.",
+      linkSent:
+        "Un lien est en route vers votre adresse. Il fonctionne une fois, pendant 30 minutes, dans ce navigateur.",
     },
     faults: {
       stale: "Cette page n’était plus à jour\u00a0; rien n’a été fait. Veuillez réessayer.",

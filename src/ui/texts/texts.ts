@@ -1,4 +1,12 @@
-import type { AccountFault, AccountNotice, ErrorView, LinkVoidView, SignInFault } from "../../oauth/pages/port.ts";
+import type {
+  AccountFault,
+  AccountNotice,
+  ErrorView,
+  LinkUsedView,
+  LinkVoidView,
+  Mails,
+  SignInFault,
+} from "../../oauth/pages/port.ts";
 
 /**
  * The words of the pages. A language is a file of this type and a line in languages.ts. Names in braces are
@@ -47,10 +55,24 @@ export interface Texts {
     /** `{user}` */
     readonly newLead: string;
     readonly void: Readonly<Record<LinkVoidView["kind"], { readonly title: string; readonly text: string }>>;
-    readonly setTitle: string;
-    readonly set: string;
   };
-  readonly mails: { readonly reset: LinkMailTexts };
+  readonly invitation: {
+    readonly title: string;
+    /** `{place}`: a tenant or an organization; `{user}`. */
+    readonly lead: string;
+    readonly choose: string;
+    readonly accept: string;
+    readonly otherwise: string;
+  };
+  readonly verification: {
+    readonly title: string;
+    /** `{user}` */
+    readonly lead: string;
+    readonly confirm: string;
+  };
+  /** After the link of a mail was used. `{place}` for an invitation. */
+  readonly done: Readonly<Record<LinkUsedView["kind"], { readonly [part in "title" | "text" | "button"]: string }>>;
+  readonly mails: Readonly<Record<keyof Mails, LinkMailTexts>>;
   readonly chooseTenant: {
     readonly title: string;
     /** `{client}` */
@@ -83,6 +105,9 @@ export interface Texts {
     readonly since: string;
     /** `{time}`, `{provider}` */
     readonly sinceByProvider: string;
+    readonly verified: string;
+    readonly notVerified: string;
+    readonly verify: string;
     readonly signOut: string;
     readonly applications: string;
     readonly applicationsLead: string;
@@ -134,7 +159,7 @@ interface Door {
   readonly text: string;
 }
 
-/** A mail with a link: `{user}`, `{host}`. */
+/** A mail with a link: `{user}`, `{host}`; `{place}` for an invitation. */
 export interface LinkMailTexts {
   readonly subject: string;
   readonly lead: string;

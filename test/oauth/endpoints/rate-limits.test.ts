@@ -33,7 +33,9 @@ describe("The rate limit by address", () => {
   it.each(named(everyRoute))("refuses %s before anything else", async (_, base, route) => {
     const { env: counted, tally } = counting(env);
     const full = limiter(1).binding;
-    const own = isolate({ ...counted, ...deployed, ADDRESS_LIMIT: full, CONTENT_LIMIT: full });
+    // A platform that sends mail, and shares no copies with other tests.
+    const PUBLIC_URL = `https://${unique("host")}.test`;
+    const own = isolate({ ...counted, ...deployed, PUBLIC_URL, ADDRESS_LIMIT: full, CONTENT_LIMIT: full });
     const path = base + route.path.replaceAll(/\{\w+\}/g, "x");
     const response = await own.fetch(path, { method: route.method, headers: { authorization: "Bearer x" } });
     expect(response.status).toBe(429);

@@ -1,0 +1,91 @@
+/** An invitation that may be accepted. */
+export interface Invitation {
+  readonly kind: "tenant" | "organization";
+  /** Its id. */
+  readonly owner: string;
+  /** Its name. */
+  readonly place: string;
+  readonly email: string;
+  readonly language: string;
+  /** The person cannot sign in yet: there is neither a password nor an account at a provider. */
+  readonly needsPassword: boolean;
+}
+
+const KINDS = ["tenant", "organization"] as const;
+type Kind = Invitation["kind"];
+
+const NEEDS_PASSWORD = `
+  password_hash IS NULL AND NOT EXISTS (SELECT 1 FROM user_identity WHERE user_identity.email = user.email)`;
+const find = (kind: Kind): string => `
+  SELECT '${kind}' AS kind, ${kind} AS owner, ${kind}.name AS place, user.email AS email, language,
+    ${NEEDS_PASSWORD} AS needsPassword
+  FROM ${kind}_invitation AS invitation JOIN user ON user.email = invitation.email
+    JOIN ${kind} ON ${kind}.id = invitation.${kind}
+  WHERE token_hash = ?1 AND expires_at > ?2 AND user.disabled = 0`;
+const FIND = KINDS.map(find).join(" UNION ALL ");
+/** `?3`: the hash of the new password, or null if the person can sign in already. */
+const accept = (kind: Kind): string => `
+  UPDATE user SET password_hash = coalesce(?3, password_hash), email_verified_at = coalesce(email_verified_at, ?2)
+  WHERE email = (SELECT email FROM ${kind}_invitation WHERE token_hash = ?1 AND expires_at > ?2)
+    AND disabled = 0 AND (${NEEDS_PASSWORD}) = (?3 IS NOT NULL)`;
+/** Fails, and so undoes its transaction, unless the statement before it changed a row. */
+const ONLY_IF_CHANGED = `SELECT json(iif(changes() > 0, '1', 'nothing changed'))`;
+const join = (kind: Kind): string => `
+  INSERT INTO ${kind}_member (${kind}, email, created_at)
+  SELECT ${kind}, email, ?2 FROM ${kind}_invitation WHERE token_hash = ?1 ON CONFLICT DO NOTHING`;
+/** A role that was removed meanwhile is not given. */
+const addRoles = (kind: Kind): string => `
+  INSERT OR IGNORE INTO ${kind}_member_role (${kind}, email, role)
+  SELECT ${kind}, email, role.name FROM ${kind}_invitation, json_each(roles) AS given
+    JOIN role ON role.name = given.value WHERE token_hash = ?1`;
+const end = (kind: Kind): string => `DELETE FROM ${kind}_invitation WHERE token_hash = ?1`;
+const deleteExpired = (kind: Kind): string => `
+  DELETE FROM ${kind}_invitation WHERE token_hash IN (
+    SELECT token_hash FROM ${kind}_invitation WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+
+export type InvitationStore = ReturnType<typeof createInvitationStore>;
+
+export function createInvitationStore(db: D1Database) {
+  /** Undefined if the invitation is unknown, accepted, withdrawn or expired, or its person is disabled. */
+  async function findOpen(tokenHash: string, nowMs: number): Promise<Invitation | undefined> {
+    const row = await db.prepare(FIND).bind(tokenHash, nowMs).first<InvitationRow>();
+    return row === null ? undefined : { ...row, needsPassword: row.needsPassword === 1 };
+  }
+  return {
+    find: findOpen,
+    /**
+     * Makes the person a member, sets the password if `hash` is one, and ends the invitation. Returns false if the
+     * invitation ended meanwhile, or the person got a way to sign in. `audit` is part of the transaction.
+     */
+    async accept(
+      tokenHash: string,
+      { kind, needsPassword }: Invitation,
+      hash: string | null,
+      nowMs: number,
+      audit: D1PreparedStatement,
+    ): Promise<boolean> {
+      try {
+        await db.batch([
+          db.prepare(accept(kind)).bind(tokenHash, nowMs, hash),
+          db.prepare(ONLY_IF_CHANGED),
+          db.prepare(join(kind)).bind(tokenHash, nowMs),
+          db.prepare(addRoles(kind)).bind(tokenHash),
+          db.prepare(end(kind)).bind(tokenHash),
+          audit,
+        ]);
+        return true;
+      } catch (thrown) {
+        const now = await findOpen(tokenHash, nowMs);
+        if (now === undefined || now.needsPassword !== needsPassword) return false;
+        throw thrown;
+      }
+    },
+    /** Deletes at most `limit` expired invitations of each kind and returns the larger number. */
+    async deleteExpired(nowMs: number, limit: number): Promise<number> {
+      const results = await db.batch(KINDS.map((kind) => db.prepare(deleteExpired(kind)).bind(nowMs, limit)));
+      return Math.max(...results.map(({ meta }) => meta.changes));
+    },
+  };
+}
+
+type InvitationRow = Omit<Invitation, "needsPassword"> & { readonly needsPassword: number };

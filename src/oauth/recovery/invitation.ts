@@ -1,0 +1,147 @@
+/**
+ * Invitations: an operator invites a person by mail, who becomes a member by the link.
+ *
+ *   PUT …/invitations/{email} ──mail──▶ GET /invitation: asks ──▶ POST /invitation ──▶ a member; on to the account page
+ *                                         │ for a password too, if the person has no way to sign in yet
+ *
+ * The link works in any browser, since the person asked in none, for a week and once. Opening it uses nothing up. The
+ * form is bound to the browser that opened it, so a page of ours always comes before. The change, the membership and
+ * the end of the invitation are one transaction: of two who accept at once, one does.
+ */
+import { sha256Hex } from "../../platform/hash.ts";
+import { describeError } from "../../platform/log.ts";
+import { hashPassword } from "../../platform/password-hash.ts";
+import type { AnyCall } from "../model/call.ts";
+import { readParameters } from "../model/parameters.ts";
+import { withParameters } from "../model/redirect.ts";
+import { pageContext, refusedPage } from "../pages/page.ts";
+import type { NewPasswordFault } from "../pages/port.ts";
+import {
+  CROSS_SITE_FORM,
+  csrfToken,
+  isCrossSite,
+  readCookie,
+  recognizeBrowser,
+  verifyCsrfToken,
+  withCookie,
+} from "../sign-in/browser.ts";
+import { deviceCookie } from "../sign-in/device.ts";
+import type { FormCall } from "./forgot.ts";
+import type { Invitation } from "./invitation-store.ts";
+import { accountOf } from "./link.ts";
+import { chosenPasswordFault } from "./new-password.ts";
+import type { RecoveryDeps } from "./recovery.ts";
+
+const ACTION = "accept invitation";
+
+/** Sends the link to the person. Returns false if the mail was not taken. */
+export async function sendInvitation(
+  deps: RecoveryDeps,
+  invited: {
+    readonly email: string;
+    readonly token: string;
+    readonly place: string;
+    readonly language: string;
+    readonly origin: string;
+  },
+): Promise<boolean> {
+  const { email, token, place, language, origin } = invited;
+  const base = deps.mailBase(origin);
+  const link = withParameters(`${base}/invitation`, { query: { token } });
+  try {
+    await deps.sendMail(deps.mails.invitation({ uiLocales: language, acceptLanguage: null, email, link, base, place }));
+    return true;
+  } catch (thrown) {
+    deps.log.error("mail not sent", { user: email, error: describeError(thrown) });
+    return false;
+  }
+}
+
+/** `GET /invitation`: the link of the mail. */
+export async function openInvitation(deps: RecoveryDeps, call: AnyCall): Promise<Response> {
+  const token = call.url.searchParams.get("token") ?? "";
+  const invitation = await deps.invitations.find(await sha256Hex(token), call.nowMs);
+  return invitation === undefined ? voidPage(deps, call) : invitationPage(deps, call, { invitation, token });
+}
+
+/**
+ * `POST /invitation`
+ *
+ *   sent from another site ──▶ 400 page          the invitation is not open ──▶ 400 page
+ *   the form is stale, or the password is not acceptable, or not needed any more ──▶ 400, the page again
+ *   else ──▶ a member, with a verified address
+ */
+export async function acceptInvitation(deps: RecoveryDeps, call: FormCall): Promise<Response> {
+  const refusePage = (detail: string, reason = detail): Response =>
+    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
+  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
+  const form = readParameters(call.body, deps.names);
+  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const token = form.value.get("token") ?? "";
+  const tokenHash = await sha256Hex(token);
+  const invitation = await deps.invitations.find(tokenHash, call.nowMs);
+  if (invitation === undefined) return voidPage(deps, call);
+  const again = (fault: NewPasswordFault): Promise<Response> =>
+    invitationPage(deps, call, { invitation, token, fault });
+  if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf"))))
+    return again("stale");
+  const { email, needsPassword } = invitation;
+  const password = form.value.get("new_password") ?? "";
+  const fault = needsPassword ? await chosenPasswordFault(deps, email, password, form.value) : undefined;
+  if (fault !== undefined) return again(fault);
+  const hash = needsPassword ? hashPassword(password, deps.random) : null;
+  if (!(await accept(deps, call, { tokenHash, invitation, hash }))) return openAgain(deps, call, token);
+  deps.log.info("invitation accepted", { requestId: call.requestId, user: email });
+  const view = { ...pageContext(call, localesOf(invitation)), next: accountOf(call), place: invitation.place };
+  const page = deps.pages.linkUsed({ ...view, kind: "invitation" });
+  return needsPassword ? withCookie(page, await deviceCookie(deps, call, email, call.nowMs)) : page;
+}
+
+/** The person got another way to sign in since the page was shown, or somebody was faster. */
+async function openAgain(deps: RecoveryDeps, call: FormCall, token: string): Promise<Response> {
+  const invitation = await deps.invitations.find(await sha256Hex(token), call.nowMs);
+  return invitation === undefined
+    ? voidPage(deps, call)
+    : invitationPage(deps, call, { invitation, token, fault: "stale" });
+}
+
+function accept(
+  { invitations, audit }: RecoveryDeps,
+  { nowMs, requestId }: AnyCall,
+  accepted: { readonly tokenHash: string; readonly invitation: Invitation; readonly hash: string | null },
+): Promise<boolean> {
+  const { tokenHash, invitation, hash } = accepted;
+  const { email, kind, owner } = invitation;
+  const subject = `${kind}s/${owner}/members/${email}`;
+  const record = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject, outcome: "done" } as const;
+  const row = audit.statement("always", { ...record, reason: "by a link sent to the address" });
+  return invitations.accept(tokenHash, invitation, hash, nowMs, row);
+}
+
+async function invitationPage(
+  deps: RecoveryDeps,
+  call: AnyCall,
+  shown: { readonly invitation: Invitation; readonly token: string; readonly fault?: NewPasswordFault },
+): Promise<Response> {
+  const { invitation, token, fault } = shown;
+  const browser = recognizeBrowser(deps, call);
+  const page = deps.pages.invitation({
+    ...pageContext(call, localesOf(invitation)),
+    status: fault === undefined ? 200 : 400,
+    action: `${deps.pagesBase(call)}/invitation`,
+    hidden: { token, csrf: await csrfToken(deps, browser.key) },
+    email: invitation.email,
+    place: invitation.place,
+    needsPassword: invitation.needsPassword,
+    fault,
+  });
+  return withCookie(page, browser.cookie);
+}
+
+function voidPage(deps: RecoveryDeps, call: AnyCall): Response {
+  const reason = "the invitation is unknown, accepted, withdrawn or expired";
+  deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
+  return deps.pages.linkVoid({ ...pageContext(call, undefined), kind: "invitation", account: accountOf(call) });
+}
+
+const localesOf = ({ language }: Invitation): string | undefined => (language === "" ? undefined : language);

@@ -1,0 +1,93 @@
+import { toHex } from "../../platform/encoding.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { networkOf } from "../../platform/ip-range.ts";
+import { describeError } from "../../platform/log.ts";
+import { randomSecret } from "../../platform/random.ts";
+import type { AnyCall } from "../model/call.ts";
+import { withParameters } from "../model/redirect.ts";
+import { pageContext } from "../pages/page.ts";
+import { createMac, recognizeBrowser } from "../sign-in/browser.ts";
+import type { MailLink, Purpose } from "./mail-link-store.ts";
+import { LINK_LIFE_MS, type RecoveryDeps } from "./recovery.ts";
+
+const NETWORK = "mail link network";
+const PATH = { reset: "/reset", verify: "/verify" } as const satisfies Record<Purpose, string>;
+
+export interface WantedLink {
+  readonly purpose: Purpose;
+  readonly email: string;
+  /** The secret of the browser that the link works in. */
+  readonly browserKey: string;
+  /** The authorization request to go on with; may be empty. */
+  readonly request: string;
+  readonly locales: string | undefined;
+  /** In the audit log. */
+  readonly action: string;
+}
+
+/** Makes a link and sends it. Runs after the answer, so it never throws; a mail that is not taken is logged. */
+export async function sendLink(deps: RecoveryDeps, call: AnyCall, wanted: WantedLink): Promise<void> {
+  const { requestId, nowMs } = call;
+  const { purpose, email, action } = wanted;
+  const base = deps.mailBase(call.url.origin);
+  try {
+    const token = randomSecret(deps.random);
+    const network = networkOf(call.request.headers.get("cf-connecting-ip") ?? "");
+    const made = await deps.mailLinks.make({
+      purpose,
+      tokenHash: await sha256Hex(token),
+      email,
+      browserHash: await sha256Hex(wanted.browserKey),
+      networkHash: toHex(await createMac(deps.sealer, NETWORK, network)),
+      request: wanted.request,
+      nowMs,
+      expiresAtMs: nowMs + LINK_LIFE_MS,
+    });
+    const about = { atMs: nowMs, requestId, actor: "", action, subject: `users/${email}` };
+    if (!made) {
+      const reason = "no such user with a password, or too many links within an hour";
+      return await deps.audit.note({ ...about, outcome: "refused", reason });
+    }
+    const link = withParameters(`${base}${PATH[purpose]}`, { query: { token } });
+    await deps.sendMail(deps.mails[purpose]({ ...pageContext(call, wanted.locales), email, link, base }));
+    await deps.audit.note({ ...about, outcome: "done", reason: "a link was sent" });
+  } catch (thrown) {
+    deps.log.error("mail not sent", { requestId, user: email, error: describeError(thrown) });
+  }
+}
+
+export interface OpenedLink {
+  readonly link: MailLink;
+  readonly token: string;
+  readonly tokenHash: string;
+  /** The secret of this browser. */
+  readonly browserKey: string;
+  readonly browserHash: string;
+}
+
+/** `elsewhere`: the link is usable, in the browser that asked for it. */
+export type Unusable = { readonly kind: "void" | "elsewhere" };
+
+export async function findLink(
+  deps: RecoveryDeps,
+  call: AnyCall,
+  purpose: Purpose,
+  token = "",
+): Promise<OpenedLink | Unusable> {
+  const tokenHash = await sha256Hex(token);
+  const link = await deps.mailLinks.find(purpose, tokenHash, call.nowMs);
+  if (link === undefined) return { kind: "void" };
+  const { key: browserKey } = recognizeBrowser(deps, call);
+  const browserHash = await sha256Hex(browserKey);
+  if (browserHash !== link.browserHash) return { kind: "elsewhere" };
+  return { link, token, tokenHash, browserKey, browserHash };
+}
+
+/** 400: the link cannot be used, here or any more. */
+export function voidPage(deps: RecoveryDeps, call: AnyCall, action: string, { kind }: Unusable): Response {
+  const reason = kind === "void" ? "the link is unknown, used, void or expired" : "the link is another browser's";
+  deps.noteRefusal(call, action, { error: "invalid_request", reason, actor: "" });
+  return deps.pages.linkVoid({ ...pageContext(call, undefined), kind, account: accountOf(call) });
+}
+
+export const accountOf = ({ publicBase }: AnyCall): string => `${publicBase}/account`;

@@ -1,0 +1,17 @@
+import { PASSWORD_CHARS } from "../../platform/password-hash.ts";
+import { newPasswordFault } from "../../platform/password-rules.ts";
+import type { Parameters } from "../model/parameters.ts";
+import type { NewPasswordFault } from "../pages/port.ts";
+import type { RecoveryDeps } from "./recovery.ts";
+
+/** Checks a new password that is typed in twice. The rules are those of the operator service. */
+export async function chosenPasswordFault(
+  { names, commonPasswords }: Pick<RecoveryDeps, "names" | "commonPasswords">,
+  email: string,
+  password: string,
+  form: Parameters,
+): Promise<NewPasswordFault | undefined> {
+  if (password.length < PASSWORD_CHARS.min || password.length > PASSWORD_CHARS.max) return "length";
+  if (password !== form.get("repeated_password")) return "repeated";
+  return newPasswordFault(password, { email, platform: [names.platform] }, commonPasswords);
+}

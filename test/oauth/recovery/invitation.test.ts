@@ -1,0 +1,261 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { landed } from "../../support/browser.ts";
+import { makePerson, tokenOf } from "../../support/operators.ts";
+import { call, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { makeApp, signInThrough } from "../../support/sign-in.ts";
+import { makeUser } from "../../support/users.ts";
+import { choose, linkIn, mailPlatform, type MailPlatform } from "./mail-platform.ts";
+
+/** Invitations: from the operator's request to the member's first sign-in. */
+const PASSWORD = "a quite new password";
+
+let at: MailPlatform;
+let operator: string;
+let tenant: string;
+let role: string;
+let grace: string;
+
+beforeEach(async () => {
+  at = mailPlatform();
+  operator = await tokenFor(OPERATOR);
+  tenant = await makeTenant();
+  role = unique("role");
+  grace = `${unique("grace")}@acme.example`;
+  await put(`roles/${role}`, { scopes: ["plat.media_view"] });
+});
+
+const request = (method: string, path: string, token = operator, body?: unknown): Promise<Response> =>
+  at.platform.fetch(`/admin/v1/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+const invite = (email = grace, { place = `tenants/${tenant}`, token = operator, more = {} } = {}): Promise<Response> =>
+  request("PUT", `${place}/invitations/${email}`, token, { roles: [role], ...more });
+async function rolesOf(email: string, place = `tenants/${tenant}`): Promise<string[] | undefined> {
+  const answer = await request("GET", `${place}/members/${email}`);
+  return answer.status === 404 ? undefined : (await answer.json<{ roles: string[] }>()).roles;
+}
+
+describe("an invitation", () => {
+  it("makes a new person a member with a password of their own, and proves the address", async () => {
+    const sent = await invite(grace, { more: { name: "Grace" } });
+    expect(sent.status).toBe(201);
+    const { createdAt, expiresAt } = await sent.clone().json<{ createdAt: number; expiresAt: number }>();
+    expect(expiresAt - createdAt).toBe(7 * 86_400_000);
+    expect(await sent.json()).toMatchObject({ tenant, email: grace, roles: [role], name: "Grace", mailed: true });
+    expect(at.mails.map(({ to }) => to)).toEqual([grace]);
+    expect(await rolesOf(grace)).toBeUndefined();
+    const browser = at.browser();
+    const page = await browser.get(linkIn(at.mails[0]), "cross-site");
+    expect(page.html).toContain(grace);
+    expect(await rolesOf(grace)).toBeUndefined();
+    expect((await choose(browser, page, PASSWORD)).status).toBe(200);
+    expect(await rolesOf(grace)).toEqual([role]);
+    const app = await makeApp({ tenant });
+    const code = landed(await signInThrough(at.browser(), app, { email: grace, password: PASSWORD, tenant }));
+    expect(code.query.has("code")).toBe(true);
+    const user = await request("GET", `users/${grace}`);
+    expect(await user.json()).toMatchObject({ name: "Grace", hasPassword: true, emailVerified: true });
+  });
+
+  it("needs no password of a person who has one, and leaves it and other roles as they are", async () => {
+    const known = await makeUser({ tenant });
+    const held = (await rolesOf(known.email))!;
+    await invite(known.email);
+    const browser = at.browser();
+    const page = await browser.get(linkIn(at.mails[0]));
+    expect(page.html).not.toContain("new_password");
+    const stolen = { ...page.forms[0]!.fields, new_password: PASSWORD, repeated_password: PASSWORD };
+    expect((await browser.post(page.forms[0]!.action, stolen)).status).toBe(200);
+    expect(new Set(await rolesOf(known.email))).toEqual(new Set([...held, role]));
+    const app = await makeApp({ tenant });
+    expect(landed(await signInThrough(at.browser(), app, known)).query.has("code")).toBe(true);
+  });
+
+  it("leads into an organization too, in the person's language", async () => {
+    const { organization } = await (await request("GET", `tenants/${tenant}`)).json<{ organization: string }>();
+    const place = `organizations/${organization}`;
+    await invite(grace, { place, more: { language: "de-CH" } });
+    expect(at.mails[0]!.html).toContain('lang="de"');
+    const browser = at.browser();
+    const page = await browser.get(linkIn(at.mails[0]));
+    expect(page.headers.get("content-language")).toBe("de");
+    await choose(browser, page, PASSWORD);
+    expect(await rolesOf(grace, place)).toEqual([role]);
+  });
+
+  it("works once, whoever has the link", async () => {
+    await invite();
+    const [browser, other] = [at.browser(), at.browser()];
+    const [page, elsewhere] = [await browser.get(linkIn(at.mails[0])), await other.get(linkIn(at.mails[0]))];
+    expect((await choose(browser, page, PASSWORD)).status).toBe(200);
+    expect((await choose(other, elsewhere, "the password of a thief")).status).toBe(400);
+    expect((await other.get(linkIn(at.mails[0]))).status).toBe(400);
+    const app = await makeApp({ tenant });
+    expect(landed(await signInThrough(at.browser(), app, { email: grace, password: PASSWORD, tenant })).at).toBe(
+      app.redirectUri,
+    );
+  });
+
+  it("works for one of two who accept at once", async () => {
+    await invite();
+    const browsers = [at.browser(), at.browser()];
+    const answers = await Promise.all(
+      browsers.map(async (one, n) => choose(one, await one.get(linkIn(at.mails[0])), `${PASSWORD} ${n}`)),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400]);
+  });
+
+  it("asks again if the person got a password meanwhile, by another invitation", async () => {
+    const second = await makeTenant();
+    await invite();
+    await invite(grace, { place: `tenants/${second}` });
+    const browser = at.browser();
+    const [one, other] = [await browser.get(linkIn(at.mails[0])), await browser.get(linkIn(at.mails[1]))];
+    expect((await choose(browser, one, PASSWORD)).status).toBe(200);
+    const again = await choose(browser, other, "a password that comes too late");
+    expect([again.status, again.html.includes("new_password")]).toEqual([200, false]);
+    expect(await rolesOf(grace, `tenants/${second}`)).toEqual([role]);
+    const app = await makeApp({ tenant });
+    expect(
+      landed(await signInThrough(at.browser(), app, { email: grace, password: PASSWORD, tenant })).query.has("code"),
+    ).toBe(true);
+  });
+
+  it("is void after a week, once withdrawn, replaced, or for a disabled person", async () => {
+    const opens = async (mail: number): Promise<number> => (await at.browser().get(linkIn(at.mails[mail]))).status;
+    await invite();
+    expect((await invite()).status).toBe(200);
+    expect([await opens(0), await opens(1)]).toEqual([400, 200]);
+    await put(`users/${grace}`, { disabled: true });
+    expect(await opens(1)).toBe(400);
+    await put(`users/${grace}`, { disabled: false });
+    expect(await opens(1)).toBe(200);
+    vi.useFakeTimers({ now: Date.now() + 7 * 86_400_000 + 1_000, toFake: ["Date"] });
+    expect(await opens(1)).toBe(400);
+    vi.useRealTimers();
+    expect((await request("DELETE", `tenants/${tenant}/invitations/${grace}`)).status).toBe(204);
+    expect(await opens(1)).toBe(400);
+    expect((await request("DELETE", `tenants/${tenant}/invitations/${grace}`)).status).toBe(404);
+  });
+
+  it("is accepted by a page of ours alone", async () => {
+    await invite();
+    const browser = at.browser();
+    const page = await browser.get(linkIn(at.mails[0]));
+    const { action, fields } = page.forms[0]!;
+    const form = { ...fields, new_password: PASSWORD, repeated_password: PASSWORD };
+    expect((await browser.post(action, form, "cross-site")).status).toBe(400);
+    expect((await at.browser().post(action, form)).status).toBe(400);
+    for (const weak of ["short", "password1", `${grace.split("@")[0]}1`])
+      expect((await choose(browser, page, weak)).status).toBe(400);
+    expect((await choose(browser, page, PASSWORD, "something else")).status).toBe(400);
+    expect(await rolesOf(grace)).toBeUndefined();
+    expect((await choose(browser, page, PASSWORD)).status).toBe(200);
+  });
+
+  it("leads to the deployment's own host, whatever Host says", async () => {
+    const headers = { authorization: `Bearer ${operator}`, "content-type": "application/json", host: "evil.example" };
+    const body = JSON.stringify({ roles: [] });
+    const address = `https://evil.example/admin/v1/tenants/${tenant}/invitations/${grace}`;
+    await at.platform.fetch(address, { method: "PUT", headers, body });
+    expect(at.mails.map(linkIn)).toEqual([expect.stringMatching(`^${ORIGIN}/`)]);
+  });
+});
+
+describe("operators", () => {
+  it("send at most five mails a day to an address", async () => {
+    const statuses = [];
+    for (let n = 0; n < 6; n++) statuses.push((await invite()).status);
+    expect(statuses).toEqual([201, 200, 200, 200, 200, 429]);
+    expect(at.mails.length).toBe(5);
+    vi.useFakeTimers({ now: Date.now() + 86_500_000, toFake: ["Date"] });
+    const again = await invite(grace, { token: await tokenFor(OPERATOR) });
+    vi.useRealTimers();
+    expect(again.status).toBe(200);
+  });
+
+  it("learn that a mail was not taken, and send it again", async () => {
+    const failing = { send: () => Promise.reject(new Error("no quota")) } as unknown as SendEmail;
+    const own = mailPlatform({ MAIL: failing } as never);
+    const path = `/admin/v1/tenants/${tenant}/invitations/${grace}`;
+    const headers = { authorization: `Bearer ${operator}`, "content-type": "application/json" };
+    const body = JSON.stringify({ roles: [] });
+    const failed = await own.platform.fetch(path, { method: "PUT", headers, body });
+    expect([failed.status, (await failed.json<{ mailed: boolean }>()).mailed]).toEqual([201, false]);
+    expect(await (await invite()).json()).toMatchObject({ mailed: true });
+  });
+
+  it("see what is open, and the audit log says who invited and who came", async () => {
+    await invite();
+    const open = async () =>
+      (await (await request("GET", `tenants/${tenant}/invitations`)).json<{ email: string }[]>()).map(
+        ({ email }) => email,
+      );
+    expect(await open()).toEqual([grace]);
+    const browser = at.browser();
+    await choose(browser, await browser.get(linkIn(at.mails[0])), PASSWORD);
+    expect(await open()).toEqual([]);
+    const rows = async (subject: string) =>
+      (await (await request("GET", `audit?subject=${subject}`)).json<{ action: string; actor: string }[]>()).map(
+        ({ action, actor }) => [action, actor],
+      );
+    expect(await rows(`tenants/${tenant}/invitations/${grace}`)).toEqual([["put", OPERATOR.clientId]]);
+    expect(await rows(`tenants/${tenant}/members/${grace}`)).toEqual([["accept invitation", `user ${grace}`]]);
+  });
+
+  it("name roles and places that exist", async () => {
+    expect((await invite(grace, { place: "tenants/nowhere" })).status).toBe(404);
+    expect((await invite(grace, { more: { roles: ["no such role"] } })).status).toBe(400);
+    expect((await invite(grace, { more: { roles: ["no-such-role"] } })).status).toBe(400);
+    expect((await invite("no address")).status).toBe(400);
+    expect(at.mails).toEqual([]);
+  });
+});
+
+describe("people who run one organization", () => {
+  it("invite anybody into it, with no role beyond their own, and learn nothing about others", async () => {
+    const person = await makePerson(["plat.admin_tenant", "plat.media_view"]);
+    const token = await tokenOf(person);
+    const place = `tenants/${person.tenant}`;
+    const known = await makeUser();
+    const answers = [];
+    for (const email of [known.email, grace]) {
+      const answer = await invite(email, { place, token });
+      const shown = (await answer.text()).replaceAll(email, "EMAIL").replaceAll(/\d{13}/g, "TIME");
+      answers.push(`${answer.status} ${shown}`);
+    }
+    expect(answers[0]).toMatch(/^201 /);
+    expect(answers[1]).toBe(answers[0]);
+    expect((await invite(grace, { place: `organizations/${person.organization}`, token })).status).toBe(201);
+    expect((await invite(grace, { token })).status).toBe(403);
+    await put(`roles/${role}-more`, { scopes: ["plat.media_admin"] });
+    expect((await invite(grace, { place, token, more: { roles: [`${role}-more`] } })).status).toBe(403);
+    expect((await request("DELETE", `tenants/${tenant}/invitations/${grace}`, token)).status).toBe(404);
+    expect((await request("DELETE", `${place}/invitations/${grace}`, token)).status).toBe(204);
+    expect((await request("GET", `${place}/invitations`, token)).status).toBe(200);
+    expect((await request("GET", `tenants/${tenant}/invitations`, token)).status).toBe(404);
+  });
+});
+
+describe("a platform that sends no mail", () => {
+  it("has no invitations", async () => {
+    const without = mailPlatform({ MAIL_FROM: "" });
+    const headers = { authorization: `Bearer ${operator}` };
+    const answer = await without.platform.fetch(`/admin/v1/tenants/${tenant}/invitations`, { headers });
+    expect(answer.status).toBe(404);
+    expect((await without.browser().get(`${ORIGIN}/oauth2/v1/invitation?token=x`)).status).toBe(404);
+    expect((await call(`/admin/v1/tenants/${tenant}/invitations`, { token: operator })).status).toBe(200);
+  });
+});
+
+describe("expired invitations", () => {
+  it("are deleted by the sweep", async () => {
+    await invite();
+    const { createDeps } = await import("../../../src/deps.ts");
+    await createDeps(env).oauth.sweep(Date.now() + 8 * 86_400_000);
+    expect(await (await request("GET", `tenants/${tenant}/invitations`)).json()).toEqual([]);
+  });
+});
