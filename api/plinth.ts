@@ -55,8 +55,8 @@ export type Start = {
     };
 };
 export type TokenResponse = {
-    /** How the token is used. */
-    token_type: "Bearer";
+    /** How the token is used. `DPoP`: bound to the key of the proof. */
+    token_type: "Bearer" | "DPoP";
     /** The access token. Opaque. */
     access_token: string;
     /** Lifetime in seconds. */
@@ -70,7 +70,7 @@ export type TokenResponse = {
 };
 export type OAuthError = {
     /** RFC 6749 5.2; the error reference says what to do about each. */
-    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "temporarily_unavailable" | "server_error";
+    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
     /** The same, for people; generic if more would tell a stranger too much. */
     error_description: string;
     /** The error reference, with the request id, by which the operator finds the exact reason. */
@@ -104,7 +104,11 @@ export type Introspection = {
     /** Its client. */
     client_id?: string;
     /** For an access token. */
-    token_type?: "Bearer";
+    token_type?: "Bearer" | "DPoP";
+    cnf?: {
+        /** The thumbprint of the key. */
+        jkt: string;
+    };
     /** The user, as in ID tokens and `/userinfo`; otherwise the client's id. */
     sub?: string;
     /** The user's e-mail. */
@@ -194,6 +198,8 @@ export type ServerMetadata = {
     introspection_endpoint_auth_methods_supported: string[];
     /** How they sign assertions. */
     introspection_endpoint_auth_signing_alg_values_supported: string[];
+    /** How proofs of keys are signed (RFC 9449). */
+    dpop_signing_alg_values_supported: string[];
     /** RFC 9207. */
     authorization_response_iss_parameter_supported: boolean;
     /** OpenID Connect Discovery. */
@@ -525,6 +531,8 @@ export type Client = {
     authMethod: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
     requirePushedAuthorizationRequests: boolean;
+    /** Its access tokens are bound to keys. */
+    dpopBoundAccessTokens: boolean;
     /** Its public keys, a JSON Web Key Set as text; may be empty. */
     jwks: string;
     /** The address of its public keys; may be empty. */
@@ -563,6 +571,8 @@ export type WrittenClient = {
     authMethod: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
     requirePushedAuthorizationRequests: boolean;
+    /** Its access tokens are bound to keys. */
+    dpopBoundAccessTokens: boolean;
     /** Its public keys, a JSON Web Key Set as text; may be empty. */
     jwks: string;
     /** The address of its public keys; may be empty. */
@@ -1968,6 +1978,8 @@ export function pushAuthorizationRequest(body: {
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
+    /** The thumbprint of the key that has to redeem the code (RFC 9449). */
+    dpop_jkt?: string;
     /** `popup`: a page for a small window. */
     display?: "page" | "popup";
     /** The identity provider: `default_idp`, `legacy_idp` (one directory), or the id of a registered provider. */
@@ -2235,7 +2247,7 @@ export function deleteRefreshToken(id: string, opts?: Oazapfts.RequestOpts) {
 /**
  * Start a sign-in for a client
  */
-export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, requestUri, display, platIdProvider, platSessionId, platSessionIdHeader }: {
+export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, dpopJkt, requestUri, display, platIdProvider, platSessionId, platSessionIdHeader }: {
     redirectUri?: string;
     scope?: string;
     state?: string;
@@ -2249,6 +2261,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
     loginHint?: string;
     idTokenHint?: string;
     uiLocales?: string;
+    dpopJkt?: string;
     requestUri?: string;
     display?: "page" | "popup";
     platIdProvider?: string;
@@ -2271,6 +2284,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
         login_hint: loginHint,
         id_token_hint: idTokenHint,
         ui_locales: uiLocales,
+        dpop_jkt: dpopJkt,
         request_uri: requestUri,
         display,
         plat_id_provider: platIdProvider,
@@ -2316,6 +2330,8 @@ export function postAuthorize(body: {
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
+    /** The thumbprint of the key that has to redeem the code (RFC 9449). */
+    dpop_jkt?: string;
     /** A reference from `/par`, in place of all other parameters but `client_id`. */
     request_uri?: string;
     /** `popup`: a page for a small window. */
@@ -4437,6 +4453,8 @@ export function putClient(clientId: string, body: {
     authMethod?: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone (RFC 9126). */
     requirePushedAuthorizationRequests?: boolean;
+    /** Its access tokens are bound to keys that it proves (DPoP, RFC 9449). */
+    dpopBoundAccessTokens?: boolean;
     /** `private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB. */
     jwks?: string;
     /** `private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes. */

@@ -83,6 +83,7 @@ const authorization: Readonly<Record<string, Parameter>> = {
       "with it.",
   },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
+  dpop_jkt: { text: "The thumbprint of the key that has to redeem the code (RFC 9449)." },
   request_uri: {
     text: "A reference from `/par`, in place of all other parameters but `client_id`.",
     example: "urn:ietf:params:oauth:request_uri:J2VtYmVy",
@@ -158,7 +159,7 @@ export const oauth: ServiceEntries = {
   schemas: {
     TokenResponse: {
       schema: obj({
-        token_type: oneOf(["Bearer"], "How the token is used."),
+        token_type: oneOf(["Bearer", "DPoP"], "How the token is used. `DPoP`: bound to the key of the proof."),
         access_token: str("The access token. Opaque."),
         expires_in: int("Lifetime in seconds."),
         scope: str("Its scopes, separated by spaces; the tenant's first."),
@@ -194,7 +195,8 @@ export const oauth: ServiceEntries = {
         active: bool("Whether the token is valid and the caller may know it."),
         "scope?": str("Its scopes, separated by spaces."),
         "client_id?": str("Its client."),
-        "token_type?": oneOf(["Bearer"], "For an access token."),
+        "token_type?": oneOf(["Bearer", "DPoP"], "For an access token."),
+        "cnf?": obj({ jkt: str("The thumbprint of the key.") }),
         "sub?": str("The user, as in ID tokens and `/userinfo`; otherwise the client's id."),
         "username?": str("The user's e-mail."),
         "iss?": uri("Who issued it."),
@@ -276,6 +278,7 @@ export const oauth: ServiceEntries = {
         revocation_endpoint_auth_signing_alg_values_supported: LIST_OF_TEXTS("How they sign assertions."),
         introspection_endpoint_auth_methods_supported: LIST_OF_TEXTS("How clients authenticate there."),
         introspection_endpoint_auth_signing_alg_values_supported: LIST_OF_TEXTS("How they sign assertions."),
+        dpop_signing_alg_values_supported: LIST_OF_TEXTS("How proofs of keys are signed (RFC 9449)."),
         authorization_response_iss_parameter_supported: bool("RFC 9207."),
         subject_types_supported: LIST_OF_TEXTS("OpenID Connect Discovery."),
         id_token_signing_alg_values_supported: LIST_OF_TEXTS("How ID tokens are signed."),
@@ -317,6 +320,7 @@ export const oauth: ServiceEntries = {
         revocation_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256"],
         introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt"],
         introspection_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256"],
+        dpop_signing_alg_values_supported: ["ES256", "PS256"],
         authorization_response_iss_parameter_supported: true,
         subject_types_supported: ["public"],
         id_token_signing_alg_values_supported: ["RS256"],

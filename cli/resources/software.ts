@@ -75,6 +75,11 @@ export const SOFTWARE = {
         type: "boolean",
         help: "its authorization requests come through /par alone",
       },
+      dpopBoundAccessTokens: {
+        flag: "dpop-bound-access-tokens",
+        type: "boolean",
+        help: "its access tokens are bound to keys that it proves (DPoP)",
+      },
       jwks: {
         flag: "jwks",
         type: "text",

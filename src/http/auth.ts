@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../platform/result.ts";
 import type { Names } from "../platform/names.ts";
 import type { Plan } from "../platform/plans.ts";
 import { problem, type Problem } from "./errors.ts";
+import { PROOF_ALGS, type ProofVerifier } from "./proof.ts";
 
 /** The caller: the claims of a verified access token. A claim that the token does not carry is the empty text. */
 export interface Principal {
@@ -25,6 +26,10 @@ export interface Principal {
   readonly sessionId: string;
   readonly issuedAtSec: number;
   readonly expiresAtSec: number;
+  /** The thumbprint of the key that the token is bound to (`cnf.jkt`, RFC 9449). Undefined: its holder may use it. */
+  readonly proofKey?: string | undefined;
+  /** Sent with the answer: the nonce for the caller's next proofs. */
+  readonly nextNonce?: string | undefined;
 }
 
 export type TokenFault = "malformed" | "expired" | "revoked" | "unavailable";
@@ -32,7 +37,25 @@ export type TokenFault = "malformed" | "expired" | "revoked" | "unavailable";
 /** Port to OAuth. */
 export interface TokenVerifier {
   verify(token: string, nowMs: number): Promise<Result<Principal, TokenFault>>;
+  readonly proofs: ProofVerifier;
 }
+
+/** The parts of a request that tell who asks. */
+export interface Presented {
+  readonly authorization: string | null | undefined;
+  /** The header `DPoP`, read for a bound token alone. `checked`: when the request came. */
+  readonly proof: (() => string | null | undefined) | "checked";
+  readonly method: string;
+  /** The public address. */
+  readonly url: URL;
+}
+
+export const presentedBy = (request: Request, url: URL): Presented => ({
+  authorization: request.headers.get("authorization"),
+  proof: () => request.headers.get("dpop"),
+  method: request.method,
+  url,
+});
 
 /** Port to OAuth: the records of the operator, at most 30 s old. */
 export interface ClientAccess {
@@ -56,27 +79,42 @@ export interface ClientAccess {
 /** Longer tokens are neither issued nor read: servers in front of us take headers of some 16 KiB. */
 export const MAX_TOKEN_CHARS = 8192;
 
-/** The caller by an `Authorization` header, else a 401 or 503 (RFC 6750 section 3). */
+/** Schemes of `Authorization` that carry a token of ours. */
+export const TOKEN_SCHEME = /^(?:bearer|dpop)\b/i;
+
+/** The caller by an `Authorization` header, else a 401 or 503 (RFC 6750 section 3, RFC 9449 section 7). */
 export async function authenticate(
-  header: string | null | undefined,
+  presented: Presented,
   verifier: TokenVerifier,
   names: Names,
   nowMs: number,
 ): Promise<Result<Principal, Problem>> {
-  const token = /^bearer +([^ ]+) *$/i.exec(header ?? "")?.[1];
-  const realm = `Bearer realm="${names.platform}"`;
-  if (token === undefined && !/^bearer\b/i.test(header ?? "")) {
+  const header = presented.authorization ?? "";
+  const token = /^(?:bearer|dpop) +([^ ]+) *$/i.exec(header)?.[1];
+  const isBound = /^dpop\b/i.test(header);
+  const realm = `${isBound ? "DPoP" : "Bearer"} realm="${names.platform}"`;
+  const end = isBound ? `, algs="${PROOF_ALGS.join(" ")}"` : "";
+  if (token === undefined && !TOKEN_SCHEME.test(header)) {
     const headers = { "www-authenticate": realm };
     return err(problem("insufficient_credentials", "The request carries no access token.", { headers }));
   }
   const refused = (message: string, reason: string): Result<never, Problem> => {
-    const headers = { "www-authenticate": `${realm}, error="invalid_token", error_description="${message}"` };
+    const headers = { "www-authenticate": `${realm}, error="invalid_token", error_description="${message}"${end}` };
     return err(problem("insufficient_credentials", message, { headers, reason }));
   };
   if (token === undefined || token.length > MAX_TOKEN_CHARS)
     return refused("The access token is not valid.", "malformed");
   const verified = await verifier.verify(token, nowMs);
-  if (verified.ok) return ok(verified.value);
+  if (verified.ok) {
+    const caller = verified.value;
+    if (!isBound)
+      return caller.proofKey === undefined
+        ? ok(caller)
+        : refused("The access token is bound to a key: send it as DPoP, with a proof.", "a bound token as Bearer");
+    if (caller.proofKey === undefined)
+      return refused("The access token is bound to no key.", "an unbound token as DPoP");
+    return proveKey(presented, token, caller, { realm: realm + end, proofs: verifier.proofs }, nowMs);
+  }
   switch (verified.error) {
     case "malformed":
     case "revoked":
@@ -90,6 +128,27 @@ export async function authenticate(
         }),
       );
   }
+}
+
+async function proveKey(
+  { proof: sent, method, url }: Presented,
+  token: string,
+  caller: Principal,
+  { realm, proofs }: { readonly realm: string; readonly proofs: ProofVerifier },
+  nowMs: number,
+): Promise<Result<Principal, Problem>> {
+  if (sent === "checked") return ok(caller);
+  const proof = await proofs.check(sent() ?? "", { method, url, token }, nowMs);
+  if (proof.ok && proof.value.key === caller.proofKey) return ok({ ...caller, nextNonce: proof.value.nextNonce });
+  const reason = proof.ok ? "the proof is by another key" : proof.error.reason;
+  const lacksNonce = !proof.ok && proof.error.kind === "nonce";
+  const message = lacksNonce ? "The proof needs a fresh nonce." : "The proof of the token's key is not valid.";
+  const code = lacksNonce ? "use_dpop_nonce" : "invalid_dpop_proof";
+  const headers = {
+    "www-authenticate": `${realm}, error="${code}", error_description="${message}"`,
+    ...(proof.ok ? {} : { "dpop-nonce": proof.error.nonce }),
+  };
+  return err(problem("insufficient_credentials", message, { headers, reason }));
 }
 
 /** The 403 that names the scope; undefined if the caller has it. */

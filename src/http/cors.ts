@@ -28,6 +28,7 @@ const EXPOSED_HEADERS = [
   "ETag",
   "Retry-After",
   "WWW-Authenticate",
+  "DPoP-Nonce",
   "Accept-Ranges",
   "Content-Range",
   "Content-Disposition",

@@ -4,7 +4,7 @@ import { randomId, type Random } from "../platform/random.ts";
 import type { Span } from "../platform/tracing.ts";
 import { redactSecrets } from "../platform/text.ts";
 import { admit } from "./admit.ts";
-import { authenticate, type Principal } from "./auth.ts";
+import { authenticate, presentedBy, type Principal } from "./auth.ts";
 import { createBodyMemory } from "./body-memory.ts";
 import { drain } from "./body.ts";
 import { allowAnyOrigin, preflight } from "./cors.ts";
@@ -88,8 +88,8 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
   let waitedMs = 0;
   const waited = (ms: number): void => void (waitedMs += ms);
   const checkToken = async (): Promise<Problem | undefined> => {
-    const header = request.headers.get("authorization");
-    const caller = await authenticate(header, deps.verifier, deps.names, deps.clock.nowMs());
+    const presented = { ...presentedBy(request, url), proof: "checked" } as const;
+    const caller = await authenticate(presented, deps.verifier, deps.names, deps.clock.nowMs());
     return caller.ok ? undefined : caller.error;
   };
   const context: RequestContext = {
@@ -113,6 +113,8 @@ async function answerIn(span: Span, deps: PipelineDeps, endpoint: Endpoint, inco
   // The response to a token is its holder's alone, and may be outdated soon.
   if (outcome.principal !== undefined && !response.headers.has("cache-control"))
     response.headers.set("cache-control", "no-cache, private");
+  const nextNonce = outcome.principal?.nextNonce;
+  if (nextNonce !== undefined) response.headers.set("dpop-nonce", nextNonce);
   const crossOrigin = outcome.setsCrossOrigin !== true && (service?.crossOrigin ?? true);
   const finished = await finish(deps, service, context, response, crossOrigin);
   meterAnswer(deps, service, context, outcome, response, { tenant, waitedMs });

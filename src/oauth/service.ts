@@ -71,6 +71,7 @@ import { createSessionStore } from "./sign-in/session-store.ts";
 import { allExpiredSec, createTokenVerifier } from "./tokens/access-token.ts";
 import { createKeyRotation, type EarlierKeys, type Operator } from "./tokens/key-rotation.ts";
 import { createKeyStore } from "./tokens/key-store.ts";
+import { createProofVerifier } from "./tokens/proof.ts";
 import { createServiceTokens, type AudienceService } from "./tokens/service-token.ts";
 import { makeKey } from "./tokens/signing-key.ts";
 import { createRevocationCollapseStore } from "./tokens/revocation-collapse-store.ts";
@@ -152,7 +153,8 @@ export function createOAuth(deps: OAuthDeps) {
   const operatorDigests = () => Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret)));
   const directory = createDirectory(directoryStore, builtIn, operatorDigests, deps.isolate, deps.location);
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
-  const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl));
+  const proofs = createProofVerifier(deps.sealer);
+  const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl), proofs);
 
   const serviceTokens = createServiceTokens(trust, random, deps.isolate);
   const ownIssuer = (origin: string): Issuer => issuerAt(publicUrl || origin);
@@ -202,6 +204,7 @@ export function createOAuth(deps: OAuthDeps) {
     clientKeys,
     usedAssertions,
     pushedRequests,
+    proofs,
     passwordGrant: deps.passwordGrant,
     commonPasswords: deps.commonPasswords,
     federation,

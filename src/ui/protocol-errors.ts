@@ -26,6 +26,9 @@ export const PROTOCOL_ERRORS = {
   registration_not_supported: "The operator registers clients.",
   invalid_query_parameter: "`/tokeninfo` needs one valid `access_token`.",
   invalid_token: "The access token is malformed, expired or revoked, or has no user although one is needed.",
+  invalid_dpop_proof:
+    "Sign a new proof for each request: method, address, time, the token's hash, by the key that the token is bound to.",
+  use_dpop_nonce: "Sign the proof again with the nonce of the header `DPoP-Nonce`.",
   temporarily_unavailable: "Try again after `Retry-After` seconds.",
   server_error: "Report the request id at the end of `error_uri`: with it the operator finds the cause in the log.",
 } as const satisfies Record<OAuthErrorCode | AuthorizeError | "invalid_token", string>;

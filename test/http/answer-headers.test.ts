@@ -38,7 +38,7 @@ type Answered = Pick<Response, "status" | "headers">;
 
 /** Response headers that clients of the services read. */
 const EXPOSED =
-  "Link, Location, ETag, Retry-After, WWW-Authenticate, Accept-Ranges, Content-Range, Content-Disposition, Age, " +
+  "Link, Location, ETag, Retry-After, WWW-Authenticate, DPoP-Nonce, Accept-Ranges, Content-Range, Content-Disposition, Age, " +
   "plat-request-id, plat-delivery-attempt, plat-events-lost";
 const FOREIGN = { origin: "https://shop.example" };
 

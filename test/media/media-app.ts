@@ -117,7 +117,10 @@ export function mediaApp(
     clock: { nowMs: () => clock.nowMs },
     random: systemRandom,
     log: heardLog,
-    verifier: overrides.verifier ?? { verify: async (token) => ({ ok: true, value: principalOf(token) }) },
+    verifier: overrides.verifier ?? {
+      proofs: { check: () => Promise.reject(new Error("no token here is bound")) },
+      verify: async (token) => ({ ok: true, value: principalOf(token) }),
+    },
   });
   const pending = new Set<Promise<unknown>>();
   return {

@@ -28,6 +28,7 @@ export async function makeApp(
     authMethod?: string;
     jwks?: string;
     requirePushedAuthorizationRequests?: boolean;
+    dpopBoundAccessTokens?: boolean;
   } = {},
 ): Promise<TestApp> {
   const tenant = options.tenant ?? (await makeTenant());

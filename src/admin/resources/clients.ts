@@ -83,6 +83,7 @@ export const schema = z.object({
   requirePkce: flag,
   authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
   requirePushedAuthorizationRequests: flag,
+  dpopBoundAccessTokens: flag,
   jwks: z._default(z.string().check(z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone")), ""),
   jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
   clientSecret: z.optional(secret),
@@ -149,16 +150,18 @@ const CHANGE_IDENTITY = `
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
     scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri,
-    require_pushed)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+    require_pushed, binds_tokens)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
     scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
     logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
-    jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed, disabled = coalesce(?11, disabled)`;
+    jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed,
+    binds_tokens = excluded.binds_tokens, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
-    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, require_pushed`;
+    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, require_pushed,
+    binds_tokens`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
@@ -216,6 +219,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       requirePkce: toFlag(row["require_pkce"]),
       authMethod: row["auth_method"] || "client_secret",
       requirePushedAuthorizationRequests: toFlag(row["require_pushed"]),
+      dpopBoundAccessTokens: toFlag(row["binds_tokens"]),
       jwks: row["jwks"],
       jwksUri: row["jwks_uri"],
       disabled: toFlag(row["disabled"]),
@@ -235,6 +239,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       requirePkce: { flag: "require_pkce" },
       authMethod: { value: "auth_method" },
       requirePushedAuthorizationRequests: { flag: "require_pushed" },
+      dpopBoundAccessTokens: { flag: "binds_tokens" },
       jwks: { value: "jwks" },
       jwksUri: { value: "jwks_uri" },
       clientSecret: { secret: LIVE_SECRETS },
@@ -339,6 +344,7 @@ async function writes(
   const flags = [Number(client.requirePkce), flagOrKept(client.disabled)];
   const shown = [client.displayName, client.logoUri];
   const signs = client.authMethod !== "client_secret";
+  const bounds = [client.requirePushedAuthorizationRequests, client.dpopBoundAccessTokens].map(Number);
   const proof = [signs ? client.authMethod : "", client.jwks, client.jwksUri];
   const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
   const statements = [
@@ -346,16 +352,7 @@ async function writes(
     revoke("if changed"),
     db
       .prepare(UPSERT)
-      .bind(
-        ...identity,
-        client.service ?? null,
-        ...lists,
-        ...flags,
-        nowMs,
-        ...shown,
-        ...proof,
-        Number(client.requirePushedAuthorizationRequests),
-      ),
+      .bind(...identity, client.service ?? null, ...lists, ...flags, nowMs, ...shown, ...proof, ...bounds),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];
   if (!client.confidential || signs) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };

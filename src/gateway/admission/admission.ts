@@ -1,4 +1,11 @@
-import { authenticate, type ClientAccess, type Principal, type TokenVerifier } from "../../http/auth.ts";
+import {
+  authenticate,
+  TOKEN_SCHEME,
+  type ClientAccess,
+  type Presented,
+  type Principal,
+  type TokenVerifier,
+} from "../../http/auth.ts";
 import { problem, type Problem } from "../../http/errors.ts";
 import type { Limits } from "../../http/limits.ts";
 import type { FallbackCall } from "../../http/service.ts";
@@ -29,12 +36,12 @@ export async function admitCaller(
 ): Promise<Result<Principal | undefined, Problem>> {
   const { nowMs } = call;
   const authorization = headers.get("authorization");
-  // A public service may use another scheme than Bearer with its callers.
-  if (service.access === "public" && !/^bearer\b/i.test(authorization ?? "")) {
+  // A public service may use another scheme with its callers.
+  if (service.access === "public" && !TOKEN_SCHEME.test(authorization ?? "")) {
     const excess = await limits.anonymous(call.request, "content");
     return excess === undefined ? ok(undefined) : err(excess);
   }
-  const caller = await authenticate(authorization, verifier, names, nowMs);
+  const caller = await authenticate(presentedAt(call, headers), verifier, names, nowMs);
   if (caller.ok) call.onIdentified(caller.value);
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(call.request));
   if (excess !== undefined) return err(excess);
@@ -48,6 +55,13 @@ export async function admitCaller(
     }),
   );
 }
+
+const presentedAt = ({ request, url }: FallbackCall, headers: ReceivedHeaders): Presented => ({
+  authorization: headers.get("authorization"),
+  proof: () => headers.get("dpop"),
+  method: request.method,
+  url,
+});
 
 /** True for an essential service, for one of the token's tenant, and for one of a package of that tenant. */
 export const mayUse = async (

@@ -150,7 +150,10 @@ async function findClosing(
   const nowMs = clock.nowMs();
   const found = await registry.find(call.path, nowMs);
   if (found?.name !== service.name || found.sourceUrl !== service.sourceUrl) return CLOSINGS.gone;
-  const caller = await authenticate(headers.get("authorization"), verifier, names, nowMs);
+  const { request, url } = call;
+  const authorization = headers.get("authorization");
+  const presented = { authorization, proof: "checked", method: request.method, url } as const;
+  const caller = await authenticate(presented, verifier, names, nowMs);
   if (!caller.ok) return caller.error.type === "service_temporarily_unavailable" ? CLOSINGS.unknown : CLOSINGS.ended;
   return (await mayUse(access, caller.value, found, nowMs)) ? undefined : CLOSINGS.ended;
 }

@@ -76,6 +76,11 @@ export function requestHeaders(context: RequestContext, names: Names): OutgoingH
   };
   for (const [suffix, value] of Object.entries(identity))
     if (value !== "") headers[names.header(suffix)] = percentEncode(value);
+  if (principal.proofKey !== undefined) {
+    // The proof was for this gateway. The service learns the key that proved itself.
+    delete headers["dpop"];
+    headers[names.header("proof-key")] = principal.proofKey;
+  }
   headers[names.header("client-authenticated")] = String(principal.clientAuthenticated);
   return headers;
 }

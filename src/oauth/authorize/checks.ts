@@ -34,6 +34,7 @@ const CHECKS: readonly Check[] = [
   clientHasTheGrant,
   responseModeFitsFlow,
   challengeIsValid,
+  proofKeyIsValid,
   nonceIsValid,
   promptIsValid,
   maxAgeIsANumber,
@@ -131,6 +132,16 @@ function challengeIsValid({ parameters, flow, client }: ParsedRequest) {
   return form.test(challenge.value)
     ? undefined
     : refused("invalid_request", `code_challenge must match ${form.source}`);
+}
+
+/** RFC 9449 10. Tokens by the browser cannot be bound to a key. */
+function proofKeyIsValid({ parameters, flow, client }: ParsedRequest) {
+  if (client.bindsTokens === true && flow !== "code")
+    return refused("unauthorized_client", "The client's tokens are bound to keys: response_type must be code.");
+  const key = parameters.get("dpop_jkt");
+  return key === undefined || S256_CHALLENGE.test(key)
+    ? undefined
+    : refused("invalid_request", "dpop_jkt must be the SHA-256 thumbprint of a key.");
 }
 
 function nonceIsValid({ parameters, flow }: ParsedRequest) {

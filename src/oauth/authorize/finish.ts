@@ -95,7 +95,11 @@ async function issue(
   }
   if (flow === "code") {
     const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
-    const authorization = toAuthorization(granted, { sessionId, hint: bounds, ...times }, deps.names);
+    const proofKey = request.parameters.get("dpop_jkt");
+    const authorization = {
+      ...toAuthorization(granted, { sessionId, hint: bounds, ...times }, deps.names),
+      ...(proofKey === undefined ? {} : { proofKey }),
+    };
     // Stored as sent: `/token` must receive the same text, or none if none was sent here (RFC 6749 4.1.3).
     const redirectUri = request.parameters.get("redirect_uri");
     const code = await createCode(

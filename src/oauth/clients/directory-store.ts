@@ -17,6 +17,8 @@ export interface ClientRecord extends ClientRights {
   readonly jwksUri?: string;
   /** Its authorization requests come through `/par` alone. */
   readonly requirePushed?: boolean;
+  /** Its access tokens are bound to keys (RFC 9449). */
+  readonly bindsTokens?: boolean;
   readonly redirectUris: readonly string[];
   readonly postLogoutRedirectUris: readonly string[];
   readonly requirePkce: boolean;
@@ -46,7 +48,7 @@ const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
-    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed,
+    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, binds_tokens AS bindsTokens,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
   FROM client WHERE id = ?1`;
@@ -93,6 +95,7 @@ export const createDirectoryStore = (db: D1Database) => ({
         jwks: client.jwks ?? "",
         jwksUri: client.jwksUri ?? "",
         requirePushed: client.requirePushed === 1,
+        bindsTokens: client.bindsTokens === 1,
         service: client.service ?? undefined,
         redirectUris: toList(client.redirectUris),
         postLogoutRedirectUris: toList(client.postLogoutRedirectUris),

@@ -1,3 +1,4 @@
+import type { TokenVerifier } from "../../http/auth.ts";
 import type { Problem } from "../../http/errors.ts";
 import type { AccountDeps } from "../account/deps.ts";
 import type { AuthorizeDeps } from "../authorize/deps.ts";
@@ -8,7 +9,7 @@ import type { StrictVerifier } from "../tokens/access-token.ts";
 
 /** Dependencies of the endpoints for clients, which get, read and revoke tokens. */
 export interface TokenEndpointDeps extends GrantDeps, RevokeAccessDeps, Refusals {
-  readonly verifier: StrictVerifier;
+  readonly verifier: StrictVerifier & Pick<TokenVerifier, "proofs">;
   /** Revocations cannot be read, so no token is called valid or invalid. */
   unavailable(): Problem;
 }

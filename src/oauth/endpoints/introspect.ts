@@ -53,6 +53,7 @@ interface Description {
   readonly tenant: string;
   readonly username?: string;
   readonly token_type?: string;
+  readonly cnf?: { readonly jkt: string };
   readonly aud?: string;
   readonly exp?: number;
   readonly jti?: string;
@@ -74,7 +75,8 @@ async function describeAccessToken(
 const toDescription = (token: Principal, { issuer, audience }: Issuer): Description => ({
   scope: token.scopes.join(" "),
   client_id: token.clientId,
-  token_type: "Bearer",
+  token_type: token.proofKey === undefined ? "Bearer" : "DPoP",
+  ...(token.proofKey === undefined ? {} : { cnf: { jkt: token.proofKey } }),
   sub: token.subject,
   ...(token.user === "" ? {} : { username: token.user }),
   iss: issuer,

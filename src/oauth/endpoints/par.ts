@@ -1,3 +1,4 @@
+import type { Proof } from "../../http/proof.ts";
 import { json } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { checkRequest } from "../authorize/checks.ts";
@@ -8,6 +9,7 @@ import type { TokenCall } from "../grants/grant-step.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readAuthorizationParameters, readParameters } from "../model/parameters.ts";
 import type { PageEndpointDeps, TokenEndpointDeps } from "./deps.ts";
+import { nonceHeader, readProof } from "./proof.ts";
 
 type ParDeps = TokenEndpointDeps & PageEndpointDeps;
 
@@ -16,13 +18,15 @@ type ParDeps = TokenEndpointDeps & PageEndpointDeps;
  * `/authorize` checks it, and again there.
  */
 export async function pushRequest(deps: ParDeps, call: TokenCall): Promise<Response> {
-  const pushed = await push(deps, call);
+  const proof = await readProof(deps, call);
+  if (!proof.ok) return deps.refuse(call, "par", proof.error);
+  const pushed = await push(deps, call, proof.value);
   if (!pushed.ok) return deps.refuse(call, "par", pushed.error);
   const body = { request_uri: pushed.value, expires_in: PUSHED_LIFETIME_SEC };
-  return json(201, body, { "cache-control": "no-store", pragma: "no-cache" });
+  return json(201, body, { "cache-control": "no-store", pragma: "no-cache", ...nonceHeader(proof.value) });
 }
 
-async function push(deps: ParDeps, call: TokenCall): Promise<Result<string, OAuthFailure>> {
+async function push(deps: ParDeps, call: TokenCall, proof: Proof | undefined): Promise<Result<string, OAuthFailure>> {
   const credentialParameters = readParameters(call.body, deps.names);
   if (!credentialParameters.ok) return credentialParameters;
   const credentials = readCredentials(call.request, credentialParameters.value);
@@ -38,6 +42,10 @@ async function push(deps: ParDeps, call: TokenCall): Promise<Result<string, OAut
 
   const form = new URLSearchParams(call.body);
   form.set("client_id", id);
+  // A proof binds the code to its key, as `dpop_jkt` does (RFC 9449 10.1).
+  if (proof !== undefined && ![null, proof.key].includes(form.get("dpop_jkt")))
+    return refuse("invalid_dpop_proof", "dpop_jkt names another key than the proof.");
+  if (proof !== undefined) form.set("dpop_jkt", proof.key);
   const { requestUri, hash } = await newReference(deps.random);
   const parameters = { ...readAuthorizationParameters(form, deps.names), pushed: hash };
   const draft = await parseRequest(deps, parameters, call);

@@ -1,3 +1,4 @@
+import type { Proof } from "../../http/proof.ts";
 import { json } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { readCredentials } from "../clients/authentication.ts";
@@ -11,6 +12,7 @@ import { readParameters, readSessionId } from "../model/parameters.ts";
 import { parseScopes } from "../model/granted-scopes.ts";
 import { type Issue, issueTokens } from "../tokens/issue.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
+import { nonceHeader, readProof } from "./proof.ts";
 
 const GRANTS: Readonly<Record<string, GrantStep>> = {
   client_credentials: clientCredentials,
@@ -24,18 +26,18 @@ export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 export async function token(deps: TokenEndpointDeps, call: TokenCall): Promise<Response> {
   const outcome = await grant(deps, call);
   if (!outcome.ok) return refuse(deps, call, outcome.error);
-  const { granted, refreshToken } = outcome.value;
+  const { granted, refreshToken, proof } = outcome.value;
   const issued = await issueTokens(deps, outcome.value, call);
   if (!issued.ok) return refuse(deps, call, issued.error);
   const body = {
-    token_type: "Bearer",
+    token_type: proof === undefined ? "Bearer" : "DPoP",
     access_token: issued.value.accessToken,
     expires_in: issued.value.expiresInSec,
     scope: granted.scopes.join(" "),
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
   };
-  return json(200, body, { "cache-control": "no-store", pragma: "no-cache" });
+  return json(200, body, { "cache-control": "no-store", pragma: "no-cache", ...nonceHeader(proof) });
 }
 
 function refuse(deps: TokenEndpointDeps, call: TokenCall, refusal: OAuthFailure): Response {
@@ -46,7 +48,9 @@ function refuse(deps: TokenEndpointDeps, call: TokenCall, refusal: OAuthFailure)
 async function grant(
   deps: TokenEndpointDeps,
   call: TokenCall,
-): Promise<Result<GrantOutcome & Pick<Issue, "callerSessionId" | "grant">, OAuthFailure>> {
+): Promise<
+  Result<GrantOutcome & Pick<Issue, "callerSessionId" | "grant"> & { readonly proof: Proof | undefined }, OAuthFailure>
+> {
   const parameters = readParameters(call.body, deps.names);
   if (!parameters.ok) return parameters;
   const grantType = parameters.value.get("grant_type");
@@ -62,12 +66,18 @@ async function grant(
     return err(
       failure("unsupported_grant_type", "This grant_type is not supported.", `grant_type ${grantType.slice(0, 64)}`),
     );
+  const proof = await readProof(deps, call);
+  if (!proof.ok) return proof;
+  const proofKey = proof.value?.key;
   const request = {
     call,
     parameters: parameters.value,
     credentials: credentials.value,
     scopes: scopes.value,
+    proofKey,
   };
   const outcome = await step(deps, request);
-  return outcome.ok ? ok({ ...outcome.value, callerSessionId: callerSessionId.value, grant: grantType }) : outcome;
+  if (!outcome.ok) return outcome;
+  const shared = { callerSessionId: callerSessionId.value, grant: grantType, proof: proof.value, proofKey };
+  return ok({ ...outcome.value, ...shared });
 }

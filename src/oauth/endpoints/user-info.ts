@@ -1,9 +1,8 @@
-import { authenticate, type TokenVerifier, userTokenRequired } from "../../http/auth.ts";
+import { authenticate, presentedBy, type TokenVerifier, userTokenRequired } from "../../http/auth.ts";
 import { problem, problemBody } from "../../http/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
 import { err } from "../../platform/result.ts";
 import { emailClaims } from "../tokens/id-token.ts";
-import type { StrictVerifier } from "../tokens/access-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
@@ -34,13 +33,18 @@ export function userInfoRoutes(deps: UserInfoDeps): readonly Route[] {
 
 async function userInfo(
   { names, verifier, users }: UserInfoDeps,
-  { request, nowMs, publicBase }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "nowMs" | "publicBase">,
+  {
+    request,
+    url,
+    nowMs,
+    publicBase,
+  }: Pick<Call<unknown, unknown, unknown, undefined>, "request" | "url" | "nowMs" | "publicBase">,
   form: URLSearchParams | undefined,
 ): Promise<Answer> {
   // A token in the body is never accepted. If the header has one too, the request is wrong (RFC 6750 2).
   if (request.headers.has("authorization") && form?.has("access_token") === true)
     return twoTokens(names.platform, `${publicBase}/docs/errors`);
-  const caller = await authenticate(request.headers.get("authorization"), strict(verifier), names, nowMs);
+  const caller = await authenticate(presentedBy(request, url), strict(verifier), names, nowMs);
   if (!caller.ok) return caller.error;
   const { user, subject, scopes } = caller.value;
   if (user === "") return userTokenRequired(names.platform);
@@ -53,7 +57,8 @@ async function userInfo(
   return json(200, { sub: subject, ...claims }, { "cache-control": "no-store" });
 }
 
-const strict = (verifier: StrictVerifier): TokenVerifier => ({
+const strict = (verifier: UserInfoDeps["verifier"]): TokenVerifier => ({
+  proofs: verifier.proofs,
   async verify(token, nowMs) {
     const verified = await verifier.verifyNow([token], nowMs);
     return verified.ok ? (verified.value[0] ?? err("malformed")) : verified;

@@ -37,6 +37,10 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
     return err(invalidGrant("the code was used already", client.id));
   };
   if (code.redeemed) return replayed();
+  const { proofKey } = request;
+  const boundTo = code.authorization.proofKey;
+  if (boundTo !== undefined && boundTo !== proofKey)
+    return err(invalidGrant("the code is bound to another key", client.id));
   const fault = await codeFault(code, request, caller.value);
   if (fault !== undefined) return err(invalidGrant(fault, client.id));
   const reauthorized = await reauthorize(deps, caller.value, code, scopes, call.nowMs);
@@ -45,7 +49,10 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const { granted, authorization } = reauthorized.value;
   const wantsRefresh = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
   const refreshToken = wantsRefresh ? randomSecret(deps.random) : undefined;
-  const refresh = refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization };
+  // The secret of a client binds its refresh tokens already (RFC 9449 5).
+  const bound = { ...authorization, proofKey: client.confidential ? undefined : proofKey };
+  const refresh =
+    refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization: bound };
   const redemption = { id: randomId(deps.random), refresh };
   if (!(await redeemWithRetry(deps.codes, code.codeHash, redemption, call.nowMs))) return replayed();
   return ok({

@@ -14,18 +14,20 @@ import {
   type TenantRights,
 } from "../model/granted-scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
-import { refusedScope, type GrantStep } from "./grant-step.ts";
+import { proofFault, refusedScope, type GrantStep } from "./grant-step.ts";
 
 /**
  * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, it acts for its parent tenant. One
  * lookup finds client and tenant, so the secret is checked with the tenant's records at hand.
  */
-export const clientCredentials: GrantStep = async (deps, { call, credentials, scopes: request }) => {
+export const clientCredentials: GrantStep = async (deps, { call, credentials, scopes: request, proofKey }) => {
   if (credentials === undefined) return err(noCredentials());
   const entry = await deps.directory.find(credentials.clientId, request.tenant, call.nowMs);
   const authenticated = await authenticateClient(deps, credentials, entry, call);
   if (!authenticated.ok) return authenticated;
   const client = authenticated.value;
+  const unproven = proofFault(client, proofKey);
+  if (unproven !== undefined) return err(unproven);
   if (!client.grantTypes.includes("client_credentials"))
     return err(
       failure(

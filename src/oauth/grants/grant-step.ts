@@ -1,3 +1,4 @@
+import type { ProofVerifier } from "../../http/proof.ts";
 import type { Call } from "../../http/route.ts";
 import type { BuiltIn } from "../../platform/built-in.ts";
 import { type Result, err } from "../../platform/result.ts";
@@ -8,6 +9,7 @@ import {
   noCredentials,
   type Caller,
 } from "../clients/authentication.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Directory } from "../clients/directory.ts";
 import type { Bindings } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
@@ -29,6 +31,7 @@ export interface GrantDeps extends IssueDeps, RevokeGrantsDeps, AuthenticationDe
   readonly passwordGrant: PasswordGrant;
   readonly federation: Bindings;
   readonly codes: CodeStore;
+  readonly proofs: ProofVerifier;
   readonly consents: ConsentStore;
 }
 
@@ -40,6 +43,8 @@ export interface TokenRequest {
   readonly parameters: Parameters;
   readonly credentials: Credentials | undefined;
   readonly scopes: ScopeRequest;
+  /** The thumbprint of the key that proved itself with the request (RFC 9449). */
+  readonly proofKey: string | undefined;
 }
 
 export type GrantStep = (deps: GrantDeps, request: TokenRequest) => Promise<Result<GrantOutcome, OAuthFailure>>;
@@ -64,10 +69,16 @@ export const refusedScope = ({ scope, reason }: ScopeRefusal, actor = ""): OAuth
 /** RFC 6749 5.2: error_description is printable ASCII without quote and backslash. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 256);
 
+/** The refusal of a client whose tokens have to be bound to a key, if none proved itself. */
+export const proofFault = (client: ClientRecord, proofKey: string | undefined): OAuthFailure | undefined =>
+  client.bindsTokens === true && proofKey === undefined
+    ? failure("invalid_dpop_proof", "The client has to prove a key with the header DPoP.", undefined, client.id)
+    : undefined;
+
 /** The client of a grant by a user: known, authenticated if it has a secret, and registered for the grant. */
 export async function identifyGrantClient(
   deps: GrantDeps,
-  { call, credentials }: TokenRequest,
+  { call, credentials, proofKey }: TokenRequest,
   grantType: string,
 ): Promise<Result<Caller, OAuthFailure>> {
   if (credentials === undefined) return err(noCredentials());
@@ -75,6 +86,8 @@ export async function identifyGrantClient(
   const caller = await identifyClient(deps, credentials, entry, call);
   if (!caller.ok) return caller;
   const { client } = caller.value;
+  const unproven = proofFault(client, proofKey);
+  if (unproven !== undefined) return err(unproven);
   if (client.grantTypes.includes(grantType)) return caller;
   return err(
     failure(

@@ -9,7 +9,14 @@ import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ClientRights } from "../model/granted-scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import { refusedScope, type GrantDeps, type GrantStep, type TokenRequest, passwordGrantFault } from "./grant-step.ts";
+import {
+  proofFault,
+  refusedScope,
+  type GrantDeps,
+  type GrantStep,
+  type TokenRequest,
+  passwordGrantFault,
+} from "./grant-step.ts";
 import type { RefreshGrant } from "./refresh-store.ts";
 import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-grant.ts";
 
@@ -102,17 +109,19 @@ const REFUSAL = {
  */
 async function passedClient(
   deps: GrantDeps,
-  { call, credentials }: TokenRequest,
+  { call, credentials, proofKey }: TokenRequest,
 ): Promise<Result<Caller | undefined, OAuthFailure>> {
   if (credentials === undefined) return ok(undefined);
   const entry = await deps.directory.find(credentials.clientId, undefined, call.nowMs);
   const { client, asOfMs } = entry;
   const authenticated = await authenticateClient(deps, credentials, entry, call);
   const registered = client?.grantTypes.includes("password") ?? false;
-  if (!provesItself(credentials) && client !== undefined && registered)
+  if (!provesItself(credentials) && client !== undefined && registered && client.bindsTokens !== true)
     return ok({ client, authenticated: false, asOfMs });
   if (!authenticated.ok) return authenticated;
   const { id } = authenticated.value;
+  const unproven = proofFault(authenticated.value, proofKey);
+  if (unproven !== undefined) return err(unproven);
   return registered
     ? ok({ client: authenticated.value, authenticated: true, asOfMs })
     : err(failure("unauthorized_client", "The client is not registered for this grant.", `client ${id}: password`, id));

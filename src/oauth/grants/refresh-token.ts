@@ -28,6 +28,10 @@ export const refreshTokenGrant: GrantStep = async (deps, request) => {
   if (grant.clientId !== client.id)
     return err(invalidGrant(`the refresh token is for client ${grant.clientId}`, client.id));
 
+  const boundTo = grant.authorization.proofKey;
+  if (boundTo !== undefined && boundTo !== request.proofKey)
+    return err(invalidGrant("the refresh token is bound to another key", client.id));
+
   const spent = async () => {
     const subject = `grants/${grant.id}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a refresh token was used twice" };

@@ -46,6 +46,11 @@ export interface Authorization extends SignInTimes {
   readonly scopes: readonly string[];
   /** The platform's own session id, never the caller's. */
   readonly sessionId: string;
+  /**
+   * The thumbprint of a key that has to prove itself (RFC 9449): to redeem the code, or to use the refresh token of a
+   * client without a secret.
+   */
+  readonly proofKey?: string | undefined;
   /** The sign-in was an ID token hint: the tokens have these bounds, and there is no refresh token. */
   readonly hint?: HintBounds | undefined;
 }

@@ -18,6 +18,8 @@ export interface OAuthFailure {
   readonly clientId?: string;
   /** From this time on a retry may succeed. */
   readonly retryAtMs?: number;
+  /** The nonce to prove a key with. */
+  readonly proofNonce?: string;
 }
 
 const STATUS = {
@@ -27,6 +29,8 @@ const STATUS = {
   invalid_scope: 400,
   unauthorized_client: 400,
   unsupported_grant_type: 400,
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
   unsupported_response_type: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,
@@ -66,7 +70,8 @@ export function oauthError(
     refusal.retryAtMs === undefined
       ? {}
       : { "retry-after": String(Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1000))) };
-  const own = { ...headers[refusal.error], ...retry };
+  const nonce: Record<string, string> = refusal.proofNonce === undefined ? {} : { "dpop-nonce": refusal.proofNonce };
+  const own = { ...headers[refusal.error], ...retry, ...nonce };
   return errorAnswer(status, refusal.error, refusal.description, docsUrl, requestId, own);
 }
 

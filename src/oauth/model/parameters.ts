@@ -104,6 +104,7 @@ const acceptedNames = (names: Names): ReadonlySet<string> =>
     "login_hint",
     "code_challenge",
     "code_challenge_method",
+    "dpop_jkt",
     "request",
     "request_uri",
     "registration",

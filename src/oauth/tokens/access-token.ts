@@ -1,5 +1,6 @@
 import { decodeProtectedHeader } from "jose";
 import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
+import type { ProofVerifier } from "../../http/proof.ts";
 import { toSec } from "../../platform/clock.ts";
 import { planOf } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
@@ -45,6 +46,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     gid: token.grantId,
     asof: token.recordsAsOfMs,
     user_asof: token.userAsOfMs,
+    ...(token.proofKey === undefined ? {} : { cnf: { jkt: token.proofKey } }),
   };
   return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
@@ -66,7 +68,11 @@ export const identityClaims = (token: Principal | NewToken) => ({
  * `expected`: the issuer of a deployment with a `PUBLIC_URL`. Without one, the issuer is the origin of any request, so
  * it proves nothing, and the signature alone shows that the token is ours.
  */
-export function createTokenVerifier(trust: Trust, expected: Issuer | undefined): TokenVerifier & StrictVerifier {
+export function createTokenVerifier(
+  trust: Trust,
+  expected: Issuer | undefined,
+  proofs: ProofVerifier,
+): TokenVerifier & StrictVerifier {
   const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "sub", "asof", "user_asof"];
   const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...expected };
   const verified = new VerifiedTokens();
@@ -88,6 +94,7 @@ export function createTokenVerifier(trust: Trust, expected: Issuer | undefined):
     return issued.ok && trust.isRevoked(issued.value) ? err("revoked") : issued;
   };
   return {
+    proofs,
     async verify(token, nowMs) {
       return (await trust.ensure(nowMs, "recent")) ? check(token, nowMs) : err("unavailable");
     },
@@ -133,6 +140,8 @@ interface Claims {
   jti: string;
   iat: number;
   exp: number;
+  /** RFC 9449 6.1 */
+  cnf?: { readonly jkt: string };
 }
 
 const toPrincipal = (claims: Claims): IssuedToken => ({
@@ -153,4 +162,5 @@ const toPrincipal = (claims: Claims): IssuedToken => ({
   userAsOfMs: claims.user_asof,
   issuedAtSec: claims.iat,
   expiresAtSec: claims.exp,
+  ...(claims.cnf === undefined ? {} : { proofKey: claims.cnf.jkt }),
 });

@@ -35,6 +35,8 @@ export interface Issue {
   readonly grantId: string | undefined;
   /** The sign-in and the request's nonce. If the scopes include `openid`, an ID token is issued too. */
   readonly idToken: (SignInTimes & { readonly nonce: string | undefined }) | undefined;
+  /** The thumbprint of the key that the access token is bound to. */
+  readonly proofKey?: string | undefined;
   /** The sign-in was an ID token hint. */
   readonly hint?: HintBounds | undefined;
 }
@@ -77,7 +79,7 @@ export interface Issued {
 /** Signs and logs the tokens. A lost response costs nothing, because the unseen token expires. */
 export async function issueTokens(
   deps: IssueDeps,
-  { granted, grant, sessionId, callerSessionId, grantId, idToken, hint }: Issue,
+  { granted, grant, sessionId, callerSessionId, grantId, idToken, proofKey, hint }: Issue,
   call: AnyCall,
 ): Promise<Result<Issued, OAuthFailure>> {
   const { trust, random, log, names } = deps;
@@ -85,7 +87,8 @@ export async function issueTokens(
   const tokenId = randomId(random);
   const of = { sessionId, grantId: grantId ?? tokenId };
   const expiresAtSec = accessTokenEndSec(call.nowMs, hint);
-  const accessToken = await issueAccessToken({ ...granted, ...of, tokenId, expiresAtSec }, issuer, trust, call.nowMs);
+  const token = { ...granted, ...of, tokenId, expiresAtSec, proofKey };
+  const accessToken = await issueAccessToken(token, issuer, trust, call.nowMs);
   if (accessToken.length > MAX_TOKEN_CHARS)
     return err(
       failure("invalid_scope", "A token cannot hold so many scopes: name fewer.", undefined, granted.clientId),
@@ -120,6 +123,6 @@ export async function issueTokens(
   };
   const name = profile.includes("profile") ? granted.userName : undefined;
   const emailVerified = profile.includes("email") && granted.emailVerified === true;
-  const token = { clientId, tenant, email: user, emailVerified, name, subject, accessToken, basis, ...idToken };
-  return ok({ accessToken, idToken: await issueIdToken(token, issuer, trust, call.nowMs), expiresInSec });
+  const newIdToken = { clientId, tenant, email: user, emailVerified, name, subject, accessToken, basis, ...idToken };
+  return ok({ accessToken, idToken: await issueIdToken(newIdToken, issuer, trust, call.nowMs), expiresInSec });
 }

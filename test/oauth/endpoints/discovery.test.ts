@@ -78,6 +78,7 @@ describe("The two metadata documents", () => {
       revocation_endpoint_auth_signing_alg_values_supported: ALGS,
       introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt"],
       introspection_endpoint_auth_signing_alg_values_supported: ALGS,
+      dpop_signing_alg_values_supported: ALGS.filter((alg) => !alg.startsWith("RS")),
       authorization_response_iss_parameter_supported: true,
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: ["RS256"],

@@ -7,6 +7,7 @@ import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../s
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
+import { createProofVerifier } from "../../../src/oauth/tokens/proof.ts";
 import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
@@ -22,7 +23,7 @@ const HOUR_MS = 3_600_000;
 /** A separate isolate that issues and verifies. */
 function isolate() {
   const trust = createTrust(createTrustStore(env.DB), rotation.makeFirst, sealer, ownIsolate, () => {});
-  const { verify } = createTokenVerifier(trust, ISSUER);
+  const { verify } = createTokenVerifier(trust, ISSUER, createProofVerifier(sealer));
   const issue = (tokenId: string): Promise<string> => issueAccessToken(newToken(tokenId), ISSUER, trust, NOW_MS);
   return { trust, verify, issue };
 }
