@@ -1,9 +1,13 @@
+import { initCommand } from "./app/init.ts";
 import { actionCommands } from "./commands/actions.ts";
 import { applyCommand } from "./apply/command.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { auditCopyCommands } from "./commands/audit-copies.ts";
 import { backupCommands } from "./commands/backups.ts";
 import type { Command } from "./command-line/command.ts";
+import { completionCommand } from "./completion/command.ts";
+import { listenCommands } from "./listen/commands.ts";
+import { openCommand } from "./session/open-command.ts";
 import { consistencyCommands } from "./commands/consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
 import { explainCommand } from "./commands/explain.ts";
@@ -23,8 +27,11 @@ import { topicCommands } from "./data/topic-commands.ts";
 export function allCommands(): readonly Command[] {
   const commands = [
     ...sessionCommands(),
+    initCommand,
     ...topicCommands(),
     ...fileCommands(),
+    ...listenCommands(),
+    openCommand,
     ...resourceCommands(),
     ...actionCommands(),
     ...invitationCommands(),
@@ -40,6 +47,7 @@ export function allCommands(): readonly Command[] {
     metricsCommand,
     healthCommand,
     applyCommand,
+    completionCommand,
   ];
   const words = [...new Set(commands.map(({ words: [word] }) => word))];
   return words.flatMap((word) => commands.filter(({ words: [one] }) => one === word));

@@ -1,4 +1,6 @@
 import { CommanderError } from "commander";
+import { candidatesFor } from "./completion/candidates.ts";
+import { ASK } from "./completion/command.ts";
 import { createAdminClient, type OperatorClient } from "./client/admin-client.ts";
 import { inWordsOf, type About } from "./terminal/about.ts";
 import { readEnvFile } from "./client/env-file.ts";
@@ -6,7 +8,14 @@ import { findSecret, findTarget, noOperator } from "./client/target.ts";
 import type { Given, Invocation } from "./command-line/command.ts";
 import { createSessionStore } from "./session/store.ts";
 import { createSessionTokens } from "./session/tokens.ts";
-import { createProgram, nearestCommand, pathOf, toUsageError, withHelpLast } from "./command-line/program.ts";
+import {
+  createProgram,
+  GLOBAL_OPTIONS,
+  nearestCommand,
+  pathOf,
+  toUsageError,
+  withHelpLast,
+} from "./command-line/program.ts";
 import { report } from "./command-line/report.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
 import { Input } from "./terminal/input.ts";
@@ -22,6 +31,11 @@ import { clean } from "./terminal/values.ts";
  */
 export async function main(argv: readonly string[], io: Io, about: About): Promise<number> {
   const commands = allCommands();
+  if (argv[0] === ASK) {
+    const found = candidatesFor(argv.slice(1), commands, GLOBAL_OPTIONS, SUMMARIES);
+    await io.out(found.map(({ text, help }) => `${text}\t${help}\n`).join(""));
+    return 0;
+  }
   const line = withHelpLast(argv, commands);
   let code = 0;
   let help = "";

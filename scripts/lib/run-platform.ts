@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Miniflare } from "miniflare";
 import { DEMO, demoKeys, loadDemo } from "./demo.ts";
 import { applyMigrations, forgetLostMessages } from "./database.ts";
 import { runCrons, serve, type OtherWorker } from "./server.ts";
+import { ROOT } from "./root.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { lockState, requireFreePort, requireKnownSealKeys } from "./state.ts";
 import { paint } from "./terminal.ts";
@@ -118,5 +120,9 @@ function summary(url: string, settings: Settings, tookMs: number): string {
     `  ${paint.dim(label.padEnd(18))}${value}${note === "" ? "" : paint.dim(`  ${note}`)}`.trimEnd(),
   );
   const head = `  ${paint.bold("Plinth")} is up ${paint.dim(`(${(tookMs / 1000).toFixed(1)} s)`)}`;
-  return ["", head, "", ...lines, "", `  See its story: ${paint.bold("npm run tour")}   Stop: Ctrl-C`, ""].join("\n");
+  const next = [
+    `  See its story: ${paint.bold("npm run tour")}   Stop: Ctrl-C`,
+    `  Your own application, in its folder: ${paint.bold(`npx ${join(ROOT, "packages", "cli")} init`)}`,
+  ];
+  return ["", head, "", ...lines, "", ...next, ""].join("\n");
 }

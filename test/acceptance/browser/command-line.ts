@@ -11,10 +11,14 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { parseEnv, promisify } from "node:util";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifyWebhook, type StoredEvent } from "../../../packages/sdk/src/index.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import { SHELL } from "../support/platform-process.ts";
 import { ADA, makeClient, OPERATOR_SECRET, TENANT, type Client } from "../support/world.ts";
@@ -67,9 +71,9 @@ export function commandLineSuite(stage: () => Stage): void {
     json(): any;
   }
 
-  function start(args: readonly string[], env: Record<string, string> = {}, input?: string) {
+  function start(args: readonly string[], env: Record<string, string> = {}, input?: string, cwd = work) {
     const child = spawn(process.execPath, [join(installed, "bin", "plinth.mjs"), ...args], {
-      cwd: work,
+      cwd,
       env: { ...SHELL, PLINTH_URL: stage().world.base, PLINTH_CONFIG_DIR: config, BROWSER: browser, ...env },
       stdio: ["pipe", "pipe", "pipe"],
     });
@@ -257,6 +261,177 @@ export function commandLineSuite(stage: () => Stage): void {
       await asApp(["file", "delete", other, "--yes"]);
       await asApp(["file", "delete", "--query", "album:sea", "--yes"]);
       expect((await asApp(["file", "list", "--json"])).json()).toEqual([]);
+    });
+
+    test("posts events to a server as a push would, until it takes them", async () => {
+      const secret = `whsec_${Buffer.from("a signing secret of a test").toString("base64")}`;
+      const seen: { event: StoredEvent; attempt: string | undefined; basic: string | undefined }[] = [];
+      let refuses = 1;
+      const receiver = createServer((request, response) => {
+        let body = "";
+        request.setEncoding("utf8").on("data", (text: string) => (body += text));
+        request.on("end", () => {
+          void verifyWebhook(request.headers, body, secret).then(
+            (event) => {
+              const { authorization: basic, "plat-delivery-attempt": attempt } = request.headers;
+              seen.push({ event, attempt: String(attempt), basic });
+              response.writeHead(refuses-- > 0 ? 500 : 204).end();
+            },
+            () => response.writeHead(400).end(),
+          );
+        });
+      });
+      await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+      const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+      const env = {
+        PLINTH_CLIENT_ID: app.id,
+        PLINTH_CLIENT_SECRET: app.secret,
+        PLINTH_WEBHOOK_SECRET: secret,
+        PLINTH_WEBHOOK_BASIC: "me:only here",
+      };
+      try {
+        await asApp(["trigger", "hooked"]);
+        const first = start(["listen", "hooked", "--forward-to", hook, "--from", "oldest"], env);
+        await expect.poll(() => first.out(), { timeout: 20_000 }).toMatch(/^500 .*\n204 .* attempt 2\n$/s);
+        const [{ event, basic } = {}, second] = seen;
+        expect(event).toMatchObject({ eventType: "hooked", sourceClient: app.id, metadata: { sample: "true" } });
+        expect(second).toMatchObject({ event: { id: event?.id }, attempt: "2" });
+        expect(basic).toBe(`Basic ${btoa("me:only here")}`);
+        first.child.kill("SIGINT");
+        expect(await first.ended).toMatchObject({ code: 0 });
+
+        // The cursor is where it stopped; the application's own one did not move.
+        const [id = ""] = (await asApp(["trigger", "hooked"])).out.trim().split("\n");
+        const next = start(["listen", "hooked", "--forward-to", hook, "--json"], env);
+        await expect.poll(() => next.out().includes("\n"), { timeout: 20_000 }).toBe(true);
+        expect(JSON.parse(next.out())).toMatchObject({ id, status: 204, ok: true });
+        next.child.kill("SIGINT");
+        await next.ended;
+        expect((await asApp(["topic", "show", "hooked", "--json"])).json()).toMatchObject({ lag: 2 });
+        expect((await asApp(["topic", "show", "hooked", "--consumer", "listen", "--json"])).json()).toMatchObject({
+          lag: 0,
+        });
+      } finally {
+        receiver.close();
+      }
+    });
+
+    const operator = { OPERATOR_CLIENT_SECRET: OPERATOR_SECRET };
+    const initIn = async (name: string, manifest: object, args: readonly string[] = []) => {
+      const cwd = join(folder, name);
+      mkdirSync(cwd, { recursive: true });
+      writeFileSync(join(cwd, "package.json"), JSON.stringify(manifest));
+      return { cwd, ...(await start(["init", "--tenant", TENANT, ...args], operator, undefined, cwd).ended) };
+    };
+
+    test("makes a browser application whose code signs a person in", async () => {
+      const made = await initIn("notes", { devDependencies: { vite: "^8" } }, ["--json"]);
+      expect(made).toMatchObject({ code: 0, err: expect.stringContaining("Vite") });
+      const { client, kind, snippet } = made.json();
+      expect({ client, kind }).toEqual({ client: `${TENANT}.notes`, kind: "browser" });
+      const env = parseEnv(readFileSync(join(made.cwd, ".env"), "utf8"));
+      expect(env).toMatchObject({
+        PLINTH_CLIENT_ID: client,
+        VITE_PLINTH_CLIENT_ID: client,
+        VITE_PLINTH_URL: stage().world.base,
+      });
+      expect(env).not.toHaveProperty("PLINTH_CLIENT_SECRET");
+
+      const { outputFiles } = await build({
+        stdin: { contents: snippet.code, resolveDir: ROOT },
+        bundle: true,
+        format: "esm",
+        write: false,
+        define: Object.fromEntries(
+          Object.entries(env).map(([name, value]) => [`import.meta.env.${name}`, JSON.stringify(value)]),
+        ),
+      });
+      const script = outputFiles[0]?.text ?? "";
+      const site = createServer((request, response) => {
+        const isScript = request.url === "/main.js";
+        response.writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" });
+        response.end(isScript ? script : '<!doctype html><body><script type="module" src="/main.js"></script>');
+      });
+      await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+      try {
+        const page = await stage().open();
+        await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByLabel("E-mail address").waitFor();
+        await signIn(page, ADA);
+        await page.getByRole("button", { name: `Hello ${ADA.email}. Sign out` }).waitFor();
+      } finally {
+        site.close();
+      }
+    });
+
+    test("makes a machine application whose code publishes and consumes", async () => {
+      mkdirSync(join(folder, "Mail worker", ".git"), { recursive: true });
+      writeFileSync(join(folder, "Mail worker", ".env"), "OTHER=1\nPLINTH_URL=http://127.0.0.1:1");
+      const unsure = await initIn("Mail worker", {});
+      expect(unsure).toMatchObject({ code: 2, err: expect.stringContaining("PLINTH_URL") });
+      expect((await stage().world.operate("GET", `clients/${TENANT}.mail-worker`)).status).toBe(404);
+      const made = await initIn("Mail worker", {}, ["--yes", "--json"]);
+      expect(made.code, made.err).toBe(0);
+      expect(readFileSync(join(made.cwd, ".gitignore"), "utf8")).toBe(".env\n");
+      const env = parseEnv(readFileSync(join(made.cwd, ".env"), "utf8"));
+      expect(env).toMatchObject({
+        OTHER: "1",
+        PLINTH_URL: stage().world.base,
+        PLINTH_CLIENT_ID: `${TENANT}.mail-worker`,
+      });
+      expect(made.out + made.err).not.toContain(env["PLINTH_CLIENT_SECRET"]);
+      expect(await initIn("Mail worker", {}, ["--yes"])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("already"),
+      });
+
+      const sdk = join(made.cwd, "node_modules", "@plinth", "sdk");
+      mkdirSync(sdk, { recursive: true });
+      writeFileSync(join(sdk, "package.json"), '{ "type": "module", "exports": "./index.js" }');
+      await build({
+        entryPoints: [join(ROOT, "packages/sdk/src/index.ts")],
+        bundle: true,
+        format: "esm",
+        outfile: join(sdk, "index.js"),
+      });
+      const { snippet } = made.json();
+      writeFileSync(join(made.cwd, snippet.file), snippet.code);
+      const [, ...args] = snippet.run.split(" ");
+      const child = spawn(process.execPath, args, { cwd: made.cwd, env: SHELL, stdio: ["ignore", "pipe", "inherit"] });
+      try {
+        const [text] = await once(child.stdout, "data");
+        expect(String(text)).toContain("hello: 'world'");
+      } finally {
+        child.kill("SIGKILL");
+      }
+      // The folder's own commands act as its application.
+      const { json } = await start(["topic", "list", "--json"], { PLINTH_URL: "" }, undefined, made.cwd).ended;
+      expect(json()).toEqual(expect.arrayContaining([expect.objectContaining({ eventType: "hello" })]));
+    });
+
+    test("opens pages, and completes words in bash", async () => {
+      rmSync(opened, { force: true });
+      expect(await plinth(["open", "account"])).toMatchObject({ code: 0, out: `${stage().world.base}/account\n` });
+      await expect.poll(() => existsSync(opened) && readFileSync(opened, "utf8")).toBe(`${stage().world.base}/account`);
+      expect((await plinth(["open", "nothing"])).code).toBe(2);
+
+      const complete = async (line: readonly string[]): Promise<string[]> => {
+        const script = `plinth() { "$NODE" "$BIN" "$@"; }; eval "$(plinth completion bash)"; _plinth; printf '%s\n' "\${COMPREPLY[@]}"`;
+        const words = line.map((word) => `'${word}'`).join(" ");
+        const { stdout } = await run(
+          "bash",
+          ["-c", `COMP_WORDS=(plinth ${words}); COMP_CWORD=${line.length}; ${script}`],
+          {
+            env: { ...SHELL, NODE: process.execPath, BIN: join(installed, "bin", "plinth.mjs") },
+          },
+        );
+        return stdout.trim().split("\n");
+      };
+      expect(await complete(["to"])).toEqual(["token", "topic"]);
+      expect(await complete(["topic", "p"])).toEqual(["publish"]);
+      expect(await complete(["topic", "publish", "--li"])).toEqual(["--lines"]);
+      expect(await complete(["init", "--kind", ""])).toEqual(["browser", "server", "machine"]);
     });
   });
 }

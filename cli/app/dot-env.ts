@@ -1,0 +1,40 @@
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { ENV_FILE, readTextIfThere } from "../client/env-file.ts";
+
+export type Values = Readonly<Record<string, string>>;
+
+/** Names that `.env` has already with another value. */
+export function findConflicts(folder: string, values: Values): string[] {
+  const found = parseEnv(readTextIfThere(join(folder, ENV_FILE)));
+  return Object.keys(values).filter((name) => found[name] !== undefined && found[name] !== values[name]);
+}
+
+/** Sets the values, and leaves everything else in the file as it is. A new file is its owner's alone. */
+export function writeEnvFile(folder: string, values: Values): void {
+  const file = join(folder, ENV_FILE);
+  let text = readTextIfThere(file);
+  for (const [name, value] of Object.entries(values)) {
+    const line = `${name}="${value}"`;
+    const known = new RegExp(`^(?:export +)?${name}[ \t]*=.*$`, "m");
+    if (known.test(text)) text = text.replace(known, () => line);
+    else text += `${text === "" || text.endsWith("\n") ? "" : "\n"}${line}\n`;
+  }
+  writeFileSync(file, text, { mode: 0o600 });
+}
+
+/** Keeps `.env` out of version control. True if this call added it. */
+export function ignoreEnvFile(folder: string): boolean {
+  const file = join(folder, ".gitignore");
+  const text = readTextIfThere(file);
+  if (/^\/?\.env(\*|\.\*)?\s*$/m.test(text)) return false;
+  if (text === "" && !isInRepository(folder)) return false;
+  appendFileSync(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}${ENV_FILE}\n`);
+  return true;
+}
+
+function isInRepository(folder: string): boolean {
+  const above = join(folder, "..");
+  return existsSync(join(folder, ".git")) || (above !== folder && isInRepository(above));
+}

@@ -1,0 +1,202 @@
+import type { Framework, Kind } from "./framework.ts";
+
+/** Code that runs as it stands with the values that `init` wrote to `.env`. */
+export interface Snippet {
+  /** Shell lines in front of it. */
+  readonly install: readonly string[];
+  readonly file: string;
+  readonly code: string;
+  readonly run: string;
+  /** The page of the documentation that goes on from there. */
+  readonly page: string;
+}
+
+/** `sdk`: the name or folder that npm installs the SDK from; `python`: the same of pip. */
+export interface Sources {
+  readonly sdk: string;
+  readonly python: string;
+}
+
+export function snippetFor(framework: Framework | undefined, kind: Kind, sources: Sources): Snippet {
+  const id = framework?.id ?? "";
+  if (kind === "browser") return browser();
+  if (id in PYTHON)
+    return { ...PYTHON[id as keyof typeof PYTHON], install: [`pip install ${sources.python}`], page: "start/python" };
+  const { code, file, run, page } = NODE[id as keyof typeof NODE] ?? NODE.node;
+  return { code, file, run, page, install: [`npm install ${sources.sdk}`] };
+}
+
+const browser = (): Snippet => ({
+  install: ["npm install oidc-client-ts"],
+  file: "main.js",
+  code: `import { UserManager } from "oidc-client-ts";
+
+const users = new UserManager({
+  authority: \`\${import.meta.env.VITE_PLINTH_URL}/oauth2/v1\`,
+  client_id: import.meta.env.VITE_PLINTH_CLIENT_ID,
+  redirect_uri: \`\${location.origin}/callback\`,
+  post_logout_redirect_uri: \`\${location.origin}/callback\`,
+  scope: "openid profile email",
+});
+if (location.search.includes("code=")) {
+  await users.signinCallback();
+  history.replaceState(null, "", "/");
+}
+const user = await users.getUser();
+const button = document.createElement("button");
+button.textContent = user ? \`Hello \${user.profile.email}. Sign out\` : "Sign in";
+button.onclick = () => (user ? users.signoutRedirect() : users.signinRedirect());
+document.body.append(button);
+`,
+  run: "npm run dev",
+  page: "start/browser-app",
+});
+
+const CONNECT = `const { PLINTH_URL: url, PLINTH_CLIENT_ID: clientId, PLINTH_CLIENT_SECRET: clientSecret } = process.env;
+const plinth = createPlinth({ url, credentials: { clientId, clientSecret } });
+`;
+
+const NODE = {
+  node: {
+    file: "plinth.mjs",
+    code: `import { createPlinth } from "@plinth/sdk";
+
+${CONNECT}
+const topic = plinth.topic(clientId, "hello");
+await topic.create();
+await topic.publish({ payload: { hello: "world" } });
+for await (const event of topic.consume()) console.log(event.json());
+`,
+    run: "node --env-file=.env plinth.mjs",
+    page: "start/node",
+  },
+  express: {
+    file: "plinth.mjs",
+    code: `import express from "express";
+import { createPlinth } from "@plinth/sdk";
+import { expressAuth } from "@plinth/sdk/middleware";
+
+${CONNECT}
+const app = express();
+app.use("/api", expressAuth({ url })); // callers bring an access token of a person or a client
+app.get("/api/me", (request, response) => response.json({ user: request.caller.user, tenant: request.caller.tenant }));
+app.post("/api/hello", async (request, response) => {
+  await plinth.topic(clientId, "hello").create();
+  response.json(await plinth.topic(clientId, "hello").publish({ payload: { by: request.caller.user } }));
+});
+app.listen(3000);
+`,
+    run: "node --env-file=.env plinth.mjs",
+    page: "start/node",
+  },
+  fastify: {
+    file: "plinth.mjs",
+    code: `import Fastify from "fastify";
+import { createPlinth } from "@plinth/sdk";
+import { fastifyAuth } from "@plinth/sdk/middleware";
+
+${CONNECT}
+const app = Fastify();
+app.addHook("preHandler", fastifyAuth({ url })); // callers bring an access token of a person or a client
+app.get("/api/me", async (request) => ({ user: request.caller.user, tenant: request.caller.tenant }));
+app.post("/api/hello", async (request) => {
+  await plinth.topic(clientId, "hello").create();
+  return plinth.topic(clientId, "hello").publish({ payload: { by: request.caller.user } });
+});
+await app.listen({ port: 3000 });
+`,
+    run: "node --env-file=.env plinth.mjs",
+    page: "start/node",
+  },
+  hono: {
+    file: "src/index.js",
+    code: `import { Hono } from "hono";
+import { createPlinth } from "@plinth/sdk";
+import { honoAuth } from "@plinth/sdk/middleware";
+
+const { PLINTH_URL: url, PLINTH_CLIENT_ID: clientId, PLINTH_CLIENT_SECRET: clientSecret } = process.env;
+const plinth = createPlinth({ url, credentials: { clientId, clientSecret } });
+
+const app = new Hono();
+app.use("/api/*", honoAuth({ url })); // callers bring an access token of a person or a client
+app.get("/api/me", (c) => c.json({ user: c.get("caller").user, tenant: c.get("caller").tenant }));
+app.post("/api/hello", async (c) => {
+  await plinth.topic(clientId, "hello").create();
+  return c.json(await plinth.topic(clientId, "hello").publish({ payload: { by: c.get("caller").user } }));
+});
+export default app;
+`,
+    run: "npm run dev",
+    page: "start/hono-workers",
+  },
+  nextjs: {
+    file: "app/api/me/route.js",
+    code: `import { createPlinth } from "@plinth/sdk";
+import { withAuth } from "@plinth/sdk/middleware";
+
+${CONNECT}
+// Callers bring an access token of a person or a client.
+export const GET = withAuth({ url }, (request, caller) => Response.json({ user: caller.user, tenant: caller.tenant }));
+
+export const POST = withAuth({ url }, async (request, caller) => {
+  await plinth.topic(clientId, "hello").create();
+  return Response.json(await plinth.topic(clientId, "hello").publish({ payload: { by: caller.user } }));
+});
+`,
+    run: "npm run dev",
+    page: "start/nextjs",
+  },
+} as const;
+
+const PYTHON_CONNECT = `import os
+from plinth import Plinth
+
+client = os.environ["PLINTH_CLIENT_ID"]
+plinth = Plinth(os.environ["PLINTH_URL"], client_id=client, client_secret=os.environ["PLINTH_CLIENT_SECRET"])
+`;
+
+const PYTHON = {
+  python: {
+    file: "app.py",
+    code: `${PYTHON_CONNECT}
+topic = plinth.topic(client, "hello")
+topic.create()
+topic.publish({"hello": "world"})
+for event in topic.consume():
+    print(event.json())
+`,
+    run: "set -a; . ./.env; set +a; python app.py",
+  },
+  fastapi: {
+    file: "app.py",
+    code: `${PYTHON_CONNECT}from fastapi import FastAPI, Header
+from plinth import TokenVerifier
+
+verify = TokenVerifier(os.environ["PLINTH_URL"])
+app = FastAPI()
+
+
+@app.get("/api/me")
+def me(authorization: str | None = Header(default=None)):
+    caller = verify(authorization)
+    return {"user": caller.user, "tenant": caller.tenant}
+`,
+    run: "set -a; . ./.env; set +a; fastapi dev app.py",
+  },
+  flask: {
+    file: "app.py",
+    code: `${PYTHON_CONNECT}from flask import Flask, request
+from plinth import TokenVerifier
+
+verify = TokenVerifier(os.environ["PLINTH_URL"])
+app = Flask(__name__)
+
+
+@app.get("/api/me")
+def me():
+    caller = verify(request.headers.get("authorization"))
+    return {"user": caller.user, "tenant": caller.tenant}
+`,
+    run: "set -a; . ./.env; set +a; flask run",
+  },
+} as const;
