@@ -270,15 +270,12 @@ export function commandLineSuite(stage: () => Stage): void {
       const receiver = createServer((request, response) => {
         let body = "";
         request.setEncoding("utf8").on("data", (text: string) => (body += text));
-        request.on("end", () => {
-          void verifyWebhook(request.headers, body, secret).then(
-            (event) => {
-              const { authorization: basic, "plat-delivery-attempt": attempt } = request.headers;
-              seen.push({ event, attempt: String(attempt), basic });
-              response.writeHead(refuses-- > 0 ? 500 : 204).end();
-            },
-            () => response.writeHead(400).end(),
-          );
+        request.on("end", async () => {
+          const event = await verifyWebhook(request.headers, body, secret).catch(() => undefined);
+          if (event === undefined) return response.writeHead(400).end();
+          const { authorization: basic, "plat-delivery-attempt": attempt } = request.headers;
+          seen.push({ event, attempt: String(attempt), basic });
+          return response.writeHead(refuses-- > 0 ? 500 : 204).end();
         });
       });
       await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
