@@ -3,7 +3,7 @@ import { basename, join, relative } from "node:path";
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { inWordsOf } from "../about.ts";
+import { inWordsOf } from "../terminal/about.ts";
 import { find, type OperatorClient } from "../client/admin-client.ts";
 import { ENV_FILE } from "../client/env-file.ts";
 import { isLoopback } from "../client/target.ts";

@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -270,14 +270,15 @@ export function commandLineSuite(stage: () => Stage): void {
       const receiver = createServer((request, response) => {
         let body = "";
         request.setEncoding("utf8").on("data", (text: string) => (body += text));
-        request.on("end", async () => {
-          const event = await verifyWebhook(request.headers, body, secret).catch(() => undefined);
-          if (event === undefined) return response.writeHead(400).end();
-          const { authorization: basic, "plat-delivery-attempt": attempt } = request.headers;
-          seen.push({ event, attempt: String(attempt), basic });
-          return response.writeHead(refuses-- > 0 ? 500 : 204).end();
-        });
+        request.on("end", () => void take(request, body).then((status) => response.writeHead(status).end()));
       });
+      async function take({ headers }: IncomingMessage, body: string): Promise<number> {
+        const event = await verifyWebhook(headers, body, secret).catch(() => undefined);
+        if (event === undefined) return 400;
+        const { authorization: basic, "plat-delivery-attempt": attempt } = headers;
+        seen.push({ event, attempt: String(attempt), basic });
+        return refuses-- > 0 ? 500 : 204;
+      }
       await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
       const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
       const env = {
