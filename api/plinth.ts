@@ -533,6 +533,8 @@ export type Client = {
     requirePushedAuthorizationRequests: boolean;
     /** Its access tokens are bound to keys. */
     dpopBoundAccessTokens: boolean;
+    /** What it keeps to. */
+    securityProfile: "none" | "fapi2";
     /** Its public keys, a JSON Web Key Set as text; may be empty. */
     jwks: string;
     /** The address of its public keys; may be empty. */
@@ -573,6 +575,8 @@ export type WrittenClient = {
     requirePushedAuthorizationRequests: boolean;
     /** Its access tokens are bound to keys. */
     dpopBoundAccessTokens: boolean;
+    /** What it keeps to. */
+    securityProfile: "none" | "fapi2";
     /** Its public keys, a JSON Web Key Set as text; may be empty. */
     jwks: string;
     /** The address of its public keys; may be empty. */
@@ -4455,6 +4459,8 @@ export function putClient(clientId: string, body: {
     requirePushedAuthorizationRequests?: boolean;
     /** Its access tokens are bound to keys that it proves (DPoP, RFC 9449). */
     dpopBoundAccessTokens?: boolean;
+    /** `fapi2`: the FAPI 2.0 Security Profile. It needs `private_key_jwt`; pushed requests, PKCE with S256 and bound tokens follow. */
+    securityProfile?: "none" | "fapi2";
     /** `private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB. */
     jwks?: string;
     /** `private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes. */

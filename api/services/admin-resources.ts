@@ -139,6 +139,7 @@ const clientFields = {
   authMethod: { type: "string", enum: ["client_secret", "private_key_jwt"], description: "How it authenticates." },
   requirePushedAuthorizationRequests: bool("Its authorization requests come through `/par` alone."),
   dpopBoundAccessTokens: bool("Its access tokens are bound to keys."),
+  securityProfile: { type: "string", enum: ["none", "fapi2"], description: "What it keeps to." },
   jwks: str("Its public keys, a JSON Web Key Set as text; may be empty."),
   jwksUri: str("The address of its public keys; may be empty."),
   disabled: bool("It gets no tokens."),
@@ -159,6 +160,7 @@ const client = {
   authMethod: "client_secret",
   requirePushedAuthorizationRequests: false,
   dpopBoundAccessTokens: false,
+  securityProfile: "none",
   jwks: "",
   jwksUri: "",
   disabled: false,
@@ -538,6 +540,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       authMethod: "`client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret.",
       requirePushedAuthorizationRequests: "Its authorization requests come through `/par` alone (RFC 9126).",
       dpopBoundAccessTokens: "Its access tokens are bound to keys that it proves (DPoP, RFC 9449).",
+      securityProfile:
+        "`fapi2`: the FAPI 2.0 Security Profile. It needs `private_key_jwt`; pushed requests, PKCE with S256 and bound " +
+        "tokens follow.",
       jwks: "`private_key_jwt`: its public keys, a JSON Web Key Set as text, at most 32 KiB.",
       jwksUri: "`private_key_jwt`, without `jwks`: the address of its public keys. They are fetched within 10 minutes.",
       clientSecret: "32 to 256 visible ASCII characters; if absent, the secret stays, or one is generated.",

@@ -80,6 +80,12 @@ export const SOFTWARE = {
         type: "boolean",
         help: "its access tokens are bound to keys that it proves (DPoP)",
       },
+      securityProfile: {
+        flag: "security-profile",
+        type: "text",
+        value: "<none|fapi2>",
+        help: "fapi2: it keeps to the FAPI 2.0 Security Profile",
+      },
       jwks: {
         flag: "jwks",
         type: "text",

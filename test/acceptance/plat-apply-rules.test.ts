@@ -491,6 +491,7 @@ describe("the difference", () => {
         authMethod: "client_secret",
         requirePushedAuthorizationRequests: false,
         dpopBoundAccessTokens: false,
+        securityProfile: "none",
       },
       identityProviders: { scopes: ["openid", "email"] },
     };

@@ -151,6 +151,7 @@ describe("makes, lists, shows, changes and removes", () => {
         authMethod: "client_secret",
         requirePushedAuthorizationRequests: false,
         dpopBoundAccessTokens: false,
+        securityProfile: "none",
         jwks: "",
         jwksUri: "",
         disabled: false,

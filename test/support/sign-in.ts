@@ -29,6 +29,7 @@ export async function makeApp(
     jwks?: string;
     requirePushedAuthorizationRequests?: boolean;
     dpopBoundAccessTokens?: boolean;
+    securityProfile?: string;
   } = {},
 ): Promise<TestApp> {
   const tenant = options.tenant ?? (await makeTenant());

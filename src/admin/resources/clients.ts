@@ -24,6 +24,7 @@ import { revokeManyFirst } from "./revocations.ts";
 
 const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] as const;
 const AUTH_METHODS = ["client_secret", "private_key_jwt"] as const;
+const PROFILES = ["none", "fapi2"] as const;
 const isKeySet = (text: string): boolean => text === "" || parseKeySet(text).ok;
 const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -84,6 +85,7 @@ export const schema = z.object({
   authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
   requirePushedAuthorizationRequests: flag,
   dpopBoundAccessTokens: flag,
+  securityProfile: z._default(z.enum(PROFILES), "none"),
   jwks: z._default(z.string().check(z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone")), ""),
   jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
   clientSecret: z.optional(secret),
@@ -115,7 +117,24 @@ export function check(
     refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);
   if (client.clientSecret !== undefined && client.confidential === false)
     refuse("clientSecret", "A client that is not confidential has no secret.");
-  return [...faults, ...keyFaults(client, allowLoopback)];
+  return [...faults, ...keyFaults(client, allowLoopback), ...profileFaults(client)];
+}
+
+/** FAPI 2.0 Security Profile 5.3.2: the rest of it holds by itself for such a client. */
+function profileFaults({
+  securityProfile,
+  authMethod,
+  redirectUris: uris = [],
+  grantTypes = [],
+}: Partial<Body>): Fault[] {
+  if (securityProfile !== "fapi2") return [];
+  const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
+  if (authMethod !== "private_key_jwt") return fault("authMethod", "A client of FAPI 2.0 has private_key_jwt.");
+  if (grantTypes.includes("implicit") || grantTypes.includes("password"))
+    return fault("grantTypes", "A client of FAPI 2.0 has neither implicit nor password.");
+  return uris.every((uri) => uri.startsWith("https://"))
+    ? []
+    : fault("redirectUris", "The redirect URIs of a client of FAPI 2.0 are https.");
 }
 
 /** A client that signs has keys in one place and no secret. */
@@ -150,18 +169,18 @@ const CHANGE_IDENTITY = `
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
     scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri,
-    require_pushed, binds_tokens)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+    require_pushed, binds_tokens, profile)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
     scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
     logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
     jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed,
-    binds_tokens = excluded.binds_tokens, disabled = coalesce(?11, disabled)`;
+    binds_tokens = excluded.binds_tokens, profile = excluded.profile, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
     require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, require_pushed,
-    binds_tokens`;
+    binds_tokens, profile`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
@@ -220,6 +239,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       authMethod: row["auth_method"] || "client_secret",
       requirePushedAuthorizationRequests: toFlag(row["require_pushed"]),
       dpopBoundAccessTokens: toFlag(row["binds_tokens"]),
+      securityProfile: row["profile"] || "none",
       jwks: row["jwks"],
       jwksUri: row["jwks_uri"],
       disabled: toFlag(row["disabled"]),
@@ -240,6 +260,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       authMethod: { value: "auth_method" },
       requirePushedAuthorizationRequests: { flag: "require_pushed" },
       dpopBoundAccessTokens: { flag: "binds_tokens" },
+      securityProfile: { value: "profile" },
       jwks: { value: "jwks" },
       jwksUri: { value: "jwks_uri" },
       clientSecret: { secret: LIVE_SECRETS },
@@ -352,7 +373,17 @@ async function writes(
     revoke("if changed"),
     db
       .prepare(UPSERT)
-      .bind(...identity, client.service ?? null, ...lists, ...flags, nowMs, ...shown, ...proof, ...bounds),
+      .bind(
+        ...identity,
+        client.service ?? null,
+        ...lists,
+        ...flags,
+        nowMs,
+        ...shown,
+        ...proof,
+        ...bounds,
+        client.securityProfile === "none" ? "" : client.securityProfile,
+      ),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];
   if (!client.confidential || signs) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };

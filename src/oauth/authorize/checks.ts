@@ -30,6 +30,7 @@ const CHECKS: readonly Check[] = [
   stateIsUtf8,
   noRequestObject,
   pushedIfRequired,
+  redirectUriIfRequired,
   responseTypeIsKnown,
   clientHasTheGrant,
   responseModeFitsFlow,
@@ -90,6 +91,13 @@ function pushedIfRequired({ parameters, client }: ParsedRequest) {
     : undefined;
 }
 
+/** FAPI 2.0 5.3.2.2 */
+function redirectUriIfRequired({ parameters, client }: ParsedRequest) {
+  return client.isFapi === true && parameters.get("redirect_uri") === undefined
+    ? refused("invalid_request", "redirect_uri is missing.")
+    : undefined;
+}
+
 function responseTypeIsKnown({ parameters, flow }: ParsedRequest) {
   if (parameters.get("response_type") === undefined) return refused("invalid_request", "response_type is missing.");
   if (flow !== undefined) return undefined;
@@ -126,6 +134,8 @@ function challengeIsValid({ parameters, flow, client }: ParsedRequest) {
       return refused("invalid_request", "code_challenge_method needs a code_challenge.");
     return needsPkce(client) ? refused("invalid_request", "code_challenge is missing.") : undefined;
   }
+  if (client.isFapi === true && challenge.method !== "S256")
+    return refused("invalid_request", "code_challenge_method must be S256 for this client.");
   if (challenge.method !== "S256" && challenge.method !== "plain")
     return refused("invalid_request", "code_challenge_method must be S256 or plain.");
   const form = challenge.method === "S256" ? S256_CHALLENGE : CODE_VERIFIER;

@@ -34,6 +34,8 @@ export const ASSERTION_ALGS: readonly string[] = [
   "Ed25519",
   "EdDSA",
 ];
+/** Those of FAPI 2.0 (5.4.1). */
+const FAPI_ALGS: readonly string[] = ["ES256", "PS256", "Ed25519", "EdDSA"];
 /** Other kinds of signed tokens have types of their own (RFC 8725 3.11). */
 const TYPES: readonly string[] = ["jwt", "client-authentication+jwt"];
 /** The largest accepted difference between clocks. */
@@ -67,15 +69,16 @@ export async function checkAssertion(
   const { nowMs } = call;
   const keys = await deps.clientKeys.find(client, nowMs, "known");
   if (!keys.ok) return keys;
-  let verified = await verify(assertion, keys.value, client.id, nowMs);
+  let verified = await verify(assertion, keys.value, client, nowMs);
   if (!verified.ok && verified.error.unknownKey) {
     // The client may have changed its keys.
     const renewed = await deps.clientKeys.find(client, nowMs, "newer");
-    if (renewed.ok && renewed.value !== keys.value) verified = await verify(assertion, renewed.value, client.id, nowMs);
+    if (renewed.ok && renewed.value !== keys.value) verified = await verify(assertion, renewed.value, client, nowMs);
   }
   if (!verified.ok) return err(`the assertion is refused: ${verified.error.reason}`);
   const { aud, exp = 0, iat, jti } = verified.value;
-  if (!isForUs(aud, deps, call)) return err("the assertion is for another server");
+  if (!(client.isFapi === true ? aud === deps.issuerFor(call).issuer : isForUs(aud, deps, call)))
+    return err("the assertion is for another server");
   const nowSec = toSec(nowMs);
   if (exp > nowSec + MAX_LIFETIME_SEC + CLOCK_TOLERANCE_SEC) return err("the assertion lives too long");
   if (iat !== undefined && iat > nowSec + CLOCK_TOLERANCE_SEC) return err("the assertion is of the future");
@@ -86,7 +89,7 @@ export async function checkAssertion(
   return isNew ? ok(true) : err("the assertion was used before");
 }
 
-/** The issuer, the token endpoint, or the endpoint that is asked. */
+/** The issuer, the token endpoint, or the endpoint that is asked. FAPI 2.0 (5.3.2.1) takes the issuer alone. */
 function isForUs(aud: JWTPayload["aud"], deps: Pick<AssertionDeps, "issuerFor">, call: AnyCall): boolean {
   const { issuer } = deps.issuerFor(call);
   const ours = [issuer, `${issuer}/token`, `${call.url.origin}${call.url.pathname}`];
@@ -102,14 +105,14 @@ interface Refused {
 async function verify(
   assertion: string,
   keys: KeySet,
-  clientId: string,
+  { id, isFapi }: ClientRecord,
   nowMs: number,
 ): Promise<Result<JWTPayload, Refused>> {
   try {
     const { payload, protectedHeader } = await jwtVerify(assertion, createLocalJWKSet(keys), {
-      algorithms: [...ASSERTION_ALGS],
-      issuer: clientId,
-      subject: clientId,
+      algorithms: [...(isFapi === true ? FAPI_ALGS : ASSERTION_ALGS)],
+      issuer: id,
+      subject: id,
       currentDate: new Date(nowMs),
       clockTolerance: CLOCK_TOLERANCE_SEC,
       requiredClaims: ["exp", "jti", "aud"],

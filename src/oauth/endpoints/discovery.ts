@@ -3,7 +3,7 @@ import { PROMPTS } from "../authorize/checks.ts";
 import { FLOWS, FORM_POST } from "../authorize/parse.ts";
 import { ASSERTION_ALGS } from "../clients/assertion.ts";
 import { PASSWORD_SIGN_IN } from "../model/claims.ts";
-import { ID_TOKEN_ALG } from "../tokens/signing-key.ts";
+import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
 export interface ServerDescription {
   readonly issuer: string;
@@ -65,7 +65,7 @@ export function serverMetadata({
     dpop_signing_alg_values_supported: PROOF_ALGS,
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ["public"],
-    id_token_signing_alg_values_supported: [ID_TOKEN_ALG],
+    id_token_signing_alg_values_supported: [ID_TOKEN_ALG, FAPI_ID_TOKEN_ALG],
     claims_supported: [...CLAIMS, ...(sendsMail ? ["email_verified"] : [])],
     claim_types_supported: ["normal"],
     claims_parameter_supported: true,

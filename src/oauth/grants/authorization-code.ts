@@ -9,7 +9,7 @@ import { failure } from "../model/failure.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
 import type { CodeStore, Redemption, StoredCode, CodeRequest } from "./code-store.ts";
-import { identifyGrantClient, type GrantStep, type TokenRequest } from "./grant-step.ts";
+import { idTokenAlg, identifyGrantClient, type GrantStep, type TokenRequest } from "./grant-step.ts";
 import { reauthorize, invalidGrant } from "./reauthorize.ts";
 import { revokeGrants } from "./revoke-grants.ts";
 
@@ -60,7 +60,7 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
     sessionId: authorization.sessionId,
     grantId: code.grantId,
     refreshToken,
-    idToken: { ...signInTimes(authorization), nonce: code.nonce },
+    idToken: { ...signInTimes(authorization), nonce: code.nonce, alg: idTokenAlg(client) },
     hint: authorization.hint,
   });
 };

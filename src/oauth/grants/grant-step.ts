@@ -17,6 +17,7 @@ import type { Parameters } from "../model/parameters.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Accounts } from "../sign-in/accounts.ts";
 import type { Issue, IssueDeps } from "../tokens/issue.ts";
+import { FAPI_ID_TOKEN_ALG, type SigningAlg } from "../tokens/signing-key.ts";
 import type { UserStore } from "../users/user-store.ts";
 import type { CodeStore } from "./code-store.ts";
 import type { ConsentStore } from "./consent-store.ts";
@@ -74,6 +75,10 @@ export const proofFault = (client: ClientRecord, proofKey: string | undefined): 
   client.bindsTokens === true && proofKey === undefined
     ? failure("invalid_dpop_proof", "The client has to prove a key with the header DPoP.", undefined, client.id)
     : undefined;
+
+/** Undefined: the usual one. */
+export const idTokenAlg = ({ isFapi }: Pick<ClientRecord, "isFapi">): SigningAlg | undefined =>
+  isFapi === true ? FAPI_ID_TOKEN_ALG : undefined;
 
 /** The client of a grant by a user: known, authenticated if it has a secret, and registered for the grant. */
 export async function identifyGrantClient(

@@ -2,7 +2,7 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { err, ok } from "../../platform/result.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
-import { identifyGrantClient, type GrantStep } from "./grant-step.ts";
+import { idTokenAlg, identifyGrantClient, type GrantStep } from "./grant-step.ts";
 import { reauthorize, invalidGrant } from "./reauthorize.ts";
 import { makeSuccessor, openSuccessor, tokenState } from "./refresh-rotation.ts";
 import { revokeGrants } from "./revoke-grants.ts";
@@ -57,6 +57,6 @@ export const refreshTokenGrant: GrantStep = async (deps, request) => {
     sessionId: authorization.sessionId,
     grantId: grant.id,
     refreshToken: current,
-    idToken: { ...signInTimes(authorization), nonce: undefined },
+    idToken: { ...signInTimes(authorization), nonce: undefined, alg: idTokenAlg(client) },
   });
 };

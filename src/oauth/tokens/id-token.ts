@@ -1,3 +1,4 @@
+import { decodeProtectedHeader } from "jose";
 import { toSec } from "../../platform/clock.ts";
 import { toBase64Url } from "../../platform/encoding.ts";
 import { sha256 } from "../../platform/hash.ts";
@@ -5,7 +6,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { authTimeMs, type SignInTimes } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
 import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
-import { ID_TOKEN_ALG } from "./signing-key.ts";
+import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG, type SigningAlg } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 /**
@@ -31,6 +32,8 @@ export interface NewIdToken extends SignInTimes {
   readonly subject: string;
   readonly tenant: string;
   readonly nonce: string | undefined;
+  /** Undefined: RS256, which every client knows. */
+  readonly alg?: SigningAlg | undefined;
   /** The token that is issued with it. */
   readonly accessToken: string;
   readonly basis: Omit<HintBasis, "endsAtMs"> & { readonly endsAtMs: number | undefined };
@@ -51,7 +54,8 @@ export interface HintBasis {
 }
 
 export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
-  const signer = await trust.signingKey(nowMs, ID_TOKEN_ALG);
+  const alg = token.alg ?? ID_TOKEN_ALG;
+  const signer = await trust.signingKey(nowMs, alg);
   const issuedAtSec = toSec(nowMs);
   const { basis } = token;
   const claims = {
@@ -75,7 +79,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     asof: basis.recordsAsOfMs,
     user_asof: basis.userAsOfMs,
   };
-  return signJwt({ alg: ID_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
+  return signJwt({ alg, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
 
 /** Clients refuse people with `email_verified: false`, so the claim is true or absent. */
@@ -114,7 +118,8 @@ export async function readIdTokenHint(
   trust: Trust,
   nowMs: number,
 ): Promise<Result<IdTokenHint, string>> {
-  const kind: Kind = { alg: ID_TOKEN_ALG, typ: TYPE, requiredClaims: REQUIRED_CLAIMS, issuer, expired: "taken" };
+  const alg = algOf(token);
+  const kind: Kind = { alg, typ: TYPE, requiredClaims: REQUIRED_CLAIMS, issuer, expired: "taken" };
   const read = await readOwnToken<Claims>(token, kind, trust, nowMs);
   if (!read.ok) return err(read.error.reason);
   const { aud, email, exp = 0, auth_ms: authMs, auth_time: authTime } = read.value;
@@ -135,6 +140,15 @@ export async function readIdTokenHint(
     basis: readBasis(read.value, tenant, exp),
     ...times,
   });
+}
+
+/** Both kinds of our keys sign ID tokens. Their `typ` is no other token's. */
+function algOf(token: string): SigningAlg {
+  try {
+    return decodeProtectedHeader(token).alg === FAPI_ID_TOKEN_ALG ? FAPI_ID_TOKEN_ALG : ID_TOKEN_ALG;
+  } catch {
+    return ID_TOKEN_ALG;
+  }
 }
 
 function readBasis(

@@ -12,6 +12,7 @@ import type { Addresses, AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { accessTokenEndSec, issueAccessToken } from "./access-token.ts";
 import { issueIdToken } from "./id-token.ts";
+import type { SigningAlg } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
 
 export interface IssueDeps extends Pick<Addresses, "issuerFor"> {
@@ -34,7 +35,9 @@ export interface Issue {
   /** A family of tokens that is revoked together. Undefined: this token is alone. */
   readonly grantId: string | undefined;
   /** The sign-in and the request's nonce. If the scopes include `openid`, an ID token is issued too. */
-  readonly idToken: (SignInTimes & { readonly nonce: string | undefined }) | undefined;
+  readonly idToken:
+    | (SignInTimes & { readonly nonce: string | undefined; readonly alg?: SigningAlg | undefined })
+    | undefined;
   /** The thumbprint of the key that the access token is bound to. */
   readonly proofKey?: string | undefined;
   /** The sign-in was an ID token hint. */

@@ -9,6 +9,8 @@ import type { NewKey, PublicJwk } from "./key-store.ts";
  */
 export const ACCESS_TOKEN_ALG = "ES256";
 export const ID_TOKEN_ALG = "RS256";
+/** FAPI 2.0 (5.4.1) takes no RS256. */
+export const FAPI_ID_TOKEN_ALG = "ES256";
 export const SIGNING_ALGS = [ACCESS_TOKEN_ALG, ID_TOKEN_ALG] as const;
 export type SigningAlg = (typeof SIGNING_ALGS)[number];
 

@@ -81,7 +81,7 @@ describe("The two metadata documents", () => {
       dpop_signing_alg_values_supported: ALGS.filter((alg) => !alg.startsWith("RS")),
       authorization_response_iss_parameter_supported: true,
       subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: ["RS256"],
+      id_token_signing_alg_values_supported: ["RS256", "ES256"],
       claims_supported: "iss sub aud exp iat auth_time acr nonce at_hash email name tenant email_verified".split(" "),
       claim_types_supported: ["normal"],
       claims_parameter_supported: true,
