@@ -1,3 +1,4 @@
+import { decodeJwt } from "jose";
 import type { AnyCall } from "../model/call.ts";
 import { SILENT_FAILURES } from "../model/provider-failure.ts";
 import { redirect, redirectStatus, takesForms, withParameters } from "../model/redirect.ts";
@@ -39,9 +40,19 @@ export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: Author
 }
 
 const isPosted = ({ parameters, redirectUri }: Recipient): boolean =>
-  parameters.get("response_mode") === FORM_POST &&
+  (parameters.get("response_mode") ?? refusedMode(parameters.get("request"))) === FORM_POST &&
   !parameters.repeated.includes("response_mode") &&
   takesForms(redirectUri);
+
+/** A request object is refused unread, but its client may say in it alone where it listens for that. */
+function refusedMode(requestObject: string | undefined): unknown {
+  if (requestObject === undefined) return undefined;
+  try {
+    return decodeJwt(requestObject)["response_mode"];
+  } catch {
+    return undefined;
+  }
+}
 
 const formPost = (
   deps: ResponseDeps,

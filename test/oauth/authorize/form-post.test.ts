@@ -1,3 +1,4 @@
+import { UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { basic, call, expectJson } from "../../support/platform.ts";
@@ -45,6 +46,14 @@ describe("response_mode=form_post", () => {
     expect(fields).toMatchObject({ error: "invalid_request", state: "a state" });
     const silent = formOf(await visit(new Browser(), app, { ...POSTED, prompt: "none" }));
     expect(silent["error"]).toBe("login_required");
+  });
+
+  it("posts the refusal of a request object that names it", async () => {
+    const request = new UnsecuredJWT({ response_mode: "form_post" }).encode();
+    const fields = formOf(await visit(browser, app, { request }));
+    expect(fields).toMatchObject({ error: "request_not_supported", state: "a state" });
+    for (const other of [new UnsecuredJWT({ response_mode: 1 }).encode(), "x", "a.b.c"])
+      expect(landed(await visit(browser, app, { request: other })).query.get("error")).toBe("request_not_supported");
   });
 
   it("runs one script, which its policy names, and allows nothing else", async () => {
