@@ -305,7 +305,7 @@ export const oauth: ServiceEntries = {
         require_pushed_authorization_requests: false,
         end_session_endpoint: `${BASE}/end_session`,
         scopes_supported: ["openid", "plat.no_tenant", "plat.media_view"],
-        response_types_supported: ["code", "token", "id_token token"],
+        response_types_supported: ["code", "token", "id_token", "id_token token"],
         response_modes_supported: ["query", "fragment"],
         grant_types_supported: ["client_credentials", "authorization_code", "refresh_token", "password", "implicit"],
         code_challenge_methods_supported: ["S256", "plain"],

@@ -10,7 +10,7 @@ import { mayActFor } from "../model/granted-scopes.ts";
 import { takesForms } from "../model/redirect.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
-import { FLOWS, FORM_POST, type ParsedRequest } from "./parse.ts";
+import { FLOWS, FORM_POST, hasIdToken, type ParsedRequest } from "./parse.ts";
 import { openExpectedUser, readChallenge, requestedProvider, type AuthorizationRequest } from "./request.ts";
 
 type CheckDeps = Pick<AuthorizeDeps, "names" | "federation" | "sealer">;
@@ -156,8 +156,7 @@ function proofKeyIsValid({ parameters, flow, client }: ParsedRequest) {
 
 function nonceIsValid({ parameters, flow }: ParsedRequest) {
   const nonce = parameters.get("nonce");
-  if (nonce === undefined)
-    return flow === "id_token token" ? refused("invalid_request", "nonce is missing.") : undefined;
+  if (nonce === undefined) return hasIdToken(flow) ? refused("invalid_request", "nonce is missing.") : undefined;
   return nonce.length > MAX_NONCE_CHARS
     ? refused("invalid_request", `nonce is longer than ${MAX_NONCE_CHARS} characters.`)
     : undefined;
@@ -237,10 +236,9 @@ async function toRequest(
     clientAsOfMs: asOfMs,
     redirectUri,
     flow,
-    // The `response_type` asks for an ID token already, with or without the scope `openid`.
     scopes: {
       ...scopes.value,
-      openid: scopes.value.openid || flow === "id_token token",
+      openid: scopes.value.openid || hasIdToken(flow),
       profile: PROFILE_SCOPES.filter((scope) => [...scopes.value.profile, ...claims.value.scopes].includes(scope)),
     },
     acr: claims.value.acr,

@@ -5,7 +5,7 @@ import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { PASSWORD_SIGN_IN } from "../model/claims.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
-import { type Granted, issueTokens } from "../tokens/issue.ts";
+import { type Granted, issueIdTokenAlone, issueTokens } from "../tokens/issue.ts";
 import { promptConsent } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused } from "./failure.ts";
@@ -130,21 +130,19 @@ async function issue(
     });
     return grantedAnswer(deps, request, { code }, call);
   }
-  const idToken = flow === "token" ? undefined : { ...signInTimes(times), nonce };
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
-  const issued = await issueTokens(
-    deps,
-    {
-      granted: { ...granted, recordsAsOfMs },
-      grant: "implicit",
-      sessionId,
-      callerSessionId,
-      grantId: hint?.grantId,
-      idToken,
-      hint,
-    },
-    call,
-  );
+  const idToken = { ...signInTimes(times), nonce };
+  const of = {
+    granted: { ...granted, recordsAsOfMs },
+    grant: "implicit",
+    sessionId,
+    callerSessionId,
+    grantId: hint?.grantId,
+    hint,
+  };
+  if (flow === "id_token")
+    return grantedAnswer(deps, request, { id_token: await issueIdTokenAlone(deps, { ...of, idToken }, call) }, call);
+  const issued = await issueTokens(deps, { ...of, idToken: flow === "token" ? undefined : idToken }, call);
   if (!issued.ok) {
     const { description, reason } = issued.error;
     return refusedAnswer(deps, request, refused("invalid_scope", description, reason), call);

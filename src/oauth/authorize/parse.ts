@@ -12,10 +12,14 @@ import type { AuthorizeDeps } from "./deps.ts";
 export const FLOWS = {
   code: { grantType: "authorization_code", mode: "query" },
   token: { grantType: "implicit", mode: "fragment" },
+  id_token: { grantType: "implicit", mode: "fragment" },
   "id_token token": { grantType: "implicit", mode: "fragment" },
 } as const;
 
 export type Flow = keyof typeof FLOWS;
+
+/** The request asks for an ID token already, with or without the scope `openid`. */
+export const hasIdToken = (flow: Flow | undefined): boolean => flow === "id_token" || flow === "id_token token";
 
 /** OAuth 2.0 Form Post Response Mode: the browser posts the response to the redirect URI, so no address holds it. */
 export const FORM_POST = "form_post";

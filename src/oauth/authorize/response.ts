@@ -25,7 +25,10 @@ export function grantedAnswer(
   return redirect(redirectStatus(call), withParameters(to.redirectUri, { [place]: parameters }));
 }
 
-/** Sends the error, by a redirect in the fragment. The code flow has it in the query too, where RFC 6749 puts it. */
+/**
+ * Sends the error, by a redirect in the fragment. It is in the query too unless the request asks for a token, since
+ * RFC 6749 4.1.2.1 puts it there.
+ */
 export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: AuthorizeFailure, call: AnyCall): Response {
   const { error, description, reason } = failure;
   const actor = to.client.id;
@@ -35,7 +38,7 @@ export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: Author
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
   const parameters = { error, error_description: description, ...commonParameters(deps, to, call) };
   if (isPosted(to)) return formPost(deps, to, parameters, call);
-  const query = to.flow === "code" ? { query: parameters } : {};
+  const query = (to.parameters.get("response_type") ?? "").includes("token") ? {} : { query: parameters };
   return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
 }
 

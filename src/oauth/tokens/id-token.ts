@@ -34,8 +34,8 @@ export interface NewIdToken extends SignInTimes {
   readonly nonce: string | undefined;
   /** Undefined: RS256, which every client knows. */
   readonly alg?: SigningAlg | undefined;
-  /** The token that is issued with it. */
-  readonly accessToken: string;
+  /** The token that is issued with it, if any. */
+  readonly accessToken: string | undefined;
   readonly basis: Omit<HintBasis, "endsAtMs"> & { readonly endsAtMs: number | undefined };
 }
 
@@ -70,7 +70,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     auth_time: toSec(authTimeMs(token)),
     auth_ms: token.authenticatedAtMs,
     ...(token.acr === undefined ? {} : { acr: token.acr }),
-    at_hash: toBase64Url((await sha256(token.accessToken)).slice(0, 16)),
+    ...(token.accessToken === undefined ? {} : { at_hash: await hashOf(token.accessToken) }),
     ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
     gid: basis.grantId,
     sid: basis.sessionId,
@@ -81,6 +81,9 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
   };
   return signJwt({ alg, typ: TYPE, kid: signer.kid }, claims, signer.key);
 }
+
+/** OIDC Core 3.1.3.6. */
+const hashOf = async (accessToken: string): Promise<string> => toBase64Url((await sha256(accessToken)).slice(0, 16));
 
 /** Clients refuse people with `email_verified: false`, so the claim is true or absent. */
 export const emailClaims = (email: string, isVerified: boolean): object => ({

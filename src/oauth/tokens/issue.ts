@@ -85,7 +85,7 @@ export async function issueTokens(
   { granted, grant, sessionId, callerSessionId, grantId, idToken, proofKey, hint }: Issue,
   call: AnyCall,
 ): Promise<Result<Issued, OAuthFailure>> {
-  const { trust, random, log, names } = deps;
+  const { trust, random, log } = deps;
   const issuer = deps.issuerFor(call);
   const tokenId = randomId(random);
   const of = { sessionId, grantId: grantId ?? tokenId };
@@ -98,7 +98,7 @@ export async function issueTokens(
     );
   const expiresInSec = expiresAtSec - toSec(call.nowMs);
   if (trust.wantsRefresh(call.nowMs)) call.waitUntil(trust.ensure(call.nowMs, "recent"));
-  const { clientId, tenant, user, subject } = granted;
+  const { clientId, tenant, user } = granted;
   deps.meter.add("tokens_issued", { service: "oauth", tenant, label: grant });
   call.attributeTo(tenant);
   // A line for each token would be most of what a token costs. A caller that names its session wants to find it.
@@ -111,9 +111,39 @@ export async function issueTokens(
     ...of,
     callerSessionId,
   });
-  if (idToken === undefined || !granted.scopes.includes("openid"))
-    return ok({ accessToken, idToken: undefined, expiresInSec });
-  const { recordsAsOfMs, userAsOfMs } = granted;
+  const made =
+    idToken === undefined || !granted.scopes.includes("openid")
+      ? undefined
+      : await makeIdToken(deps, { granted, idToken, hint, of, accessToken }, call);
+  return ok({ accessToken, idToken: made, expiresInSec });
+}
+
+/** `response_type=id_token`: no access token is made. */
+export async function issueIdTokenAlone(
+  deps: IssueDeps,
+  { granted, grant, sessionId, callerSessionId, grantId, idToken, hint }: Issue & Required<Pick<ForIdToken, "idToken">>,
+  call: AnyCall,
+): Promise<string> {
+  const of = { sessionId, grantId: grantId ?? randomId(deps.random) };
+  const { clientId, tenant, user } = granted;
+  deps.meter.add("tokens_issued", { service: "oauth", tenant, label: grant });
+  call.attributeTo(tenant);
+  deps.log.info("ID token issued", { requestId: call.requestId, clientId, tenant, user, ...of, callerSessionId });
+  return makeIdToken(deps, { granted, idToken, hint, of, accessToken: undefined }, call);
+}
+
+interface ForIdToken extends Pick<Issue, "granted" | "hint"> {
+  readonly idToken: NonNullable<Issue["idToken"]>;
+  readonly of: { readonly sessionId: string; readonly grantId: string };
+  readonly accessToken: string | undefined;
+}
+
+function makeIdToken(
+  { names, trust, issuerFor }: IssueDeps,
+  { granted, idToken, hint, of, accessToken }: ForIdToken,
+  call: AnyCall,
+): Promise<string> {
+  const { clientId, tenant, user, subject, recordsAsOfMs, userAsOfMs } = granted;
   const profile = PROFILE_SCOPES.filter((scope) => granted.scopes.includes(scope));
   const grantScopes = [...profile, ...serviceScopes(granted, names)];
   const basis = {
@@ -126,6 +156,6 @@ export async function issueTokens(
   };
   const name = profile.includes("profile") ? granted.userName : undefined;
   const emailVerified = profile.includes("email") && granted.emailVerified === true;
-  const newIdToken = { clientId, tenant, email: user, emailVerified, name, subject, accessToken, basis, ...idToken };
-  return ok({ accessToken, idToken: await issueIdToken(newIdToken, issuer, trust, call.nowMs), expiresInSec });
+  const token = { clientId, tenant, email: user, emailVerified, name, subject, accessToken, basis, ...idToken };
+  return issueIdToken(token, issuerFor(call), trust, call.nowMs);
 }

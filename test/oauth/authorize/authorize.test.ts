@@ -149,6 +149,19 @@ describe("/authorize for a signed-in user", () => {
     expect(fragment.get("scope")).toBe(`plat.tenant=${user.tenant} openid`);
   });
 
+  it("returns an ID token alone, which is a hint like others", async () => {
+    const answer = await visit(browser, app, { response_type: "id_token", nonce: "n-2", scope: "openid profile" });
+    const { query, fragment } = landed(answer);
+    expect(query.size).toBe(0);
+    expect([...fragment.keys()].sort()).toEqual(["id_token", "iss", "state"]);
+    const idToken = fragment.get("id_token") ?? "";
+    const claims = decodeJwt(idToken);
+    expect(claims).toMatchObject({ iss: ISSUER, aud: app.clientId, sub: user.email, name: "Ada", nonce: "n-2" });
+    expect(claims).not.toHaveProperty("at_hash");
+    const silent = await visit(new Browser(), app, { id_token_hint: idToken, prompt: "none" });
+    expect(landed(silent).query.get("code")).not.toBeNull();
+  });
+
   it("returns an ID token because of the response type, and every scope besides, without the scope openid", async () => {
     const { fragment } = landed(await visit(browser, app, { response_type: "id_token token", nonce: "n" }));
     expect(fragment.get("id_token")).not.toBeNull();
@@ -441,7 +454,7 @@ describe("Failures of the HTTP layer are pages too", () => {
 });
 
 describe("A refusal redirects to the client, with state and issuer", () => {
-  const flows = { code: "code", token: "token", "id_token token": "id_token token" } as const;
+  const flows = { code: "code", token: "token", id_token: "id_token", "id_token token": "id_token token" } as const;
   let confidential: TestApp;
   let open: TestApp;
   let strict: TestApp;
@@ -502,7 +515,7 @@ describe("A refusal redirects to the client, with state and issuer", () => {
   it.each(
     cases.flatMap(([what, error, changes]) => Object.keys(flows).map((flow) => [flow, what, error, changes] as const)),
   )("%s: %s: %s", async (flow, _, error, changes) => {
-    const nonce = flow === "id_token token" ? { nonce: "n" } : {};
+    const nonce = flow.startsWith("id_token") ? { nonce: "n" } : {};
     expectRefusal(await visit(browser, app, { response_type: flow, ...nonce, ...changes }), error, flow);
   });
 
@@ -513,12 +526,17 @@ describe("A refusal redirects to the client, with state and issuer", () => {
     ["no response type", "invalid_request", { response_type: undefined }],
     ["an empty response type", "invalid_request", { response_type: "" }],
     ["an unknown response type", "unsupported_response_type", { response_type: "cookie" }],
-    ["a hybrid response type", "unsupported_response_type", { response_type: "code id_token" }],
-    ["an ID token alone", "unsupported_response_type", { response_type: "id_token" }],
-    ["a repeated word", "unsupported_response_type", { response_type: "token token" }],
     ["a member of every object", "unsupported_response_type", { response_type: "constructor" }],
+  ])("%s: %s, in the query too", async (_, error, changes) => {
+    expectRefusal(await visit(browser, app, changes), error, "code");
+  });
+
+  it.each<[string, string, Record<string, string | undefined>]>([
+    ["a hybrid response type", "unsupported_response_type", { response_type: "code id_token" }],
+    ["a repeated word", "unsupported_response_type", { response_type: "token token" }],
     ["a token in the query", "invalid_request", { response_type: "token", response_mode: "query" }],
     ["no nonce", "invalid_request", { response_type: "id_token token" }],
+    ["no nonce for an ID token alone", "invalid_request", { response_type: "id_token" }],
   ])("%s: %s, in the fragment only", async (_, error, changes) => {
     expectRefusal(await visit(browser, app, changes), error, undefined);
   });

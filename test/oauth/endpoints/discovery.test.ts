@@ -63,7 +63,7 @@ describe("The two metadata documents", () => {
         "plat.media_manage",
         "plat.media_admin",
       ],
-      response_types_supported: ["code", "token", "id_token token"],
+      response_types_supported: ["code", "token", "id_token", "id_token token"],
       response_modes_supported: ["query", "fragment", "form_post"],
       grant_types_supported: ["client_credentials", "authorization_code", "refresh_token", "password", "implicit"],
       code_challenge_methods_supported: ["S256", "plain"],
