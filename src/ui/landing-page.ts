@@ -26,7 +26,7 @@ export function landing(request: Request, publicBase: string, pathPrefix: string
     <nav aria-label="${words.more}">
       <div>
         <a href="${links.documentation}">${words.reference}</a> <a href="${links.errors}">${words.errors}</a>
-        <a href="${links.account}">${words.account}</a>
+        <a href="${links.console}">${words.console}</a> <a href="${links.account}">${words.account}</a>
       </div>
     </nav>`;
   const page = { status: 200, lang, layout: "wide", title: words.title, publicBase, main } as const;
@@ -55,6 +55,7 @@ const linksOf = (publicBase: string) => ({
   openapi: `${publicBase}/openapi.json`,
   errors: `${publicBase}/docs/errors`,
   signIn: `${publicBase}/oauth2/v1/.well-known/openid-configuration`,
+  console: `${publicBase}/console`,
   account: `${publicBase}/account`,
   health: `${publicBase}/health`,
 });

@@ -11,6 +11,18 @@ import { handBack, land, sessionNow, signInSilently } from "../session/session.t
 import { SignInError } from "../session/oidc.ts";
 import { Broken, NothingHere } from "./faults.tsx";
 
+/** A search parameter that is a word, or absent. */
+const word = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+
+/** Some search parameters, each a word or absent. */
+const words =
+  <const N extends string>(...names: readonly N[]) =>
+  (search: Record<string, unknown>): { [K in N]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => (word(search[name]) === undefined ? [] : [[name, word(search[name])]])),
+    ) as { [K in N]?: string };
+
 /**
  * Every address of the console. A page is loaded when it is visited; to add one, add a route here and, if people should
  * find it, a place in `navigation.ts`.
@@ -20,11 +32,7 @@ const root = createRootRoute({ component: Outlet, notFoundComponent: NothingHere
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: (search: Record<string, unknown>): { returnTo?: string; error?: string; detail?: string } => ({
-    ...(typeof search["returnTo"] === "string" && { returnTo: search["returnTo"] }),
-    ...(typeof search["error"] === "string" && { error: search["error"] }),
-    ...(typeof search["detail"] === "string" && { detail: search["detail"] }),
-  }),
+  validateSearch: words("returnTo", "error", "detail"),
   component: lazyRouteComponent(() => import("../pages/sign-in/sign-in-page.tsx"), "SignInPage"),
 });
 
@@ -72,26 +80,58 @@ const inside = createRoute({
   errorComponent: Broken,
 });
 
-/** A search parameter that is a word, or absent. */
-const word = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
-
 const overview = createRoute({
   getParentRoute: () => inside,
   path: "/",
-  validateSearch: (search: Record<string, unknown>): { span?: string; tenant?: string } => ({
-    ...(word(search["span"]) !== undefined && { span: word(search["span"])! }),
-    ...(word(search["tenant"]) !== undefined && { tenant: word(search["tenant"])! }),
-  }),
+  validateSearch: words("span", "tenant"),
+  // The numbers of the whole platform are its operators' alone.
+  beforeLoad: () => {
+    const session = sessionNow();
+    if (session.state !== "signedOut" && session.person.rights.tenantsOnly)
+      throw redirect({ to: "/tenants", replace: true });
+  },
   component: lazyRouteComponent(() => import("../pages/overview/overview-page.tsx"), "OverviewPage"),
 });
 
 const page = <const P extends string>(path: P, load: () => Promise<{ Page: () => React.ReactNode }>) =>
   createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(load, "Page") });
 
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: "/audit",
+  validateSearch: words("subject", "actor", "requestId", "outcome"),
+  component: lazyRouteComponent(() => import("../pages/audit/audit-page.tsx"), "Page"),
+});
+
+const explain = createRoute({
+  getParentRoute: () => inside,
+  path: "/explain",
+  validateSearch: words("client", "user", "tenant", "scope"),
+  component: lazyRouteComponent(() => import("../pages/explain/explain-page.tsx"), "Page"),
+});
+
 const routes = inside.addChildren([
   overview,
+  audit,
+  explain,
   page("/tenants", () => import("../pages/tenants/tenants-page.tsx")),
+  page("/tenants/new", () => import("../pages/tenants/new-tenant-page.tsx")),
+  page("/tenants/$id", () => import("../pages/tenants/tenant-page.tsx")),
+  page("/organizations", () => import("../pages/organizations/organizations-page.tsx")),
+  page("/organizations/new", () => import("../pages/organizations/new-organization-page.tsx")),
+  page("/organizations/$id", () => import("../pages/organizations/organization-page.tsx")),
+  page("/people", () => import("../pages/people/people-page.tsx")),
+  page("/people/new", () => import("../pages/people/new-person-page.tsx")),
+  page("/people/$email", () => import("../pages/people/person-page.tsx")),
+  page("/applications", () => import("../pages/applications/applications-page.tsx")),
+  page("/applications/new", () => import("../pages/applications/new-application-page.tsx")),
+  page("/applications/$clientId", () => import("../pages/applications/application-page.tsx")),
+  page("/roles", () => import("../pages/roles/roles-page.tsx")),
+  page("/roles/new", () => import("../pages/roles/new-role-page.tsx")),
+  page("/roles/$name", () => import("../pages/roles/role-page.tsx")),
+  page("/services", () => import("../pages/services/services-page.tsx")),
+  page("/providers", () => import("../pages/providers/providers-page.tsx")),
+  page("/keys", () => import("../pages/keys/keys-page.tsx")),
   page("/topics", () => import("../pages/topics/topics-page.tsx")),
   page("/media", () => import("../pages/media/media-page.tsx")),
 ]);

@@ -35,6 +35,8 @@ interface DataTableProps<T> {
   readonly idOf: (row: T) => string;
   /** The page of a row; the whole row leads there. */
   readonly hrefOf?: (row: T) => string;
+  /** In place of a page: what a row opens. */
+  readonly onOpen?: (row: T) => void;
   /** In place of no rows. */
   readonly empty: ReactNode;
 }
@@ -47,7 +49,7 @@ const MOST_VISIBLE_ROWS = 14;
  * A list as a table: virtual, so that 100,000 rows scroll, and paged by the service's own links as it is scrolled.
  * Loading, empty, refused and failed are shown in its place.
  */
-export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf, empty }: DataTableProps<T>) {
+export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf, onOpen, empty }: DataTableProps<T>) {
   const { common } = useWords();
   const isNarrow = useIsNarrow();
   if (list.state === "loading") return <Loading rows={6} />;
@@ -58,7 +60,14 @@ export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf
   return (
     <div className={`table-frame rows-${visible}`}>
       <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: ROW_PX, headingHeight: HEAD_PX }}>
-        <Table aria-label={label} className="table">
+        <Table
+          aria-label={label}
+          className="table"
+          onRowAction={(key) => {
+            const row = list.rows.find((one) => idOf(one) === key);
+            if (row !== undefined) onOpen?.(row);
+          }}
+        >
           <TableHeader>
             {shown.map(({ id, title, share = 1, align }, at) => (
               <Column key={id} id={id} isRowHeader={at === 0} width={`${share}fr`} className={align ?? ""}>

@@ -228,6 +228,7 @@ export const de: Texts = {
     more: "Mehr",
     reference: "Dokumentation (englisch)",
     errors: "Fehler und was zu tun ist (englisch)",
+    console: "Konsole",
     account: "Ihr Konto",
   },
   nothingHere: {

@@ -219,6 +219,7 @@ export const en: Texts = {
     more: "More",
     reference: "Documentation",
     errors: "Errors and what to do",
+    console: "Console",
     account: "Your account",
   },
   nothingHere: {

@@ -226,6 +226,7 @@ export const fr: Texts = {
     more: "Autres liens",
     reference: "Documentation (en anglais)",
     errors: "Les erreurs et que faire (en anglais)",
+    console: "Console",
     account: "Votre compte",
   },
   nothingHere: {

@@ -149,6 +149,7 @@ export interface Texts {
     readonly more: string;
     readonly reference: string;
     readonly errors: string;
+    readonly console: string;
     readonly account: string;
   };
   readonly nothingHere: { readonly title: string; readonly text: string; readonly back: string };

@@ -1,4 +1,6 @@
 /** German, with the keys of `en/index.ts`. */
 export * from "./common.ts";
 export { overview } from "./overview.ts";
-export { tenants } from "./tenants.ts";
+export * from "./who.ts";
+export * from "./access.ts";
+export * from "./watch.ts";

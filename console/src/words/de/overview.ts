@@ -13,6 +13,7 @@ export const overview: Same<typeof en.overview> = {
   latency: "95 % sind schneller als",
   tokens: "Ausgestellte Token",
   refused: "Verweigerte Token",
+  ofThemRefused: (count) => `${count} verweigert`,
   published: "Veröffentlichte Ereignisse",
   read: "Gelesene Ereignisse",
   pushed: "Zugestellte Ereignisse",

@@ -1,4 +1,6 @@
 /** English. A page's words are a file of their own, named here and in `de/index.ts`. */
 export * from "./common.ts";
 export { overview } from "./overview.ts";
-export { tenants } from "./tenants.ts";
+export * from "./who.ts";
+export * from "./access.ts";
+export * from "./watch.ts";

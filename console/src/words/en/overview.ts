@@ -10,6 +10,7 @@ export const overview = {
   latency: "95 % are faster than",
   tokens: "Tokens issued",
   refused: "Tokens refused",
+  ofThemRefused: (count: string) => `${count} refused`,
   published: "Events published",
   read: "Events read",
   pushed: "Events pushed",

@@ -1,0 +1,165 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  deleteOrganizationMember,
+  deleteTenantMember,
+  listOrganizationMembers,
+  listTenantMembers,
+  putOrganizationMember,
+  putTenantMember,
+} from "../../../../api/plinth.ts";
+import { answer, operations } from "../../api/client.ts";
+import { useList } from "../../api/lists.ts";
+import { FaultNotice } from "../../app/faults.tsx";
+import { ActButton } from "../../components/act-button.tsx";
+import { Button, TextLink } from "../../components/button.tsx";
+import { Panel } from "../../components/dialogs.tsx";
+import { ServiceForm, TextField } from "../../components/form.tsx";
+import { linesOf, textOf } from "../../components/lines.ts";
+import { Card } from "../../components/page.tsx";
+import { say } from "../../components/say.ts";
+import { Badge, Loading } from "../../components/states.tsx";
+import { usePerson } from "../../session/session.ts";
+import { useWords } from "../../words/words.ts";
+
+interface Member {
+  readonly email: string;
+  readonly roles: readonly string[];
+}
+
+const OPERATIONS = {
+  tenant: { list: listTenantMembers, put: putTenantMember, remove: deleteTenantMember },
+  organization: { list: listOrganizationMembers, put: putOrganizationMember, remove: deleteOrganizationMember },
+} as const;
+
+/** Who belongs to a tenant or an organization, with which roles. */
+export function Members({
+  of,
+  id,
+  mayChange,
+}: {
+  readonly of: keyof typeof OPERATIONS;
+  readonly id: string;
+  readonly mayChange: boolean;
+}) {
+  const { members: words, common } = useWords();
+  const { rights } = usePerson();
+  const queries = useQueryClient();
+  const { list: ask, remove } = OPERATIONS[of];
+  const key = ["members", of, id];
+  const list = useList<Member>(key, (page) => ask(id, page, operations));
+  const [edited, edit] = useState<Member>();
+  const refresh = () => queries.invalidateQueries({ queryKey: key });
+  return (
+    <Card
+      title={words.title}
+      actions={
+        mayChange && (
+          <Button className="small" onPress={() => edit({ email: "", roles: [] })}>
+            {words.add}
+          </Button>
+        )
+      }
+    >
+      {list.state === "loading" && <Loading rows={2} />}
+      {list.state === "failed" && <FaultNotice error={list.error} retry={list.retry} />}
+      {list.state === "there" && list.rows.length === 0 && <p className="muted">{words.empty}</p>}
+      <ul className="rows">
+        {list.rows.map((member) => (
+          <li key={member.email}>
+            <div>
+              {rights.read ? <TextLink href={`/people/${member.email}`}>{member.email}</TextLink> : member.email}
+              <p className="badges">
+                {member.roles.map((role) => (
+                  <Badge key={role}>{role}</Badge>
+                ))}
+                {member.roles.length === 0 && <span className="muted">{words.none}</span>}
+              </p>
+            </div>
+            {mayChange && (
+              <div className="buttons">
+                <Button onPress={() => edit(member)}>{words.change}</Button>
+                <ActButton
+                  act={words.remove}
+                  title={common.deleteTitle(member.email)}
+                  isDangerous
+                  onConfirm={async () => {
+                    await answer(remove(id, member.email, operations));
+                    await refresh();
+                  }}
+                >
+                  {words.removeText(member.email, id)}
+                </ActButton>
+              </div>
+            )}
+          </li>
+        ))}
+      </ul>
+      {list.hasMore && (
+        <Button onPress={list.loadMore} isPending={list.isLoadingMore}>
+          {common.loadingMore}
+        </Button>
+      )}
+      {edited !== undefined && (
+        <Panel title={edited.email === "" ? words.add : words.change} isOpen close={() => edit(undefined)}>
+          <MemberForm of={of} id={id} member={edited} close={() => edit(undefined)} done={refresh} />
+        </Panel>
+      )}
+    </Card>
+  );
+}
+
+function MemberForm({
+  of,
+  id,
+  member,
+  close,
+  done,
+}: {
+  readonly of: keyof typeof OPERATIONS;
+  readonly id: string;
+  readonly member: Member;
+  readonly close: () => void;
+  readonly done: () => Promise<unknown>;
+}) {
+  const { members: words, common } = useWords();
+  const [email, setEmail] = useState(member.email);
+  const [roles, setRoles] = useState(textOf(member.roles));
+  return (
+    <ServiceForm
+      act={common.save}
+      cancel={close}
+      onSubmit={async () => {
+        const asked: Promise<{ status: number }> = OPERATIONS[of].put(
+          id,
+          email.trim(),
+          { roles: linesOf(roles) },
+          operations,
+        );
+        await answer(asked);
+        say.done(common.saved(email));
+        close();
+        await done();
+      }}
+    >
+      <TextField
+        name="email"
+        type="email"
+        label={words.email}
+        help={words.emailHelp}
+        value={email}
+        onChange={setEmail}
+        isRequired
+        isDisabled={member.email !== ""}
+      />
+      <TextField
+        name="roles"
+        label={words.roles}
+        help={words.rolesHelp}
+        value={roles}
+        onChange={setRoles}
+        isMultiline
+      />
+    </ServiceForm>
+  );
+}

@@ -1,0 +1,100 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { ExternalLink, Plus } from "lucide-react";
+import { useState } from "react";
+import { deleteIdentityProvider, listIdentityProviders, type IdentityProvider } from "../../../../api/plinth.ts";
+import { answer, operations } from "../../api/client.ts";
+import { useList } from "../../api/lists.ts";
+import { FaultNotice } from "../../app/faults.tsx";
+import { ActButton } from "../../components/act-button.tsx";
+import { Button } from "../../components/button.tsx";
+import { CodeBlock } from "../../components/copy.tsx";
+import { Panel } from "../../components/dialogs.tsx";
+import { Card, Facts, Page as Frame } from "../../components/page.tsx";
+import { say } from "../../components/say.ts";
+import { Empty, Loading } from "../../components/states.tsx";
+import { configNow, PLATFORM_URL } from "../../session/config.ts";
+import { usePerson } from "../../session/session.ts";
+import { useWords } from "../../words/words.ts";
+import { ProviderForm } from "./provider-form.tsx";
+
+/** OpenID providers by which people sign in, each with a test. */
+export function Page() {
+  const { providers: words, common } = useWords();
+  const { rights } = usePerson();
+  const { platform, issuer } = configNow();
+  const queries = useQueryClient();
+  const list = useList<IdentityProvider>(["providers"], (page) => listIdentityProviders(page, operations));
+  const [edited, edit] = useState<IdentityProvider | "new">();
+  const refresh = () => queries.invalidateQueries({ queryKey: ["providers"] });
+  const make = rights.write && (
+    <Button className="primary" onPress={() => edit("new")}>
+      <Plus aria-hidden size={16} /> {words.make}
+    </Button>
+  );
+  return (
+    <Frame title={words.title} lead={words.lead} actions={make}>
+      {list.state === "loading" && <Loading />}
+      {list.state === "failed" && <FaultNotice error={list.error} retry={list.retry} />}
+      {list.state === "there" && list.rows.length === 0 && (
+        <Empty title={words.emptyTitle} action={make}>
+          {words.emptyText}
+        </Empty>
+      )}
+      {list.rows.map((one) => (
+        <Card
+          key={one.id}
+          title={one.id}
+          actions={
+            <div className="buttons">
+              <a
+                className="button small"
+                target="_blank"
+                rel="noreferrer"
+                title={words.testHelp}
+                href={`${PLATFORM_URL}/account?${platform}_id_provider=${encodeURIComponent(one.id)}`}
+              >
+                <ExternalLink aria-hidden size={15} /> {words.test}
+              </a>
+              {rights.write && (
+                <>
+                  <Button className="small" onPress={() => edit(one)}>
+                    {common.edit}
+                  </Button>
+                  <ActButton
+                    act={common.remove}
+                    title={common.deleteTitle(one.id)}
+                    isDangerous
+                    onConfirm={async () => {
+                      await answer(deleteIdentityProvider(one.id, operations));
+                      say.done(common.deleted(one.id));
+                      await refresh();
+                    }}
+                  >
+                    {words.deleteText}
+                  </ActButton>
+                </>
+              )}
+            </div>
+          }
+        >
+          <Facts
+            facts={[
+              [words.issuer, one.issuer],
+              [words.clientId, <code key="client">{one.clientId}</code>],
+              [words.linking, words.linkings[one.linking]],
+              [words.domains, one.domains.join(", ") || "–"],
+              [words.tenants, one.tenants.join(", ") || "–"],
+              [words.scopes, one.scopes.join(" ")],
+            ]}
+          />
+          <CodeBlock label={words.callback} code={`${issuer}/callback/${one.id}`} />
+        </Card>
+      ))}
+      {edited !== undefined && (
+        <Panel title={edited === "new" ? words.make : edited.id} isOpen close={() => edit(undefined)}>
+          <ProviderForm {...(edited !== "new" && { provider: edited })} close={() => edit(undefined)} done={refresh} />
+        </Panel>
+      )}
+    </Frame>
+  );
+}

@@ -1,0 +1,94 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { deleteRole, getRole, putRole, type Role } from "../../../../api/plinth.ts";
+import { answer, operations } from "../../api/client.ts";
+import { ActButton } from "../../components/act-button.tsx";
+import { Fetched } from "../../components/fetched.tsx";
+import { ServiceForm, TextField } from "../../components/form.tsx";
+import { linesOf, textOf } from "../../components/lines.ts";
+import { Card, Page as Frame } from "../../components/page.tsx";
+import { say } from "../../components/say.ts";
+import { usePerson } from "../../session/session.ts";
+import { useWords } from "../../words/words.ts";
+
+/** One role and its scopes. */
+export function Page() {
+  const { roles: words, common } = useWords();
+  const { name } = useParams({ from: "/inside/roles/$name" });
+  const { rights } = usePerson();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const query = useQuery({ queryKey: ["roles", name], queryFn: () => answer(getRole(name, operations)) });
+  return (
+    <Frame title={name} parent={{ href: "/roles", title: words.title }}>
+      <Fetched query={query}>
+        {(role) => (
+          <>
+            <Card>
+              {rights.write ? (
+                <RoleForm role={role} />
+              ) : (
+                <ul className="lines">
+                  {role.scopes.map((scope) => (
+                    <li key={scope}>
+                      <code>{scope}</code>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </Card>
+            {rights.write && (
+              <div className="buttons">
+                <ActButton
+                  act={common.remove}
+                  title={common.deleteTitle(name)}
+                  isDangerous
+                  onConfirm={async () => {
+                    await answer(deleteRole(name, operations));
+                    say.done(common.deleted(name));
+                    queries.removeQueries({ queryKey: ["roles", name] });
+                    await navigate({ to: "/roles" });
+                    await queries.invalidateQueries({ queryKey: ["roles"] });
+                  }}
+                >
+                  {words.deleteText}
+                </ActButton>
+              </div>
+            )}
+          </>
+        )}
+      </Fetched>
+    </Frame>
+  );
+}
+
+/** Makes a role, or changes its scopes. */
+export function RoleForm({ role }: { readonly role?: Role }) {
+  const { roles: words, common } = useWords();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [name, setName] = useState(role?.name ?? "");
+  const [scopes, setScopes] = useState(textOf(role?.scopes ?? []));
+  return (
+    <ServiceForm
+      act={role === undefined ? common.create : common.save}
+      onSubmit={async () => {
+        await answer(putRole(name.trim(), { scopes: linesOf(scopes) }, operations));
+        say.done(common.saved(name.trim()));
+        await queries.invalidateQueries({ queryKey: ["roles"] });
+        await navigate({ to: "/roles" });
+      }}
+    >
+      {role === undefined && <TextField name="name" label={common.name} value={name} onChange={setName} isRequired />}
+      <TextField
+        name="scopes"
+        label={words.scopes}
+        help={words.scopesHelp}
+        value={scopes}
+        onChange={setScopes}
+        isMultiline
+      />
+    </ServiceForm>
+  );
+}

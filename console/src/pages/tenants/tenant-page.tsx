@@ -1,0 +1,238 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import {
+  deleteSubscription,
+  deleteTenant,
+  getTenant,
+  getTenantUsage,
+  listSubscriptions,
+  putSubscription,
+  putTenant,
+  revokeTenant,
+  type Subscription,
+  type Tenant,
+} from "../../../../api/plinth.ts";
+import { answer, operations } from "../../api/client.ts";
+import { useList } from "../../api/lists.ts";
+import { ActButton } from "../../components/act-button.tsx";
+import { Button, LinkButton, TextLink } from "../../components/button.tsx";
+import { Panel } from "../../components/dialogs.tsx";
+import { Fetched } from "../../components/fetched.tsx";
+import { ServiceForm, TextField } from "../../components/form.tsx";
+import { Card, Facts, Page as Frame } from "../../components/page.tsx";
+import { say } from "../../components/say.ts";
+import { Badge } from "../../components/states.tsx";
+import { usePerson } from "../../session/session.ts";
+import { useFormats } from "../../words/formats.ts";
+import { useWords } from "../../words/words.ts";
+import { Members } from "../members/members.tsx";
+import { TenantForm } from "./tenant-form.tsx";
+
+/** One tenant: what it stores, who belongs to it, what it subscribes to. */
+export function Page() {
+  const { tenants: words, common } = useWords();
+  const { id } = useParams({ from: "/inside/tenants/$id" });
+  const { rights } = usePerson();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [isEditing, edit] = useState(false);
+  const tenant = useQuery({ queryKey: ["tenants", id], queryFn: () => answer(getTenant(id, operations)) });
+  const refresh = () => queries.invalidateQueries({ queryKey: ["tenants"] });
+
+  async function setDisabled({ name, organization, plan }: Tenant, disabled: boolean): Promise<void> {
+    await answer(putTenant(id, { name, organization, plan, disabled }, operations));
+    say.done(common.saved(name));
+    await refresh();
+  }
+
+  return (
+    <Frame
+      title={tenant.data?.name ?? id}
+      parent={{ href: "/tenants", title: words.title }}
+      actions={
+        tenant.data !== undefined && (
+          <>
+            {rights.read && <LinkButton href={`/?tenant=${id}`}>{words.numbers}</LinkButton>}
+            {rights.write && <Button onPress={() => edit(true)}>{common.edit}</Button>}
+          </>
+        )
+      }
+    >
+      <Fetched query={tenant}>
+        {(one) => (
+          <>
+            <Card>
+              <Facts
+                facts={[
+                  [common.id, <code key="id">{one.id}</code>],
+                  [
+                    words.organization,
+                    <TextLink key="organization" href={`/organizations/${one.organization}`}>
+                      {one.organization}
+                    </TextLink>,
+                  ],
+                  [words.plan, one.plan],
+                  [
+                    common.state,
+                    one.disabled ? (
+                      <Badge key="state" kind="bad">
+                        {common.disabled}
+                      </Badge>
+                    ) : (
+                      <Badge key="state" kind="good">
+                        {common.active}
+                      </Badge>
+                    ),
+                  ],
+                ]}
+              />
+            </Card>
+            <div className="grid">
+              <Usage id={id} />
+              <Subscriptions id={id} />
+            </div>
+            <Members of="tenant" id={id} mayChange={rights.write || rights.tenantsOnly} />
+            <div className="buttons">
+              {(rights.write || rights.tenantsOnly) && (
+                <ActButton
+                  act={words.revoke}
+                  title={`${words.revoke}?`}
+                  isDangerous
+                  onConfirm={async () => {
+                    await answer(revokeTenant(id, operations));
+                    say.done(words.revoked);
+                  }}
+                >
+                  {words.revokeText}
+                </ActButton>
+              )}
+              {rights.write && (
+                <ActButton
+                  act={one.disabled ? words.enable : words.disable}
+                  title={one.name}
+                  isDangerous={!one.disabled}
+                  onConfirm={() => setDisabled(one, !one.disabled)}
+                >
+                  {words.disableText}
+                </ActButton>
+              )}
+              {rights.write && (
+                <ActButton
+                  act={common.remove}
+                  title={common.deleteTitle(one.name)}
+                  isDangerous
+                  onConfirm={async () => {
+                    await answer(deleteTenant(id, operations));
+                    say.done(common.deleted(one.name));
+                    queries.removeQueries({ queryKey: ["tenants", id] });
+                    await navigate({ to: "/tenants" });
+                    await refresh();
+                  }}
+                >
+                  {words.deleteText}
+                </ActButton>
+              )}
+            </div>
+            <Panel title={one.name} isOpen={isEditing} close={() => edit(false)}>
+              <TenantForm
+                tenant={one}
+                cancel={() => edit(false)}
+                done={async () => {
+                  edit(false);
+                  await refresh();
+                }}
+              />
+            </Panel>
+          </>
+        )}
+      </Fetched>
+    </Frame>
+  );
+}
+
+function Usage({ id }: { readonly id: string }) {
+  const { tenants: words } = useWords();
+  const format = useFormats();
+  const usage = useQuery({ queryKey: ["usage", id], queryFn: () => answer(getTenantUsage(id, {}, operations)) });
+  const row = (name: string, used: number, limit: number | undefined, text: (value: number) => string) => (
+    <div className="usage" key={name}>
+      <span>{name}</span>
+      <span className="muted">{limit === undefined ? text(used) : words.of(text(used), text(limit))}</span>
+      {limit !== undefined && (
+        <meter aria-label={name} min={0} max={Math.max(1, limit)} high={Math.max(1, limit) * 0.9} value={used} />
+      )}
+    </div>
+  );
+  return (
+    <Card title={words.usage}>
+      <Fetched query={usage}>
+        {({ files, bytes, quota }) => (
+          <div className="usages">
+            {row(words.files, files, quota.files, format.number)}
+            {row(words.bytes, bytes, quota.bytes, format.bytes)}
+          </div>
+        )}
+      </Fetched>
+    </Card>
+  );
+}
+
+function Subscriptions({ id }: { readonly id: string }) {
+  const { tenants: words, common } = useWords();
+  const { rights } = usePerson();
+  const queries = useQueryClient();
+  const key = ["subscriptions", id];
+  const list = useList<Subscription>(key, (page) => listSubscriptions(id, page, operations));
+  const [isAdding, add] = useState(false);
+  const [name, setName] = useState("");
+  const mayChange = rights.write || rights.tenantsOnly;
+  return (
+    <Card
+      title={words.subscriptions}
+      actions={
+        mayChange && (
+          <Button className="small" onPress={() => add(true)}>
+            {words.subscribe}
+          </Button>
+        )
+      }
+    >
+      {list.state === "there" && list.rows.length === 0 && <p className="muted">{words.noSubscriptions}</p>}
+      <ul className="rows">
+        {list.rows.map((one) => (
+          <li key={one.id}>
+            <strong>{one.package}</strong>
+            {mayChange && (
+              <ActButton
+                act={words.unsubscribe}
+                title={common.deleteTitle(one.package)}
+                isDangerous
+                onConfirm={async () => {
+                  await answer(deleteSubscription(id, one.package, operations));
+                  await queries.invalidateQueries({ queryKey: key });
+                }}
+              >
+                {words.noSubscriptions}
+              </ActButton>
+            )}
+          </li>
+        ))}
+      </ul>
+      <Panel title={words.subscribe} isOpen={isAdding} close={() => add(false)}>
+        <ServiceForm
+          act={words.subscribe}
+          cancel={() => add(false)}
+          onSubmit={async () => {
+            await answer(putSubscription(id, name.trim(), {}, operations));
+            add(false);
+            setName("");
+            await queries.invalidateQueries({ queryKey: key });
+          }}
+        >
+          <TextField name="packageId" label={words.package} value={name} onChange={setName} isRequired />
+        </ServiceForm>
+      </Panel>
+    </Card>
+  );
+}
