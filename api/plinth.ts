@@ -2678,6 +2678,25 @@ export function askToVerifyAddress(body?: {
     }));
 }
 /**
+ * End a session of the user
+ */
+export function endSessionOfAccount(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+    /** The session. */
+    session?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/end-session${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * End every session, grant and token of the user
  */
 export function endAllOfAccount(body?: {

@@ -92,6 +92,11 @@ export const account: ServiceEntries = {
         "Sends a link to the address, which works once, for 30 minutes, in this browser: at most three an hour. Only on a " +
         "platform that sends mail.",
     }),
+    "POST /end-session": form("endSessionOfAccount", {
+      about: "Like the operator's `POST /sessions/{sessionId}/revoke`, for a session of the user.",
+      schema: obj({ ...CSRF, "session?": str("The session.") }),
+      example: { csrf: "…", session: "2f1c…" },
+    }),
     "POST /end-all": form("endAllOfAccount", { about: "Like the operator's `POST /users/{email}/revoke`." }),
   },
 };

@@ -1,7 +1,8 @@
-import type { AccountApplication, AccountFault, AccountView } from "../oauth/pages/port.ts";
+import type { AccountApplication, AccountFault, AccountSession, AccountView } from "../oauth/pages/port.ts";
 import type { Page } from "./layout.ts";
 import { alert, notice } from "./message.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
+import { browserText, placeText } from "./whereabouts.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** The field of a fault; faults without one are shown at the top. */
@@ -32,6 +33,28 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
       <p>${signedIn(view, account, lang)}</p>
       ${verification(view, account, form)}
       ${form(actions.signOut, html`<button type="submit">${account.signOut}</button>`)}
+    </section>
+    <section aria-labelledby="sessions">
+      <h2 id="sessions">${account.sessions}</h2>
+      <p>${account.sessionsLead}</p>
+      <ul class="cards" role="list">
+        ${view.sessions.map(
+          (one, at) =>
+            html`<li>
+              ${session(one, `session-${at}`, account, lang)}
+              ${
+                one.isCurrent
+                  ? undefined
+                  : form(
+                      actions.endSession,
+                      html`<input type="hidden" name="session" value="${one.sid}" />
+                        <button type="submit" aria-describedby="session-${at}">${account.endSession}</button>`,
+                    )
+              }
+            </li>`,
+        )}
+      </ul>
+      ${view.hasMoreSessions ? html`<p>${account.more}</p>` : undefined}
     </section>
     <section aria-labelledby="applications">
       <h2 id="applications">${account.applications}</h2>
@@ -96,6 +119,16 @@ function signedIn({ provider, signedInAtMs }: AccountView, account: Texts["accou
   return provider === undefined
     ? fill(account.since, { time })
     : fill(account.sinceByProvider, { time, provider: given(provider) });
+}
+
+function session(one: AccountSession, id: string, account: Texts["account"], lang: string): Markup {
+  const place = placeText(one, lang);
+  const times = fill(account.seen, { since: moment(one.sinceMs, lang), last: moment(one.lastUsedMs, lang) });
+  return html`<h3 id="${id}">${browserText(one, account)}</h3>
+    <p>
+      ${one.isCurrent ? html`${account.thisBrowser}<br />` : undefined}
+      ${place === "" ? undefined : html`<bdi>${place}</bdi><br />`}${times}
+    </p>`;
 }
 
 function application(

@@ -533,6 +533,13 @@ const ROWS: readonly Row[] = [
     cookies: ["notice"],
   },
   {
+    name: "POST /account/end-session",
+    ask: (given) => changeAccount("end-session", given),
+    status: 303,
+    cache: SECRET,
+    closed: "redirect",
+  },
+  {
     name: "POST /account/verify-address",
     ask: (given) => changeAccount("verify-address", given),
     status: 303,

@@ -81,6 +81,30 @@ export async function signOut(deps: AccountDeps, call: FormCall): Promise<Respon
 }
 
 /**
+ * `POST /account/end-session`: ends one session of the user, and every grant and token that came of it, as an
+ * operator's `POST sessions/{id}/revoke` does.
+ */
+export async function endSession(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admit(deps, call, "end session");
+  if (!admitted.ok) return admitted.error;
+  const { session, form } = admitted.value;
+  const { email } = session.user;
+  const sid = form.get("session") ?? "";
+  // It may have ended just now, which is what the person wants.
+  if (!(await deps.sessions.owns(email, sid))) return redirectToAccount(deps, call, undefined);
+  const { nowMs, requestId } = call;
+  const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `sessions/${sid}` };
+  try {
+    await deps.revocations.revokeAll("session", sid, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
+  } finally {
+    // The statement may have run even if its response was lost.
+    deps.trust.markStale();
+  }
+  deps.log.info("session ended", { requestId, user: email });
+  return redirectToAccount(deps, call, "sessionEnded");
+}
+
+/**
  * `POST /account/end-all`: revokes every session, grant and token of the user, as an operator's `POST
  * users/{email}/revoke` does.
  */

@@ -1,3 +1,4 @@
+import { sha256Hex } from "../../platform/hash.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import type { Application } from "../grants/grant-list-store.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -6,6 +7,7 @@ import { readParameters } from "../model/parameters.ts";
 import { pageContext } from "../pages/page.ts";
 import type { AccountApplication, AccountFault } from "../pages/port.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
+import type { ListedSession } from "../sign-in/session-store.ts";
 import { findAccountSession, type Session } from "../sign-in/sessions.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
 import type { AccountDeps } from "./deps.ts";
@@ -14,6 +16,7 @@ import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
 
 /** More applications than people use and a page can show. */
 const MOST_APPLICATIONS = 100;
+const MOST_SESSIONS = 50;
 const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
 /** `GET /account`: the page, or the sign-in for it. */
@@ -38,9 +41,10 @@ export async function accountPage(
   { user, provider, authenticatedAtMs }: Session,
   fault: AccountFault | undefined,
 ): Promise<Response> {
-  const [applications, credential] = await Promise.all([
+  const ownHash = await sha256Hex(readCookie(call, "session", deps.names) ?? "");
+  const [applications, { hasPassword, sessions }] = await Promise.all([
     deps.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
-    deps.users.credential(user.email),
+    deps.sessions.list(user.email, ownHash, call.nowMs, MOST_SESSIONS + 1),
   ]);
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.account({
@@ -51,6 +55,7 @@ export async function accountPage(
       revokeAll: accountAddress(call, "/end-all"),
       removeAccess: accountAddress(call, "/remove-access"),
       password: accountAddress(call, "/password"),
+      endSession: accountAddress(call, "/end-session"),
       verifyAddress: accountAddress(call, "/verify-address"),
     },
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)) },
@@ -60,7 +65,9 @@ export async function accountPage(
     provider: LOCAL.includes(provider) ? undefined : provider,
     applications: applications.slice(0, MOST_APPLICATIONS).map((one) => toView(one, user)),
     hasMore: applications.length > MOST_APPLICATIONS,
-    hasPassword: credential?.passwordHash !== undefined,
+    sessions: sessions.slice(0, MOST_SESSIONS).map(toSessionView),
+    hasMoreSessions: sessions.length > MOST_SESSIONS,
+    hasPassword,
     notice: fault === undefined ? notice : undefined,
     fault,
   });
@@ -73,6 +80,14 @@ export async function accountPage(
  */
 export const formKey = ({ names }: Pick<AccountDeps, "names">, call: AnyCall): string =>
   `session ${readCookie(call, "session", names) ?? ""}`;
+
+const toSessionView = ({ provider, authenticatedAtMs, seenAtMs, isCurrent, ...where }: ListedSession) => ({
+  ...where,
+  provider: LOCAL.includes(provider) ? undefined : provider,
+  sinceMs: authenticatedAtMs,
+  lastUsedMs: seenAtMs,
+  isCurrent: isCurrent === 1,
+});
 
 function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {
   // By id, because two places may have the same name.

@@ -10,7 +10,7 @@
  * password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
-import { askToVerify, revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
+import { askToVerify, endSession, revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
@@ -56,6 +56,7 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
             askToVerify(deps, recovery, call),
           ),
         ]),
+    form("/end-session", "changeAccount", "End a session of the user", endSession),
     form("/end-all", "changeAccount", "End every session, grant and token of the user", revokeAll),
   ];
 }

@@ -124,11 +124,12 @@ export async function createCode(
   nowMs: number,
 ): Promise<string | undefined> {
   const code = randomSecret(deps.random);
-  const added = await deps.codes.add({
+  const record = {
     ...request,
     codeHash: await sha256Hex(code),
     grantId: request.grantId ?? randomId(deps.random),
     expiresAtMs: Math.min(nowMs + CODE_LIFETIME_MS, request.authorization.hint?.endsAtMs ?? Infinity),
-  });
+  };
+  const added = await deps.codes.add(record, nowMs);
   return added ? code : undefined;
 }

@@ -39,6 +39,9 @@ const ADD = `
   SELECT ?1, ?2, client.id, user.email, ?5, ?6, ?7, ?8, ?9, ?10 FROM client JOIN user
   WHERE client.id = ?3 AND user.email = ?4
     AND NOT EXISTS (SELECT 1 FROM revocation WHERE kind = 'session' AND key = ?9 ->> 'sessionId')`;
+/** The last use of the session, to the hour. */
+const SEEN_EVERY_MS = 3_600_000;
+const TOUCH = `UPDATE session SET seen_at = ?2 WHERE sid = ?1 AND seen_at <= ?2 - ${SEEN_EVERY_MS}`;
 const FIND = `
   SELECT code_hash AS codeHash, grant_id AS grantId, client AS clientId, email, redirect_uri AS redirectUri,
     code_challenge AS challengeValue, code_challenge_method AS challengeMethod, nonce, authorization,
@@ -74,15 +77,16 @@ export type CodeStore = ReturnType<typeof createCodeStore>;
 /** Authorization codes in D1. */
 export const createCodeStore = (db: D1Database) => ({
   /** Returns false if the client, the user or the session is gone. */
-  async add(code: CodeRecord): Promise<boolean> {
+  async add(code: CodeRecord, nowMs: number): Promise<boolean> {
     const { challenge } = code;
     const nulled = [code.redirectUri, challenge?.value, challenge?.method, code.nonce].map((value) => value ?? null);
     const authorization = JSON.stringify(code.authorization);
-    const { meta } = await db
-      .prepare(ADD)
-      .bind(code.codeHash, code.grantId, code.clientId, code.email, ...nulled, authorization, code.expiresAtMs)
-      .run();
-    return meta.changes > 0;
+    const values = [code.codeHash, code.grantId, code.clientId, code.email, ...nulled, authorization, code.expiresAtMs];
+    const [added] = await db.batch([
+      db.prepare(ADD).bind(...values),
+      db.prepare(TOUCH).bind(code.authorization.sessionId, nowMs),
+    ]);
+    return (added?.meta.changes ?? 0) > 0;
   },
   async find(codeHash: string): Promise<StoredCode | undefined> {
     const row = await db.prepare(FIND).bind(codeHash).first<CodeRow>();

@@ -167,7 +167,9 @@ export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLan
 export interface AccountView extends PageContext {
   readonly status: 200 | 400;
   /** The target of each form. */
-  readonly actions: Readonly<Record<"signOut" | "revokeAll" | "removeAccess" | "password" | "verifyAddress", string>>;
+  readonly actions: Readonly<
+    Record<"signOut" | "revokeAll" | "removeAccess" | "password" | "verifyAddress" | "endSession", string>
+  >;
   /** Hidden fields of every form. */
   readonly hidden: Readonly<Record<string, string>>;
   readonly user: { readonly email: string; readonly name: string };
@@ -179,10 +181,29 @@ export interface AccountView extends PageContext {
   readonly applications: readonly AccountApplication[];
   /** The list is cut; the user has more applications. */
   readonly hasMore: boolean;
+  /** The browsers in which the user is signed in, this one first. */
+  readonly sessions: readonly AccountSession[];
+  /** The list is cut. */
+  readonly hasMoreSessions: boolean;
   /** The user can sign in by password, and so can change it. */
   readonly hasPassword: boolean;
   readonly notice: AccountNotice | undefined;
   readonly fault: AccountFault | undefined;
+}
+
+/** A browser in which the user is signed in. Browser, system, country (ISO 3166-1) and city may be empty. */
+export interface AccountSession {
+  readonly sid: string;
+  readonly browser: string;
+  readonly system: string;
+  readonly country: string;
+  readonly city: string;
+  /** The identity provider that vouched. */
+  readonly provider: string | undefined;
+  readonly sinceMs: number;
+  /** To the hour. */
+  readonly lastUsedMs: number;
+  readonly isCurrent: boolean;
 }
 
 /** A client that holds refresh tokens of the user or has their consent. */
@@ -197,7 +218,15 @@ export interface AccountApplication {
 }
 
 /** The result of the previous form. `notChanged`: the account changed at the same moment. */
-export const ACCOUNT_NOTICES = ["removed", "changed", "notChanged", "signedOut", "ended", "linkSent"] as const;
+export const ACCOUNT_NOTICES = [
+  "removed",
+  "changed",
+  "notChanged",
+  "signedOut",
+  "ended",
+  "sessionEnded",
+  "linkSent",
+] as const;
 export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
 
 /**

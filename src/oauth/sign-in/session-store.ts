@@ -1,7 +1,8 @@
 import type { SignInTimes } from "../model/authorization.ts";
+import type { Whereabouts } from "./whereabouts.ts";
 
 /** A signed-in browser. Its user is read with the user's other records (`UserStore.findBySession`). */
-export interface SessionRecord extends SignInTimes {
+export interface SessionRecord extends SignInTimes, Whereabouts {
   /** SHA-256 of the cookie, in hex. */
   readonly idHash: string;
   readonly email: string;
@@ -9,11 +10,39 @@ export interface SessionRecord extends SignInTimes {
   readonly sid: string;
   readonly provider: string;
   readonly expiresAtMs: number;
+  /** The time of the sign-in. */
+  readonly seenAtMs: number;
+}
+
+/** A session as its user sees it. */
+export interface ListedSession extends Whereabouts {
+  readonly sid: string;
+  readonly provider: string;
+  readonly authenticatedAtMs: number;
+  /** To the hour. */
+  readonly seenAtMs: number;
+  /** 1: the browser that asks. */
+  readonly isCurrent: number;
+}
+
+interface SignIns {
+  readonly sessions: readonly ListedSession[];
+  /** The user can sign in by password. */
+  readonly hasPassword: boolean;
 }
 
 const START = `
-  INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at, proven_at)
-  SELECT ?1, email, ?3, ?4, ?5, ?6, ?7 FROM user WHERE email = ?2 AND disabled = 0 AND signed_out_at < ?5`;
+  INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at, proven_at, browser, system, country,
+    city, seen_at)
+  SELECT ?1, email, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM user WHERE email = ?2 AND disabled = 0 AND signed_out_at < ?5`;
+const LIST = `
+  SELECT sid, provider, browser, system, country, city, authenticated_at AS authenticatedAtMs,
+    max(seen_at, authenticated_at) AS seenAtMs, id_hash = ?2 AS isCurrent
+  FROM session WHERE email = ?1 AND expires_at > ?3
+    AND authenticated_at > (SELECT signed_out_at FROM user WHERE email = ?1)
+  ORDER BY isCurrent DESC, seenAtMs DESC LIMIT ?4`;
+const HAS_PASSWORD = `SELECT 1 FROM user WHERE email = ?1 AND password_hash IS NOT NULL`;
+const OWNS = `SELECT 1 FROM session WHERE sid = ?1 AND email = ?2`;
 const END = `DELETE FROM session WHERE id_hash = ?1`;
 const DELETE_EXPIRED = `
   DELETE FROM session WHERE id_hash IN (SELECT id_hash FROM session WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
@@ -26,12 +55,26 @@ export const createSessionStore = (db: D1Database) => ({
    * out since the sign-in began.
    */
   async start(session: SessionRecord, replacedHash: string | undefined): Promise<boolean> {
-    const { idHash, email, sid, provider, authenticatedAtMs, expiresAtMs, provenAtMs = null } = session;
-    const start = db.prepare(START).bind(idHash, email, sid, provider, authenticatedAtMs, expiresAtMs, provenAtMs);
+    const { idHash, email, sid, provider, authenticatedAtMs, expiresAtMs, provenAtMs = null, seenAtMs } = session;
+    const { browser, system, country, city } = session;
+    const times = [authenticatedAtMs, expiresAtMs, provenAtMs];
+    const where = [browser, system, country, city];
+    const start = db.prepare(START).bind(idHash, email, sid, provider, ...times, ...where, seenAtMs);
     const replaced = replacedHash === undefined ? [] : [db.prepare(END).bind(replacedHash)];
     const [started] = await db.batch([start, ...replaced]);
     return started?.meta.changes === 1;
   },
+  /** The valid sessions of a user, the browser that asks first, then the last used. One round trip. */
+  async list(email: string, ownHash: string, nowMs: number, limit: number): Promise<SignIns> {
+    const [user, sessions] = await db.batch([
+      db.prepare(HAS_PASSWORD).bind(email),
+      db.prepare(LIST).bind(email, ownHash, nowMs, limit),
+    ]);
+    return { hasPassword: (user?.results.length ?? 0) > 0, sessions: (sessions?.results ?? []) as ListedSession[] };
+  },
+  /** True if the session is one of the user's. It never becomes another's. */
+  owns: async (email: string, sid: string): Promise<boolean> =>
+    (await db.prepare(OWNS).bind(sid, email).first()) !== null,
   async end(idHash: string): Promise<void> {
     await db.prepare(END).bind(idHash).run();
   },

@@ -7,6 +7,7 @@ import type { AnyCall } from "../model/call.ts";
 import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
 import { deleteCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
 import type { SessionStore } from "./session-store.ts";
+import { whereaboutsOf } from "./whereabouts.ts";
 
 /** Dependencies of sessions. */
 export interface SessionDeps extends BrowserDeps {
@@ -21,6 +22,9 @@ export interface SessionDeps extends BrowserDeps {
  *
  *   none ──sign-in──▶ signed in ──12 h · /end_session · /account · another sign-in in this browser──▶ over
  *                         └── user disabled, password changed or signed out everywhere: not valid any more
+ *
+ * The row has the browser and its place as the account page shows them, and the last use: to the hour, written beside a
+ * code (grants/code-store.ts), so that it costs no round trip.
  *
  * Each sign-in makes a new session with a new cookie and ends the old one. Tokens that the browser got stay valid by
  * their own rules.
@@ -97,6 +101,8 @@ export async function startSession(
       authenticatedAtMs,
       provenAtMs,
       expiresAtMs: call.nowMs + SESSION_LIFETIME_MS,
+      seenAtMs: call.nowMs,
+      ...whereaboutsOf(call),
     },
     replaced === undefined ? undefined : await sha256Hex(replaced),
   );

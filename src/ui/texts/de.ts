@@ -138,6 +138,13 @@ export const de: Texts = {
     notVerified: "Ihre Adresse ist noch nicht bestätigt.",
     verify: "Link zum Bestätigen senden",
     signOut: "In diesem Browser abmelden",
+    sessions: "Wo Sie angemeldet sind",
+    sessionsLead:
+      "Orte sind ungefähr, die letzte Benutzung auf die Stunde genau. Kennen Sie eine Anmeldung nicht, beenden Sie sie und ändern Sie Ihr Passwort.",
+    thisBrowser: "Dieser Browser",
+    unknownBrowser: "Unbekannter Browser",
+    seen: "Seit {since}, zuletzt benutzt {last}",
+    endSession: "Dort abmelden",
     applications: "Anwendungen mit Zugriff",
     applicationsLead:
       "Hier haben Sie sich angemeldet oder erlaubt, dass man erfährt, wer Sie sind. Diese Anwendungen können für Sie handeln, auch wenn Sie nicht da sind, bis Sie ihnen den Zugriff entziehen. Wer sich dort wieder anmeldet, gibt ihn zurück.",
@@ -163,6 +170,7 @@ export const de: Texts = {
         "Es wurde nichts geändert: Ihr Konto wurde im selben Moment anderswo geändert. Bitte versuchen Sie es noch einmal.",
       signedOut: "Sie sind in diesem Browser abgemeldet.",
       ended: "Sie sind überall abgemeldet, und keine Anwendung hat mehr Zugriff.",
+      sessionEnded: "Der Browser ist abgemeldet, und der Zugriff, den Anwendungen durch ihn bekamen, ist beendet.",
       linkSent: "Ein Link ist an Ihre Adresse unterwegs. Er gilt einmal und 30 Minuten lang, in diesem Browser.",
     },
     faults: {

@@ -134,6 +134,13 @@ export const en: Texts = {
     notVerified: "Your address is not confirmed yet.",
     verify: "Send a link to confirm it",
     signOut: "Sign out of this browser",
+    sessions: "Where you are signed in",
+    sessionsLead:
+      "Places are coarse. The last use is to the hour. If you do not know one of these, end it and change your password.",
+    thisBrowser: "This browser",
+    unknownBrowser: "Unknown browser",
+    seen: "Since {since}, last used {last}",
+    endSession: "Sign out there",
     applications: "Applications with access",
     applicationsLead:
       "You signed in to these or allowed them to know who you are. They can act for you, also while you are away, until you remove their access. Signing in to one again gives it back.",
@@ -158,6 +165,7 @@ export const en: Texts = {
       notChanged: "Nothing was changed: something else changed your account at the same moment. Please try again.",
       signedOut: "You are signed out of this browser.",
       ended: "You are signed out everywhere, and no application has access any more.",
+      sessionEnded: "The browser is signed out, and what applications got by it has ended.",
       linkSent: "A link is on its way to your address. It works once, for 30 minutes, in this browser.",
     },
     faults: {

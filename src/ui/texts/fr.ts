@@ -138,6 +138,13 @@ export const fr: Texts = {
     notVerified: "Votre adresse n’est pas encore confirmée.",
     verify: "Envoyer un lien pour la confirmer",
     signOut: "Se déconnecter de ce navigateur",
+    sessions: "Vos connexions",
+    sessionsLead:
+      "Les lieux sont approximatifs, la dernière utilisation est à l’heure près. Si vous ne reconnaissez pas une connexion, mettez-y fin et changez votre mot de passe.",
+    thisBrowser: "Ce navigateur",
+    unknownBrowser: "Navigateur inconnu",
+    seen: "Depuis {since}, dernière utilisation {last}",
+    endSession: "Déconnecter",
     applications: "Applications autorisées",
     applicationsLead:
       "Vous vous y êtes connecté ou leur avez permis de savoir qui vous êtes. Elles peuvent agir en votre nom, même en votre absence, jusqu’à ce que vous leur retiriez l’accès. Vous y reconnecter le leur rend.",
@@ -163,6 +170,7 @@ export const fr: Texts = {
       notChanged: "Rien n’a été modifié\u00a0: votre compte a été modifié ailleurs au même moment. Veuillez réessayer.",
       signedOut: "Vous êtes déconnecté de ce navigateur.",
       ended: "Vous êtes déconnecté partout et plus aucune application n’a accès.",
+      sessionEnded: "Le navigateur est déconnecté, et les accès que les applications en avaient obtenus ont pris fin.",
       linkSent:
         "Un lien est en route vers votre adresse. Il fonctionne une fois, pendant 30 minutes, dans ce navigateur.",
     },

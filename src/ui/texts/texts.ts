@@ -109,6 +109,13 @@ export interface Texts {
     readonly notVerified: string;
     readonly verify: string;
     readonly signOut: string;
+    readonly sessions: string;
+    readonly sessionsLead: string;
+    readonly thisBrowser: string;
+    readonly unknownBrowser: string;
+    /** `{since}`, `{last}` */
+    readonly seen: string;
+    readonly endSession: string;
     readonly applications: string;
     readonly applicationsLead: string;
     readonly noApplications: string;

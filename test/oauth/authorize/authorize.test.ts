@@ -652,7 +652,7 @@ describe("A refusal redirects to the client, with state and issuer", () => {
 describe("A session that is revoked while a code is made", () => {
   it("gets no code", async () => {
     const person = await makeUser({ tenant: app.tenant });
-    let isEnding = false;
+    let [isEnding, isMaking] = [false, false];
     const own = new Browser({ send: (address, init) => racing.fetch(address, toInit(init)) });
     const sidOf = () =>
       env.DB.prepare("SELECT sid FROM session WHERE email = ?1").bind(person.email).first<string>("sid");
@@ -662,19 +662,22 @@ describe("A session that is revoked while a code is made", () => {
     const db = new Proxy(env.DB, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
-        if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
-        return (sql: string) => {
-          const statement = target.prepare(sql);
-          if (!sql.includes("INSERT INTO authorization_code")) return statement;
-          return {
-            bind: (...values: unknown[]) => ({ run: async () => (await revoke(), statement.bind(...values).run()) }),
+        if (name === "prepare")
+          return (sql: string) => {
+            isMaking ||= sql.includes("INSERT INTO authorization_code");
+            return target.prepare(sql);
           };
-        };
+        if (name === "batch")
+          return async (batch: D1PreparedStatement[]) => {
+            if (isMaking) await revoke();
+            return target.batch(batch);
+          };
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
       },
     });
     const racing = isolate({ DB: db });
     await signInThrough(own, app, person);
-    isEnding = true;
+    [isEnding, isMaking] = [true, false];
     const answer = landed(await visit(own, app)).query;
     expect([answer.get("error"), answer.get("code")]).toEqual(["access_denied", null]);
   });

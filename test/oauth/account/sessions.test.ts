@@ -1,0 +1,116 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { Browser, landed, toInit } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
+import { call, expectJson, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
+import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+
+/** "Where you are signed in" at the account page. */
+const ACCOUNT = `${ORIGIN}/account`;
+const FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0";
+const SAFARI =
+  "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1";
+
+let user: TestUser;
+let app: TestApp;
+beforeEach(async () => {
+  user = await makeUser();
+  app = await makeApp({ tenant: user.tenant });
+});
+
+const platform = isolate();
+/** A browser at a place that Cloudflare tells. */
+const browserAt = (agent: string, cf: Record<string, string> = {}) =>
+  new Browser({
+    send: (address, init) => platform.fetch(address, { ...toInit(init), cf }),
+    headers: { "user-agent": agent },
+  });
+async function signedIn(browser: Browser): Promise<Browser> {
+  await signInThrough(browser, app, user);
+  return browser;
+}
+const cards = (html: string): string[] =>
+  (/aria-labelledby="sessions">(.*?)<\/section>/s.exec(html)?.[1] ?? "")
+    .split("<li>")
+    .slice(1)
+    .map((card) =>
+      card
+        .replaceAll(/<[^>]*>/g, " ")
+        .replaceAll(/\s+/g, " ")
+        .trim(),
+    );
+
+describe("the account page", () => {
+  it("lists each signed-in browser with its place, this one first, and no other user's", async () => {
+    await signedIn(browserAt(SAFARI, { country: "FR", city: "Lyon" }));
+    const stranger = await makeUser({ tenant: user.tenant });
+    await signInThrough(browserAt(SAFARI), app, stranger);
+    const here = await signedIn(browserAt(FIREFOX, { country: "DE", city: "Berlin" }));
+    const page = await here.get(`${ACCOUNT}?ui_locales=de`);
+    const [first, second, ...more] = cards(page.html);
+    expect(first).toMatch(/^Firefox, Windows Dieser Browser Berlin, Deutschland Seit /);
+    expect(second).toMatch(/^Safari, iOS Lyon, Frankreich Seit .* Dort abmelden$/);
+    expect(more).toEqual([]);
+  });
+
+  it("says so if browser and place are unknown", async () => {
+    const here = await signedIn(browserAt("<script>", { country: "XX", city: "<b>Nowhere</b>" }));
+    const [first] = cards((await here.get(ACCOUNT)).html);
+    expect(first).toMatch(/^Unknown browser This browser Since /);
+  });
+
+  it("ends one session, with the tokens that came of it, and leaves the others", async () => {
+    const [there, here] = [await signedIn(browserAt(SAFARI)), await signedIn(browserAt(FIREFOX))];
+    const code = landed(await visit(there, app, { scope: "openid" })).query.get("code") ?? "";
+    const form = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri };
+    const headers = { authorization: `Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}` };
+    const tokens = await expectJson(await call("/oauth2/v1/token", { form, headers }), 200);
+    const page = await here.get(ACCOUNT);
+    const end = page.forms.filter(({ action }) => action.endsWith("/end-session"));
+    expect(end.length).toBe(1);
+    expect((await here.post(end[0]!.action, end[0]!.fields)).status).toBe(303);
+    expect((await here.get(ACCOUNT)).html).toContain("The browser is signed out");
+    expect((await there.get(ACCOUNT)).forms[0]!.action).toContain("/account/sign-in");
+    expect((await call("/oauth2/v1/userinfo", { token: tokens.access_token })).status).toBe(401);
+    const rows = await call(`/admin/v1/audit?subject=sessions/${end[0]!.fields["session"]}`, {
+      token: await tokenFor(OPERATOR),
+    });
+    expect(await rows.json()).toMatchObject([{ action: "revoke", actor: `user ${user.email}` }]);
+  });
+
+  it("ends no session of somebody else, and none by a form of another site or sign-in", async () => {
+    const stranger = await makeUser({ tenant: user.tenant });
+    const there = browserAt(SAFARI);
+    await signInThrough(there, app, stranger);
+    const here = await signedIn(browserAt(FIREFOX));
+    const sid = await env.DB.prepare(`SELECT sid FROM session WHERE email = ?1`).bind(stranger.email).first("sid");
+    const { fields } = (await here.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/sign-out"))!;
+    const form = { ...fields, session: String(sid) };
+    await here.post(`${ACCOUNT}/end-session`, form);
+    await there.post(`${ACCOUNT}/end-session`, form, "cross-site");
+    expect((await there.post(`${ACCOUNT}/end-session`, form)).status).toBe(400);
+    expect((await there.get(ACCOUNT)).html).toContain(stranger.email);
+    expect(cards((await there.get(ACCOUNT)).html).length).toBe(1);
+  });
+
+  it("shows the last use, which is written once an hour, beside a code", async () => {
+    const here = await signedIn(browserAt(FIREFOX));
+    const seen = () => env.DB.prepare(`SELECT seen_at FROM session WHERE email = ?1`).bind(user.email).first("seen_at");
+    const first = Number(await seen());
+    expect(first).toBeGreaterThan(0);
+    await visit(here, app);
+    expect(await seen()).toBe(first);
+    vi.useFakeTimers({ now: Date.now() + 3_700_000, toFake: ["Date"] });
+    await visit(here, app);
+    vi.useRealTimers();
+    expect(Number(await seen())).toBeGreaterThan(first + 3_600_000);
+  });
+
+  it("lists no session that has ended by itself", async () => {
+    await signedIn(browserAt(SAFARI));
+    await env.DB.prepare(`UPDATE session SET expires_at = 1 WHERE email = ?1`).bind(user.email).run();
+    const here = await signedIn(browserAt(FIREFOX));
+    expect(cards((await here.get(ACCOUNT)).html).length).toBe(1);
+  });
+});
