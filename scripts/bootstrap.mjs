@@ -6,7 +6,7 @@
  * code up. package.json says `exec`, because a shell between npm and this process would not pass npm's signals on.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -15,6 +15,7 @@ const INSTALL_LOCK = join(ROOT, ".build", "install.lock");
 const INSTALL_WAIT_MS = 300_000;
 /** The oldest that wrangler and vitest take. From 22.18 on, TypeScript and SQLite need no flags. */
 const OLDEST_NODE = [22, 12];
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 const [script, ...args] = process.argv.slice(2);
 await ensurePackages();
@@ -34,7 +35,7 @@ async function ensurePackages() {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   try {
-    if (!isInstalled()) install();
+    if (!isInstalled()) await install();
   } finally {
     rmSync(INSTALL_LOCK, { force: true });
   }
@@ -66,18 +67,70 @@ function readPackages(path) {
   }
 }
 
-function install() {
+async function install() {
   const startedMs = Date.now();
-  console.error("Installing the locked packages (once, about 15 s)…");
+  // Those that this machine gets, in folders of their own.
+  const locked = Object.entries(readPackages(join(ROOT, "package-lock.json")) ?? {});
+  const total = locked.filter(([path, one]) => path.split("node_modules/").length === 2 && !isForOthers(one)).length;
+  console.error(`Installing ${total} locked packages (once, about 30 s, 1 GB)…`);
   const npm = process.env.npm_execpath;
   const command = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
-  const options = { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 26 };
-  const done = npm?.endsWith("npm-cli.js")
-    ? spawnSync(process.execPath, [npm, ...command], options)
-    : spawnSync("npm", command, { ...options, shell: process.platform === "win32" });
-  if (done.error !== undefined) fail(`npm did not start: ${done.error.message}`);
-  if (done.status !== 0) fail(`npm ci failed:\n${done.stdout}${done.stderr}`);
+  const options = { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] };
+  const child = npm?.endsWith("npm-cli.js")
+    ? spawn(process.execPath, [npm, ...command], options)
+    : spawn("npm", command, { ...options, shell: process.platform === "win32" });
+  const progress = showProgress(startedMs, total);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+  const stop = () => {
+    child.kill();
+    process.exit(1);
+  };
+  for (const signal of SIGNALS) process.once(signal, stop);
+  const status = await new Promise((resolve) => {
+    child.on("error", (error) => fail(`npm did not start: ${error.message}`));
+    child.on("close", resolve);
+  });
+  for (const signal of SIGNALS) process.removeListener(signal, stop);
+  progress.end();
+  if (status !== 0) fail(`npm ci failed:\n${output}`);
   console.error(`Installed in ${Math.round((Date.now() - startedMs) / 1000)} s.`);
+}
+
+/** Counts the packages that npm has unpacked: drawn each second at a terminal, a line each ten seconds elsewhere. */
+function showProgress(startedMs, total) {
+  const isTerminal = Boolean(process.stderr.isTTY);
+  let lines = 0;
+  const timer = setInterval(() => {
+    const seconds = Math.round((Date.now() - startedMs) / 1000);
+    const text = `  ${seconds} s: ${countPackages()} of ${total} packages`;
+    if (isTerminal) process.stderr.write(`\r\x1b[2K${text}`);
+    else if (Math.floor(seconds / 10) > lines) {
+      lines = Math.floor(seconds / 10);
+      console.error(text);
+    }
+  }, 1000);
+  return {
+    end() {
+      clearInterval(timer);
+      if (isTerminal) process.stderr.write("\r\x1b[2K");
+    },
+  };
+}
+
+/** Folders of packages that are there so far; npm makes and removes folders meanwhile. */
+function countPackages() {
+  const list = (folder) => {
+    try {
+      return readdirSync(folder).filter((name) => !name.startsWith("."));
+    } catch {
+      return [];
+    }
+  };
+  const modules = join(ROOT, "node_modules");
+  return list(modules)
+    .map((name) => (name.startsWith("@") ? list(join(modules, name)).length : 1))
+    .reduce((sum, count) => sum + count, 0);
 }
 
 /** Creates the lock file, which holds the owner's process id. The lock of a process that has ended is removed. */
@@ -127,7 +180,7 @@ function run([node, ...flags]) {
       X_LOCAL_OBSERVABILITY: "false",
     },
   });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   // A killed npm passes no signal on. Its end shows as another parent.
   const npm = process.ppid;
   if (process.env.npm_lifecycle_event !== undefined)

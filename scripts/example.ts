@@ -101,6 +101,10 @@ async function example(): Promise<void> {
   console.log(
     `\n${paint.green("Everything is as it should be")}: ${requests} requests, ${session.counts.checks} checks, ${seconds} s`,
   );
+  console.log(
+    `What ${shown} describes stays on the platform: tenants, clients, people, and the service catalog at ${sourceUrl}, where nothing\n` +
+      "listens from now on. Start it again: npm run example -- --serve. Remove a tenant: npm run plat -- tenant erase <tenant>",
+  );
 }
 
 const SECRET_OF: Readonly<Record<string, string>> = {

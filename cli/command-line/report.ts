@@ -70,11 +70,14 @@ const isUnread = (error: unknown): boolean =>
   error instanceof Error && /^(EPIPE|ERR_STREAM_DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? "");
 
 function refusalLines({ status, message, details, requestId }: AdminRefusal, paint: Io["paintErr"]): readonly string[] {
-  // A detail that only repeats the message is left out.
-  const told = details.filter((detail) => detail.message !== message || detail.field !== "");
+  // A detail that the message says already is left out.
+  const isList = details.length > 1 && message === details.map((detail) => detail.message).join(" ");
+  const told = isList ? details : details.filter((detail) => !message.includes(detail.message));
   return [
-    `${paint.red("✗")} ${clean(message)} ${paint.dim(`(${status})`)}`,
-    ...told.map(({ field, message: why }) => `  ${field === "" ? "" : `${clean(field)}: `}${clean(why)}`),
+    `${paint.red("✗")} ${isList ? `${details.length} values are wrong.` : clean(message)} ${paint.dim(`(${status})`)}`,
+    ...told.map(
+      ({ field, message: why }) => `  ${field === "" || why.startsWith(field) ? "" : `${clean(field)}: `}${clean(why)}`,
+    ),
     ...(requestId === "" ? [] : [`  ${paint.dim(`request ${clean(requestId)}`)}`]),
   ];
 }

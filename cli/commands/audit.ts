@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<AuditRow>[] = [
   { field: "action", title: "ACTION" },
   { field: "subject", title: "SUBJECT" },
   { field: "reason", title: "REASON" },
-  { field: "requestId", title: "REQUEST" },
+  { field: "requestId", title: "REQUEST", kind: "whole" },
 ];
 
 export const auditCommand: Command = {

@@ -8,6 +8,7 @@ import type { Resource } from "../resources/resource.ts";
 import { RESOURCES } from "../resources/all.ts";
 import { confirm, printRecord, sayDone, YES_OPTION } from "../command-line/print.ts";
 import { clean } from "../terminal/values.ts";
+import { warnOfUnknownScopes } from "./unknown-scopes.ts";
 
 /** Builds list, show, set and delete for every resource. */
 export const resourceCommands = (): Command[] =>
@@ -139,6 +140,7 @@ async function set(resource: Resource, invocation: Invocation): Promise<void> {
       : `The ${nameOf(resource, invocation)} was changed: ${changed.join(", ")}.`,
   );
   if ("clientSecret" in shown && noun === "client") sayDone(io, "clientSecret is shown this once: keep it.");
+  if (changed.includes("scopes")) await warnOfUnknownScopes(client, (body["scopes"] ?? []) as readonly string[], io);
   await printRecord(invocation, shown);
 }
 

@@ -47,13 +47,15 @@ function cellOf({ field, kind }: Column, row: Body): string {
   return formatValue(kind === "time" ? "at" : field, value);
 }
 
-/** The first column and times, which identify a row, are shortened last. */
+/** The first column and times, which identify a row, are shortened last. What is copied from the table is left whole. */
 function fit(natural: readonly number[], columns: readonly Column[], terminal: number | undefined): number[] {
   const widths = [...natural];
   if (terminal === undefined) return widths;
   const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
   const isLast = (index: number): boolean => index === 0 || columns[index]?.kind === "time";
-  for (const among of [widths.map((_, index) => !isLast(index)), widths.map(() => true)]) {
+  const isWhole = (index: number): boolean => columns[index]?.kind === "whole";
+  const rounds = [(index: number) => !isLast(index) && !isWhole(index), (index: number) => !isWhole(index)];
+  for (const among of rounds.map((mayBeCut) => widths.map((_, index) => mayBeCut(index)))) {
     while (total() > terminal) {
       const widest = Math.max(...widths.filter((_, index) => among[index] === true));
       if (widest <= NARROWEST) break;
@@ -103,7 +105,7 @@ const flatten = (record: Body, prefix = ""): [string, unknown][] =>
 export interface Column<Row = any> {
   readonly field: PathOf<Row>;
   readonly title: string;
-  readonly kind?: "time" | "list" | "flag" | "count";
+  readonly kind?: "time" | "list" | "flag" | "count" | "whole";
 }
 
 /** Paths to the fields of a type; a dot leads into an object, `quota.files`. */

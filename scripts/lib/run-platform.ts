@@ -6,7 +6,7 @@ import { applyMigrations, forgetLostMessages } from "./database.ts";
 import { runCrons, serve, type OtherWorker } from "./server.ts";
 import { ROOT } from "./root.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import { lockState, requireFreePort, requireKnownSealKeys } from "./state.ts";
+import { lockState, requireFreePort, requireKnownSealKeys, requireSoundDatabase } from "./state.ts";
 import { paint } from "./terminal.ts";
 import { failWith } from "./user-error.ts";
 
@@ -50,6 +50,7 @@ async function start({ other, buildAssets }: Parts): Promise<Miniflare> {
   await requireFreePort(settings.host, settings.port);
   if (settings.s3Port !== undefined) await requireFreePort(settings.host, settings.s3Port);
   requireKnownSealKeys(settings.stateDir, settings.config.sealKeys);
+  requireSoundDatabase(settings.stateDir);
 
   const { pathPrefix, platform } = settings.config;
   const siteDir = settings.withSite ? await buildAssets?.({ pathPrefix, platform }, console.log) : undefined;

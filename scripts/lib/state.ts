@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -87,6 +87,28 @@ export function requireKnownSealKeys(stateDir: string, keys: readonly SealKey[])
   }
   writeFileSync(`${path}.new`, JSON.stringify({ ...known, ...now }));
   renameSync(`${path}.new`, path);
+}
+
+/**
+ * Refuses to start on a damaged database, whose errors would come from within the runtime. Looks at the beginning and
+ * the schema; a complete check would read everything.
+ */
+export function requireSoundDatabase(stateDir: string): void {
+  const folder = join(stateDir, "d1", "miniflare-D1DatabaseObject");
+  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".sqlite")) : [];
+  for (const file of files.map((name) => join(folder, name))) {
+    try {
+      const database = new DatabaseSync(file, { readOnly: true });
+      database.prepare("SELECT name, sql FROM sqlite_schema").all();
+      database.close();
+    } catch (error) {
+      throw new UserError(
+        `The database in ${file} is damaged (${(error as Error).message}).\n` +
+          `Either put back a copy of ${stateDir}, or begin with an empty state: rm -r ${stateDir}\n` +
+          "A backup of everything (npm run plat -- platform backup) can be restored into an empty state.",
+      );
+    }
+  }
 }
 
 function readFingerprints(path: string): Record<string, string> {

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { PATTERN_WORDS } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { problem, type Problem, type ProblemDetail } from "./errors.ts";
 
@@ -54,6 +55,7 @@ function wording(issue: z.core.$ZodIssue): string {
     case "invalid_union":
       return issue.message === "Invalid input" ? "is not valid" : issue.message;
     case "invalid_format":
+      if (issue.message !== "Invalid input") return issue.message;
       return issue.pattern === undefined ? `must be ${article(issue.format)}` : `must match ${issue.pattern}`;
     default:
       return "is not valid";
@@ -81,5 +83,6 @@ export const booleanText = z.pipe(
 /** A text of at most `max` characters, at least one. */
 export const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
 
-/** A text that matches a pattern. */
-export const matching = (pattern: RegExp) => z.string().check(z.regex(pattern));
+/** A text that matches a pattern. `words`: the pattern for people, `must be 1 to 64 letters`. */
+export const matching = (pattern: RegExp, words = PATTERN_WORDS.get(pattern)) =>
+  z.string().check(z.regex(pattern, words));

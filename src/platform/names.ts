@@ -32,3 +32,14 @@ export const PATTERNS = {
   eventType: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
   scope: /^[A-Za-z0-9._=*-]{1,256}$/,
 } as const;
+
+/** The same for people, behind the name of a field. */
+export const PATTERN_WORDS: ReadonlyMap<RegExp, string> = new Map([
+  [PATTERNS.tenant, "must be 3 to 16 small letters and digits, a letter first"],
+  [
+    PATTERNS.clientName,
+    "must be <project>.<app>: 3 to 16 and 2 to 24 small letters, digits and dashes, a letter first and no dash last",
+  ],
+  [PATTERNS.eventType, "must be 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"],
+  [PATTERNS.scope, "must be 1 to 256 letters, digits and . _ = * -"],
+]);

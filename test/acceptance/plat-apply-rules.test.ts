@@ -160,7 +160,7 @@ __proto__: {}
     expect(await mistakesOf(text, { services: { pubsub: { builtIn: true, scopes: [] } } })).toEqual([
       "f:3:3: name is missing.",
       'f:3:11: there is no field "nam" here. Did you mean name?',
-      "f:4:3: id must match /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.",
+      "f:4:3: id must be 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first.",
       "f:5:3: The organization plat is built in and cannot be changed.",
       'f:8:19: there is no organization "acmee", neither in the file nor on the platform. Did you mean acme?',
       'f:10:14: there is no field "filez" here. Did you mean files?',
@@ -182,7 +182,7 @@ __proto__: {}
       "f:22:71: proxyPath /one is that of services/one in line 21 too.",
       'f:23:33: version must be a string. 1.0 is a number to YAML: write "1.0" for a text.',
       'f:23:78: there is no service "reviewz", neither in the file nor on the platform. Did you mean reviews?',
-      "f:24:29: scopes[0] must match /^[A-Za-z0-9._=*-]{1,256}$/.",
+      "f:24:29: scopes[0] must be 1 to 256 letters, digits and . _ = * -.",
       'f:24:36: scopes[1] must be a string. 7 is a number to YAML: write "7" for a text.',
       "f:26:33: a secret is not written here: put it into a variable of the environment and write password: { env: NAME }.",
       "f:27:3: email must be an e-mail address.",
@@ -218,7 +218,7 @@ clients:
       'f:3:69: there is no service "another", neither in the file nor on the platform.',
       "f:5:92: access must be one of token, public.",
       "f:6:66: proxyPath /one is that of services/one in line 5 too.",
-      "f:8:3: clientId must match /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.",
+      "f:8:3: clientId must be 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first.",
       'f:8:21: there is no tenant "gone", neither in the file nor on the platform.',
     ]);
   });

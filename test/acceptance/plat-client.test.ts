@@ -135,7 +135,12 @@ describe("calls of the operator service", () => {
       wait: async () => undefined,
     });
     expect(made.code, made.err).toBe(0);
-    expect(seen.map(callOf)).toEqual(["GET /clients/acme.shop", ...Array<string>(2).fill("PUT /clients/acme.shop")]);
+    expect(seen.map(callOf)).toEqual([
+      "GET /clients/acme.shop",
+      ...Array<string>(2).fill("PUT /clients/acme.shop"),
+      // Which scopes exist.
+      "GET /services?pageSize=1000",
+    ]);
     expect(bodies[1]).toBe(bodies[2]);
     expect(JSON.parse(bodies[2] ?? "")).toHaveProperty("clientSecret", made.json().clientSecret);
     expect(made.json().clientSecret).toMatch(/^[\w-]{43}$/);
@@ -666,6 +671,14 @@ describe("the output", () => {
     }
     const [, first] = createTable(columns, 40, (text) => text).lines(rows);
     expect(first).toBe("one   a long text…  1970-01-01T00:00:00Z");
+  });
+
+  test("a table leaves whole what is copied from it, however narrow the terminal", () => {
+    const id = "0123456789abcdef0123456789abcdef";
+    const kept = [...columns, { field: "request", title: "REQUEST", kind: "whole" as const }];
+    const [, row] = createTable(kept, 50, (text) => text).lines([{ ...rows[0], request: id }]);
+    expect(row).toContain(id);
+    expect(row).toContain("…");
   });
 
   test("a later part of a table widens its columns and repeats no titles", () => {

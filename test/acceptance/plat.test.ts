@@ -389,6 +389,10 @@ describe("secrets", () => {
     );
     const { clientSecret: first } = made.json() as { clientSecret: string };
     expect(made.err).toContain("clientSecret is shown this once");
+    expect(made.err).not.toContain("No service");
+    const typo = await done("client set secret.app --add-scope shop.media_viw");
+    expect(typo.err).toContain("No service has the scope shop.media_viw");
+    expect(typo.err).toContain("Did you mean shop.media_view?");
     const tokenBy = (secret: string) =>
       token({ grant_type: "client_credentials", client_id: "secret.app", client_secret: secret });
     expect(await tokenBy(first)).toHaveProperty("access_token");
@@ -688,9 +692,17 @@ describe("refusals", () => {
     );
     expect(refused.code).toBe(1);
     expect(refused.err).toMatch(/^✗ .+ \(400\)\n/);
-    expect(refused.err).toMatch(/^ {2}redirectUris\[0\]: .*must be https/m);
-    expect(refused.err).toMatch(/^ {2}grantTypes\[0\]: /m);
+    expect(refused.err).toMatch(/^ {2}redirectUris\[0\] must be https/m);
+    expect(refused.err).toMatch(/^ {2}grantTypes\[0\] /m);
     expect(refused.err).toMatch(/^ {2}request [0-9a-f]{32}$/m);
+    const short = await run("tenant set X --name X --organization demo");
+    expect(short.err.match(/must be/g)).toHaveLength(1);
+    expect(short.err).toContain("small letters and digits");
+    const noName = await run(
+      "client set demo.y --tenant demo --no-confidential --grant-type authorization_code --scope *",
+    );
+    expect(noName.err).toContain("The id demo.y cannot be its name too");
+    expect(noName.err).toContain("<project>.<app>: 3 to 16 and 2 to 24 small letters");
     const asJson = await run("organization delete demo --yes --json");
     expect(asJson).toMatchObject({ code: 1, out: "" });
     expect(JSON.parse(asJson.err)).toMatchObject({

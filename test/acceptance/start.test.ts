@@ -1,8 +1,9 @@
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
 import {
+  freePort,
   living,
   localSecret,
   newStateDir,
@@ -152,6 +153,21 @@ describe("npm start", () => {
     const start = npm("start", { STATE_DIR: stateDir, PORT: String(running().port), SEAL_KEYS: keys });
     expect(await start.ended).toBe(1);
     expect(start.output()).toContain("was sealed under another key");
+  });
+
+  test("a damaged database is refused with advice, not with an error of the runtime", async () => {
+    const damaged = newStateDir();
+    try {
+      const folder = join(damaged, "d1", "miniflare-D1DatabaseObject");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "noise.sqlite"), Buffer.alloc(4096, "noise"));
+      const start = npm("start", { STATE_DIR: damaged, PORT: String(await freePort()) });
+      expect(await start.ended).toBe(1);
+      expect(start.output()).toContain(`rm -r ${damaged}`);
+      expect(start.output()).not.toContain("    at ");
+    } finally {
+      rmSync(damaged, { recursive: true });
+    }
   });
 
   describe("leaves no process", () => {

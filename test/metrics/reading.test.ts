@@ -184,7 +184,7 @@ describe("GET /admin/v1/metrics", () => {
     ["metric=requests,nothing", "must be of requests"],
     ["service=other", "must be one of oauth"],
     ["from=yesterday", "must match"],
-    ["tenant=NO", "must match"],
+    ["tenant=NO", "must be 3 to 16 small letters and digits"],
   ])("refuses ?%s and says why", async (query, why) => {
     const refused = await expectJson(await call(`/admin/v1/metrics?${query}`, { token: operator }), 400);
     expect(JSON.stringify(refused)).toContain(why);

@@ -6,7 +6,10 @@ import { PATTERNS } from "../../platform/names.ts";
 /** Fields that several resources have, with their limits. */
 export const tenantId = matching(PATTERNS.tenant);
 /** Names organizations, roles, services, packages, clients and providers: safe in paths, logs and scopes. */
-export const identifier = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+export const identifier = matching(
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+  "must be 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
+);
 export const displayName = text(200);
 export const scopePattern = matching(PATTERNS.scope);
 export const scopeList = z.array(scopePattern).check(z.maxLength(500));

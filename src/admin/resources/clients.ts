@@ -3,7 +3,7 @@ import { problem, type Problem } from "../../http/errors.ts";
 import { matching } from "../../http/validate.ts";
 import { sha256Hex } from "../../platform/hash.ts";
 import { parseKeySet } from "../../platform/key-set.ts";
-import { PATTERNS } from "../../platform/names.ts";
+import { PATTERNS, PATTERN_WORDS } from "../../platform/names.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
 import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../model/fields.ts";
@@ -111,7 +111,7 @@ export function check(
   if (name !== undefined && !PATTERNS.clientName.test(name))
     refuse(
       "name",
-      `The id does not have the form <project>.<app>, so add a name of that form: ${PATTERNS.clientName.source}.`,
+      `The id ${name} cannot be its name too, so give it one (name). A client's name ${PATTERN_WORDS.get(PATTERNS.clientName)}.`,
     );
   if (client.scopes?.includes(builtIn.adminScope) === true)
     refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);
