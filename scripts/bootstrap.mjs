@@ -99,7 +99,7 @@ async function install() {
 
 /** Counts the packages that npm has unpacked: drawn each second at a terminal, a line each ten seconds elsewhere. */
 function showProgress(startedMs, total) {
-  const isTerminal = Boolean(process.stderr.isTTY);
+  const isTerminal = process.stderr.isTTY;
   let lines = 0;
   const timer = setInterval(() => {
     const seconds = Math.round((Date.now() - startedMs) / 1000);
