@@ -70,7 +70,7 @@ export type TokenResponse = {
 };
 export type OAuthError = {
     /** RFC 6749 5.2; the error reference says what to do about each. */
-    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
+    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "authorization_pending" | "slow_down" | "expired_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
     /** The same, for people; generic if more would tell a stranger too much. */
     error_description: string;
     /** The error reference, with the request id, by which the operator finds the exact reason. */
@@ -126,6 +126,20 @@ export type Introspection = {
     /** Its tenant; empty without one. */
     tenant?: string;
 };
+export type DeviceAuthorization = {
+    /** For `/token`. The device keeps it. */
+    device_code: string;
+    /** The device shows it. */
+    user_code: string;
+    /** The page where a person types it. */
+    verification_uri: string;
+    /** The same with the code, for a QR code. */
+    verification_uri_complete: string;
+    /** Seconds that the person has: 600. */
+    expires_in: number;
+    /** Seconds between two requests to `/token`: 5. */
+    interval: number;
+};
 export type PushedRequest = {
     /** For `/authorize`. */
     request_uri: string;
@@ -170,6 +184,8 @@ export type ServerMetadata = {
     revocation_endpoint: string;
     /** The address of the endpoint. */
     introspection_endpoint: string;
+    /** The address of the endpoint. */
+    device_authorization_endpoint: string;
     /** The address of the endpoint. */
     pushed_authorization_request_endpoint: string;
     /** RFC 9126. A client may be registered for it. */
@@ -522,7 +538,7 @@ export type Client = {
     /** Redirect URIs of sign-outs. */
     postLogoutRedirectUris: string[];
     /** Its grant types. */
-    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code")[];
     /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. */
@@ -564,7 +580,7 @@ export type WrittenClient = {
     /** Redirect URIs of sign-outs. */
     postLogoutRedirectUris: string[];
     /** Its grant types. */
-    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code")[];
     /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. */
@@ -1753,7 +1769,7 @@ export function getInterfaceDocument({ ifNoneMatch }: {
  */
 export function getToken(body: {
     /** The grant type, for which the client must be registered. */
-    grant_type: "client_credentials" | "authorization_code" | "refresh_token" | "password";
+    grant_type: "client_credentials" | "authorization_code" | "refresh_token" | "password" | "urn:ietf:params:oauth:grant-type:device_code";
     /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. With a code or a refresh token it narrows what was authorized. */
     scope?: string;
     /** `authorization_code`: the code. It lives 60 s and works once. */
@@ -1762,6 +1778,8 @@ export function getToken(body: {
     redirect_uri?: string;
     /** `authorization_code`: the verifier of the `code_challenge` (PKCE). */
     code_verifier?: string;
+    /** The grant of devices: the code of `/device_authorization`. */
+    device_code?: string;
     /** `refresh_token`: the token. A client without a secret gets a new one at each use. */
     refresh_token?: string;
     /** `password`: the user's e-mail. */
@@ -1945,6 +1963,54 @@ export function introspectToken(body: {
         status: 503;
         data: OAuthError;
     }>("/oauth2/v1/introspect", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Begin a sign-in for a device without a browser
+ */
+export function authorizeDevice(body?: {
+    /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. */
+    scope?: string;
+    /** The client, unless it authenticates by HTTP Basic. */
+    client_id?: string;
+    /** Its secret, unless it authenticates by HTTP Basic. */
+    client_secret?: string;
+    /** With `client_assertion`. */
+    client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    client_assertion?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: DeviceAuthorization;
+    } | {
+        status: 400;
+        data: OAuthError;
+    } | {
+        status: 401;
+        data: OAuthError;
+    } | {
+        status: 413;
+        data: OAuthError;
+    } | {
+        status: 414;
+        data: OAuthError;
+    } | {
+        status: 415;
+        data: OAuthError;
+    } | {
+        status: 429;
+        data: OAuthError;
+    } | {
+        status: 500;
+        data: OAuthError;
+    } | {
+        status: 503;
+        data: OAuthError;
+    }>("/oauth2/v1/device_authorization", oazapfts.form({
         ...opts,
         method: "POST",
         body
@@ -2389,6 +2455,29 @@ export function consent(body: {
     csrf?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/consent", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * The page where people type the code that a device shows
+ */
+export function showDevicePage(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/device", {
+        ...opts
+    });
+}
+/**
+ * The form of that page
+ */
+export function enterDeviceCode(body: {
+    /** What the device shows. */
+    user_code: string;
+    /** Binds the form to the browser. */
+    csrf?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/device", oazapfts.form({
         ...opts,
         method: "POST",
         body
@@ -4467,7 +4556,7 @@ export function putClient(clientId: string, body: {
     /** Redirect URIs of sign-outs, likewise. */
     postLogoutRedirectUris?: string[];
     /** Its grant types. */
-    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password")[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code")[];
     /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. Always true without a secret. */

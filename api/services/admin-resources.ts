@@ -131,7 +131,17 @@ const clientFields = {
   redirectUris: texts("Redirect URIs of sign-ins."),
   postLogoutRedirectUris: texts("Redirect URIs of sign-outs."),
   grantTypes: list(
-    { type: "string", enum: ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] },
+    {
+      type: "string",
+      enum: [
+        "client_credentials",
+        "authorization_code",
+        "refresh_token",
+        "implicit",
+        "password",
+        "urn:ietf:params:oauth:grant-type:device_code",
+      ],
+    },
     "Its grant types.",
   ),
   scopes: texts("Scopes that it may request; `*` at the end matches any ending."),

@@ -26,13 +26,20 @@ const SCOPES =
 
 const tokenForm: Schema = obj({
   grant_type: oneOf(
-    ["client_credentials", "authorization_code", "refresh_token", "password"],
+    [
+      "client_credentials",
+      "authorization_code",
+      "refresh_token",
+      "password",
+      "urn:ietf:params:oauth:grant-type:device_code",
+    ],
     "The grant type, for which the client must be registered.",
   ),
   "scope?": str(`${SCOPES} With a code or a refresh token it narrows what was authorized.`),
   "code?": str("`authorization_code`: the code. It lives 60 s and works once."),
   "redirect_uri?": str("`authorization_code`: that of the authorization request."),
   "code_verifier?": str("`authorization_code`: the verifier of the `code_challenge` (PKCE)."),
+  "device_code?": str("The grant of devices: the code of `/device_authorization`."),
   "refresh_token?": str("`refresh_token`: the token. A client without a secret gets a new one at each use."),
   "username?": str("`password`: the user's e-mail."),
   "password?": str("`password`: the user's password.", { format: "password" }),
@@ -220,6 +227,24 @@ export const oauth: ServiceEntries = {
         tenant: "demo",
       },
     },
+    DeviceAuthorization: {
+      schema: obj({
+        device_code: str("For `/token`. The device keeps it."),
+        user_code: str("The device shows it."),
+        verification_uri: uri("The page where a person types it."),
+        verification_uri_complete: uri("The same with the code, for a QR code."),
+        expires_in: int("Seconds that the person has: 600."),
+        interval: int("Seconds between two requests to `/token`: 5."),
+      }),
+      example: {
+        device_code: "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS",
+        user_code: "WDJB-MJHT",
+        verification_uri: `${BASE}/device`,
+        verification_uri_complete: `${BASE}/device?user_code=WDJB-MJHT`,
+        expires_in: 600,
+        interval: 5,
+      },
+    },
     PushedRequest: {
       schema: obj({ request_uri: str("For `/authorize`."), expires_in: int("Seconds until it is forgotten: 90.") }),
       example: { request_uri: "urn:ietf:params:oauth:request_uri:J2VtYmVy", expires_in: 90 },
@@ -264,6 +289,7 @@ export const oauth: ServiceEntries = {
         jwks_uri: ENDPOINT,
         revocation_endpoint: ENDPOINT,
         introspection_endpoint: ENDPOINT,
+        device_authorization_endpoint: ENDPOINT,
         pushed_authorization_request_endpoint: ENDPOINT,
         require_pushed_authorization_requests: bool("RFC 9126. A client may be registered for it."),
         end_session_endpoint: ENDPOINT,
@@ -301,6 +327,7 @@ export const oauth: ServiceEntries = {
         jwks_uri: `${BASE}/jwks`,
         revocation_endpoint: `${BASE}/revoke`,
         introspection_endpoint: `${BASE}/introspect`,
+        device_authorization_endpoint: `${BASE}/device_authorization`,
         pushed_authorization_request_endpoint: `${BASE}/par`,
         require_pushed_authorization_requests: false,
         end_session_endpoint: `${BASE}/end_session`,
@@ -439,6 +466,39 @@ export const oauth: ServiceEntries = {
       },
       answers: { 200: { text: "The purpose of the key.", json: ref("Introspection"), headers: ["Cache-Control"] } },
       errors: { 400: "`invalid_request`", 401: "`invalid_client`" },
+    },
+    "POST /device_authorization": {
+      id: "authorizeDevice",
+      tag: SIGN_IN,
+      about:
+        "RFC 8628. For command lines and televisions: the device shows `user_code`, a person types it at " +
+        "`verification_uri`, signs in and decides, and the device asks `/token` again and again: `authorization_pending`, " +
+        "`slow_down`, then tokens, `access_denied` or `expired_token`.",
+      security: "client",
+      body: {
+        schema: obj({ "scope?": str(SCOPES), ...clientFields }),
+        example: { client_id: "demo.shop", scope: "openid" },
+      },
+      answers: { 200: { text: "The codes.", json: ref("DeviceAuthorization"), headers: ["Cache-Control"] } },
+      errors: { 400: "`unauthorized_client`, `invalid_scope`, or `invalid_request`", 401: "`invalid_client`" },
+    },
+    "GET /device": {
+      id: "showDevicePage",
+      tag: SIGN_IN,
+      about: "The page where a person types the code that a device shows. With `user_code` it is filled in.",
+      answers: { 200: { text: "The page.", mediaTypes: page! } },
+      errors: { 400: "A page: it is open in a window of its own alone." },
+    },
+    "POST /device": {
+      id: "enterDeviceCode",
+      tag: SIGN_IN,
+      about: "Only for the page. Wrong codes are counted by network.",
+      body: {
+        schema: obj({ user_code: str("What the device shows."), "csrf?": str("Binds the form to the browser.") }),
+        example: { user_code: "WDJB-MJHT" },
+      },
+      answers: { 303: { text: "To `/authorize`, where the person signs in and decides.", headers: ["Location"] } },
+      errors: { 400: "The page again: no device shows this code, or there were too many wrong ones." },
     },
     "POST /par": {
       id: "pushAuthorizationRequest",

@@ -59,7 +59,7 @@ export const SOFTWARE = {
         flag: "grant-type",
         type: "list",
         value: "<grant>",
-        help: "client_credentials, authorization_code, refresh_token, implicit or password",
+        help: "client_credentials, authorization_code, refresh_token, implicit, password, or the urn of the device grant",
         required: true,
       },
       scopes: scopesField("a scope that it may request; * at the end matches any ending"),

@@ -3,10 +3,11 @@ import type { Service } from "../http/service.ts";
 import { PROFILE_SCOPES } from "../platform/oidc-scopes.ts";
 import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
 import { createAccountRoutes } from "./account/routes.ts";
-import type { PageEndpointDeps, TokenEndpointDeps } from "./endpoints/deps.ts";
 import { serverMetadata } from "./endpoints/discovery.ts";
 import { introspect } from "./endpoints/introspect.ts";
 import { createPageRoutes } from "./endpoints/pages.ts";
+import type { PageEndpointDeps } from "./endpoints/deps.ts";
+import { authorizeDevice, type DeviceDeps } from "./endpoints/device.ts";
 import { pushRequest } from "./endpoints/par.ts";
 import { refreshTokenRoutes } from "./endpoints/refresh-tokens.ts";
 import { revoke } from "./endpoints/revoke.ts";
@@ -21,7 +22,7 @@ import { createRecoveryRoutes } from "./recovery/routes.ts";
 import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo, renderProblemPage } from "./pages/page.ts";
 
 /** The dependencies of all endpoints, made once in service.ts. Each takes the part that it uses. */
-export interface RouteDeps extends TokenEndpointDeps, PageEndpointDeps {
+export interface RouteDeps extends DeviceDeps {
   readonly federation: Federation;
   readonly revocations: PageEndpointDeps["revocations"];
   /** Tags of the pages' languages. */
@@ -98,6 +99,15 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
       handle: (call) => introspect(deps, call),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/device_authorization",
+      summary: "Begin a sign-in for a device without a browser",
+      operation: "authorizeDevice",
+      body: formBody(TOKEN_FORM_BYTES),
+      produces: "any",
+      handle: (call) => authorizeDevice(deps, call),
     }),
     defineRoute({
       method: "POST",

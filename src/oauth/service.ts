@@ -49,6 +49,7 @@ import { createFederation } from "./federation/federation.ts";
 import { createSealStore } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
 import { createConsentStore } from "./grants/consent-store.ts";
+import { createDeviceStore } from "./grants/device-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
 import type { PasswordGrant } from "./grants/grant-step.ts";
 import { createRefreshStore } from "./grants/refresh-store.ts";
@@ -165,6 +166,7 @@ export function createOAuth(deps: OAuthDeps) {
   const mailLinks = createMailLinkStore(deps.db);
   const invitations = createInvitationStore(deps.db);
   const codes = createCodeStore(deps.db);
+  const devices = createDeviceStore(deps.db);
   const pushedRequests = createPushedStore(deps.db);
   const usedAssertions = createAssertionStore(deps.db);
   const fetchKeySet = keySetSource(tracedFetchJson(deps.tracing));
@@ -204,6 +206,8 @@ export function createOAuth(deps: OAuthDeps) {
     clientKeys,
     usedAssertions,
     pushedRequests,
+    devices,
+    guesses,
     proofs,
     passwordGrant: deps.passwordGrant,
     commonPasswords: deps.commonPasswords,
@@ -224,7 +228,8 @@ export function createOAuth(deps: OAuthDeps) {
     uiLocales: deps.uiLocales,
     noteRefusal,
     refuse(call, action, refusal) {
-      noteRefusal(call, action, refusal);
+      // A device that waits asks every few seconds.
+      if (refusal.error !== "authorization_pending") noteRefusal(call, action, refusal);
       return oauthError(refusal, `${call.publicBase}/docs/errors`, call, names.platform);
     },
     unavailable: () =>
@@ -316,6 +321,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => codes.deleteExpired(nowMs, rows),
         (rows) => usedAssertions.deleteExpired(nowMs, rows),
         (rows) => pushedRequests.deleteExpired(nowMs, rows),
+        (rows) => devices.deleteExpired(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
       await boundRevocations();

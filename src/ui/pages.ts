@@ -9,6 +9,7 @@
  * value on them.
  */
 import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages/port.ts";
+import { devicePage } from "./device-page.ts";
 import { accountPage } from "./account-page.ts";
 import { documentResponse, type Document, type Page } from "./layout.ts";
 import { fill, given, hiddenFields, html } from "./markup.ts";
@@ -42,6 +43,7 @@ export function createPages(pathPrefix: string): Pages {
     signIn: (view) => respond(view, view.layout, (texts) => signInPage(view, texts)),
     confirmLink: (view) => respond(view, "page", (texts) => confirmLinkPage(view, texts)),
     chooseTenant: (view) => respond(view, "page", (texts) => chooseTenantPage(view, texts)),
+    device: (view) => respond(view, "page", (texts) => devicePage(view, texts)),
     consent: (view) => respond(view, "page", (texts) => consentPage(view, texts)),
     forgot: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => forgotPage(view, texts)),
     newPassword: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => newPasswordPage(view, texts)),

@@ -26,6 +26,9 @@ export const PROTOCOL_ERRORS = {
   registration_not_supported: "The operator registers clients.",
   invalid_query_parameter: "`/tokeninfo` needs one valid `access_token`.",
   invalid_token: "The access token is malformed, expired or revoked, or has no user although one is needed.",
+  authorization_pending: "The person has not decided yet: ask again after the interval.",
+  slow_down: "Wait five seconds longer between two requests from now on.",
+  expired_token: "Nobody decided in time: begin again with `/device_authorization`.",
   invalid_dpop_proof:
     "Sign a new proof for each request: method, address, time, the token's hash, by the key that the token is bound to.",
   use_dpop_nonce: "Sign the proof again with the nonce of the header `DPoP-Nonce`.",

@@ -141,10 +141,11 @@ export const chooseTenantPage = (
 
 /** Names the application, its tenant and the requested access; the two buttons send `decision`. */
 export function consentPage(view: ConsentView, { consent, signIn, chooseTenant }: Texts): Page {
-  const { action, hidden, client, tenant, user, place, scopes, lasts, fault } = view;
+  const { action, hidden, client, tenant, user, place, scopes, device, lasts, fault } = view;
+  const names = { client: given(client.name), tenant: named(tenant), code: html`<code>${device ?? ""}</code>` };
   const main = html`${logo(view.logoUri)}
     <h1>${consent.title}</h1>
-    <p>${fill(consent.lead, { client: given(client.name), tenant: named(tenant) })}</p>
+    <p>${fill(device === undefined ? consent.lead : consent.leadForDevice, names)}</p>
     ${client.name === client.id ? undefined : html`<p><code>${client.id}</code></p>`}
     ${fault === undefined ? undefined : alert(consent.stale, true)}
     <section class="asked" aria-labelledby="asked">

@@ -114,7 +114,7 @@ describe("every route, for refused requests", () => {
       if (admitted.includes(token) && route.access.kind !== "public")
         expect(["no-store", "no-cache, private"]).toContain(answer.headers.get("cache-control"));
       for (const cookie of cookiesOf(answer)) {
-        expect(path).toMatch(/^\/(oauth2\/v1\/(authorize|end_session)|account|account\/sign-in)$/);
+        expect(path).toMatch(/^\/(oauth2\/v1\/(authorize|end_session|device)|account|account\/sign-in)$/);
         expect(cookie).toMatch(COOKIE);
       }
       if (!isOpen && (answer.headers.get("content-type") ?? "").startsWith("text/html")) expectPage(answer, route);
@@ -349,6 +349,28 @@ const ROWS: readonly Row[] = [
     ask: (given) => form("/introspect", { token: given.token }, own(given)),
     status: 200,
     cache: SECRET,
+  },
+  {
+    name: "POST /oauth2/v1/device_authorization",
+    ask: ({ app }) => form("/device_authorization", {}, { headers: { authorization: basic(app) } }),
+    status: 400,
+    cache: SECRET,
+  },
+  {
+    name: "GET /oauth2/v1/device",
+    ask: () => browse("/oauth2/v1/device"),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+    cookies: ["browser"],
+  },
+  {
+    name: "POST /oauth2/v1/device",
+    ask: () => form("/device", { user_code: "BCDF-GHJK" }),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+    cookies: ["browser"],
   },
   {
     name: "POST /oauth2/v1/par",

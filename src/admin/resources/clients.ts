@@ -22,7 +22,15 @@ import {
 } from "./resource.ts";
 import { revokeManyFirst } from "./revocations.ts";
 
-const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token", "implicit", "password"] as const;
+const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
+const GRANT_TYPES = [
+  "client_credentials",
+  "authorization_code",
+  "refresh_token",
+  "implicit",
+  "password",
+  DEVICE,
+] as const;
 const AUTH_METHODS = ["client_secret", "private_key_jwt"] as const;
 const PROFILES = ["none", "fapi2"] as const;
 const isKeySet = (text: string): boolean => text === "" || parseKeySet(text).ok;

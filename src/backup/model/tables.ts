@@ -49,6 +49,7 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   federation: "A sign-in under way at a provider, for ten minutes: the person begins again.",
   mail_link: "A link in a mail, good for half an hour: the person asks for another one.",
   pushed_request: "An authorization request under way, for a quarter of an hour: the person begins again.",
+  device_code: "A device that waits for its person, for ten minutes: it begins again.",
   used_assertion: "Assertions of the last minutes: one that is repeated after a restore has expired.",
   tenant_invitation: "A link in a mail, good for a week: the person is invited again.",
   organization_invitation: "The same.",

@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import { isProvider } from "../federation/begin.ts";
+import { DEVICE_GRANT } from "../grants/device-code.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { expectedUserParameter, promptValues, readSessionId } from "../model/parameters.ts";
@@ -92,8 +93,8 @@ function pushedIfRequired({ parameters, client }: ParsedRequest) {
 }
 
 /** FAPI 2.0 5.3.2.2 */
-function redirectUriIfRequired({ parameters, client }: ParsedRequest) {
-  return client.isFapi === true && parameters.get("redirect_uri") === undefined
+function redirectUriIfRequired({ parameters, client, device }: ParsedRequest) {
+  return client.isFapi === true && device === undefined && parameters.get("redirect_uri") === undefined
     ? refused("invalid_request", "redirect_uri is missing.")
     : undefined;
 }
@@ -104,9 +105,9 @@ function responseTypeIsKnown({ parameters, flow }: ParsedRequest) {
   return refused("unsupported_response_type", `response_type must be one of: ${Object.keys(FLOWS).join(", ")}.`);
 }
 
-function clientHasTheGrant({ client, flow }: ParsedRequest) {
+function clientHasTheGrant({ client, flow, device }: ParsedRequest) {
   if (flow === undefined) return undefined;
-  const { grantType } = FLOWS[flow];
+  const grantType = device === undefined ? FLOWS[flow].grantType : DEVICE_GRANT;
   return client.grantTypes.includes(grantType)
     ? undefined
     : refused("unauthorized_client", `The client is not registered for the grant ${grantType}.`);
@@ -126,8 +127,9 @@ function responseModeFitsFlow({ parameters, flow, redirectUri }: ParsedRequest) 
     : refused("invalid_request", `response_mode ${FORM_POST} needs a redirect_uri with https or http.`);
 }
 
-function challengeIsValid({ parameters, flow, client }: ParsedRequest) {
-  if (flow !== "code") return undefined;
+function challengeIsValid({ parameters, flow, client, device }: ParsedRequest) {
+  // A device proves itself by its own code.
+  if (flow !== "code" || device !== undefined) return undefined;
   const challenge = readChallenge(parameters);
   if (challenge === undefined) {
     if (parameters.get("code_challenge_method") !== undefined)
@@ -220,7 +222,7 @@ function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names 
 /** Builds the request from the values that the checks accepted. */
 async function toRequest(
   deps: CheckDeps,
-  { parameters, client, asOfMs, redirectUri, flow, scopes, claims }: ParsedRequest,
+  { parameters, client, asOfMs, redirectUri, flow, device, scopes, claims }: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   const { names } = deps;
@@ -236,6 +238,7 @@ async function toRequest(
     clientAsOfMs: asOfMs,
     redirectUri,
     flow,
+    device,
     scopes: {
       ...scopes.value,
       openid: scopes.value.openid || hasIdToken(flow),

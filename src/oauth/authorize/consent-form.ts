@@ -1,3 +1,4 @@
+import { needsConsent } from "../grants/consent.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
 import { refusedPage } from "../pages/page.ts";
@@ -51,11 +52,14 @@ export async function decideConsent(
     return finish(deps, request, identity.value, call, { staleConsent: true });
   }
   if (decision === "deny") {
+    if (request.device !== undefined) await deps.devices.decide(request.device.hash, undefined, call.nowMs);
     const failure = refused("access_denied", "The user denied the request.", `${user.email} denied the request`);
     return refusedAnswer(deps, request, failure, call);
   }
-  await storeConsent(deps, consentText, authenticatedAtMs, call);
-  return finish(deps, request, identity.value, call);
+  // A member needs no consent. What is allowed for a device is for that device alone.
+  if (needsConsent(request.client, user, { tenant: "" }))
+    await storeConsent(deps, consentText, authenticatedAtMs, call);
+  return finish(deps, request, identity.value, call, { allowed: consentText });
 }
 
 /** Adds the scopes that the page showed to those that the user allowed before. */

@@ -22,15 +22,18 @@ export async function promptConsent(
   request: AuthorizationRequest,
   granted: Granted,
   identity: Identity,
-  stale: boolean,
+  { staleConsent: stale = false, allowed }: Decided,
   call: AnyCall,
 ): Promise<Response | undefined> {
   const { client, prompt, parameters, asksConsent } = request;
   const { user } = identity;
-  if (!needsConsent(client, user, granted)) return undefined;
+  const { device } = request;
+  if (device === undefined && !needsConsent(client, user, granted)) return undefined;
   const consent = requestedConsent(deps, client, granted);
+  // Each device is asked about: a person can be talked into typing the code of somebody else's.
+  if (device !== undefined && allowed === JSON.stringify(consent)) return undefined;
   const stored = await deps.consents.find(consent);
-  if (!asksConsent && isAllowed(consent, stored)) return undefined;
+  if (device === undefined && !asksConsent && isAllowed(consent, stored)) return undefined;
   const reason = `${user.email} is no member of tenant ${client.tenant}, and has not given client ${client.id} consent`;
   if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
@@ -55,10 +58,18 @@ export async function promptConsent(
     user: user.email,
     place: consent.org === "" ? "" : (user.organizations.find(({ id }) => id === consent.org)?.name ?? consent.org),
     scopes: consent.scopes.filter((scope) => !OIDC_SCOPES.includes(scope)),
+    device: device?.userCode,
     lasts: request.flow === "code" && client.grantTypes.includes("refresh_token"),
     fault: stale ? "stale" : undefined,
     formTargets: formTargets(request),
   });
+}
+
+/** The decision that a form brought. */
+export interface Decided {
+  readonly staleConsent?: boolean;
+  /** The consent that the page showed, as the form brought it back. */
+  readonly allowed?: string;
 }
 
 /** Binds the form to the sign-in and to the consent that it shows. */

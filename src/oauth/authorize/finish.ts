@@ -1,4 +1,6 @@
+import { sha256Hex } from "../../platform/hash.ts";
 import { createCode } from "../grants/authorization-code.ts";
+import { DEVICE_LIFETIME_SEC } from "../grants/device-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { signInTimes, toAuthorization, type SignInTimes } from "../model/authorization.ts";
 import { isLocal } from "../model/binding.ts";
@@ -6,7 +8,7 @@ import type { AnyCall } from "../model/call.ts";
 import { PASSWORD_SIGN_IN } from "../model/claims.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import { type Granted, issueIdTokenAlone, issueTokens } from "../tokens/issue.ts";
-import { promptConsent } from "./consent.ts";
+import { promptConsent, type Decided } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused } from "./failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
@@ -22,7 +24,7 @@ export async function finish(
   request: AuthorizationRequest,
   identity: Identity,
   call: AnyCall,
-  { staleConsent = false }: { readonly staleConsent?: boolean } = {},
+  decided: Decided = {},
 ): Promise<Response> {
   const { client, flow } = request;
   if (request.acr === "essential" && !byPassword(identity)) {
@@ -43,7 +45,7 @@ export async function finish(
   const granted = await grantForUser(deps, grantRequest, call.nowMs);
   if (granted.ok)
     return (
-      (await promptConsent(deps, request, granted.value, identity, staleConsent, call)) ??
+      (await promptConsent(deps, request, granted.value, identity, decided, call)) ??
       issue(deps, request, granted.value, identity, call)
     );
   const refusal = granted.error;
@@ -93,6 +95,7 @@ async function issue(
     const failure = refused("invalid_request", "The pushed request was used, or has expired.");
     return refusedAnswer(deps, request, failure, call);
   }
+  const { device } = request;
   if (flow === "code") {
     const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
     const proofKey = request.parameters.get("dpop_jkt");
@@ -112,10 +115,14 @@ async function issue(
         nonce,
         grantId: hint?.grantId,
         authorization,
+        ...(device === undefined ? {} : { lifetimeMs: DEVICE_LIFETIME_SEC * 1000 }),
       },
       call.nowMs,
     );
-    if (code === undefined) {
+    const allowed =
+      code !== undefined &&
+      (device === undefined || (await deps.devices.decide(device.hash, await sha256Hex(code), call.nowMs)));
+    if (!allowed) {
       const failure = refused("access_denied", "The client, the user or the session has just been removed.");
       return refusedAnswer(deps, request, failure, call);
     }
@@ -128,7 +135,7 @@ async function issue(
       sessionId,
       callerSessionId,
     });
-    return grantedAnswer(deps, request, { code }, call);
+    return grantedAnswer(deps, request, device === undefined ? { code } : { allowed: "true" }, call);
   }
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
   const idToken = { ...signInTimes(times), nonce };

@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { AnyCall } from "../model/call.ts";
 import { parseClaims, type ClaimsRefusal, type ClaimsRequest } from "../model/claims.ts";
-import type { AuthorizationParameters } from "../model/parameters.ts";
+import { deviceOf, type AuthorizationParameters, type RequestedDevice } from "../model/parameters.ts";
 import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect.ts";
 import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/granted-scopes.ts";
 import type { PageRefusal } from "../pages/page.ts";
@@ -30,6 +30,8 @@ export interface ParsedRequest {
   readonly client: ClientRecord;
   readonly redirectUri: string;
   readonly flow: Flow | undefined;
+  /** The device that waits for the answer; the browser stays here. */
+  readonly device: RequestedDevice | undefined;
   readonly scopes: Result<ScopeRequest, ScopeRefusal>;
   readonly claims: Result<ClaimsRequest, ClaimsRefusal>;
   /** The tenant that the request names, else the client's. Undefined if there is no such tenant. */
@@ -47,7 +49,7 @@ const NOT_REGISTERED =
 
 /** Finds the client and the redirect URI. An unregistered URI is never used (RFC 6749 3.1.2.4). */
 export async function parseRequest(
-  deps: Pick<AuthorizeDeps, "names" | "directory">,
+  deps: Pick<AuthorizeDeps, "names" | "directory" | "pagesBase">,
   parameters: AuthorizationParameters,
   call: AnyCall,
 ): Promise<Result<ParsedRequest, PageRefusal>> {
@@ -61,17 +63,19 @@ export async function parseRequest(
   const tenantId = scopes.ok ? scopes.value.tenant : undefined;
   const { client, tenant, asOfMs } = await deps.directory.find(clientId, tenantId, call.nowMs);
   if (client === undefined) return fail(NOT_REGISTERED, `client ${clientId.slice(0, 64)} is unknown or disabled`);
-  const redirectUri = parameters.get("redirect_uri") ?? onlyRedirectUri(client.redirectUris);
+  const device = deviceOf(parameters, deps.names);
+  const ownPage = device && `${deps.pagesBase(call)}/device`;
+  const redirectUri = ownPage ?? parameters.get("redirect_uri") ?? onlyRedirectUri(client.redirectUris);
   if (redirectUri === undefined)
     return fail(NOT_REGISTERED, "redirect_uri is missing, and not exactly one is registered", client.id);
-  if (!isRegisteredRedirectUri(redirectUri, client.redirectUris))
+  if (device === undefined && !isRegisteredRedirectUri(redirectUri, client.redirectUris))
     return fail(NOT_REGISTERED, `redirect_uri ${redirectUri.slice(0, 200)} is not registered`, client.id);
   // A response without the state would be useless to the client (RFC 6749 4.1.2.1).
   if ((parameters.get("state")?.length ?? 0) > MAX_STATE_CHARS)
     return fail(`state is longer than ${MAX_STATE_CHARS} characters.`, undefined, client.id);
   const flow = parseFlow(parameters.get("response_type"));
   const claims = parseClaims(parameters.get("claims"), parameters.get("acr_values"));
-  return ok({ parameters, client, redirectUri, flow, scopes, claims, tenant, asOfMs });
+  return ok({ device, parameters, client, redirectUri, flow, scopes, claims, tenant, asOfMs });
 }
 
 /** The order of the words does not matter (OAuth 2.0 Multiple Response Type Encoding Practices 3). */

@@ -1,6 +1,11 @@
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
-import { continuedParameter, expectedUserParameter, type AuthorizationParameters } from "../model/parameters.ts";
+import {
+  continuedParameter,
+  expectedUserParameter,
+  type AuthorizationParameters,
+  type RequestedDevice,
+} from "../model/parameters.ts";
 import type { ClaimsRequest } from "../model/claims.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
@@ -23,6 +28,8 @@ export interface AuthorizationRequest {
   readonly clientAsOfMs: number;
   readonly redirectUri: string;
   readonly flow: Flow;
+  /** As in ParsedRequest. */
+  readonly device: RequestedDevice | undefined;
   readonly scopes: ScopeRequest;
   readonly challenge: CodeChallenge | undefined;
   readonly nonce: string | undefined;

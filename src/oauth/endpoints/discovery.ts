@@ -46,6 +46,7 @@ export function serverMetadata({
     jwks_uri: `${issuer}/jwks`,
     revocation_endpoint: `${issuer}/revoke`,
     introspection_endpoint: `${issuer}/introspect`,
+    device_authorization_endpoint: `${issuer}/device_authorization`,
     pushed_authorization_request_endpoint: `${issuer}/par`,
     // The registration of a client decides.
     require_pushed_authorization_requests: false,

@@ -4,7 +4,7 @@ import { authorize } from "../authorize/authorize.ts";
 import { decideConsent } from "../authorize/consent-form.ts";
 import { signIn } from "../authorize/sign-in-form.ts";
 import { federationCallback } from "./callback.ts";
-import type { PageEndpointDeps } from "./deps.ts";
+import { enterUserCode, showDevice, type DeviceDeps } from "./device.ts";
 import { endSession } from "./end-session.ts";
 import { confirmLink } from "./link-identity.ts";
 
@@ -13,7 +13,7 @@ const REQUEST_FORM_BYTES = 64 * 1024;
 const SIGN_IN_FORM_BYTES = 256 * 1024;
 
 /** The endpoints for browsers with people. They respond with pages and redirects, never to scripts of other origins. */
-export const createPageRoutes = (deps: PageEndpointDeps): readonly Route[] => [
+export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/authorize",
@@ -49,6 +49,23 @@ export const createPageRoutes = (deps: PageEndpointDeps): readonly Route[] => [
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
     handle: (call) => decideConsent(deps, call),
+  }),
+  defineRoute({
+    method: "GET",
+    path: "/device",
+    summary: "The page where people type the code that a device shows",
+    operation: "showDevice",
+    produces: "any",
+    handle: (call) => showDevice(deps, call),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/device",
+    summary: "The form of that page",
+    operation: "enterUserCode",
+    body: formBody(REQUEST_FORM_BYTES),
+    produces: "any",
+    handle: (call) => enterUserCode(deps, call),
   }),
   defineRoute({
     method: "GET",

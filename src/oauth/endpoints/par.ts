@@ -7,7 +7,7 @@ import { keepPushed, newReference, PUSHED_LIFETIME_SEC } from "../authorize/push
 import { identifyClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { TokenCall } from "../grants/grant-step.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
-import { readAuthorizationParameters, readParameters } from "../model/parameters.ts";
+import { deviceParameter, readAuthorizationParameters, readParameters } from "../model/parameters.ts";
 import type { PageEndpointDeps, TokenEndpointDeps } from "./deps.ts";
 import { nonceHeader, readProof } from "./proof.ts";
 
@@ -42,6 +42,7 @@ async function push(deps: ParDeps, call: TokenCall, proof: Proof | undefined): P
 
   const form = new URLSearchParams(call.body);
   form.set("client_id", id);
+  form.delete(deviceParameter(deps.names));
   // A proof binds the code to its key, as `dpop_jkt` does (RFC 9449 10.1).
   if (proof !== undefined && ![null, proof.key].includes(form.get("dpop_jkt")))
     return refuse("invalid_dpop_proof", "dpop_jkt names another key than the proof.");

@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { readCredentials } from "../clients/authentication.ts";
 import { authorizationCodeGrant } from "../grants/authorization-code.ts";
 import { clientCredentials } from "../grants/client-credentials.ts";
+import { DEVICE_GRANT, deviceCodeGrant } from "../grants/device-code.ts";
 import { refusedScope, type GrantOutcome, type GrantStep, type TokenCall } from "../grants/grant-step.ts";
 import { passwordGrant } from "../grants/password.ts";
 import { refreshTokenGrant } from "../grants/refresh-token.ts";
@@ -19,6 +20,7 @@ const GRANTS: Readonly<Record<string, GrantStep>> = {
   authorization_code: authorizationCodeGrant,
   refresh_token: refreshTokenGrant,
   password: passwordGrant,
+  [DEVICE_GRANT]: deviceCodeGrant,
 };
 export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 

@@ -9,7 +9,7 @@ import { failure } from "../model/failure.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
 import type { CodeStore, Redemption, StoredCode, CodeRequest } from "./code-store.ts";
-import { idTokenAlg, identifyGrantClient, type GrantStep, type TokenRequest } from "./grant-step.ts";
+import { idTokenAlg, identifyGrantClient, type GrantDeps, type GrantStep, type TokenRequest } from "./grant-step.ts";
 import { reauthorize, invalidGrant } from "./reauthorize.ts";
 import { revokeGrants } from "./revoke-grants.ts";
 
@@ -19,13 +19,24 @@ import { revokeGrants } from "./revoke-grants.ts";
  * stole it.
  */
 export const authorizationCodeGrant: GrantStep = async (deps, request) => {
-  const { call, parameters, scopes } = request;
   const caller = await identifyGrantClient(deps, request, "authorization_code");
   if (!caller.ok) return caller;
-  const { client } = caller.value;
-  const text = parameters.get("code");
-  if (text === undefined) return err(failure("invalid_request", "code is missing.", undefined, client.id));
-  const code = await deps.codes.find(await sha256Hex(text));
+  const text = request.parameters.get("code");
+  if (text === undefined) return err(failure("invalid_request", "code is missing.", undefined, caller.value.client.id));
+  return redeemCode(deps, request, caller.value, await sha256Hex(text), "browser");
+};
+
+/** `browser`: the code came by one, so address and verifier have to fit. `device`: the client never saw it. */
+export async function redeemCode(
+  deps: GrantDeps,
+  request: TokenRequest,
+  caller: Caller,
+  codeHash: string,
+  by: "browser" | "device",
+): ReturnType<GrantStep> {
+  const { call, scopes } = request;
+  const { client } = caller;
+  const code = await deps.codes.find(codeHash);
   if (code === undefined) return err(invalidGrant("the code is unknown", client.id));
   if (code.clientId !== client.id) return err(invalidGrant(`the code is for client ${code.clientId}`, client.id));
 
@@ -41,9 +52,9 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const boundTo = code.authorization.proofKey;
   if (boundTo !== undefined && boundTo !== proofKey)
     return err(invalidGrant("the code is bound to another key", client.id));
-  const fault = await codeFault(code, request, caller.value);
+  const fault = by === "browser" ? await codeFault(code, request, caller) : undefined;
   if (fault !== undefined) return err(invalidGrant(fault, client.id));
-  const reauthorized = await reauthorize(deps, caller.value, code, scopes, call.nowMs);
+  const reauthorized = await reauthorize(deps, caller, code, scopes, call.nowMs);
   if (!reauthorized.ok) return reauthorized;
 
   const { granted, authorization } = reauthorized.value;
@@ -63,7 +74,7 @@ export const authorizationCodeGrant: GrantStep = async (deps, request) => {
     idToken: { ...signInTimes(authorization), nonce: code.nonce, alg: idTokenAlg(client) },
     hint: authorization.hint,
   });
-};
+}
 
 /** Returns why the code does not fit this request, for the operator. */
 async function codeFault(
@@ -120,7 +131,7 @@ const CODE_LIFETIME_MS = 60_000;
 /** Makes a code for the client. Undefined if the client or the user has just been removed, or the session revoked. */
 export async function createCode(
   deps: { readonly codes: CodeStore; readonly random: Random },
-  request: CodeRequest,
+  { lifetimeMs = CODE_LIFETIME_MS, ...request }: CodeRequest & { readonly lifetimeMs?: number },
   nowMs: number,
 ): Promise<string | undefined> {
   const code = randomSecret(deps.random);
@@ -128,7 +139,7 @@ export async function createCode(
     ...request,
     codeHash: await sha256Hex(code),
     grantId: request.grantId ?? randomId(deps.random),
-    expiresAtMs: Math.min(nowMs + CODE_LIFETIME_MS, request.authorization.hint?.endsAtMs ?? Infinity),
+    expiresAtMs: Math.min(nowMs + lifetimeMs, request.authorization.hint?.endsAtMs ?? Infinity),
   };
   const added = await deps.codes.add(record, nowMs);
   return added ? code : undefined;

@@ -21,6 +21,7 @@ import { FAPI_ID_TOKEN_ALG, type SigningAlg } from "../tokens/signing-key.ts";
 import type { UserStore } from "../users/user-store.ts";
 import type { CodeStore } from "./code-store.ts";
 import type { ConsentStore } from "./consent-store.ts";
+import type { DeviceStore } from "./device-store.ts";
 import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 
 /** Dependencies of the grants. */
@@ -33,6 +34,7 @@ export interface GrantDeps extends IssueDeps, RevokeGrantsDeps, AuthenticationDe
   readonly federation: Bindings;
   readonly codes: CodeStore;
   readonly proofs: ProofVerifier;
+  readonly devices: DeviceStore;
   readonly consents: ConsentStore;
 }
 

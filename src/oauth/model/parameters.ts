@@ -17,6 +17,8 @@ const SINGLE: ReadonlySet<string> = new Set([
   "client_id",
   "client_secret",
   "client_assertion",
+  "device_code",
+  "user_code",
   "client_assertion_type",
   "scope",
   "code",
@@ -86,6 +88,21 @@ export const expectedUserParameter = (names: Names): string => names.parameter("
 /** Marks a pushed request whose person has signed in as it wants (`authorize/pushed.ts`). */
 export const continuedParameter = (names: Names): string => names.parameter("continued");
 
+/** The device of a pushed request: its hash and the code that it shows. Anywhere else it counts nothing. */
+export const deviceParameter = (names: Names): string => names.parameter("device");
+
+export interface RequestedDevice {
+  readonly hash: string;
+  readonly userCode: string;
+}
+
+/** The device that the request is for (`endpoints/device.ts`). */
+export function deviceOf(parameters: AuthorizationParameters, names: Names): RequestedDevice | undefined {
+  const value = parameters.pushed === undefined ? undefined : parameters.get(deviceParameter(names));
+  const [hash = "", userCode = ""] = (value ?? "").split(" ");
+  return hash === "" ? undefined : { hash, userCode };
+}
+
 /** Others are ignored, even if repeated. */
 const acceptedNames = (names: Names): ReadonlySet<string> =>
   new Set([
@@ -115,6 +132,7 @@ const acceptedNames = (names: Names): ReadonlySet<string> =>
     names.parameter("id_provider"),
     expectedUserParameter(names),
     continuedParameter(names),
+    deviceParameter(names),
   ]);
 
 /** An empty value counts as absent (RFC 6749 3.1). */

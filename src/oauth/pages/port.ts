@@ -89,11 +89,25 @@ export interface ConsentView extends PageContext {
   /** The organization that the scopes are for. Empty outside any. */
   readonly place: string;
   readonly scopes: readonly string[];
+  /** The code of the device that waits for the decision. Undefined: the browser waits itself. */
+  readonly device?: string | undefined;
   /** The client keeps access while the user is away. */
   readonly lasts: boolean;
   /** The previous form was made for another sign-in or for other scopes. */
   readonly fault: "stale" | undefined;
   /** As in SignInView. */
+  readonly formTargets: readonly string[];
+}
+
+/** Asks for the code that a device shows, or says how it went. */
+export interface DeviceView extends PageContext {
+  readonly kind: "ask" | "allowed" | "denied";
+  readonly status: 200 | 400;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  /** Prefilled. May be empty. */
+  readonly userCode: string;
+  readonly fault: "wrong" | "blocked" | "stale" | undefined;
   readonly formTargets: readonly string[];
 }
 
@@ -269,6 +283,7 @@ export interface Pages {
   chooseTenant(view: TenantChooserView): Response;
   /** The form sends `decision`: `allow` or `deny`. */
   consent(view: ConsentView): Response;
+  device(view: DeviceView): Response;
   forgot(view: ForgotView): Response;
   newPassword(view: NewPasswordView): Response;
   linkVoid(view: LinkVoidView): Response;

@@ -116,9 +116,27 @@ export const de: Texts = {
     lead: "{client} öffnet den Bereich, den Sie auswählen.",
     user: "Angemeldet als {user}",
   },
+  device: {
+    title: "Gerät verbinden",
+    lead: "Geben Sie den Code ein, den das Gerät zeigt.",
+    code: "Code",
+    submit: "Weiter",
+    faults: {
+      wrong: "Kein Gerät zeigt diesen Code. Codes enden nach zehn Minuten: Sehen Sie noch einmal auf das Gerät.",
+      blocked: "Es gab zu viele falsche Codes. Versuchen Sie es später noch einmal.",
+      stale: "Diese Seite war nicht mehr aktuell. Bitte versuchen Sie es noch einmal.",
+    },
+    allowed: { title: "Das Gerät ist verbunden", text: "Sie können diese Seite schließen und am Gerät weitermachen." },
+    denied: {
+      title: "Das Gerät wurde nicht verbunden",
+      text: "Sie können diese Seite schließen. Das Gerät bekommt keinen Zugriff.",
+    },
+  },
   consent: {
     title: "Zugriff erlauben?",
     lead: "{client}, eine Anwendung von {tenant}, bittet um Zugriff auf Ihr Konto. Sie sind dort kein Mitglied.",
+    leadForDevice:
+      "{client}, eine Anwendung von {tenant}, bittet um Zugriff auf Ihr Konto, für das Gerät, das den Code {code} zeigt. Erlauben Sie es nur, wenn Sie das selbst an diesem Gerät begonnen haben.",
     asked: "Wenn Sie es erlauben, kann sie",
     identity: "erfahren, wer Sie sind: {user}",
     inPlace: "für Sie handeln in {place}:",

@@ -112,9 +112,24 @@ export const en: Texts = {
     lead: "{client} will open the one that you choose.",
     user: "Signed in as {user}",
   },
+  device: {
+    title: "Connect a device",
+    lead: "Type the code that the device shows.",
+    code: "Code",
+    submit: "Continue",
+    faults: {
+      wrong: "No device shows this code. Codes end after ten minutes: look at the device again.",
+      blocked: "There were too many wrong codes. Try again later.",
+      stale: "This page was out of date. Please try again.",
+    },
+    allowed: { title: "The device is connected", text: "You can close this page and go on at the device." },
+    denied: { title: "The device was not connected", text: "You can close this page. The device gets no access." },
+  },
   consent: {
     title: "Allow access?",
     lead: "{client}, an application of {tenant}, asks for access to your account. You are not a member there.",
+    leadForDevice:
+      "{client}, an application of {tenant}, asks for access to your account for the device that shows the code {code}. Allow it only if you began this at that device yourself.",
     asked: "If you allow it, it can",
     identity: "know who you are: {user}",
     inPlace: "act for you in {place}:",

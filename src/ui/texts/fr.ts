@@ -116,9 +116,28 @@ export const fr: Texts = {
     lead: "{client} ouvrira l’espace choisi.",
     user: "Compte\u00a0: {user}",
   },
+  device: {
+    title: "Connecter un appareil",
+    lead: "Saisissez le code que l’appareil affiche.",
+    code: "Code",
+    submit: "Continuer",
+    faults: {
+      wrong:
+        "Aucun appareil n’affiche ce code. Un code expire au bout de dix minutes : regardez de nouveau l’appareil.",
+      blocked: "Il y a eu trop de codes erronés. Réessayez plus tard.",
+      stale: "Cette page n’était plus à jour. Veuillez réessayer.",
+    },
+    allowed: { title: "L’appareil est connecté", text: "Vous pouvez fermer cette page et continuer sur l’appareil." },
+    denied: {
+      title: "L’appareil n’a pas été connecté",
+      text: "Vous pouvez fermer cette page. L’appareil n’obtient aucun accès.",
+    },
+  },
   consent: {
     title: "Autoriser l’accès\u00a0?",
     lead: "{client}, une application de {tenant}, demande l’accès à votre compte. Vous n’en êtes pas membre.",
+    leadForDevice:
+      "{client}, une application de {tenant}, demande l’accès à votre compte pour l’appareil qui affiche le code {code}. Autorisez-le seulement si vous avez commencé cela vous-même sur cet appareil.",
     asked: "Si vous l’autorisez, elle peut",
     identity: "savoir qui vous êtes\u00a0: {user}",
     inPlace: "agir en votre nom dans {place}\u00a0:",

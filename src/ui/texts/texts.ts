@@ -1,4 +1,5 @@
 import type {
+  DeviceView,
   AccountFault,
   AccountNotice,
   ErrorView,
@@ -80,10 +81,21 @@ export interface Texts {
     /** `{user}` */
     readonly user: string;
   };
+  readonly device: {
+    readonly title: string;
+    readonly lead: string;
+    readonly code: string;
+    readonly submit: string;
+    readonly faults: Readonly<Record<NonNullable<DeviceView["fault"]>, string>>;
+    readonly allowed: { readonly title: string; readonly text: string };
+    readonly denied: { readonly title: string; readonly text: string };
+  };
   readonly consent: {
     readonly title: string;
     /** `{client}`, `{tenant}` */
     readonly lead: string;
+    /** `{client}`, `{tenant}`, `{code}` */
+    readonly leadForDevice: string;
     /** Above the list of requested access. */
     readonly asked: string;
     /** `{user}` */

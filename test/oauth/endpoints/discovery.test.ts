@@ -6,6 +6,7 @@ import { call, expectJson, ORIGIN } from "../../support/platform.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 const ALGS = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "Ed25519", "EdDSA"];
+const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
 const OIDC = "/oauth2/v1/.well-known/openid-configuration";
 const RFC8414 = "/.well-known/oauth-authorization-server/oauth2/v1";
 const metadata = async () => expectJson<Record<string, any>>(await call(OIDC), 200);
@@ -48,6 +49,7 @@ describe("The two metadata documents", () => {
       jwks_uri: `${ISSUER}/jwks`,
       revocation_endpoint: `${ISSUER}/revoke`,
       introspection_endpoint: `${ISSUER}/introspect`,
+      device_authorization_endpoint: `${ISSUER}/device_authorization`,
       pushed_authorization_request_endpoint: `${ISSUER}/par`,
       require_pushed_authorization_requests: false,
       end_session_endpoint: `${ISSUER}/end_session`,
@@ -65,7 +67,14 @@ describe("The two metadata documents", () => {
       ],
       response_types_supported: ["code", "token", "id_token", "id_token token"],
       response_modes_supported: ["query", "fragment", "form_post"],
-      grant_types_supported: ["client_credentials", "authorization_code", "refresh_token", "password", "implicit"],
+      grant_types_supported: [
+        "client_credentials",
+        "authorization_code",
+        "refresh_token",
+        "password",
+        DEVICE,
+        "implicit",
+      ],
       code_challenge_methods_supported: ["S256", "plain"],
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
       token_endpoint_auth_signing_alg_values_supported: ALGS,

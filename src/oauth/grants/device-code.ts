@@ -1,0 +1,41 @@
+import { sha256Hex } from "../../platform/hash.ts";
+import { err } from "../../platform/result.ts";
+import { failure } from "../model/failure.ts";
+import { redeemCode } from "./authorization-code.ts";
+import { identifyGrantClient, type GrantStep } from "./grant-step.ts";
+import { invalidGrant } from "./reauthorize.ts";
+
+/**
+ * A device without a browser gets tokens (RFC 8628). It shows a code, a person types it in a browser and decides there,
+ * and the device polls.
+ *
+ *   POST /device_authorization ──▶ pending ──the person allows──▶ allowed ──the device's poll──▶ tokens, once
+ *                                    │  └─────the person denies──▶ denied
+ *                                    └── 10 min: expired
+ *
+ * The page (endpoints/device.ts) continues as a pushed authorization request of the client, so the person signs in,
+ * chooses and decides as for every client (authorize/). An allowed device redeems an authorization code that nobody
+ * saw, so what ends codes and grants ends it too.
+ */
+export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+export const DEVICE_LIFETIME_SEC = 600;
+export const POLL_INTERVAL_SEC = 5;
+
+export const deviceCodeGrant: GrantStep = async (deps, request) => {
+  const { call, parameters } = request;
+  const caller = await identifyGrantClient(deps, request, DEVICE_GRANT);
+  if (!caller.ok) return caller;
+  const { id } = caller.value.client;
+  const refuse = (error: "slow_down" | "authorization_pending" | "expired_token" | "access_denied", text: string) =>
+    err(failure(error, text, undefined, id));
+  const deviceCode = parameters.get("device_code");
+  if (deviceCode === undefined) return err(failure("invalid_request", "device_code is missing.", undefined, id));
+  const device = await deps.devices.poll(await sha256Hex(deviceCode), id, call.nowMs);
+  if (device === undefined) return err(invalidGrant("the device code is unknown, or of another client", id));
+  if (device.state === "denied") return refuse("access_denied", "The person denied the request.");
+  if (device.expiresAtMs <= call.nowMs) return refuse("expired_token", "Nobody decided in time: begin again.");
+  if (device.codeHash !== null) return redeemCode(deps, request, caller.value, device.codeHash, "device");
+  return device.tooSoon === 1
+    ? refuse("slow_down", "Wait five seconds longer between two requests from now on.")
+    : refuse("authorization_pending", "The person has not decided yet: ask again after the interval.");
+};

@@ -1,0 +1,167 @@
+import { decodeJwt } from "jose";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { Browser, toInit, type Visit } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
+import { basic, call, expectJson, makeTenant, ORIGIN } from "../../support/platform.ts";
+import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+
+const OAUTH = `${ORIGIN}/oauth2/v1`;
+const GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+let tenant: string;
+let ada: TestUser;
+let browser: Browser;
+/** A command line: it has no secret and no redirect URI. */
+let tool: TestApp;
+beforeAll(async () => {
+  tenant = await makeTenant();
+  ada = await makeUser({ tenant });
+  browser = new Browser();
+  await signInThrough(browser, await makeApp({ tenant }), ada);
+  tool = await makeApp({ tenant, confidential: false, redirectUris: [], grantTypes: [GRANT, "refresh_token"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Device {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri: string;
+  readonly verification_uri_complete: string;
+}
+
+async function begin(form: Record<string, string> = {}, app = tool): Promise<Device> {
+  const sent = { client_id: app.clientId, scope: "openid plat.media_view", ...form };
+  const answer = await expectJson(await call("/oauth2/v1/device_authorization", { form: sent }), 200);
+  expect(answer).toMatchObject({ expires_in: 600, interval: 5 });
+  return answer as Device;
+}
+const poll = (device: Device, app = tool): Promise<Response> =>
+  call("/oauth2/v1/token", {
+    form: { grant_type: GRANT, client_id: app.clientId, device_code: device.device_code },
+    ...(app.clientSecret === "" ? {} : { headers: { authorization: basic(app) } }),
+  });
+const failureOf = async (response: Response): Promise<string> =>
+  `${response.status} ${(await response.json<{ error: string }>()).error}`;
+/** Types the code; where the browser lands after redirects within the platform. */
+async function type(from: Browser, userCode: string): Promise<Visit> {
+  const page = await from.get(`${OAUTH}/device`);
+  return follow(from, await from.submit(page, { user_code: userCode }));
+}
+const follow = async (from: Browser, answer: Visit): Promise<Visit> =>
+  answer.location?.startsWith(OAUTH) === true ? follow(from, await from.get(answer.location)) : answer;
+const decide = async (from: Browser, page: Visit, decision: "allow" | "deny"): Promise<Visit> =>
+  follow(from, await from.submit(page, { decision }));
+const later = (sec: number) => vi.useFakeTimers({ now: Date.now() + sec * 1000, toFake: ["Date"] });
+
+describe("The device grant", () => {
+  // shows: oauth/devices/device_authorization
+  // shows: oauth/devices/page
+  // shows: oauth/devices/tokens
+  it("gives tokens to a device whose code a person typed and allowed", async () => {
+    const device = await begin();
+    expect(device.user_code).toMatch(/^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$/);
+    expect(device.verification_uri).toBe(`${OAUTH}/device`);
+    expect((await browser.get(device.verification_uri_complete)).html).toContain(`value="${device.user_code}"`);
+    const page = await type(browser, ` ${device.user_code.toLowerCase().replace("-", " ")}`);
+    for (const shown of [device.user_code, tool.clientId, "plat.media_view", ada.email])
+      expect(page.html).toContain(shown);
+    expect(await failureOf(await poll(device))).toBe("400 authorization_pending");
+    const done = await decide(browser, page, "allow");
+    expect([done.status, done.location]).toEqual([200, undefined]);
+    expect(done.html).toContain("connected");
+    const tokens = await expectJson(await poll(device), 200);
+    expect(decodeJwt(tokens.access_token as string)).toMatchObject({ user: ada.email, client_id: tool.clientId });
+    expect(decodeJwt(tokens.id_token as string)).toMatchObject({ aud: tool.clientId });
+    const form = {
+      grant_type: "refresh_token",
+      client_id: tool.clientId,
+      refresh_token: tokens.refresh_token as string,
+    };
+    await expectJson(await call("/oauth2/v1/token", { form }), 200);
+    // Of two devices with one code, one stole it.
+    expect(await failureOf(await poll(device))).toBe("400 invalid_grant");
+    expect(await failureOf(await call("/oauth2/v1/token", { form }))).toBe("400 invalid_grant");
+  });
+
+  // shows: oauth/devices/page
+  it("asks for the sign-in, and for each device anew", async () => {
+    for (const from of [new Browser(), browser]) {
+      const device = await begin();
+      let page = await type(from, device.user_code);
+      if (page.html.includes("current-password"))
+        page = await follow(from, await from.submit(page, { email: ada.email, password: ada.password }));
+      expect(page.html).toContain(device.user_code);
+      await decide(from, page, "allow");
+      await expectJson(await poll(device), 200);
+    }
+  });
+
+  // shows: oauth/devices/errors
+  it("tells a device that polls too often, was denied, or is too late", async () => {
+    const device = await begin();
+    const page = await type(browser, device.user_code);
+    expect(await failureOf(await poll(device))).toBe("400 authorization_pending");
+    expect(await failureOf(await poll(device))).toBe("400 slow_down");
+    later(6);
+    expect(await failureOf(await poll(device))).toBe("400 slow_down");
+    later(21);
+    expect(await failureOf(await poll(device))).toBe("400 authorization_pending");
+    const answer = await decide(browser, page, "deny");
+    expect(answer.html).toContain("not connected");
+    expect(await failureOf(await poll(device))).toBe("400 access_denied");
+    expect((await type(browser, device.user_code)).status).toBe(400);
+    vi.useRealTimers();
+    const late = await begin();
+    later(601);
+    expect(await failureOf(await poll(late))).toBe("400 expired_token");
+    expect((await type(browser, late.user_code)).status).toBe(400);
+  });
+
+  // shows: oauth/devices/by-registration
+  it("is of registered clients, and a code is of its client", async () => {
+    const other = await makeApp({ tenant, confidential: false, grantTypes: [GRANT] });
+    const device = await begin();
+    expect(await failureOf(await poll(device, other))).toBe("400 invalid_grant");
+    expect(await failureOf(await poll({ ...device, device_code: "made-up" }))).toBe("400 invalid_grant");
+    const web = await makeApp({ tenant });
+    const ask = (form: Record<string, string>, authorization = "") =>
+      call("/oauth2/v1/device_authorization", { form, ...(authorization && { headers: { authorization } }) });
+    expect(await failureOf(await ask({}, basic(web)))).toBe("400 unauthorized_client");
+    expect(await failureOf(await ask({}))).toBe("401 invalid_client");
+    expect(await failureOf(await ask({ client_id: tool.clientId, scope: "not.listed" }))).toBe("400 invalid_scope");
+    expect(await failureOf(await poll(device, web))).toBe("400 unauthorized_client");
+  });
+
+  it("cannot be begun at /authorize or /par, whatever they are sent", async () => {
+    const device = await begin();
+    const app = await makeApp({ tenant });
+    const form = { response_type: "code", plat_device: `00 ${device.user_code}` };
+    const headers = { authorization: basic(app) };
+    const { request_uri } = await expectJson(await call("/oauth2/v1/par", { form, headers }), 201);
+    const query = { client_id: app.clientId, ...form };
+    for (const sent of [query, { client_id: app.clientId, request_uri: request_uri as string }]) {
+      const answer = await browser.get(`${OAUTH}/authorize?${new URLSearchParams(sent).toString()}`);
+      expect(answer.location).toMatch(/^https:\/\/app\.example\/callback\?code=/);
+    }
+  });
+
+  // shows: oauth/devices/guesses
+  it("refuses codes of a network with thirty wrong ones", async () => {
+    const device = await begin();
+    const deployed = isolate({ ALLOW_LOOPBACK: "false" });
+    const guesser = new Browser({
+      headers: { "cf-connecting-ip": "203.0.113.77" },
+      send: (to, init) => deployed.fetch(to, toInit(init)),
+    });
+    const own = await guesser.get(`${OAUTH}/device`);
+    const letters = "BCDFGHJKLMNPQRSTVWXZ";
+    for (let at = 0; at < 30; at++)
+      await guesser.submit(own, { user_code: `BBBB-BB${letters[Math.floor(at / 20)]}${letters[at % 20]}` });
+    const blocked = await guesser.submit(own, { user_code: device.user_code });
+    expect([blocked.status, blocked.location]).toEqual([400, undefined]);
+    expect((await type(browser, device.user_code)).html).toContain(device.user_code);
+  });
+});
