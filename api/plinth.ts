@@ -743,6 +743,137 @@ export type OperatedSubscription = {
     /** When it was changed last. In milliseconds since 1970. */
     updatedAt: number;
 };
+export type DeliveryStatus = {
+    /** Events that wait for delivery; null: unknown now. */
+    lag: number | null;
+    /** Dead letters; null: unknown now. */
+    deadLetters: number | null;
+    /** Events that retention removed before their delivery; null: unknown now. */
+    eventsLost: number | null;
+    /** End of the endpoint's pause; null: none. In milliseconds since 1970. */
+    pausedUntil: number | null;
+    /** Progress of the verification; null: unknown now. While `unverified` and `failed`. */
+    verification?: {
+        /** Number of verification attempts. */
+        attempts: number;
+        /** Reason of the last failed verification: as for deliveries, or 2xx without the challenge; null: none yet. */
+        lastError: "status" | "timeout" | "unreachable" | "redirect" | "refused" | "no_challenge" | null;
+        /** When the next verification comes; null: never. In milliseconds since 1970. */
+        nextAttemptAt: number | null;
+    } | null;
+};
+export type Delivery = {
+    /** The event. */
+    eventId: string;
+    /** `dead`: every attempt failed; it can be delivered again. */
+    state: "pending" | "delivered" | "dead";
+    /** When the next attempt comes; null: never. In milliseconds since 1970. */
+    nextAttemptAt: number | null;
+    /** Number of attempts. */
+    attemptCount: number;
+    /** The last 20 attempts. */
+    attempts: {
+        /** When the attempt was made. In milliseconds since 1970. */
+        at: number;
+        /** Duration of the request. */
+        durationMs: number;
+        /** The status of its answer; null: no answer. */
+        status: number | null;
+        /** Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not called; null: no failure. */
+        error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
+    }[];
+};
+export type RedeliveredDead = {
+    /** Dead letters that are delivered again. */
+    redelivered: number;
+    /** There are more; ask again. */
+    more: boolean;
+};
+export type TestDelivery = {
+    /** Whether the endpoint accepted it. */
+    delivered: boolean;
+    /** Duration of the request. */
+    durationMs: number;
+    /** The status of its answer; null: no answer. */
+    status: number | null;
+    /** Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not called; null: no failure. */
+    error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
+};
+export type OperatedTopic = {
+    /** The client that owns the topic. */
+    topicOwnerClient: string;
+    /** The topic's event type. */
+    eventType: string;
+    /** The owner's description; may be empty. */
+    description: string;
+    /** When the topic was created. In milliseconds since 1970. */
+    createdAt: number;
+    /** The topic's number of logs. */
+    shards: number;
+    /** `deleting` until its events, cursors and subscriptions are gone. */
+    state: "active" | "deleting";
+};
+export type OperatedTopicReport = {
+    /** The client that owns the topic. */
+    topicOwnerClient: string;
+    /** The topic's event type. */
+    eventType: string;
+    /** The owner's description; may be empty. */
+    description: string;
+    /** When the topic was created. In milliseconds since 1970. */
+    createdAt: number;
+    /** The topic's number of logs. */
+    shards: number;
+    /** `deleting` until its events, cursors and subscriptions are gone. */
+    state: "active" | "deleting";
+    /** Events in the topic's logs. */
+    storedEvents: number;
+    /** When the oldest was published; null: none is stored. In milliseconds since 1970. */
+    oldestEventAt: number | null;
+    /** When the newest was published; null: none is stored. In milliseconds since 1970. */
+    newestEventAt: number | null;
+    /** Consumers that have read the topic; at most 50. */
+    consumers: {
+        /** The client that reads. */
+        client: string;
+        /** It reads for a person, with a cursor of its own. */
+        ofPerson: boolean;
+        /** It is shown this tenant's events only; null: all. */
+        onlyTenant: string | null;
+        /** The name that the client gave the consumer; null: it has none. */
+        name: string | null;
+        /** Stored events that it has not committed; null: not known for one tenant's events. */
+        lag: number | null;
+    }[];
+    /** There are more consumers. */
+    moreConsumers: boolean;
+};
+export type Event = {
+    /** Identifies the event in its topic. */
+    id: string;
+    /** When it was published. In milliseconds since 1970. */
+    createdAt: number;
+    /** The tenant that it is about. */
+    tenant: string;
+    /** The client that published it, the topic's owner. */
+    sourceClient: string;
+    /** The topic's event type. */
+    eventType: string;
+    /** The payload as published. */
+    payload: string;
+    /** Names and texts beside the payload, if there are any. */
+    metadata?: {
+        [key: string]: string;
+    };
+};
+export type OperatedLook = {
+    /** Events, in order of time; in a search, those that match. */
+    events: Event[];
+    /** The `after` of the next request; null: this was the end. */
+    next: string | null;
+    /** Events that were read, matching or not. */
+    read: number;
+};
 export type SigningKey = {
     /** The key's id in tokens. */
     kid: string;
@@ -1238,24 +1369,6 @@ export type PublishedIds = {
     /** The ids of the events, in the order of the request. */
     ids: string[];
 };
-export type Event = {
-    /** Identifies the event in its topic. */
-    id: string;
-    /** When it was published. In milliseconds since 1970. */
-    createdAt: number;
-    /** The tenant that it is about. */
-    tenant: string;
-    /** The client that published it, the topic's owner. */
-    sourceClient: string;
-    /** The topic's event type. */
-    eventType: string;
-    /** The payload as published. */
-    payload: string;
-    /** Names and texts beside the payload, if there are any. */
-    metadata?: {
-        [key: string]: string;
-    };
-};
 export type Batch = {
     /** The next events, in order. */
     events: Event[];
@@ -1348,37 +1461,6 @@ export type PushSubscription = {
         /** When the next verification comes; null: never. In milliseconds since 1970. */
         nextAttemptAt: number | null;
     } | null;
-};
-export type Delivery = {
-    /** The event. */
-    eventId: string;
-    /** `dead`: every attempt failed; it can be delivered again. */
-    state: "pending" | "delivered" | "dead";
-    /** When the next attempt comes; null: never. In milliseconds since 1970. */
-    nextAttemptAt: number | null;
-    /** Number of attempts. */
-    attemptCount: number;
-    /** The last 20 attempts. */
-    attempts: {
-        /** When the attempt was made. In milliseconds since 1970. */
-        at: number;
-        /** Duration of the request. */
-        durationMs: number;
-        /** The status of its answer; null: no answer. */
-        status: number | null;
-        /** Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not called; null: no failure. */
-        error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
-    }[];
-};
-export type TestDelivery = {
-    /** Whether the endpoint accepted it. */
-    delivered: boolean;
-    /** Duration of the request. */
-    durationMs: number;
-    /** The status of its answer; null: no answer. */
-    status: number | null;
-    /** Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not called; null: no failure. */
-    error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
 };
 export type Subscriber = {
     /** Identifies the subscription among those of the topic. */
@@ -5754,6 +5836,345 @@ export function removeOperatedSubscription(subscriptionId: string, opts?: Oazapf
     }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}`, {
         ...opts,
         method: "DELETE"
+    });
+}
+/**
+ * How the deliveries of a push subscription stand
+ */
+export function getDeliveryStatus(subscriptionId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: DeliveryStatus;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}/status`, {
+        ...opts
+    });
+}
+/**
+ * What became of each event, the latest first
+ */
+export function listOperatedDeliveries(subscriptionId: string, { state, pageNumber, pageSize, cursor }: {
+    state?: "pending" | "delivered" | "dead";
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Delivery[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}/deliveries${QS.query(QS.explode({
+        state,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Deliver an event again
+ */
+export function redeliverOperatedEvent(subscriptionId: string, eventId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}/deliveries/${encodeURIComponent(eventId)}/redeliver`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Deliver the dead letters again
+ */
+export function redeliverDeadLetters(subscriptionId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: RedeliveredDead;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}/redeliver-dead`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Send a test event to the endpoint and tell what came of it
+ */
+export function testOperatedSubscription(subscriptionId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: TestDelivery;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}/test`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * List topics of all clients; of a tenant, and by the beginning of their name
+ */
+export function listOperatedTopics({ tenant, q, pageNumber, pageSize, cursor }: {
+    tenant?: string;
+    q?: string;
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedTopic[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/topics${QS.query(QS.explode({
+        tenant,
+        q,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Show a topic, what it stores, and how far behind its consumers are
+ */
+export function getOperatedTopic(topicOwnerClient: string, eventType: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedTopicReport;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}`, {
+        ...opts
+    });
+}
+/**
+ * Look at the events of a topic, or search them, without lock or cursor
+ */
+export function lookAtOperatedTopic(topicOwnerClient: string, eventType: string, { after, limit, contains }: {
+    after?: string;
+    limit?: number;
+    contains?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedLook;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/events${QS.query(QS.explode({
+        after,
+        limit,
+        contains
+    }))}`, {
+        ...opts
     });
 }
 /**

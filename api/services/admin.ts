@@ -5,6 +5,7 @@ import { BACKUP_ENTRIES, BACKUP_SCHEMAS } from "./admin-backups.ts";
 import { RESTORE_ENTRIES, RESTORE_SCHEMAS } from "./admin-restore.ts";
 import { METRICS_ENTRIES, METRICS_SCHEMAS } from "./admin-metrics.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
+import { TOPIC_ENTRIES, TOPIC_SCHEMAS } from "./admin-topics.ts";
 
 /** The operator service: the records of the platform and their rights. */
 const RUN_ID = "5b1f6c0e9f7a8b4c2d9e3f5a6b7c8d9e";
@@ -99,12 +100,16 @@ export const admin: ServiceEntries = {
     clientId: { text: "The client's id.", example: "demo.shop" },
     provider: { text: "The identity provider's id.", example: "corporate" },
     packageId: { text: "The package's id.", example: "platform" },
+    topicOwnerClient: { text: "The name of the client that owns the topic, `<project>.<app>`.", example: "demo.shop" },
+    eventType: { text: "The topic's event type.", example: "orderCreated" },
+    eventId: { text: "The event's id.", example: "2i9y2sgxk8v5e3a1" },
     subscriptionId: { text: "The push subscription's id, as the list shows it.", example: SUBSCRIPTION_ID },
     sessionId: { text: "The session id from its tokens (`sid`).", example: "a1b2c3" },
   },
   schemas: {
     ...SCHEMAS,
     ...METRICS_SCHEMAS,
+    ...TOPIC_SCHEMAS,
     ...BACKUP_SCHEMAS,
     ...RESTORE_SCHEMAS,
     AuditRow: {
@@ -324,6 +329,7 @@ export const admin: ServiceEntries = {
   entries: {
     ...RESOURCES,
     ...METRICS_ENTRIES,
+    ...TOPIC_ENTRIES,
     ...BACKUP_ENTRIES,
     ...RESTORE_ENTRIES,
     "GET /tenants/{id}/usage": {

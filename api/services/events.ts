@@ -1,5 +1,5 @@
 import type { Entry, Parameter, ServiceEntries } from "../model/entry.ts";
-import { HALT, RIGHT, STATE } from "../model/push.ts";
+import { DELIVERY_STATUS, HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../model/schema.ts";
 
 /** Publish/subscribe. The same operations are mounted again under a deprecated path. */
@@ -238,26 +238,7 @@ export const events: ServiceEntries = {
     PushSubscription: {
       schema: obj({
         ...subscriptionFields,
-        lag: orNull(int("Events that wait for delivery; null: unknown now.")),
-        deadLetters: orNull(int("Dead letters; null: unknown now.")),
-        eventsLost: orNull(int("Events that retention removed before their delivery; null: unknown now.")),
-        pausedUntil: orNull(time("End of the endpoint's pause; null: none.")),
-        "verification?": orNull(
-          obj(
-            {
-              attempts: int("Number of verification attempts."),
-              lastError: orNull(
-                oneOf(
-                  ["status", "timeout", "unreachable", "redirect", "refused", "no_challenge"],
-                  "Reason of the last failed verification: as for deliveries, or 2xx without the challenge; null: none " +
-                    "yet.",
-                ),
-              ),
-              nextAttemptAt: orNull(time("When the next verification comes; null: never.")),
-            },
-            "Progress of the verification; null: unknown now. While `unverified` and `failed`.",
-          ),
-        ),
+        ...DELIVERY_STATUS,
       }),
       example: { ...subscription, lag: 0, deadLetters: 0, eventsLost: 0, pausedUntil: null },
     },

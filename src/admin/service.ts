@@ -24,6 +24,7 @@ import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts"
 import { subscriptions } from "./resources/subscriptions.ts";
 import { tenants, tenantUsageRoute } from "./resources/tenants.ts";
 import { userIdentities } from "./resources/user-identities.ts";
+import { topicRoutes, type OperatedTopics } from "./resources/topics.ts";
 import { users, userUnlockRoute } from "./resources/users.ts";
 
 /** The operator's database and ports to the other services. */
@@ -37,7 +38,7 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
     readonly sendInvitation: SendInvitation | undefined;
   };
   readonly outbox: OutboxPort;
-  readonly events: EventsPort & { readonly operated: PushSubscriptions };
+  readonly events: EventsPort & { readonly operated: PushSubscriptions; readonly operatedTopics: OperatedTopics };
   readonly media: MediaPort & { readonly consistency: MediaConsistency };
   readonly metrics: MetricsPort;
   readonly auditCopies: AuditCopies;
@@ -71,6 +72,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...revocationRoutes(deps),
     explainRoute(deps.oauth.explain),
     ...pushSubscriptionRoutes(deps.events.operated),
+    ...topicRoutes(deps.events.operatedTopics, deps),
     ...signingKeyRoutes(deps.oauth.signingKeys),
     sealKeyRoute(deps.sealKeys),
     ...mediaConsistencyRoutes(deps.media.consistency),

@@ -19,11 +19,12 @@ import type { NamedEvent } from "./publish/event-input.ts";
 import type { PushSubscriptionObject } from "./push/push-subscription.do.ts";
 import type { PushPorts } from "./push/types.ts";
 import { endSubscriptionsOfClient } from "./subscriptions/end.ts";
-import { operatedSubscriptions, type OperatedSubscriptions } from "./subscriptions/changes.ts";
 import { subscriptionRoutes } from "./subscriptions/routes.ts";
 import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
 import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";
 import { sweepTopics } from "./topics/delete.ts";
+import { operatedSubscriptions, type OperatedSubscriptions } from "./operated/operated-subscriptions.ts";
+import { operatedTopics, type OperatedTopics } from "./operated/operated-topics.ts";
 import { eventObjects, type EventObjects } from "./transfer/objects.ts";
 import { findOrCreate, publishToPlatformTopic, type PlatformTopic } from "./topics/platform-topics.ts";
 import { topicRoutes } from "./topics/routes.ts";
@@ -55,8 +56,9 @@ export interface Events {
    * `record` is the audit row of that removal.
    */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
-  /** Push subscriptions as the operator sees them. */
+  /** Push subscriptions and topics as the operator sees them. */
   readonly operated: OperatedSubscriptions;
+  readonly operatedTopics: OperatedTopics;
   /** The objects of topics as pages, for a backup. */
   readonly objects: EventObjects;
   /** Checks whether records, logs and cursors fit, a page at a time, and opens what does not exist. */
@@ -120,6 +122,7 @@ export function createEvents(deps: EventsDeps): Events {
     publish: (topic, events, key, nowMs) => publishToPlatformTopic(ports, topic, events, key, nowMs),
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
     operated: operatedSubscriptions(ports),
+    operatedTopics: operatedTopics(ports),
     objects: eventObjects(ports),
     check: {
       page: (from) => checkPage(ports, from),

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { noSuch } from "../../http/errors.ts";
 import { invalidCursor, pageLinks, type Page, type Paging } from "../../http/paging.ts";
-import { defineRoute, empty, json, type Route } from "../../http/route.ts";
+import { defineRoute, empty, json, type Answer, type Route } from "../../http/route.ts";
 import { matching } from "../../http/validate.ts";
 import { actorOf } from "../audit/record.ts";
 import { identifier } from "../model/fields.ts";
@@ -16,7 +16,15 @@ export interface PushSubscriptions {
     nowMs: number,
     waitUntil: (work: Promise<unknown>) => void,
   ): Promise<boolean>;
+  status(id: string, nowMs: number): Promise<Answer>;
+  deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
+  redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
+  redeliverDead(id: string, nowMs: number): Promise<Answer>;
+  test(id: string, tenant: string, nowMs: number): Promise<Answer>;
 }
+
+const DELIVERY_STATES = ["pending", "delivered", "dead"] as const;
+type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 interface PushSubscription {
   readonly id: string;
@@ -47,7 +55,7 @@ const COLLECTION = "/push-subscriptions";
 const ONE = `${COLLECTION}/{subscriptionId}`;
 const params = z.object({ subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/) });
 
-/** Push subscriptions of all clients. The operator can remove one, but not create or change one. */
+/** Push subscriptions of all clients. The operator can remove, test and repeat, but not create or change one. */
 export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readonly Route[] => [
   defineRoute({
     method: "GET",
@@ -86,6 +94,51 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readon
       const wasThere = await subscriptions.remove(subscriptionId, by, call.nowMs, (work) => call.waitUntil(work));
       return wasThere ? empty(204) : noSuch("push subscription");
     },
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${ONE}/status`,
+    summary: "How the deliveries of a push subscription stand",
+    operation: "readPushStatus",
+    params,
+    handle: (call) => subscriptions.status(call.params.subscriptionId, call.nowMs),
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${ONE}/deliveries`,
+    summary: "What became of each event, the latest first",
+    operation: "listPushDeliveries",
+    params,
+    query: z.object({ state: z.optional(z.enum(DELIVERY_STATES)) }),
+    paged: true,
+    handle: (call) =>
+      subscriptions.deliveries(call.params.subscriptionId, call.query.state, call.paging, call.url, call.nowMs),
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${ONE}/deliveries/{eventId}/redeliver`,
+    summary: "Deliver an event again",
+    operation: "redeliverPush",
+    params: z.extend(params, { eventId: z.string() }),
+    produces: "any",
+    handle: ({ params: { subscriptionId, eventId }, nowMs }) => subscriptions.redeliver(subscriptionId, eventId, nowMs),
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${ONE}/redeliver-dead`,
+    summary: "Deliver the dead letters again",
+    operation: "redeliverDeadPush",
+    params,
+    handle: ({ params: { subscriptionId }, nowMs }) => subscriptions.redeliverDead(subscriptionId, nowMs),
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${ONE}/test`,
+    summary: "Send a test event to the endpoint and tell what came of it",
+    operation: "testPush",
+    params,
+    handle: ({ params: { subscriptionId }, principal, nowMs }) =>
+      subscriptions.test(subscriptionId, principal.tenant, nowMs),
   }),
 ];
 

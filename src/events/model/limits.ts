@@ -125,6 +125,18 @@ export const PEEK = {
   maxEvents: 1000,
 } as const;
 
+/** Bounds of an operator's look at a topic. */
+export const OPERATED = {
+  /** Consumers shown; each one's object is asked. */
+  consumers: 50,
+  /** A search reads so many events at once, so often, until some match. */
+  searchedAtOnce: 500,
+  pagesASearch: 10,
+  maxContainsChars: 200,
+  /** Dead letters sent again by one request. */
+  redelivered: 500,
+} as const;
+
 /** Bounds of one request or sweep that clears topics; the next sweep continues. */
 export const DELETE = {
   topicsASweep: 20,

@@ -9,8 +9,6 @@ import { stateBy, type PushMaking, type PushRecord, type Verification } from "..
 import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
 import { topicOf, type WaitUntil, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";
-import type { Page, Paging } from "../../http/paging.ts";
-import type { PushFilter } from "../push/push-store.ts";
 
 /**
  * Changes endpoint, username and password of a subscription, enables it, and returns it.
@@ -101,23 +99,3 @@ async function tell(call: () => Promise<void>, waitUntil: WaitUntil): Promise<vo
   waitUntil(work);
   await withTimeout(SUBSCRIPTION.objectWaitMs, work).catch(() => undefined);
 }
-
-/** Operations of the operator service on push subscriptions of any client. */
-export interface OperatedSubscriptions {
-  find(id: string): Promise<PushRecord | undefined>;
-  /** By id; undefined if the cursor belongs to another list. */
-  list(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
-  /** True if it existed. */
-  remove(id: string, by: ChangedBy, nowMs: number, waitUntil: WaitUntil): Promise<boolean>;
-}
-
-export const operatedSubscriptions = (
-  ports: Pick<SubscriptionPorts, "push" | "pushSubscriptions">,
-): OperatedSubscriptions => ({
-  find: (id) => ports.push.store.findById(id),
-  list: (filter, paging) => ports.push.store.listAll(filter, paging),
-  async remove(id, by, nowMs, waitUntil) {
-    const record = await ports.push.store.findById(id);
-    return record !== undefined && (await deleteSubscription(ports, record, by, nowMs, waitUntil)).ok;
-  },
-});

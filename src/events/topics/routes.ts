@@ -8,7 +8,7 @@ import type { Topic } from "../model/topic.ts";
 import { publish, type PublishPorts } from "../publish/publish.ts";
 import { clearTopic, deleteTopic, type DeletePorts } from "./delete.ts";
 import { createMissing, type PlatformTopic } from "./platform-topics.ts";
-import { createTopic, getTopic, newTopicBody, type TopicPorts } from "./topics.ts";
+import { createTopic, getTopic, newTopicBody, topicFields, type TopicPorts } from "./topics.ts";
 
 interface Ports extends RequestPorts, TopicPorts, DeletePorts, PublishPorts {
   readonly platformTopics: readonly PlatformTopic[];
@@ -95,12 +95,4 @@ export const topicRoutes = (ports: Ports): Route[] => [
 /** `url` is the collection's own address. */
 const topicUrl = (url: URL, topic: Topic): string => `${url.origin}${url.pathname}/${topic.owner}/${topic.eventType}`;
 
-const topicView = (topic: Topic, href: string) => ({
-  topicOwnerClient: topic.owner,
-  eventType: topic.eventType,
-  description: topic.description,
-  createdAt: topic.createdAtMs,
-  shards: topic.shards,
-  state: topic.state,
-  href,
-});
+const topicView = (topic: Topic, href: string) => ({ ...topicFields(topic), href });

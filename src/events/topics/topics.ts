@@ -84,6 +84,16 @@ export async function makeTopic(
   return { topic: stored, isOurs: false };
 }
 
+/** A topic in an answer. */
+export const topicFields = (topic: Topic) => ({
+  topicOwnerClient: topic.owner,
+  eventType: topic.eventType,
+  description: topic.description,
+  createdAt: topic.createdAtMs,
+  shards: topic.shards,
+  state: topic.state,
+});
+
 export interface TopicStatus {
   /** Null for a reader of one tenant's events, which are not counted. */
   readonly storedEvents: number | null;

@@ -1,0 +1,93 @@
+import { noSuch, type Problem } from "../../http/errors.ts";
+import { pageLinks, type Page, type Paging } from "../../http/paging.ts";
+import { empty, json, type Answer } from "../../http/route.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { withRetryAfter, type RequestPorts } from "../access/request.ts";
+import type { Failure } from "../model/failure.ts";
+import { OPERATED } from "../model/limits.ts";
+import type { ChangedBy } from "../push/audit.ts";
+import type { PushFilter } from "../push/push-store.ts";
+import type { PushRecord } from "../push/record.ts";
+import type { DeliveryState } from "../push/types.ts";
+import { deleteSubscription } from "../subscriptions/changes.ts";
+import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "../subscriptions/deliveries.ts";
+import {
+  activeTopic,
+  statusOf,
+  topicOf,
+  type FoundSubscription,
+  type SubscriptionPorts,
+  type WaitUntil,
+} from "../subscriptions/subscriptions.ts";
+
+/** Push subscriptions of all clients, for the operator service. It checks who may ask. */
+export interface OperatedSubscriptions {
+  find(id: string): Promise<PushRecord | undefined>;
+  /** By id; undefined if the cursor belongs to another list. */
+  list(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined>;
+  /** True if it existed. */
+  remove(id: string, by: ChangedBy, nowMs: number, waitUntil: WaitUntil): Promise<boolean>;
+  /** How its deliveries stand. */
+  status(id: string, nowMs: number): Promise<Answer>;
+  deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
+  redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
+  /** Sends dead letters again, the latest first; as many as one request may. */
+  redeliverDead(id: string, nowMs: number): Promise<Answer>;
+  test(id: string, tenant: string, nowMs: number): Promise<Answer>;
+}
+
+export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): OperatedSubscriptions {
+  const { store } = ports.push;
+  const on = (
+    id: string,
+    nowMs: number,
+    run: (found: FoundSubscription) => Promise<Result<Answer, Failure | Problem>>,
+  ): Promise<Answer> =>
+    withRetryAfter(ports, async () => {
+      const record = await store.findById(id);
+      const topic = record === undefined ? undefined : await activeTopic(ports, topicOf(record), nowMs);
+      // A topic that was made again has other subscriptions.
+      if (record === undefined || topic?.incarnation !== record.incarnation) return err(noSuch("push subscription"));
+      return run({ topic, record });
+    });
+  return {
+    find: (id) => store.findById(id),
+    list: (filter, paging) => store.listAll(filter, paging),
+    async remove(id, by, nowMs, waitUntil) {
+      const record = await store.findById(id);
+      return record !== undefined && (await deleteSubscription(ports, record, by, nowMs, waitUntil)).ok;
+    },
+    status: (id, nowMs) => on(id, nowMs, async (found) => ok(json(200, await statusOf(ports, found)))),
+    deliveries: (id, state, paging, url, nowMs) =>
+      on(id, nowMs, async (found) => {
+        const page = await listDeliveries(ports, found, state, paging);
+        if (!page.ok) return page;
+        const shown = page.value.items.map((delivery) => deliveryView(delivery, found.record));
+        return ok(json(200, shown, { link: pageLinks(url, paging, page.value) }));
+      }),
+    redeliver: (id, eventId, nowMs) =>
+      on(id, nowMs, async (found) => {
+        const again = await redeliver(ports, found, eventId);
+        return again.ok ? ok(empty(202)) : again;
+      }),
+    redeliverDead: (id, nowMs) =>
+      on(id, nowMs, async (found) => {
+        const first = { pageNumber: 1, pageSize: OPERATED.redelivered, skip: 0, cursor: undefined, filters: [] };
+        const dead = await listDeliveries(ports, found, "dead", first);
+        if (!dead.ok) return dead;
+        let redelivered = 0;
+        for (const { eventId } of dead.value.items) {
+          const again = await redeliver(ports, found, eventId);
+          // An event may expire or be sent again meanwhile.
+          if (again.ok) redelivered += 1;
+          else if (again.error.kind !== "no_delivery" && again.error.kind !== "event_expired") return again;
+        }
+        return ok(json(202, { redelivered, more: dead.value.next !== undefined }));
+      }),
+    test: (id, tenant, nowMs) =>
+      on(id, nowMs, async (found) => {
+        const tried = await testSubscription(ports, found, tenant);
+        return tried.ok ? ok(json(200, testView(tried.value))) : tried;
+      }),
+  };
+}
