@@ -24,6 +24,8 @@ export default defineConfig({
               email: { send_email: [{ name: "MAIL" }] },
               bindings: {
                 MAIL_FROM: "Plinth <no-reply@plinth.test>",
+                // Each sign-in of a test is from a new browser.
+                MAIL_NOTICES: "",
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",

@@ -1,6 +1,6 @@
 import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
 import { normalizeEmail } from "./platform/email.ts";
-import type { MailSender } from "./platform/mail.ts";
+import { MAIL_NOTICES, type MailNotice, type MailSender } from "./platform/mail.ts";
 import { PATTERNS } from "./platform/names.ts";
 import { parseSealKeys, type SealKey } from "./platform/seal.ts";
 
@@ -18,6 +18,8 @@ export interface Config {
   readonly allowLoopback: boolean;
   /** The sender of mails; undefined: the platform sends none. Without `publicUrl` it sends none either. */
   readonly mailFrom: MailSender | undefined;
+  /** The notices that people get. */
+  readonly mailNotices: readonly MailNotice[];
   readonly logLevel: LogLevel;
   /** True: only the operator is served, and nothing is done by itself. */
   readonly maintenance: boolean;
@@ -114,6 +116,7 @@ export function readConfig(raw: RawConfig): Config {
     authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     mailFrom: mailFrom(raw),
+    mailNotices: mailNotices(raw),
     logLevel: oneOf(raw, "LOG_LEVEL", LOG_LEVELS),
     maintenance: flag(raw, "MAINTENANCE"),
     eventRetentionMs: amount(raw, "EVENT_RETENTION_DAYS", RETENTION, DAY_MS),
@@ -167,6 +170,18 @@ function mailFrom(raw: RawConfig): MailSender | undefined {
   const email = normalizeEmail(inBrackets ?? bare ?? "");
   if (email === undefined) throw new ConfigError("MAIL_FROM must be an address such as Acme <no-reply@acme.example>");
   return name === "" ? { email } : { email, name };
+}
+
+/** Words with spaces between them. */
+function mailNotices(raw: RawConfig): readonly MailNotice[] {
+  return text(raw, "MAIL_NOTICES")
+    .split(" ")
+    .filter((word) => word !== "")
+    .map((word) => {
+      const notice = MAIL_NOTICES.find((known) => known === word);
+      if (notice === undefined) throw new ConfigError(`MAIL_NOTICES must hold words of: ${MAIL_NOTICES.join(" ")}`);
+      return notice;
+    });
 }
 
 interface Range {

@@ -184,6 +184,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     pages: createPages(pathPrefix),
     mails: createMails(),
     sendMail: senderOf(env, config, log),
+    mailNotices: config.mailNotices,
     uiLocales: Object.keys(LANGUAGES),
     pathPrefix,
     publicUrl,

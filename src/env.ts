@@ -53,6 +53,7 @@ export interface Env {
   readonly AUTH_URL: string;
   readonly ALLOW_LOOPBACK: string;
   readonly MAIL_FROM: string;
+  readonly MAIL_NOTICES: string;
   readonly LOG_LEVEL: string;
   readonly MAINTENANCE: string;
   readonly EVENT_RETENTION_DAYS: string;

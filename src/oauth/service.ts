@@ -40,6 +40,7 @@ import { redactSecrets } from "../platform/text.ts";
 import { createPushedStore } from "./authorize/pushed-store.ts";
 import { createAssertionStore } from "./clients/assertion-store.ts";
 import { createClientKeys, type FetchKeySet } from "./clients/client-keys.ts";
+import { ACCOUNT_BASE } from "./account/notice.ts";
 import { createDirectoryStore } from "./clients/directory-store.ts";
 import { createDirectory } from "./clients/directory.ts";
 import { createExplainStore } from "./explain/explain-store.ts";
@@ -61,13 +62,14 @@ import { createInvitationStore } from "./recovery/invitation-store.ts";
 import { sendInvitation } from "./recovery/invitation.ts";
 import { createMailLinkStore } from "./recovery/mail-link-store.ts";
 import { withParameters } from "./model/redirect.ts";
-import type { SendMail } from "../platform/mail.ts";
+import type { MailNotice, SendMail } from "../platform/mail.ts";
 import { createOAuthServices, OAUTH_BASE, type RouteDeps } from "./routes.ts";
 import type { RecoveryDeps } from "./recovery/recovery.ts";
 import { createAccounts } from "./sign-in/accounts.ts";
 import type { GuessCounter } from "./sign-in/guess-counter.do.ts";
 import { createGuessGuard, noGuessGuard } from "./sign-in/guess-guard.ts";
 import type { LoginAttempts } from "./sign-in/login-attempts.do.ts";
+import { createTell } from "./sign-in/tell.ts";
 import { createSessionStore } from "./sign-in/session-store.ts";
 import { allExpiredSec, createTokenVerifier } from "./tokens/access-token.ts";
 import { createKeyRotation, type EarlierKeys, type Operator } from "./tokens/key-rotation.ts";
@@ -117,6 +119,8 @@ export interface OAuthDeps {
   readonly mails: Mails;
   /** Undefined: the platform sends no mail. */
   readonly sendMail: SendMail | undefined;
+  /** The notices that people get by mail. */
+  readonly mailNotices: readonly MailNotice[];
   /** Tags of the pages' languages. */
   readonly uiLocales: readonly string[];
 }
@@ -219,6 +223,13 @@ export function createOAuth(deps: OAuthDeps) {
     revocations: { ...revocations, revokeStatement: trustStore.revokeStatement },
     audit,
     pages: deps.pages,
+    tell: createTell({
+      sendMail,
+      mails: deps.mails,
+      log,
+      notices: deps.mailNotices,
+      accountIn: (origin) => `${authUrl || publicUrl || origin}${pathPrefix}${ACCOUNT_BASE}`,
+    }),
     forgotAddress: (call: AnyCall) => {
       if (sendMail === undefined) return undefined;
       const wish = call.url.searchParams.get("ui_locales");

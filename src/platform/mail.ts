@@ -6,6 +6,13 @@ export interface Mail {
   readonly html: string;
 }
 
+/**
+ * Mails that tell people what happened to their account: a sign-in from a new browser, a changed password, a changed
+ * second factor.
+ */
+export const MAIL_NOTICES = ["sign_in", "password", "factor"] as const;
+export type MailNotice = (typeof MAIL_NOTICES)[number];
+
 /** Hands a mail over. Throws if it was not taken; a mail that was taken may still not arrive. */
 export type SendMail = (mail: Mail) => Promise<void>;
 

@@ -1,7 +1,8 @@
-import type { LinkMailView, Mails } from "../oauth/pages/port.ts";
+import type { LinkMailView, Mails, NoticeMailView } from "../oauth/pages/port.ts";
 import type { Mail } from "../platform/mail.ts";
 import { html } from "./markup.ts";
-import { chooseLanguage, LANGUAGES } from "./texts/languages.ts";
+import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
+import { browserText, placeText } from "./whereabouts.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** A name chosen by somebody else: it stays within its line, above all within the subject. */
@@ -12,21 +13,38 @@ export const createMails = (): Mails => ({
   reset: (view) => linkMail(view, "reset"),
   verify: (view) => linkMail(view, "verify"),
   invitation: (view) => linkMail(view, "invitation"),
+  notice: (view) => linkMail(view, view.notice, (texts, lang) => detailsOf(view, texts, lang)),
 });
 
+/** `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC` */
+function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): string {
+  const format = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+  const parts = [browserText(view, account), placeText(view, lang), `${format.format(view.atMs)} UTC`];
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
 /** A few sentences with one link. Mail programs show no stylesheet and no picture of ours, so it has neither. */
-function linkMail(view: LinkMailView, kind: keyof Texts["mails"]): Mail {
+function linkMail(
+  view: LinkMailView,
+  kind: keyof Texts["mails"],
+  details: (texts: Texts, lang: Language) => string = () => "",
+): Mail {
   const { email, link, base, place = "" } = view;
   const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
   const texts = LANGUAGES[lang].mails[kind];
-  const values: Readonly<Record<string, string>> = { user: email, host: new URL(base).host, place: oneLine(place) };
+  const values: Readonly<Record<string, string>> = {
+    user: email,
+    host: new URL(base).host,
+    place: oneLine(place),
+    details: details(LANGUAGES[lang], lang),
+  };
   const say = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
   const lead = say(texts.lead);
   const subject = say(texts.subject);
   return {
     to: email,
     subject,
-    text: `${lead}\n\n${link}\n\n${texts.rules}\n${texts.otherwise}\n`,
+    text: `${lead}\n\n${link}\n\n${say(texts.rules)}\n${texts.otherwise}\n`,
     html: html`<!doctype html>
       <html lang="${lang}">
         <head>
@@ -42,7 +60,7 @@ function linkMail(view: LinkMailView, kind: keyof Texts["mails"]): Mail {
               >${texts.button}</a
             >
           </p>
-          <p>${texts.rules}</p>
+          <p>${say(texts.rules)}</p>
           <p>${texts.otherwise}</p>
         </body>
       </html>`.toString(),

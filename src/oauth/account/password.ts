@@ -48,6 +48,7 @@ export async function changePassword(deps: AccountDeps, call: FormCall): Promise
     return redirectToAccount(deps, call, "notChanged");
   }
   deps.log.info("password changed", { requestId: call.requestId, user: email });
+  deps.tell(call, "password", email);
   const answer = withCookie(
     redirectToAccount(deps, call, "changed"),
     await startNewSession(deps, call, { email, signedOutAtMs }),

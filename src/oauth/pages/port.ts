@@ -1,4 +1,4 @@
-import type { Mail } from "../../platform/mail.ts";
+import type { Mail, MailNotice } from "../../platform/mail.ts";
 
 /** The place and the reader of a page. */
 export interface PageContext {
@@ -296,9 +296,21 @@ export interface Pages {
   signedOut(view: PageContext): Response;
 }
 
+/** A mail about the account. `link`: the account page. */
+export interface NoticeMailView extends LinkMailView {
+  readonly notice: MailNotice;
+  readonly atMs: number;
+  /** As in AccountSession. */
+  readonly browser: string;
+  readonly system: string;
+  readonly country: string;
+  readonly city: string;
+}
+
 /** The mails for people, made in `ui/`. */
 export interface Mails {
   reset(view: LinkMailView): Mail;
   verify(view: LinkMailView): Mail;
   invitation(view: LinkMailView): Mail;
+  notice(view: NoticeMailView): Mail;
 }

@@ -47,6 +47,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   const signedOutAtMs = await store(deps, call, { tokenHash, browserHash, email, hash });
   if (signedOutAtMs === undefined) return voidPage(deps, call, ACTION, { kind: "void" });
   deps.log.info("password reset", { requestId: call.requestId, user: email });
+  deps.tell(call, "password", email);
   call.waitUntil(deps.accounts.unlock(email));
   call.waitUntil(deps.revocations.deleteSignedOut(email, call.nowMs));
   const page = deps.pages.linkUsed({

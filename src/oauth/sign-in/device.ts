@@ -3,6 +3,7 @@ import { fromBase64Url, toBase64Url } from "../../platform/encoding.ts";
 import { randomId } from "../../platform/random.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { Accounts, Device, SignIn } from "./accounts.ts";
+import type { Tell } from "./tell.ts";
 import { createMac, verifyMac, readRawCookie, setLastingCookie, withCookie, type BrowserDeps } from "./browser.ts";
 
 /**
@@ -19,6 +20,7 @@ export interface SignInDeps extends BrowserDeps {
   readonly accounts: Accounts;
   /** The form for a forgotten password; undefined if the platform sends no mail. */
   forgotAddress(call: AnyCall): string | undefined;
+  readonly tell: Tell;
 }
 
 const PURPOSE = "device";
@@ -37,14 +39,16 @@ export const signInByPassword = async (
   call: AnyCall,
 ): Promise<SignIn> => deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
 
-/** Adds the device cookie to the response of a sign-in, unless the browser has it. */
+/** Adds the device cookie to the response of a sign-in and tells the person, unless the browser has it. */
 export async function rememberDevice(
-  deps: BrowserDeps,
+  deps: SignInDeps,
   call: AnyCall,
   answer: Response,
   { email, device }: Extract<SignIn, { readonly kind: "ok" }>,
 ): Promise<Response> {
-  return device ? answer : withCookie(answer, await deviceCookie(deps, call, email, call.nowMs));
+  if (device) return answer;
+  deps.tell(call, "sign_in", email);
+  return withCookie(answer, await deviceCookie(deps, call, email, call.nowMs));
 }
 
 /** The browser's entry for this user, if valid. */

@@ -110,6 +110,29 @@ export const de: Texts = {
       otherwise:
         "Wenn Sie nicht wissen, wer Sie einlädt, tun Sie nichts. Geben Sie diese E-Mail nicht weiter: Der Link ist nur für Sie.",
     },
+    sign_in: {
+      subject: "Neue Anmeldung bei {host}",
+      lead: "Jemand, vermutlich Sie, hat sich als {user} bei {host} angemeldet, in einem Browser, den wir nicht kennen.",
+      button: "Ihr Konto",
+      rules: "Wo und wann: {details}",
+      otherwise:
+        "Waren Sie das nicht, ändern Sie jetzt auf Ihrer Kontoseite das Passwort. Damit werden alle anderen abgemeldet.",
+    },
+    password: {
+      subject: "Ihr Passwort für {host} wurde geändert",
+      lead: "Das Passwort von {user} bei {host} wurde geändert.",
+      button: "Ihr Konto",
+      rules: "Wo und wann: {details}",
+      otherwise: "Waren Sie das nicht, wählen Sie jetzt ein neues: „Passwort vergessen?“ auf der Anmeldeseite.",
+    },
+    factor: {
+      subject: "Ihr zweiter Faktor für {host} wurde geändert",
+      lead: "Der zweite Faktor von {user} bei {host} wurde geändert.",
+      button: "Ihr Konto",
+      rules: "Wo und wann: {details}",
+      otherwise:
+        "Waren Sie das nicht, ändern Sie jetzt auf Ihrer Kontoseite das Passwort und prüfen Sie dort Ihre zweiten Faktoren.",
+    },
   },
   chooseTenant: {
     title: "Arbeitsbereich auswählen",

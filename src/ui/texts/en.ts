@@ -106,6 +106,28 @@ export const en: Texts = {
       otherwise:
         "If you do not know who invites you, do nothing. Do not pass this mail on: the link is meant for you alone.",
     },
+    sign_in: {
+      subject: "New sign-in at {host}",
+      lead: "Somebody, probably you, signed in as {user} at {host}, in a browser that is new to us.",
+      button: "Your account",
+      rules: "Where and when: {details}",
+      otherwise: "If it was not you, change your password at your account page now. That signs everybody else out.",
+    },
+    password: {
+      subject: "Your password at {host} was changed",
+      lead: "The password of {user} at {host} was changed.",
+      button: "Your account",
+      rules: "Where and when: {details}",
+      otherwise: 'If it was not you, choose a new one now: press "Forgot your password?" on the sign-in page.',
+    },
+    factor: {
+      subject: "Your second factor at {host} was changed",
+      lead: "The second factor of {user} at {host} was changed.",
+      button: "Your account",
+      rules: "Where and when: {details}",
+      otherwise:
+        "If it was not you, change your password at your account page now, and look at your second factors there.",
+    },
   },
   chooseTenant: {
     title: "Choose a workspace",

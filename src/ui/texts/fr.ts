@@ -110,6 +110,30 @@ export const fr: Texts = {
       otherwise:
         "Si vous ne savez pas qui vous invite, ne faites rien. Ne transmettez pas cet e-mail : le lien n’est destiné qu’à vous.",
     },
+    sign_in: {
+      subject: "Nouvelle connexion à {host}",
+      lead: "Quelqu’un, sans doute vous, s’est connecté en tant que {user} à {host}, dans un navigateur que nous ne connaissons pas.",
+      button: "Votre compte",
+      rules: "Où et quand : {details}",
+      otherwise:
+        "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte. Toutes les autres personnes seront déconnectées.",
+    },
+    password: {
+      subject: "Votre mot de passe pour {host} a été changé",
+      lead: "Le mot de passe de {user} à {host} a été changé.",
+      button: "Votre compte",
+      rules: "Où et quand : {details}",
+      otherwise:
+        "Si ce n’était pas vous, choisissez-en un nouveau maintenant : « Mot de passe oublié ? » sur la page de connexion.",
+    },
+    factor: {
+      subject: "Votre second facteur pour {host} a été changé",
+      lead: "Le second facteur de {user} à {host} a été changé.",
+      button: "Votre compte",
+      rules: "Où et quand : {details}",
+      otherwise:
+        "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y vos seconds facteurs.",
+    },
   },
   chooseTenant: {
     title: "Choisir un espace de travail",

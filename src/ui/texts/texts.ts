@@ -1,3 +1,4 @@
+import type { MailNotice } from "../../platform/mail.ts";
 import type {
   DeviceView,
   AccountFault,
@@ -73,7 +74,7 @@ export interface Texts {
   };
   /** After the link of a mail was used. `{place}` for an invitation. */
   readonly done: Readonly<Record<LinkUsedView["kind"], { readonly [part in "title" | "text" | "button"]: string }>>;
-  readonly mails: Readonly<Record<keyof Mails, LinkMailTexts>>;
+  readonly mails: Readonly<Record<Exclude<keyof Mails, "notice"> | MailNotice, LinkMailTexts>>;
   readonly chooseTenant: {
     readonly title: string;
     /** `{client}` */
@@ -179,7 +180,7 @@ interface Door {
   readonly text: string;
 }
 
-/** A mail with a link: `{user}`, `{host}`; `{place}` for an invitation. */
+/** A mail with a link: `{user}`, `{host}`; `{place}` for an invitation; `{details}` of a notice. */
 export interface LinkMailTexts {
   readonly subject: string;
   readonly lead: string;

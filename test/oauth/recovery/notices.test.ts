@@ -1,0 +1,114 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { createDeps } from "../../../src/deps.ts";
+import { Browser, toInit, type Visit } from "../../support/browser.ts";
+import { ORIGIN } from "../../support/platform.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+import { choose, linkIn, mailPlatform } from "./mail-platform.ts";
+
+/** Mails that tell people what happened to their account. */
+const ACCOUNT = `${ORIGIN}/account`;
+const NEW = "a quite different password";
+const ALL = { MAIL_NOTICES: "sign_in password factor" };
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
+
+let user: TestUser;
+beforeEach(async () => {
+  user = await makeUser();
+});
+
+const signIn = async (browser: Browser, password = user.password): Promise<Visit> =>
+  browser.submit(await browser.get(ACCOUNT), { email: user.email, password });
+async function changePassword(browser: Browser): Promise<Visit> {
+  const { action, fields } = (await browser.get(ACCOUNT)).forms.find((form) => form.action.endsWith("/password"))!;
+  return browser.post(action, { ...fields, password: user.password, new_password: NEW, repeated_password: NEW });
+}
+
+describe("a person is told", () => {
+  it("of a sign-in from a new browser, once for each browser, and never of a wrong password", async () => {
+    const at = mailPlatform(ALL);
+    const browser = at.browser({ "user-agent": FIREFOX });
+    await signIn(browser, "a wrong password");
+    expect(at.mails).toEqual([]);
+    expect((await signIn(browser)).status).toBe(303);
+    expect(at.mails.map(({ to, subject }) => [to, subject])).toEqual([[user.email, "New sign-in at plinth.test"]]);
+    expect(at.mails[0]!.text).toMatch(/Firefox, Linux · .* UTC/);
+    expect(linkIn(at.mails[0])).toBe(ACCOUNT);
+    browser.cookies.delete("__Host-plat_session");
+    await signIn(browser);
+    expect(at.mails.length).toBe(1);
+    await signIn(at.browser());
+    expect(at.mails.length).toBe(2);
+  });
+
+  it("of a changed password, and not of the new session that follows", async () => {
+    const at = mailPlatform(ALL);
+    const browser = at.browser();
+    await signIn(browser);
+    at.mails.length = 0;
+    await changePassword(browser);
+    expect(at.mails.map(({ subject }) => subject)).toEqual(["Your password at plinth.test was changed"]);
+    const forgot = at.browser();
+    const page = await forgot.get(ACCOUNT);
+    const asked = await forgot.post(`${ORIGIN}/oauth2/v1/forgot`, { ...page.forms[0]!.fields, email: user.email });
+    await forgot.submit(asked, {});
+    at.mails.splice(0, 1);
+    await choose(forgot, await forgot.get(linkIn(at.mails.pop())), "yet another password");
+    await signIn(forgot, "yet another password");
+    expect(at.mails.map(({ subject }) => subject)).toEqual(["Your password at plinth.test was changed"]);
+  });
+
+  it("nothing that the operator turned off, or that no mail can tell", async () => {
+    for (const [notices, told] of [
+      ["sign_in", 1],
+      ["password factor", 1],
+      ["", 0],
+    ] as const) {
+      user = await makeUser();
+      const at = mailPlatform({ MAIL_NOTICES: notices });
+      const browser = at.browser();
+      await signIn(browser);
+      await changePassword(browser);
+      expect([notices, at.mails.length]).toEqual([notices, told]);
+    }
+    user = await makeUser();
+    const without = mailPlatform({ ...ALL, MAIL_FROM: "" });
+    expect((await signIn(without.browser())).status).toBe(303);
+    expect(without.mails).toEqual([]);
+  });
+
+  it("in the language of the browser", async () => {
+    const at = mailPlatform(ALL);
+    await signIn(at.browser({ "accept-language": "fr-CH, de;q=0.5" }));
+    expect(at.mails[0]!.subject).toBe("Nouvelle connexion à plinth.test");
+  });
+});
+
+describe("a notice", () => {
+  it("delays no answer, and its loss is logged alone", async () => {
+    let lose: (thrown: Error) => void = () => {};
+    const held = new Promise<never>((_, reject) => void (lose = reject));
+    const own = {
+      ...env,
+      ...ALL,
+      MAIL: { send: () => held } as unknown as SendEmail,
+      MAIL_FROM: "a@b.example",
+      PUBLIC_URL: ORIGIN,
+    };
+    const app = createApp(createDeps(own));
+    const contexts: ExecutionContext[] = [];
+    const browser = new Browser({
+      send: async (address, init) => {
+        const context = createExecutionContext();
+        contexts.push(context);
+        return app.fetch(new Request(address, toInit(init)), own, context);
+      },
+    });
+    expect((await signIn(browser)).status).toBe(303);
+    lose(new Error("the mail service is away"));
+    for (const context of contexts) await waitOnExecutionContext(context);
+    expect((await browser.get(ACCOUNT)).html).toContain(user.email);
+  });
+});
