@@ -1,42 +1,70 @@
-import { randomBytes } from "node:crypto";
-import { ALIAS, type Credentials, type Subject } from "./plans.ts";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { ALIAS, type Credentials, type KeyHolder, type Registered, type Subject } from "./plans.ts";
 
 const TENANT = "conformance";
 
-/** Registers, as an operator would, what the plans need: a tenant, a user and three clients. */
-export async function register(
-  base: string,
-  operatorSecret: string,
-  suite: string,
-): Promise<{ readonly user: Subject; readonly clients: readonly [Credentials, Credentials, Credentials] }> {
+/** Has the clients of FAPI 2.0. Its members are others than the users. */
+const BANK = "bank";
+
+/** Registers, as an operator would, what the plans need. */
+export async function register(base: string, operatorSecret: string, suite: string): Promise<Registered> {
   const token = await operatorToken(base, operatorSecret);
   const put = async (path: string, body: unknown): Promise<void> => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const response = await fetch(`${base}/admin/v1/${path}`, { method: "PUT", headers, body: JSON.stringify(body) });
     if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${await response.text()}`);
   };
-  const user = { email: "grace@conformance.example", password: randomBytes(18).toString("base64url") };
   const callback = `${suite}/test/a/${ALIAS}/callback`;
+  const redirectUris = [callback, `${callback}?dummy1=lorem&dummy2=ipsum`];
   await put(`organizations/${TENANT}`, { name: "Conformance" });
-  await put(`tenants/${TENANT}`, { organization: TENANT, name: "Conformance" });
-  await put(`tenants/${TENANT}/subscriptions/platform`, {});
+  for (const tenant of [TENANT, BANK]) {
+    await put(`tenants/${tenant}`, { organization: TENANT, name: tenant });
+    await put(`tenants/${tenant}/subscriptions/platform`, {});
+  }
   await put("roles/conformance", { scopes: ["plat.media_view"] });
-  await put(`users/${user.email}`, { name: "Grace Hopper", password: user.password });
-  await put(`tenants/${TENANT}/members/${user.email}`, { roles: ["conformance"] });
+  const person = async (email: string, name: string): Promise<Subject> => {
+    const password = randomBytes(18).toString("base64url");
+    await put(`users/${email}`, { name, password });
+    await put(`tenants/${TENANT}/members/${email}`, { roles: ["conformance"] });
+    return { email, password };
+  };
   const client = async (name: string): Promise<Credentials> => {
     const credentials = { client_id: `${TENANT}.${name}`, client_secret: randomBytes(32).toString("base64url") };
     await put(`clients/${credentials.client_id}`, {
       tenant: TENANT,
       confidential: true,
       clientSecret: credentials.client_secret,
-      redirectUris: [callback, `${callback}?dummy1=lorem&dummy2=ipsum`],
+      redirectUris,
       postLogoutRedirectUris: [`${suite}/test/a/${ALIAS}/post_logout_redirect`],
       grantTypes: ["authorization_code", "refresh_token", "implicit"],
       scopes: ["plat.media_view"],
     });
     return credentials;
   };
-  return { user, clients: [await client("one"), await client("two"), await client("post")] };
+  const keyHolder = async (name: string): Promise<KeyHolder> => {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const marks = { kid: name, use: "sig", alg: "ES256" };
+    const keys = [{ ...publicKey.export({ format: "jwk" }), ...marks }];
+    const id = `${BANK}.${name}`;
+    await put(`clients/${id}`, {
+      tenant: BANK,
+      confidential: true,
+      authMethod: "private_key_jwt",
+      jwks: JSON.stringify({ keys }),
+      securityProfile: "fapi2",
+      redirectUris,
+      grantTypes: ["authorization_code", "refresh_token"],
+      scopes: [],
+    });
+    const jwks = { keys: [{ ...privateKey.export({ format: "jwk" }), ...marks }] };
+    return { client_id: id, scope: "openid profile plat.no_tenant", jwks, dpop_signing_alg: "ES256" };
+  };
+  return {
+    user: await person("grace@conformance.example", "Grace Hopper"),
+    refuser: await person("henry@conformance.example", "Henry Ford"),
+    clients: [await client("one"), await client("two"), await client("post")],
+    keyHolders: [await keyHolder("first"), await keyHolder("second")],
+  };
 }
 
 async function operatorToken(base: string, secret: string): Promise<string> {

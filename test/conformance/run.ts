@@ -1,20 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { freePort, newStateDir, startPlatform, stopGroup } from "../acceptance/support/platform-process.ts";
 import { register } from "./operator.ts";
 import { configuration, PLANS } from "./plans.ts";
-import { connect, type ModuleOutcome } from "./suite.ts";
+import { explain, type Explained } from "./explanations.ts";
+import { writeReport } from "./report.ts";
+import { connect } from "./suite.ts";
 import { makeCertificate, startFront } from "./tls-front.ts";
 
 const HELP = `
-Usage: npm run conformance -- [plan …] [--module name …] [--json file]
+Usage: npm run conformance -- [plan …] [--module name …] [--write]
 
 Runs plans of the OpenID Foundation's conformance suite against a platform that it starts for the purpose.
 
   plan          ${PLANS.map(({ key }) => key).join(", ")}; without one: all
   --module      runs only these modules of the plans
-  --json        writes the outcome of each module to a file
+  --write       writes the results into docs/conformance.md if there is nothing wrong
 
 CONFORMANCE_SUITE_URL is where a suite in development mode runs; without it https://localhost:8443.
 docs/conformance.md says what it needs.
@@ -24,7 +25,7 @@ export async function runConformance(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { module: { type: "string", multiple: true }, json: { type: "string" }, help: { type: "boolean" } },
+    options: { module: { type: "string", multiple: true }, write: { type: "boolean" }, help: { type: "boolean" } },
   });
   if (values.help === true) {
     console.log(HELP);
@@ -48,31 +49,30 @@ export async function runConformance(args: readonly string[]): Promise<void> {
     LOG_LEVEL: "info",
   });
   const closeFront = await startFront(tlsPort, platform.url, makeCertificate());
-  const outcomes: Record<string, ModuleOutcome[]> = {};
+  const outcomes: Record<string, Explained[]> = {};
   try {
-    const { user, clients } = await register(platform.url, operatorSecret, suiteUrl);
-    const config = configuration(`${origin}/oauth2/v1`, user, clients);
+    const registered = await register(platform.url, operatorSecret, suiteUrl);
     for (const plan of PLANS.filter(({ key }) => positionals.length === 0 || positionals.includes(key))) {
       console.log(`\n${plan.title}`);
+      const config = configuration(plan, { issuer: `${origin}/oauth2/v1`, suite: suiteUrl }, registered);
       const { id, modules } = await suite.makePlan(plan.name, plan.variant, config);
-      const list = (outcomes[plan.key] = [] as ModuleOutcome[]);
+      const list: Explained[] = (outcomes[plan.key] = []);
       for (const module of modules) {
         if (values.module !== undefined && !values.module.includes(module.testModule)) continue;
-        const outcome = await suite.run(id, module);
+        const outcome = explain(await suite.run(id, module));
         list.push(outcome);
         console.log(`  ${outcome.result.padEnd(8)} ${outcome.module}  ${suiteUrl}/log-detail.html?log=${outcome.id}`);
-        for (const { result, condition, message } of outcome.findings)
+        for (const { result, condition, message } of outcome.unexplained)
           console.log(`           ${result} ${condition}: ${message}`);
       }
     }
   } finally {
-    if (values.json !== undefined)
-      writeFileSync(values.json, JSON.stringify({ version, revision, outcomes }, undefined, 2));
     closeFront();
     await stopGroup(platform, "SIGTERM");
   }
-  const failed = Object.values(outcomes)
-    .flat()
-    .filter(({ result }) => result === "FAILED");
-  if (failed.length > 0) process.exitCode = 1;
+  const all = Object.values(outcomes).flat();
+  const wrong = all.filter(({ result, unexplained }) => result === "FAILED" || unexplained.length > 0);
+  console.log(`\n${all.length} modules, ${wrong.length} of them failed or with a warning that nothing explains`);
+  if (wrong.length > 0) process.exitCode = 1;
+  else if (values.write === true) writeReport({ version, revision, date: new Date() }, outcomes);
 }

@@ -38,8 +38,10 @@ export function refusedAnswer(deps: ResponseDeps, to: Recipient, failure: Author
   else deps.noteRefusal(call, "authorize", { error, reason, actor });
   const parameters = { error, error_description: description, ...commonParameters(deps, to, call) };
   if (isPosted(to)) return formPost(deps, to, parameters, call);
+  // FAPI 2.0 has the code flow alone, and its clients look into the query alone.
+  const fragment = to.client.isFapi === true ? {} : { fragment: parameters };
   const query = (to.parameters.get("response_type") ?? "").includes("token") ? {} : { query: parameters };
-  return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, fragment: parameters }));
+  return redirect(redirectStatus(call), withParameters(to.redirectUri, { ...query, ...fragment }));
 }
 
 const isPosted = ({ parameters, redirectUri }: Recipient): boolean =>

@@ -84,6 +84,7 @@ describe("A client of FAPI 2.0", () => {
     const direct = new URLSearchParams({ ...REQUEST, client_id: bank.clientId }).toString();
     const answer = landed(await browser.get(`${ISSUER}/authorize?${direct}`));
     expect(answer.query.get("error")).toBe("invalid_request");
+    expect(answer.fragment.size).toBe(0);
     const unproven = { ...(await codeForm()), ...provenBy(await assertionOf(bank)) };
     expect(await errorOf(await call("/oauth2/v1/token", { form: unproven }))).toBe("400 invalid_dpop_proof");
     const weak = { ...bank, signer: await makeSigner("RS256", bank.signer.kid) };
