@@ -543,6 +543,8 @@ export type Client = {
     scopes: string[];
     /** Codes need PKCE. */
     requirePkce: boolean;
+    /** Each person reaches only the own files at this client. */
+    filesPerUser: boolean;
     /** How it authenticates. */
     authMethod: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
@@ -585,6 +587,8 @@ export type WrittenClient = {
     scopes: string[];
     /** Codes need PKCE. */
     requirePkce: boolean;
+    /** Each person reaches only the own files at this client. */
+    filesPerUser: boolean;
     /** How it authenticates. */
     authMethod: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
@@ -4643,6 +4647,8 @@ export function putClient(clientId: string, body: {
     scopes: string[];
     /** Codes need PKCE. Always true without a secret. */
     requirePkce?: boolean;
+    /** Keeps people's files apart: a person reaches only the files that their own token created, and shared ones. The client's own token reaches all. */
+    filesPerUser?: boolean;
     /** `client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret. */
     authMethod?: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone (RFC 9126). */

@@ -146,6 +146,7 @@ const clientFields = {
   ),
   scopes: texts("Scopes that it may request; `*` at the end matches any ending."),
   requirePkce: bool("Codes need PKCE."),
+  filesPerUser: bool("Each person reaches only the own files at this client."),
   authMethod: { type: "string", enum: ["client_secret", "private_key_jwt"], description: "How it authenticates." },
   requirePushedAuthorizationRequests: bool("Its authorization requests come through `/par` alone."),
   dpopBoundAccessTokens: bool("Its access tokens are bound to keys."),
@@ -167,6 +168,7 @@ const client = {
   grantTypes: ["client_credentials", "authorization_code", "refresh_token"],
   scopes: ["plat.pubsub_publish", "plat.media_view"],
   requirePkce: false,
+  filesPerUser: false,
   authMethod: "client_secret",
   requirePushedAuthorizationRequests: false,
   dpopBoundAccessTokens: false,
@@ -547,6 +549,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       grantTypes: "Its grant types.",
       scopes: "Scopes that it may request; `*` at the end matches any ending.",
       requirePkce: "Codes need PKCE. Always true without a secret.",
+      filesPerUser:
+        "Keeps people's files apart: a person reaches only the files that their own token created, and shared ones. The " +
+        "client's own token reaches all.",
       authMethod: "`client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret.",
       requirePushedAuthorizationRequests: "Its authorization requests come through `/par` alone (RFC 9126).",
       dpopBoundAccessTokens: "Its access tokens are bound to keys that it proves (DPoP, RFC 9449).",

@@ -63,6 +63,11 @@ export const SOFTWARE = {
         required: true,
       },
       scopes: scopesField("a scope that it may request; * at the end matches any ending"),
+      filesPerUser: {
+        flag: "files-per-user",
+        type: "boolean",
+        help: "keeps people's files apart: each person reaches only the own files",
+      },
       requirePkce: { flag: "require-pkce", type: "boolean", help: "codes need PKCE; always on without a secret" },
       authMethod: {
         flag: "auth-method",

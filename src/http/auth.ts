@@ -72,6 +72,8 @@ export interface ClientAccess {
   tenantUses(caller: Pick<Principal, "tenant">, service: string, nowMs: number): Promise<boolean>;
   /** True for the client's own tenant; a service's client acts for others besides. */
   belongsTo(clientId: string, tenant: string, nowMs: number): Promise<boolean>;
+  /** True if each person reaches only the own files at this client. */
+  keepsUsersApart(clientId: string, nowMs: number): Promise<boolean>;
   /** True if client and tenant both exist and are enabled, so that the client could get a token now. */
   isLive(clientId: string, nowMs: number): Promise<boolean>;
 }

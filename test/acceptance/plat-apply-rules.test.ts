@@ -490,6 +490,7 @@ describe("the difference", () => {
         requirePkce: false,
         authMethod: "client_secret",
         requirePushedAuthorizationRequests: false,
+        filesPerUser: false,
         dpopBoundAccessTokens: false,
         securityProfile: "none",
       },

@@ -150,6 +150,7 @@ describe("makes, lists, shows, changes and removes", () => {
         requirePkce: true,
         authMethod: "client_secret",
         requirePushedAuthorizationRequests: false,
+        filesPerUser: false,
         dpopBoundAccessTokens: false,
         securityProfile: "none",
         jwks: "",

@@ -94,6 +94,7 @@ export function eventsApp(
         listsScope: async (clientId, scope) => registered.has(`${clientId} ${scope}`),
         tenantUses: async () => true,
         belongsTo: async () => true,
+        keepsUsersApart: async () => false,
         isLive: async () => true,
       },
       allowLoopback: false,

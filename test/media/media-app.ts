@@ -37,6 +37,8 @@ export interface MediaApp {
   readonly actsFor: Set<string>;
   /** The own tenants of clients, by id; a client that is not here belongs to every tenant. */
   readonly homes: Map<string, string>;
+  /** Ids of clients that keep people's files apart. */
+  readonly apart: Set<string>;
   /** Hands all messages to the consumer, and returns the fate of each. */
   consume(options?: { jobs?: readonly unknown[]; dead?: boolean; attempts?: number }): Promise<Settled>;
   /** Waits until the work after answers is done. */
@@ -69,6 +71,7 @@ export function mediaApp(
   const longJobs: LongJob[] = [];
   const actsFor = new Set<string>();
   const homes = new Map<string, string>();
+  const apart = new Set<string>();
   const clock = { nowMs: START_MS };
   const sealKeys = [{ id: "t1", bytes: new Uint8Array(32).fill(7) }];
   const media = createMedia({
@@ -91,6 +94,7 @@ export function mediaApp(
       listsScope: async () => false,
       tenantUses: async () => true,
       belongsTo: async (clientId, tenant) => (homes.get(clientId) ?? tenant) === tenant,
+      keepsUsersApart: async (clientId) => apart.has(clientId),
       isLive: async () => true,
     },
     contentUrl: "",
@@ -130,6 +134,7 @@ export function mediaApp(
     longJobs,
     actsFor,
     homes,
+    apart,
     async call(path, init = {}) {
       const headers = new Headers(init.headers);
       let body = init.body;

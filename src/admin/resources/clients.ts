@@ -90,6 +90,7 @@ export const schema = z.object({
   grantTypes: z.array(z.enum(GRANT_TYPES)).check(z.maxLength(GRANT_TYPES.length)),
   scopes: scopeList,
   requirePkce: flag,
+  filesPerUser: flag,
   authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
   requirePushedAuthorizationRequests: flag,
   dpopBoundAccessTokens: flag,
@@ -177,17 +178,18 @@ const CHANGE_IDENTITY = `
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
     scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri,
-    require_pushed, binds_tokens, profile)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+    require_pushed, binds_tokens, profile, files_per_user)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
     scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
     logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
     jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed,
+    files_per_user = excluded.files_per_user,
     binds_tokens = excluded.binds_tokens, profile = excluded.profile, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
-    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, require_pushed,
+    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, files_per_user, require_pushed,
     binds_tokens, profile`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
@@ -244,6 +246,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       grantTypes: toList(row["grant_types"]),
       scopes: toList(row["scopes"]),
       requirePkce: toFlag(row["require_pkce"]),
+      filesPerUser: toFlag(row["files_per_user"]),
       authMethod: row["auth_method"] || "client_secret",
       requirePushedAuthorizationRequests: toFlag(row["require_pushed"]),
       dpopBoundAccessTokens: toFlag(row["binds_tokens"]),
@@ -265,6 +268,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       grantTypes: { list: "grant_types" },
       scopes: { list: "scopes" },
       requirePkce: { flag: "require_pkce" },
+      filesPerUser: { flag: "files_per_user" },
       authMethod: { value: "auth_method" },
       requirePushedAuthorizationRequests: { flag: "require_pushed" },
       dpopBoundAccessTokens: { flag: "binds_tokens" },
@@ -391,6 +395,7 @@ async function writes(
         ...proof,
         ...bounds,
         client.securityProfile === "none" ? "" : client.securityProfile,
+        Number(client.filesPerUser),
       ),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];

@@ -8,8 +8,8 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { retryOnce } from "../../platform/retry-once.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
-import { metadataCondition } from "../metadata/attributes.ts";
-import { withCaller, callerOf, mayActForTenant, type AccessDeps } from "../model/access.ts";
+import { metadataCondition, personCondition } from "../metadata/attributes.ts";
+import { withCaller, callerOf, mayActForTenant, personOf, type AccessDeps } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { newFileId, type Visibility, type FileCaller } from "../model/file.ts";
 import type { FilterStore } from "../search/filter-store.ts";
@@ -77,7 +77,9 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
       if (unknown !== undefined) return invalid("invalid_query_parameter", unknown, `${unknown} ${NOT_A_PARAMETER}`);
       if (!(await mayActForTenant(deps, principal, tenant, nowMs))) return toProblem({ kind: "foreign_tenant" });
       const caller = callerOf(principal, visibility, tenant);
-      const files = q === undefined ? ok("all" as const) : await select(deps, caller, q);
+      const person = await personOf(deps, principal, nowMs);
+      const isAll = q === undefined && person === undefined;
+      const files = isAll ? ok("all" as const) : await select(deps, caller, q ?? [], person);
       if (!files.ok) return toProblem(files.error);
       if (dryRun === true) return json(200, await count(deps, caller, files.value));
       const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
@@ -97,8 +99,12 @@ async function select(
   deps: DeleteFilesDeps,
   caller: FileCaller,
   terms: readonly Term[],
+  person: string | undefined,
 ): Promise<Result<Chosen, MediaFailure>> {
-  const conditions = terms.map(({ key, value }) => metadataCondition(key, value));
+  const conditions = [
+    ...terms.map(({ key, value }) => metadataCondition(key, value)),
+    ...(person === undefined ? [] : [personCondition(person)]),
+  ];
   const selected = await deps.filters.select(caller, conditions);
   if (selected.kind === "too_broad") return err({ kind: "query_too_broad", of: "deletion" });
   return ok(selected.kind === "nothing" ? undefined : selected);

@@ -99,7 +99,7 @@ async function commit(
       continue;
     }
     const variantsDueAt = nowMs + LIMITS.variantResendMs;
-    const attributes = attributesOf(metadata, file.contentType, isShared);
+    const attributes = attributesOf(metadata, file.contentType, { isShared, person: file.person });
     const write = {
       ...pinned.value,
       tenant,

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, json, optionalJsonBody, type Route } from "../../http/route.ts";
 import { randomId, type Random } from "../../platform/random.ts";
+import { personOf, type TenantAccess } from "../model/access.ts";
 import { isContentType, isMasterType, isMultipartForm } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";
 import { newFileId, type Visibility } from "../model/file.ts";
@@ -10,7 +11,7 @@ import { namedVariants, variantParameters } from "../model/variant-query.ts";
 import { filePath, type Links } from "./links.ts";
 import type { PendingStore } from "./pending-store.ts";
 
-interface CreateDeps {
+interface CreateDeps extends TenantAccess {
   readonly random: Random;
   readonly pending: PendingStore;
   readonly uploads: Uploads;
@@ -48,6 +49,7 @@ export const createFile = (deps: CreateDeps, visibility: Visibility): Route =>
         id,
         reservedFor: principal.tenant,
         client: principal.clientName,
+        person: await personOf(deps, principal, nowMs),
         visibility,
         contentType: type,
         variants: named.value.map((name) => ({ ...name, nonce: randomId(deps.random) })),

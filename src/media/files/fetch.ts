@@ -3,7 +3,7 @@ import { defineRoute, empty, json, type Answer, type Call, type Route } from "..
 import { booleanText, matching } from "../../http/validate.ts";
 import { PATTERNS } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
-import { mayActForTenant, seesShared, type TenantAccess } from "../model/access.ts";
+import { mayActForTenant, personOf, seesShared, type TenantAccess } from "../model/access.ts";
 import { matchesAny } from "../model/conditional.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { namedVariant, variantParameters } from "../model/variant-query.ts";
@@ -38,7 +38,11 @@ export const fetchPrivateFile = (deps: FetchDeps): Route =>
       const { principal, nowMs } = call;
       const isReadable = async ({ id, client, tenant, visibility }: CommittedFile): Promise<boolean> => {
         if (visibility !== "private") return false;
-        const isOwn = client === principal.clientName && (await mayActForTenant(deps, principal, tenant, nowMs));
+        const person = await personOf(deps, principal, nowMs);
+        const isOwn =
+          client === principal.clientName &&
+          (await mayActForTenant(deps, principal, tenant, nowMs)) &&
+          (person === undefined || (await deps.files.personOf(id)) === person);
         if (isOwn || !(await seesShared(deps, principal, tenant, nowMs))) return isOwn;
         return (await deps.files.sharedBy(id, "private", tenant)) !== undefined;
       };

@@ -17,6 +17,7 @@ export interface OwnedFile {
   /** For a file uploaded by a presigned link: the ETag of the upload that a commit chose. */
   readonly pinnedEtag: string | null;
   readonly isShared: 0 | 1;
+  readonly person: string | null;
 }
 
 export interface CommittedFile {
@@ -86,8 +87,9 @@ const SQL = {
     WHERE file.id = ?1 AND owner.client = ?2 AND owner.visibility = ?3 AND owner.erasure_id IS NULL
       AND file.state <> 'removed'`,
   findOwned: `SELECT state, content_type AS contentType, commit_digest AS commitDigest, pinned_etag AS pinnedEtag,
-    shared_in IS NOT NULL AS isShared
+    shared_in IS NOT NULL AS isShared, owner_user AS person
     FROM file WHERE ${OWNED} AND state <> 'removed'`,
+  personOf: `SELECT owner_user FROM file WHERE id = ?1 AND state <> 'removed'`,
   sharedBy: `SELECT owner.client FROM file JOIN owner ON owner.id = file.owner_id
     WHERE file.id = ?1 AND file.shared_in = ?2 AND file.state = 'committed' AND owner.erasure_id IS NULL`,
   findCommitted: `SELECT file.id, file.content_type AS contentType, file.committed_at AS committedAt,
@@ -123,6 +125,11 @@ export function createFileStore(db: D1Database) {
     /** The tenant of a client's file, empty while it is pending; undefined: no such file, or a removed one. */
     async tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined> {
       return (await prepared(SQL.tenantOf, fileId, client, visibility).first<string>("tenant")) ?? undefined;
+    },
+
+    /** The person whose token created the file, if its client kept people apart then. */
+    async personOf(fileId: string): Promise<string | undefined> {
+      return (await prepared(SQL.personOf, fileId).first<string>("owner_user")) ?? undefined;
     },
 
     /** The client that shares this file in the tenant; undefined: nobody does. */

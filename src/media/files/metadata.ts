@@ -50,7 +50,7 @@ export const replaceMetadata = (deps: MetadataDeps, visibility: Visibility): Rou
         const file = await deps.files.findOwned(fileId, caller);
         if (file === undefined) return err({ kind: "no_file" });
         if (hasTooManyPairs(body)) return err({ kind: "too_many_attributes" });
-        const attributes = attributesOf(body, file.contentType, file.isShared === 1);
+        const attributes = attributesOf(body, file.contentType, { isShared: file.isShared === 1, person: file.person });
         const isDone = await deps.files.replaceMetadata(fileId, caller, body, attributes);
         return isDone ? ok(body) : err({ kind: "no_file" });
       });

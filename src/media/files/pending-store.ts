@@ -14,6 +14,8 @@ export interface NewFile {
   readonly client: string;
   /** The tenant whose quota it counts against until its commit. */
   readonly reservedFor: string;
+  /** The person, if the client keeps people apart. */
+  readonly person: string | undefined;
   readonly visibility: Visibility;
   readonly contentType: string;
   readonly variants: readonly (VariantName & { readonly nonce: string })[];
@@ -25,8 +27,8 @@ export interface NewFile {
 export type CreationFault = "over_quota" | "too_many_pending";
 
 const SQL = {
-  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for)
-    SELECT ?1, owner.id, 'pending', ?2, ?3, ?4, ?7 FROM owner
+  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for, owner_user)
+    SELECT ?1, owner.id, 'pending', ?2, ?3, ?4, ?7, ?9 FROM owner
     WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6 AND owner.erasure_id IS NULL
     AND NOT ${isFull("?7")} AND NOT EXISTS (SELECT 1 FROM reservation
       WHERE reservation.tenant = ?7 AND reservation.owner_id = owner.id AND reservation.files >= ?8) RETURNING id`,
@@ -52,8 +54,9 @@ export function createPendingStore(db: D1Database) {
   return {
     /** Creates a pending file and its variants in one write, unless the quota is full. */
     async create(file: NewFile): Promise<Result<void, CreationFault>> {
-      const { id, client, visibility, contentType, createdAt, dueAt, reservedFor, variants } = file;
-      const values = [id, contentType, createdAt, dueAt, client, visibility, reservedFor, LIMITS.pendingFilesPerClient];
+      const { id, client, visibility, contentType, createdAt, dueAt, reservedFor, variants, person } = file;
+      const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null];
+      const values = [id, contentType, createdAt, dueAt, ...place];
       const statements = [
         prepared(ENSURE_OWNER, client, "", visibility),
         prepared(SQL.isFull, reservedFor),

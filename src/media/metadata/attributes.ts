@@ -12,7 +12,8 @@ import { LIMITS } from "../model/limits.ts";
  * - A number that JavaScript writes differently, or cannot hold exactly, is also a text as it was sent. So `1.50` is
  *   found as `1.50` and `1.5`, and long identifiers stay distinct. It sorts as a number.
  * - Keys of our own: `#type`, the content type with and without its parameters; `#keys`, the set of keys that the file
- *   sorts by; `#more`, for a file with more pairs than the index takes; `#shared`, for a shared file.
+ *   sorts by; `#more`, for a file with more pairs than the index takes; `#shared`, for a shared file; `#person`, for
+ *   a file of a client that keeps people apart.
  *
  * Only the first `LIMITS.pairsPerFile` pairs count.
  */
@@ -33,13 +34,20 @@ export const TYPE_KEY = "#type";
 export const KEYS_KEY = "#keys";
 export const MORE_KEY = "#more";
 const SHARED_KEY = "#shared";
+const PERSON_KEY = "#person";
 
 /** `metadata` is the text of a JSON object. */
 export const hasTooManyPairs = (metadata: string): boolean =>
   pairsOf(metadata, LIMITS.pairsPerFile + 1).length > LIMITS.pairsPerFile;
 
+/** Facts about a file beside its metadata. */
+interface Marks {
+  readonly isShared?: boolean;
+  readonly person?: string | null;
+}
+
 /** `metadata` is the text of a JSON object. */
-export function attributesOf(metadata: string, contentType: string, isShared = false): FileAttributes {
+export function attributesOf(metadata: string, contentType: string, marks: Marks = {}): FileAttributes {
   const rows: IndexRow[] = [];
   const leading = new Map<string, number>();
   const unindexed: string[] = [];
@@ -57,7 +65,8 @@ export function attributesOf(metadata: string, contentType: string, isShared = f
   for (const [at, type] of comparableTypes(contentType).entries()) rows.push([TYPE_KEY, type, at === 0 ? 1 : 0]);
   rows.push([KEYS_KEY, digestOf(keys), 0]);
   if (unindexed.length > 0) rows.push([MORE_KEY, 1, 0]);
-  if (isShared) rows.push([SHARED_KEY, 1, 0]);
+  if (marks.isShared === true) rows.push([SHARED_KEY, 1, 0]);
+  if (typeof marks.person === "string") rows.push([PERSON_KEY, indexText(marks.person), 0]);
   const at = Object.fromEntries([...leading].map(([key, place]) => [digestOf(key), place]));
   return { rows, at, unindexed: unindexed.length === 0 ? null : unindexed.join(" ") };
 }
@@ -134,6 +143,13 @@ export const typeCondition = (types: readonly string[]): Condition =>
 
 /** The file is shared. */
 export const SHARED_CONDITION: Condition = { key: SHARED_KEY, values: [1], digests: [] };
+
+/** The file is this person's. */
+export const personCondition = (person: string): Condition => ({
+  key: PERSON_KEY,
+  values: [indexText(person)],
+  digests: [],
+});
 
 const conditionOf = (key: string, values: readonly IndexValue[]): Condition => ({
   key,

@@ -13,10 +13,19 @@ export interface TenantAccess {
 export interface AccessDeps extends TenantAccess {
   readonly files: {
     tenantOf(fileId: string, client: string, visibility: Visibility): Promise<string | undefined>;
+    personOf(fileId: string): Promise<string | undefined>;
     sharedBy(fileId: string, visibility: Visibility, tenant: string): Promise<string | undefined>;
   };
   readonly names: Names;
 }
+
+/** The person whose files alone the caller reaches; undefined: all of its client's. */
+export const personOf = async (
+  { access }: TenantAccess,
+  { user, subject, clientId }: Principal,
+  nowMs: number,
+): Promise<string | undefined> =>
+  user !== "" && (await access.keepsUsersApart(clientId, nowMs)) ? subject : undefined;
 
 /** The caller of an operation on a tenant's files. The table of rights admits only clients' tokens for a tenant. */
 export const callerOf = (principal: Principal, visibility: Visibility, tenant: string): FileCaller => ({
@@ -68,6 +77,7 @@ export type Use = "own" | "read" | "change";
  *                               no such file, and its tenant changed meanwhile ─▶ once more: a commit gives the tenant
  *                               no such file, and it is shared in the tenant ───▶ once more, as the file's own client
  *
+ * A client may keep people's files apart: then a person's token finds the files that it created alone.
  * A shared file is read with the scope to view files, and changed with the scope to administer them. Both ask for a
  * client of the tenant itself: a service that the tenant subscribes to has no part in it.
  */
@@ -80,14 +90,28 @@ export async function withCaller<T>(
   use: Use,
   work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
 ): Promise<Result<T, MediaFailure>> {
-  const before = await resolveCaller(deps, principal, visibility, fileId, nowMs);
-  const done = before.ok ? await work(before.value) : before;
-  if (done.ok || done.error.kind !== "no_file") return done;
-  const after = await resolveCaller(deps, principal, visibility, fileId, nowMs);
-  if (before.ok && after.ok && after.value.tenant !== before.value.tenant) return work(after.value);
-  if (use === "own") return done;
+  const done = await workOnOwn(deps, principal, visibility, fileId, nowMs, work);
+  if (done.ok || done.error.kind !== "no_file" || use === "own") return done;
   const shared = await sharedCaller(deps, principal, visibility, fileId, nowMs, use);
   return shared.ok ? work(shared.value) : shared;
+}
+
+async function workOnOwn<T>(
+  deps: AccessDeps,
+  principal: Principal,
+  visibility: Visibility,
+  fileId: string,
+  nowMs: number,
+  work: (caller: FileCaller) => Promise<Result<T, MediaFailure>>,
+): Promise<Result<T, MediaFailure>> {
+  const person = await personOf(deps, principal, nowMs);
+  // A file keeps its person, so nothing can come between this and the work.
+  if (person !== undefined && (await deps.files.personOf(fileId)) !== person) return err({ kind: "no_file" });
+  const before = await resolveCaller(deps, principal, visibility, fileId, nowMs);
+  const done = before.ok ? await work(before.value) : before;
+  if (!before.ok || done.ok || done.error.kind !== "no_file") return done;
+  const after = await resolveCaller(deps, principal, visibility, fileId, nowMs);
+  return after.ok && after.value.tenant !== before.value.tenant ? work(after.value) : done;
 }
 
 /** The own client of a file that is shared with the caller. Who may not read it does not learn that it exists. */

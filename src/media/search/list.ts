@@ -12,8 +12,8 @@ import { retryOnce } from "../../platform/retry-once.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { quoted } from "../files/representation.ts";
 import { variantsToJson } from "../files/variant-json.ts";
-import { SHARED_CONDITION } from "../metadata/attributes.ts";
-import { callerOf, mayActForTenant, seesShared, type TenantAccess } from "../model/access.ts";
+import { personCondition, SHARED_CONDITION } from "../metadata/attributes.ts";
+import { callerOf, mayActForTenant, personOf, seesShared, type TenantAccess } from "../model/access.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { SHARING, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
@@ -104,7 +104,12 @@ export async function pageOfFiles(
   if (shared !== undefined && !(await seesShared(deps, principal, tenant, nowMs)))
     return ok(toPage<ListedFile>([], paging, ({ cursor }) => cursor));
   const caller = client === undefined ? own : { ...own, client };
-  const conditions = [...(shared === undefined ? [] : [SHARED_CONDITION]), ...conditionsOf(wanted)];
+  const person = shared === undefined ? await personOf(deps, principal, nowMs) : undefined;
+  const conditions = [
+    ...(shared === undefined ? [] : [SHARED_CONDITION]),
+    ...(person === undefined ? [] : [personCondition(person)]),
+    ...conditionsOf(wanted),
+  ];
   const read = (part: ListQuery["paging"]) =>
     shared !== undefined && client === undefined
       ? deps.listing.sharedPage(own, part)

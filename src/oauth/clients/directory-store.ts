@@ -17,6 +17,8 @@ export interface ClientRecord extends ClientRights {
   readonly jwksUri?: string;
   /** Its authorization requests come through `/par` alone. */
   readonly requirePushed?: boolean;
+  /** Keeps people's files apart. */
+  readonly filesPerUser?: boolean;
   /** It keeps to the FAPI 2.0 Security Profile: signed assertions, pushed requests, PKCE with S256, bound tokens. */
   readonly isFapi?: boolean;
   /** Its access tokens are bound to keys (RFC 9449). */
@@ -50,7 +52,7 @@ const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
-    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
+    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
   FROM client WHERE id = ?1`;
@@ -96,6 +98,7 @@ export const createDirectoryStore = (db: D1Database) => ({
         authMethod: client.authMethod ?? "",
         jwks: client.jwks ?? "",
         jwksUri: client.jwksUri ?? "",
+        filesPerUser: client.filesPerUser === 1,
         requirePushed: client.requirePushed === 1 || client.isFapi === 1,
         bindsTokens: client.bindsTokens === 1 || client.isFapi === 1,
         service: client.service ?? undefined,

@@ -88,6 +88,10 @@ export function createDirectory(
       const { client } = await find(clientId, undefined, nowMs);
       return client?.tenant === tenant;
     },
+    async keepsUsersApart(clientId, nowMs) {
+      const { client } = await find(clientId, undefined, nowMs);
+      return client?.filesPerUser === true;
+    },
     async isLive(clientId, nowMs) {
       const { client, tenant } = await find(clientId, undefined, nowMs);
       return client !== undefined && tenant !== undefined && !tenant.disabled;

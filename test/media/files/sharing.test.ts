@@ -22,6 +22,7 @@ const app = mediaApp({
     listsScope: async () => false,
     tenantUses: async () => true,
     belongsTo: async (clientId) => !outsiders.has(clientId),
+    keepsUsersApart: async () => false,
     isLive: async () => true,
   },
 });
