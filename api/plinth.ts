@@ -63,6 +63,8 @@ export type TokenResponse = {
     expires_in: number;
     /** Its scopes, separated by spaces; the tenant's first. */
     scope: string;
+    /** For an exchange: `urn:ietf:params:oauth:token-type:access_token`. */
+    issued_token_type?: string;
     /** With `authorization_code` and `refresh_token`, for clients registered for it. */
     refresh_token?: string;
     /** With the scope `openid`: identifies the user (RS256). */
@@ -70,7 +72,7 @@ export type TokenResponse = {
 };
 export type OAuthError = {
     /** RFC 6749 5.2; the error reference says what to do about each. */
-    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "authorization_pending" | "slow_down" | "expired_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
+    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "authorization_pending" | "invalid_target" | "slow_down" | "expired_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
     /** The same, for people; generic if more would tell a stranger too much. */
     error_description: string;
     /** The error reference, with the request id, by which the operator finds the exact reason. */
@@ -105,6 +107,8 @@ export type Introspection = {
     client_id?: string;
     /** For an access token. */
     token_type?: "Bearer" | "DPoP";
+    /** Who acts for the user (RFC 8693). */
+    act?: object;
     cnf?: {
         /** The thumbprint of the key. */
         jkt: string;
@@ -538,7 +542,7 @@ export type Client = {
     /** Redirect URIs of sign-outs. */
     postLogoutRedirectUris: string[];
     /** Its grant types. */
-    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code")[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange")[];
     /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. */
@@ -582,7 +586,7 @@ export type WrittenClient = {
     /** Redirect URIs of sign-outs. */
     postLogoutRedirectUris: string[];
     /** Its grant types. */
-    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code")[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange")[];
     /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. */
@@ -1855,7 +1859,7 @@ export function getInterfaceDocument({ ifNoneMatch }: {
  */
 export function getToken(body: {
     /** The grant type, for which the client must be registered. */
-    grant_type: "client_credentials" | "authorization_code" | "refresh_token" | "password" | "urn:ietf:params:oauth:grant-type:device_code";
+    grant_type: "client_credentials" | "authorization_code" | "refresh_token" | "password" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange";
     /** Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client lists and that can be granted now. With a code or a refresh token it narrows what was authorized. */
     scope?: string;
     /** `authorization_code`: the code. It lives 60 s and works once. */
@@ -1864,6 +1868,10 @@ export function getToken(body: {
     redirect_uri?: string;
     /** `authorization_code`: the verifier of the `code_challenge` (PKCE). */
     code_verifier?: string;
+    /** The exchange of tokens: the token that the gateway gave to the service (RFC 8693). */
+    subject_token?: string;
+    /** The exchange of tokens: `urn:ietf:params:oauth:token-type:access_token`. */
+    subject_token_type?: string;
     /** The grant of devices: the code of `/device_authorization`. */
     device_code?: string;
     /** `refresh_token`: the token. A client without a secret gets a new one at each use. */
@@ -4642,7 +4650,7 @@ export function putClient(clientId: string, body: {
     /** Redirect URIs of sign-outs, likewise. */
     postLogoutRedirectUris?: string[];
     /** Its grant types. */
-    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code")[];
+    grantTypes: ("client_credentials" | "authorization_code" | "refresh_token" | "implicit" | "password" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange")[];
     /** Scopes that it may request; `*` at the end matches any ending. */
     scopes: string[];
     /** Codes need PKCE. Always true without a secret. */

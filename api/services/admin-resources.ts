@@ -140,6 +140,7 @@ const clientFields = {
         "implicit",
         "password",
         "urn:ietf:params:oauth:grant-type:device_code",
+        "urn:ietf:params:oauth:grant-type:token-exchange",
       ],
     },
     "Its grant types.",

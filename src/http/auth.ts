@@ -28,8 +28,16 @@ export interface Principal {
   readonly expiresAtSec: number;
   /** The thumbprint of the key that the token is bound to (`cnf.jkt`, RFC 9449). Undefined: its holder may use it. */
   readonly proofKey?: string | undefined;
+  /** The client that acts for the user, by an exchanged token (RFC 8693 4.1). Undefined: the user's own client. */
+  readonly act?: Actor | undefined;
   /** Sent with the answer: the nonce for the caller's next proofs. */
   readonly nextNonce?: string | undefined;
+}
+
+/** The client that acts, and the one that acted before it. */
+export interface Actor {
+  readonly sub: string;
+  readonly act?: Actor;
 }
 
 export type TokenFault = "malformed" | "expired" | "revoked" | "unavailable";

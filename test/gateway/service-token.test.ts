@@ -84,7 +84,9 @@ describe("a service of another tenant", () => {
     });
     expect(protectedHeader.kid).toEqual(expect.any(String));
     const { sub, client_id, client_name, client_auth, tenant, tenant_explicit, org, user, sid } = whole;
-    const identity = { sub, client_id, client_name, client_auth, tenant, tenant_explicit, org, user, sid };
+    const { plan, gid, asof, user_asof } = whole;
+    const person = { sub, client_id, client_name, client_auth, tenant, tenant_explicit, org, user, sid };
+    const identity = { ...person, plan, gid, asof, user_asof };
     expect(payload).toEqual({
       ...identity,
       jti: expect.stringMatching(/^[0-9a-f]{32}$/),

@@ -23,6 +23,7 @@ import {
 import { revokeManyFirst } from "./revocations.ts";
 
 const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
+const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const GRANT_TYPES = [
   "client_credentials",
   "authorization_code",
@@ -30,6 +31,7 @@ const GRANT_TYPES = [
   "implicit",
   "password",
   DEVICE,
+  EXCHANGE,
 ] as const;
 const AUTH_METHODS = ["client_secret", "private_key_jwt"] as const;
 const PROFILES = ["none", "fapi2"] as const;

@@ -1,4 +1,4 @@
-import type { Principal } from "../../http/auth.ts";
+import type { Actor, Principal } from "../../http/auth.ts";
 import { type Call, json, type Answer } from "../../http/route.ts";
 import { toSec } from "../../platform/clock.ts";
 import { sha256Hex } from "../../platform/hash.ts";
@@ -53,6 +53,7 @@ interface Description {
   readonly tenant: string;
   readonly username?: string;
   readonly token_type?: string;
+  readonly act?: Actor;
   readonly cnf?: { readonly jkt: string };
   readonly aud?: string;
   readonly exp?: number;
@@ -76,6 +77,7 @@ const toDescription = (token: Principal, { issuer, audience }: Issuer): Descript
   scope: token.scopes.join(" "),
   client_id: token.clientId,
   token_type: token.proofKey === undefined ? "Bearer" : "DPoP",
+  ...(token.act === undefined ? {} : { act: token.act }),
   ...(token.proofKey === undefined ? {} : { cnf: { jkt: token.proofKey } }),
   sub: token.subject,
   ...(token.user === "" ? {} : { username: token.user }),

@@ -11,6 +11,7 @@ import { refreshTokenGrant } from "../grants/refresh-token.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters, readSessionId } from "../model/parameters.ts";
 import { parseScopes } from "../model/granted-scopes.ts";
+import { EXCHANGE_GRANT, tokenExchange } from "../grants/token-exchange.ts";
 import { type Issue, issueTokens } from "../tokens/issue.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 import { nonceHeader, readProof } from "./proof.ts";
@@ -21,6 +22,7 @@ const GRANTS: Readonly<Record<string, GrantStep>> = {
   refresh_token: refreshTokenGrant,
   password: passwordGrant,
   [DEVICE_GRANT]: deviceCodeGrant,
+  [EXCHANGE_GRANT]: tokenExchange,
 };
 export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 
@@ -28,7 +30,7 @@ export const GRANT_TYPES: readonly string[] = Object.keys(GRANTS);
 export async function token(deps: TokenEndpointDeps, call: TokenCall): Promise<Response> {
   const outcome = await grant(deps, call);
   if (!outcome.ok) return refuse(deps, call, outcome.error);
-  const { granted, refreshToken, proof } = outcome.value;
+  const { granted, refreshToken, issuedTokenType, proof } = outcome.value;
   const issued = await issueTokens(deps, outcome.value, call);
   if (!issued.ok) return refuse(deps, call, issued.error);
   const body = {
@@ -36,6 +38,7 @@ export async function token(deps: TokenEndpointDeps, call: TokenCall): Promise<R
     access_token: issued.value.accessToken,
     expires_in: issued.value.expiresInSec,
     scope: granted.scopes.join(" "),
+    ...(issuedTokenType === undefined ? {} : { issued_token_type: issuedTokenType }),
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(issued.value.idToken === undefined ? {} : { id_token: issued.value.idToken }),
   };

@@ -17,6 +17,7 @@ import type { Parameters } from "../model/parameters.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Accounts } from "../sign-in/accounts.ts";
 import type { Issue, IssueDeps } from "../tokens/issue.ts";
+import type { StrictVerifier } from "../tokens/access-token.ts";
 import { FAPI_ID_TOKEN_ALG, type SigningAlg } from "../tokens/signing-key.ts";
 import type { UserStore } from "../users/user-store.ts";
 import type { CodeStore } from "./code-store.ts";
@@ -35,6 +36,7 @@ export interface GrantDeps extends IssueDeps, RevokeGrantsDeps, AuthenticationDe
   readonly codes: CodeStore;
   readonly proofs: ProofVerifier;
   readonly devices: DeviceStore;
+  readonly verifier: StrictVerifier;
   readonly consents: ConsentStore;
 }
 
@@ -56,6 +58,8 @@ export type GrantStep = (deps: GrantDeps, request: TokenRequest) => Promise<Resu
 export interface GrantOutcome extends Omit<Issue, "callerSessionId" | "grant"> {
   /** Returned with the access token. */
   readonly refreshToken: string | undefined;
+  /** For an exchange (RFC 8693 2.2.1). */
+  readonly issuedTokenType?: string;
 }
 
 /** Names the scope but not the reason: a caller must not learn whether a tenant exists or subscribes. */

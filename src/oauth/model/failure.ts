@@ -30,6 +30,7 @@ const STATUS = {
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   authorization_pending: 400,
+  invalid_target: 400,
   slow_down: 400,
   expired_token: 400,
   invalid_dpop_proof: 400,

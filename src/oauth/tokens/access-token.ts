@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from "jose";
-import type { Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
+import type { Actor, Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
 import type { ProofVerifier } from "../../http/proof.ts";
 import { toSec } from "../../platform/clock.ts";
 import { planOf } from "../../platform/plans.ts";
@@ -27,7 +27,7 @@ type Fault = Exclude<TokenFault, "unavailable">;
 export type NewToken = Omit<IssuedToken, "issuedAtSec">;
 
 /** The end of a token that is issued now. With an ID token hint it ends with the hint. */
-export const accessTokenEndSec = (nowMs: number, hint: HintBounds | undefined): number =>
+export const accessTokenEndSec = (nowMs: number, hint: Pick<HintBounds, "endsAtMs"> | undefined): number =>
   Math.min(toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC, toSec(hint?.endsAtMs ?? Infinity));
 
 export async function issueAccessToken(token: NewToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
@@ -62,6 +62,7 @@ export const identityClaims = (token: Principal | NewToken) => ({
   org: token.org,
   user: token.user,
   sid: token.sessionId,
+  ...(token.act === undefined ? {} : { act: token.act }),
 });
 
 /**
@@ -89,7 +90,7 @@ export function createTokenVerifier(
     if (key !== undefined) verified.remember({ token, kid, key, issued });
     return ok(issued);
   };
-  const check = async (token: string, nowMs: number): Promise<Result<Principal, Fault>> => {
+  const check = async (token: string, nowMs: number): Promise<Result<IssuedToken, Fault>> => {
     const issued = await read(token, nowMs);
     return issued.ok && trust.isRevoked(issued.value) ? err("revoked") : issued;
   };
@@ -118,10 +119,10 @@ export interface StrictVerifier {
   verifyNow(
     tokens: readonly string[],
     nowMs: number,
-  ): Promise<Result<readonly Result<Principal, Fault>[], "unavailable">>;
+  ): Promise<Result<readonly Result<IssuedToken, Fault>[], "unavailable">>;
 }
 
-interface Claims {
+export interface Claims {
   client_id: string;
   client_name: string;
   client_auth: boolean;
@@ -142,9 +143,10 @@ interface Claims {
   exp: number;
   /** RFC 9449 6.1 */
   cnf?: { readonly jkt: string };
+  act?: Actor;
 }
 
-const toPrincipal = (claims: Claims): IssuedToken => ({
+export const toPrincipal = (claims: Claims): IssuedToken => ({
   clientId: claims.client_id,
   clientName: claims.client_name,
   clientAuthenticated: claims.client_auth,
@@ -162,5 +164,6 @@ const toPrincipal = (claims: Claims): IssuedToken => ({
   userAsOfMs: claims.user_asof,
   issuedAtSec: claims.iat,
   expiresAtSec: claims.exp,
+  ...(claims.act === undefined ? {} : { act: claims.act }),
   ...(claims.cnf === undefined ? {} : { proofKey: claims.cnf.jkt }),
 });

@@ -1,4 +1,4 @@
-import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
+import { type Actor, MAX_TOKEN_CHARS } from "../../http/auth.ts";
 import { toSec } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Meter } from "../../platform/metrics.ts";
@@ -40,6 +40,8 @@ export interface Issue {
     | undefined;
   /** The thumbprint of the key that the access token is bound to. */
   readonly proofKey?: string | undefined;
+  /** The access token ends then at the latest. */
+  readonly endsAtMs?: number | undefined;
   /** The sign-in was an ID token hint. */
   readonly hint?: HintBounds | undefined;
 }
@@ -71,6 +73,8 @@ export interface Granted {
   readonly recordsAsOfMs: number;
   /** The read of the user's records. Meaningless without a user. */
   readonly userAsOfMs: number;
+  /** The client acts for the user, by an exchanged token. */
+  readonly act?: Actor;
 }
 
 export interface Issued {
@@ -82,14 +86,14 @@ export interface Issued {
 /** Signs and logs the tokens. A lost response costs nothing, because the unseen token expires. */
 export async function issueTokens(
   deps: IssueDeps,
-  { granted, grant, sessionId, callerSessionId, grantId, idToken, proofKey, hint }: Issue,
+  { granted, grant, sessionId, callerSessionId, grantId, idToken, proofKey, endsAtMs, hint }: Issue,
   call: AnyCall,
 ): Promise<Result<Issued, OAuthFailure>> {
   const { trust, random, log } = deps;
   const issuer = deps.issuerFor(call);
   const tokenId = randomId(random);
   const of = { sessionId, grantId: grantId ?? tokenId };
-  const expiresAtSec = accessTokenEndSec(call.nowMs, hint);
+  const expiresAtSec = accessTokenEndSec(call.nowMs, endsAtMs === undefined ? hint : { endsAtMs });
   const token = { ...granted, ...of, tokenId, expiresAtSec, proofKey };
   const accessToken = await issueAccessToken(token, issuer, trust, call.nowMs);
   if (accessToken.length > MAX_TOKEN_CHARS)

@@ -3,11 +3,12 @@ import { toSec } from "../../platform/clock.ts";
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
 import { randomId, type Random } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import { identityClaims } from "./access-token.ts";
-import { signJwt } from "./jwt.ts";
+import { identityClaims, toPrincipal, type Claims } from "./access-token.ts";
+import { readOwnToken, signJwt, type Kind } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
-import type { Trust } from "./trust.ts";
+import type { IssuedToken, Trust } from "./trust.ts";
 
 /**
  * The token that the gateway sends to a service instead of the caller's. It identifies the caller as an access token
@@ -28,6 +29,32 @@ export interface AudienceService {
   readonly scopes: readonly string[];
 }
 
+/** The claims by which revocations reach a token. */
+const basisOf = (caller: Principal) =>
+  isIssued(caller) ? { gid: caller.grantId, asof: caller.recordsAsOfMs, user_asof: caller.userAsOfMs } : {};
+
+const isIssued = (caller: Principal): caller is IssuedToken => "recordsAsOfMs" in caller && "userAsOfMs" in caller;
+
+const REQUIRED_CLAIMS = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "sub", "asof", "user_asof"];
+
+/** Reads the token that the gateway sent to this service. The error says why it is none, for the log. */
+export async function readServiceToken(
+  token: string,
+  service: string,
+  trust: Pick<Trust, "verifyKey">,
+  nowMs: number,
+): Promise<Result<IssuedToken, string>> {
+  const kind: Kind = {
+    alg: ACCESS_TOKEN_ALG,
+    typ: TYPE,
+    requiredClaims: REQUIRED_CLAIMS,
+    audience: service,
+    expired: "refused",
+  };
+  const read = await readOwnToken<Claims>(token, kind, trust, nowMs);
+  return read.ok ? ok(toPrincipal(read.value)) : err(read.error.reason);
+}
+
 export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Random, isolate: Isolate) {
   const kept = new FreshCache<string, string>(KEPT, isolate);
   return {
@@ -43,6 +70,9 @@ export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Ra
           iat: issuedAtSec,
           exp: Math.min(issuedAtSec + SERVICE_TOKEN_LIFETIME_SEC, caller.expiresAtSec),
           ...identityClaims(caller),
+          plan: caller.plan,
+          // For an exchange (grants/token-exchange.ts): what ends the caller's token ends the one that comes of this.
+          ...basisOf(caller),
           scope: caller.scopes.filter((scope) => service.scopes.some((own) => scopeMatches(own, scope))).join(" "),
         };
         return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);

@@ -6,6 +6,7 @@ import { call, expectJson, ORIGIN } from "../../support/platform.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 const ALGS = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "Ed25519", "EdDSA"];
+const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
 const OIDC = "/oauth2/v1/.well-known/openid-configuration";
 const RFC8414 = "/.well-known/oauth-authorization-server/oauth2/v1";
@@ -73,6 +74,7 @@ describe("The two metadata documents", () => {
         "refresh_token",
         "password",
         DEVICE,
+        EXCHANGE,
         "implicit",
       ],
       code_challenge_methods_supported: ["S256", "plain"],

@@ -1,0 +1,121 @@
+import type { Actor } from "../../http/auth.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
+import { failure, type OAuthFailure } from "../model/failure.ts";
+import { mayActFor } from "../model/granted-scopes.ts";
+import type { Parameters } from "../model/parameters.ts";
+import { readServiceToken } from "../tokens/service-token.ts";
+import type { IssuedToken } from "../tokens/trust.ts";
+import { identifyGrantClient, refusedScope, type GrantDeps, type GrantStep } from "./grant-step.ts";
+
+/**
+ * A service acts for a person (RFC 8693): it hands in the token that the gateway gave it, and gets one of its own for
+ * the same person and tenant, with fewer scopes and a shorter life.
+ *
+ *   subject_token ──ours, valid, for this service──▶ a person's, for a tenant ──the client may act there──▶ narrowed
+ *
+ * - Narrowing only: the scopes are among those of the token that was handed in and those that the client lists.
+ * - `act` names the client, and whoever acted before it. Both tokens belong to one grant and one session, so what ends
+ *   these ends both. Nothing else outlives the new token's five minutes.
+ * - A token that is bound to a key is refused: its holder may be a thief. The gateway's token for a service, which comes
+ *   of a checked proof, is taken.
+ */
+export const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
+export const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
+const SUBJECT_TYPES: readonly string[] = [ACCESS_TOKEN_TYPE, "urn:ietf:params:oauth:token-type:jwt"];
+const LIFETIME_MS = 300_000;
+/** Services that act one after the other for a person. */
+const MAX_ACTORS = 4;
+
+export const tokenExchange: GrantStep = async (deps, request) => {
+  const { call, parameters, scopes: requested, proofKey } = request;
+  const caller = await identifyGrantClient(deps, request, EXCHANGE_GRANT);
+  if (!caller.ok) return caller;
+  const { client, authenticated } = caller.value;
+  const refuse = (error: OAuthFailure["error"], description: string, reason?: string) =>
+    err(failure(error, description, reason, client.id));
+  if (!authenticated || client.service === undefined)
+    return refuse("unauthorized_client", "Only the client of a registered service exchanges tokens.");
+  const fault = parameterFault(parameters);
+  if (fault !== undefined) return refuse(...fault);
+  const subject = await readSubject(deps, parameters.get("subject_token") ?? "", client.service, call.nowMs);
+  if (!subject.ok) return refuse("invalid_request", "subject_token is not valid for this client.", subject.error);
+  const token = subject.value;
+  const { tenant } = token;
+  if (token.user === "" || tenant === "")
+    return refuse("invalid_request", "subject_token is not of a person in a tenant.");
+  if (actorsOf(token.act) >= MAX_ACTORS) return refuse("invalid_request", "Too many services act for the person.");
+
+  const { tenant: rights, asOfMs } = await deps.directory.find(client.id, tenant, call.nowMs);
+  const allowed = rights === undefined ? err(`tenant ${tenant} is unknown`) : mayActFor(client, rights);
+  const place = deps.names.scope(`tenant=${tenant}`);
+  if (!allowed.ok) return err(refusedScope({ scope: place, reason: allowed.error }, client.id));
+  if ((requested.tenant ?? tenant) !== tenant || requested.organization !== undefined || requested.noTenant)
+    return err(refusedScope({ scope: place, reason: "another place than that of the subject token" }, client.id));
+  const held = (scope: string): boolean =>
+    token.scopes.some((one) => scopeMatches(one, scope)) && client.scopes.some((one) => scopeMatches(one, scope));
+  const beyond = requested.openid ? "openid" : requested.named.find((scope) => !held(scope));
+  if (beyond !== undefined)
+    return err(refusedScope({ scope: beyond, reason: `the subject token or the client lacks ${beyond}` }, client.id));
+  const scopes = requested.everything
+    ? token.scopes.filter((scope) => scope !== place && held(scope))
+    : requested.named;
+  return ok({
+    granted: {
+      clientId: client.id,
+      clientName: client.name,
+      clientAuthenticated: true,
+      tenant,
+      tenantExplicit: token.tenantExplicit,
+      org: "",
+      plan: token.plan,
+      user: token.user,
+      subject: token.subject,
+      scopes: [place, ...scopes],
+      recordsAsOfMs: Math.min(token.recordsAsOfMs, asOfMs, caller.value.asOfMs),
+      userAsOfMs: token.userAsOfMs,
+      act: { sub: client.id, ...(token.act === undefined ? {} : { act: token.act }) },
+    },
+    sessionId: token.sessionId,
+    grantId: token.grantId,
+    refreshToken: undefined,
+    idToken: undefined,
+    proofKey,
+    endsAtMs: Math.min(call.nowMs + LIFETIME_MS, token.expiresAtSec * 1000),
+    issuedTokenType: ACCESS_TOKEN_TYPE,
+  });
+};
+
+function parameterFault(parameters: Parameters): [OAuthFailure["error"], string] | undefined {
+  if (parameters.get("subject_token") === undefined) return ["invalid_request", "subject_token is missing."];
+  if (!SUBJECT_TYPES.includes(parameters.get("subject_token_type") ?? ""))
+    return ["invalid_request", `subject_token_type must be ${ACCESS_TOKEN_TYPE}.`];
+  if ((parameters.get("requested_token_type") ?? ACCESS_TOKEN_TYPE) !== ACCESS_TOKEN_TYPE)
+    return ["invalid_request", `requested_token_type must be ${ACCESS_TOKEN_TYPE}.`];
+  if (parameters.get("actor_token") !== undefined || parameters.get("actor_token_type") !== undefined)
+    return ["invalid_request", "actor_token is not supported: the client itself acts."];
+  if (parameters.get("resource") !== undefined || parameters.get("audience") !== undefined)
+    return ["invalid_target", "resource and audience are not supported: the token is for the platform."];
+  return undefined;
+}
+
+/** The token that was handed in: the gateway's for this service, or the caller's own. */
+async function readSubject(
+  { trust, verifier }: GrantDeps,
+  token: string,
+  service: string,
+  nowMs: number,
+): Promise<Result<IssuedToken, string>> {
+  const given = await readServiceToken(token, service, trust, nowMs);
+  if (given.ok) {
+    if (!(await trust.ensure(nowMs, "now"))) return err("revocations cannot be read");
+    return trust.isRevoked(given.value) ? err("it was revoked") : given;
+  }
+  const verified = await verifier.verifyNow([token], nowMs);
+  if (!verified.ok) return err("revocations cannot be read");
+  const [found] = verified.value;
+  if (found?.ok !== true) return err(`${given.error}; ${found?.error ?? "malformed"}`);
+  return found.value.proofKey === undefined ? ok(found.value) : err("it is bound to a key");
+}
+
+const actorsOf = (act: Actor | undefined): number => (act === undefined ? 0 : 1 + actorsOf(act.act));
