@@ -271,6 +271,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     access: oauth.access,
     limits,
     serviceToken: oauth.serviceToken,
+    issuer: oauth.issuer,
     pathPrefix,
     allowLoopback: config.allowLoopback,
     timeoutMs: config.gatewayTimeoutMs,

@@ -3,6 +3,7 @@
  *
  *   path ── registry/ ──▶ the service with the longest proxy path, else 404
  *     └▶ admission/checks.ts: a preflight is answered here; TRACE, bodies of GET, loops are refused
+ *     └▶ admission/resource-metadata.ts: who issues tokens for a service, where its 401 sends clients
  *     └▶ admission/admission.ts: no valid token 401, a tenant that may not use the service 403
  *     └▶ forward/target.ts: the private address, checked again; a path that leads above the service is refused
  *     └▶ admission/service-token.ts: replaces the caller's token for a service of another tenant
@@ -25,6 +26,12 @@ import { err, type Result } from "../platform/result.ts";
 import { SESSION_ID } from "../platform/session-id.ts";
 import { admitCaller, type AdmissionDeps, type GatewayRequest } from "./admission/admission.ts";
 import { answerPreflight, checkRequest, isPreflight } from "./admission/checks.ts";
+import {
+  answerMetadata,
+  isMetadataPath,
+  withMetadata,
+  type ResourceMetadataDeps,
+} from "./admission/resource-metadata.ts";
 import { authorizationFor, type ServiceTokenDeps } from "./admission/service-token.ts";
 import { createBreakers } from "./breaker/breakers.ts";
 import { exchange, type ExchangeDeps } from "./forward/exchange.ts";
@@ -41,7 +48,7 @@ interface ForwardDeps extends AdmissionDeps, ServiceTokenDeps, ExchangeDeps {
   readonly random: Random;
 }
 
-export interface GatewayDeps extends Omit<ForwardDeps, "registry" | "breakers"> {
+export interface GatewayDeps extends Omit<ForwardDeps, "registry" | "breakers">, ResourceMetadataDeps {
   readonly db: D1Database;
   readonly allowLoopback: boolean;
   readonly isolate: Isolate;
@@ -59,6 +66,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const forwardDeps: ForwardDeps = { ...deps, registry, breakers: createBreakers() };
   return {
     async answer(call) {
+      if (isMetadataPath(call.path) && !isPreflight(call.request)) return answerMetadata(deps, registry, call);
       const service = await registry.find(call.path, call.nowMs);
       if (service === undefined) return undefined;
       return isPreflight(call.request) ? answerPreflight(call.request) : forward(forwardDeps, call, service);
@@ -75,7 +83,7 @@ async function forward(deps: ForwardDeps, call: FallbackCall, service: Registere
   const refused = await checkRequest(deps, request);
   if (refused !== undefined) return refused;
   const caller = await admitCaller(deps, request);
-  if (!caller.ok) return caller.error;
+  if (!caller.ok) return withMetadata(caller.error, service, call.publicBase);
   const target = findTarget(call, service);
   if (!target.ok) return target.error;
 

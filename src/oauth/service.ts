@@ -262,6 +262,8 @@ export function createOAuth(deps: OAuthDeps) {
     services: createOAuthServices({ ...shared, recovery }, pathPrefix),
     verifier,
     access: directory.access,
+    /** For requests to this public origin. */
+    issuer: (origin: string): string => ownIssuer(origin).issuer,
     /** The token that a service of another tenant gets instead of the caller's. `origin`: the request's public one. */
     serviceToken: (caller: Principal, service: AudienceService, origin: string, nowMs: number): Promise<string> =>
       serviceTokens.tokenFor(caller, service, ownIssuer(origin).issuer, nowMs),

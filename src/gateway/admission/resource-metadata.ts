@@ -1,0 +1,58 @@
+import { problem, type Problem } from "../../http/errors.ts";
+import { PROOF_ALGS } from "../../http/proof.ts";
+import type { FallbackCall } from "../../http/service.ts";
+import type { RegisteredService, Registry } from "../registry/registry.ts";
+
+/**
+ * A service that wants a token is a protected resource (RFC 9728): its 401 names the address of its metadata, and a
+ * client that knows nothing else finds there who issues tokens, and for which scopes.
+ *
+ *   401 WWW-Authenticate: … resource_metadata ──▶ metadata: authorization_servers ──▶ the issuer's own metadata
+ *
+ * A service that the public may use has no metadata.
+ */
+export interface ResourceMetadataDeps {
+  /** The issuer for requests to this origin. */
+  readonly issuer: (origin: string) => string;
+}
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+const MAX_AGE_SEC = 300;
+
+export const isMetadataPath = (path: string): boolean => path.startsWith(`${WELL_KNOWN}/`);
+
+/** Undefined if no service that wants a token has exactly this path. */
+export async function answerMetadata(
+  { issuer }: ResourceMetadataDeps,
+  registry: Pick<Registry, "find">,
+  { request, path, publicBase, url, nowMs }: FallbackCall,
+): Promise<Response | Problem | undefined> {
+  const proxyPath = path.slice(WELL_KNOWN.length);
+  const service = await registry.find(proxyPath, nowMs);
+  if (service?.proxyPath !== proxyPath || service.access !== "token") return undefined;
+  if (request.method !== "GET" && request.method !== "HEAD")
+    return problem("unsupported_method", "Metadata is read with GET.", { headers: { allow: "GET, HEAD" } });
+  const metadata = {
+    resource: `${publicBase}${proxyPath}`,
+    resource_name: service.name,
+    authorization_servers: [issuer(url.origin)],
+    bearer_methods_supported: ["header"],
+    dpop_signing_alg_values_supported: PROOF_ALGS,
+    // A pattern is no scope that a client could ask for.
+    ...(service.scopes.some(isScope) ? { scopes_supported: service.scopes.filter(isScope) } : {}),
+  };
+  return Response.json(metadata, {
+    headers: { "cache-control": `public, max-age=${MAX_AGE_SEC}`, "access-control-allow-origin": "*" },
+  });
+}
+
+const isScope = (scope: string): boolean => !scope.endsWith("*");
+
+/** Adds the address of the metadata to a 401. */
+export function withMetadata(refused: Problem, service: RegisteredService, publicBase: string): Problem {
+  const challenge = refused.headers["www-authenticate"];
+  if (challenge === undefined || service.access !== "token") return refused;
+  const address = new URL(`${publicBase}${WELL_KNOWN}${service.proxyPath}`).href;
+  const named = `${challenge}, resource_metadata="${address}"`;
+  return { ...refused, headers: { ...refused.headers, "www-authenticate": named } };
+}
