@@ -103,7 +103,7 @@ function showProgress(startedMs, total) {
   let lines = 0;
   const timer = setInterval(() => {
     const seconds = Math.round((Date.now() - startedMs) / 1000);
-    const text = `  ${seconds} s: ${countPackages()} of ${total} packages`;
+    const text = `  ${seconds} s: ${Math.min(countPackages(), total)} of ${total} packages`;
     if (isTerminal) process.stderr.write(`\r\x1b[2K${text}`);
     else if (Math.floor(seconds / 10) > lines) {
       lines = Math.floor(seconds / 10);
@@ -118,7 +118,7 @@ function showProgress(startedMs, total) {
   };
 }
 
-/** Folders of packages that are there so far; npm makes and removes folders meanwhile. */
+/** Packages that are unpacked so far; npm makes their folders first, and may remove some meanwhile. */
 function countPackages() {
   const list = (folder) => {
     try {
@@ -128,9 +128,10 @@ function countPackages() {
     }
   };
   const modules = join(ROOT, "node_modules");
-  return list(modules)
-    .map((name) => (name.startsWith("@") ? list(join(modules, name)).length : 1))
-    .reduce((sum, count) => sum + count, 0);
+  const folders = list(modules).flatMap((name) =>
+    name.startsWith("@") ? list(join(modules, name)).map((one) => join(name, one)) : [name],
+  );
+  return folders.filter((name) => existsSync(join(modules, name, "package.json"))).length;
 }
 
 /** Creates the lock file, which holds the owner's process id. The lock of a process that has ended is removed. */

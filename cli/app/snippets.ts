@@ -114,9 +114,7 @@ await app.listen({ port: 3000 });
 import { createPlinth } from "@plinth/sdk";
 import { honoAuth } from "@plinth/sdk/middleware";
 
-const { PLINTH_URL: url, PLINTH_CLIENT_ID: clientId, PLINTH_CLIENT_SECRET: clientSecret } = process.env;
-const plinth = createPlinth({ url, credentials: { clientId, clientSecret } });
-
+${CONNECT}
 const app = new Hono();
 app.use("/api/*", honoAuth({ url })); // callers bring an access token of a person or a client
 app.get("/api/me", (c) => c.json({ user: c.get("caller").user, tenant: c.get("caller").tenant }));
@@ -148,17 +146,18 @@ export const POST = withAuth({ url }, async (request, caller) => {
   },
 } as const;
 
-const PYTHON_CONNECT = `import os
-from plinth import Plinth
-
-client = os.environ["PLINTH_CLIENT_ID"]
+const PYTHON_CONNECT = `client = os.environ["PLINTH_CLIENT_ID"]
 plinth = Plinth(os.environ["PLINTH_URL"], client_id=client, client_secret=os.environ["PLINTH_CLIENT_SECRET"])
 `;
 
 const PYTHON = {
   python: {
     file: "app.py",
-    code: `${PYTHON_CONNECT}
+    code: `import os
+
+from plinth import Plinth
+
+${PYTHON_CONNECT}
 topic = plinth.topic(client, "hello")
 topic.create()
 topic.publish({"hello": "world"})
@@ -169,32 +168,42 @@ for event in topic.consume():
   },
   fastapi: {
     file: "app.py",
-    code: `${PYTHON_CONNECT}from fastapi import FastAPI, Header
-from plinth import TokenVerifier
+    code: `import os
 
-verify = TokenVerifier(os.environ["PLINTH_URL"])
+from fastapi import FastAPI, Header, HTTPException
+from plinth import Plinth, TokenVerifier, UnauthorizedError
+
+${PYTHON_CONNECT}verify = TokenVerifier(os.environ["PLINTH_URL"])
 app = FastAPI()
 
 
 @app.get("/api/me")
 def me(authorization: str | None = Header(default=None)):
-    caller = verify(authorization)
+    try:
+        caller = verify(authorization)
+    except UnauthorizedError as refused:
+        raise HTTPException(401, str(refused))
     return {"user": caller.user, "tenant": caller.tenant}
 `,
     run: "set -a; . ./.env; set +a; fastapi dev app.py",
   },
   flask: {
     file: "app.py",
-    code: `${PYTHON_CONNECT}from flask import Flask, request
-from plinth import TokenVerifier
+    code: `import os
 
-verify = TokenVerifier(os.environ["PLINTH_URL"])
+from flask import Flask, abort, request
+from plinth import Plinth, TokenVerifier, UnauthorizedError
+
+${PYTHON_CONNECT}verify = TokenVerifier(os.environ["PLINTH_URL"])
 app = Flask(__name__)
 
 
 @app.get("/api/me")
 def me():
-    caller = verify(request.headers.get("authorization"))
+    try:
+        caller = verify(request.headers.get("authorization"))
+    except UnauthorizedError as refused:
+        abort(401, str(refused))
     return {"user": caller.user, "tenant": caller.tenant}
 `,
     run: "set -a; . ./.env; set +a; flask run",

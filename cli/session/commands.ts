@@ -25,7 +25,11 @@ const login: Command = {
   summary: "Sign in by the browser, for a tenant or as an operator of an organization.",
   args: [],
   options: [
-    { flag: "tenant", value: "<tenant>", help: `the tenant; on this machine: ${DEMO_TENANT}` },
+    {
+      flag: "tenant",
+      value: "<tenant>",
+      help: `the tenant; default: the organization's id, else (on this machine) ${DEMO_TENANT}`,
+    },
     { flag: "organization", value: "<organization>", help: "be an operator of this organization instead" },
     { flag: "client", value: "<client>", help: "the client to sign in with; default: <tenant>.cli" },
     { flag: "scope", value: "<scope>", repeated: true, help: "only this scope; default: all that you may have" },
@@ -33,15 +37,16 @@ const login: Command = {
   ],
   notes: [
     "The client <tenant>.cli must exist: an operator makes it once by `npm run plat -- tenant enable-login <tenant>`. " +
-      "`npm start` has it for the tenant demo.",
+      "`npm start` has it for the tenants demo and operators.",
     "The tokens are kept in a file that only you can read, below ~/.config/plinth (PLINTH_CONFIG_DIR chooses another " +
       "folder). A sign-in for a tenant and one for an organization are kept side by side. `logout` ends both.",
   ],
-  examples: ["login", "login --tenant acme --url https://platform.example", "login --organization acme --tenant acme"],
+  examples: ["login", "login --tenant acme --url https://platform.example", "login --organization operators"],
   async run(invocation) {
     const { io, options, target } = invocation;
     const [organization, scopes] = [options.value("organization"), options.values("scope")];
-    const tenant = options.value("tenant") ?? (isLoopback(new URL(target.base)) ? DEMO_TENANT : undefined);
+    const tenant =
+      options.value("tenant") ?? organization ?? (isLoopback(new URL(target.base)) ? DEMO_TENANT : undefined);
     const clientId = options.value("client") ?? (tenant === undefined ? undefined : loginClientOf(tenant));
     const place = organization ?? tenant;
     if (clientId === undefined || place === undefined)

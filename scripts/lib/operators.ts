@@ -1,5 +1,8 @@
+import { loginClient, loginClientOf } from "../../cli/session/login-client.ts";
+
 /**
- * The records by which people run a platform: an organization with a tenant for the console's client, and two roles.
+ * The records by which people run a platform: an organization with a tenant for the clients of console and command line,
+ * and two roles.
  * `npm start` makes them for its demo operator, `npm run deploy` for the first one.
  */
 export const OPERATORS = {
@@ -37,6 +40,7 @@ export async function putOperators(put: Put, { platform, consoles }: ConsolePlac
     postLogoutRedirectUris: consoles.map((address) => `${address}/sign-in`),
     scopes: [scope("admin_read"), scope("admin_write"), scope("admin_tenant")],
   });
+  await put(`clients/${loginClientOf(OPERATORS.tenant)}`, loginClient(OPERATORS.tenant, platform));
 }
 
 /** Makes a user an operator. As a member of the client's tenant, nobody asks whether the console may be used. */

@@ -1,0 +1,57 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { transform } from "esbuild";
+import { afterAll, describe, expect, test } from "vitest";
+import { findConflicts, writeEnvFile } from "../../cli/app/dot-env.ts";
+import { detectFramework } from "../../cli/app/framework.ts";
+import { snippetFor } from "../../cli/app/snippets.ts";
+
+/** The parts of `init` that need no platform; test/acceptance/browser/command-line.ts runs the whole. */
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+const PARSE = "import ast, sys; ast.parse(sys.argv[1])";
+
+describe("init", () => {
+  const folder = mkdtempSync(join(tmpdir(), "plinth-init-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each([
+    ["package.json", '{"dependencies":{"next":"1","vite":"1"}}', "nextjs", "server"],
+    ["package.json", '{"dependencies":{"express":"5"}}', "express", "server"],
+    ["package.json", '{"dependencies":{"fastify":"5"}}', "fastify", "server"],
+    ["package.json", '{"dependencies":{"hono":"4"}}', "hono", "server"],
+    ["package.json", '{"devDependencies":{"vite":"8"}}', "vite", "browser"],
+    ["package.json", "{}", "node", "machine"],
+    ["package.json", "broken", "node", "machine"],
+    ["pyproject.toml", 'dependencies = ["fastapi[standard]>=0.1"]', "fastapi", "server"],
+    ["requirements.txt", "Flask==3.0\nrequests", "flask", "server"],
+    ["requirements.txt", "flask-cors-of-another", "python", "machine"],
+  ])("finds in %s with %s the framework %s", async (file, text, id, kind) => {
+    const cwd = mkdtempSync(join(folder, "app-"));
+    writeFileSync(join(cwd, file), text);
+    const framework = detectFramework(cwd);
+    expect(framework).toMatchObject({ id, kind });
+    const { code, file: name } = snippetFor(framework, framework!.kind, { sdk: "sdk", python: "python" });
+    expect(code).toContain("PLINTH_CLIENT_ID");
+    // The code has the form of its language; two of these are run by the test of the packed command line.
+    if (!name.endsWith(".py")) await transform(code, { loader: "js", format: "esm", target: "es2022" });
+    else if (hasPython) expect(spawnSync("python3", ["-c", PARSE, code]).stderr.toString()).toBe("");
+  });
+
+  test("finds nothing in an empty folder, and begins with Node", () => {
+    expect(detectFramework(mkdtempSync(join(folder, "app-")))).toBeUndefined();
+    expect(snippetFor(undefined, "machine", { sdk: "sdk", python: "python" }).file).toBe("plinth.mjs");
+  });
+
+  test("changes its own values of .env and nothing else", () => {
+    const cwd = mkdtempSync(join(folder, "app-"));
+    writeFileSync(join(cwd, ".env"), "# mine\nPLINTH_URL=a # old\nOTHER='x y'\nXPLINTH_URL=b");
+    expect(findConflicts(cwd, { PLINTH_URL: "c$&", PLINTH_CLIENT_ID: "d" })).toEqual(["PLINTH_URL"]);
+    writeEnvFile(cwd, { PLINTH_URL: "c$&", PLINTH_CLIENT_ID: "d" });
+    expect(readFileSync(join(cwd, ".env"), "utf8")).toBe(
+      '# mine\nPLINTH_URL="c$&"\nOTHER=\'x y\'\nXPLINTH_URL=b\nPLINTH_CLIENT_ID="d"\n',
+    );
+    expect(findConflicts(cwd, { PLINTH_URL: "c$&" })).toEqual([]);
+  });
+});
