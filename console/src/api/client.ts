@@ -1,12 +1,28 @@
-import { createPlinth, PlinthError, type ErrorDetail } from "@plinth/sdk";
+import { PlinthError, type ErrorDetail } from "../../../packages/sdk/src/errors.ts";
+import { createTransport } from "../../../packages/sdk/src/transport.ts";
 import { PLATFORM_URL } from "../session/config.ts";
 import { token } from "../session/session.ts";
 
-const plinth = createPlinth({ url: PLATFORM_URL, credentials: token, attempts: 3 });
+let refused: string | undefined;
+
+/** The SDK's way to send, without the rest of it. */
+const transport = createTransport({
+  url: PLATFORM_URL,
+  fetch: globalThis.fetch.bind(globalThis),
+  attempts: 3,
+  timeoutMs: 30_000,
+  tokens: {
+    async get() {
+      const next = await token(refused);
+      refused = undefined;
+      return next;
+    },
+    refuse: (old) => void (refused = old),
+  },
+});
 
 /** For the generated operations of `api/plinth.ts`: with the person's token, repeated by the platform's rules. */
-export const operations = plinth.operations;
-export { plinth };
+export const operations = { baseUrl: PLATFORM_URL, fetch: transport.fetch };
 
 interface Answered {
   readonly status: number;

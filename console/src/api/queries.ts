@@ -1,4 +1,4 @@
-import { PlinthError } from "@plinth/sdk";
+import { PlinthError } from "../../../packages/sdk/src/errors.ts";
 import { QueryClient } from "@tanstack/react-query";
 
 /** The SDK repeats what may be repeated, so a query does not. */

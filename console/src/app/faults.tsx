@@ -1,8 +1,8 @@
 import type { ErrorComponentProps } from "@tanstack/react-router";
-import { PlinthError } from "@plinth/sdk";
+import { PlinthError } from "../../../packages/sdk/src/errors.ts";
 import { CircleAlert, Lock, SearchX, WifiOff } from "lucide-react";
 import { faultOf, type Fault } from "../api/queries.ts";
-import { Button, LinkButton } from "../components/button.tsx";
+import { PageLink, PlainButton } from "../components/plain.tsx";
 import { useWords } from "../words/words.ts";
 
 const ICONS = { refused: Lock, missing: SearchX, offline: WifiOff, busy: WifiOff, failed: CircleAlert } as const;
@@ -25,7 +25,7 @@ export function FaultNotice({ error, retry }: { readonly error: unknown; readonl
         </p>
       )}
       {retry !== undefined && fault !== "refused" && fault !== "missing" && (
-        <Button onPress={retry}>{common.retry}</Button>
+        <PlainButton onClick={retry}>{common.retry}</PlainButton>
       )}
     </div>
   );
@@ -39,7 +39,9 @@ export function NothingHere() {
       <SearchX aria-hidden size={28} />
       <h1>{faults.missing}</h1>
       <p>{faults.missingText}</p>
-      <LinkButton href="/">{faults.toOverview}</LinkButton>
+      <PageLink className="button" href="/">
+        {faults.toOverview}
+      </PageLink>
     </div>
   );
 }
@@ -55,8 +57,10 @@ export function Broken({ error }: ErrorComponentProps) {
       <p>{faults.brokenText}</p>
       <p className="muted">{String(error)}</p>
       <div className="buttons">
-        <Button onPress={() => location.reload()}>{faults.reload}</Button>
-        <LinkButton href="/">{faults.toOverview}</LinkButton>
+        <PlainButton onClick={() => location.reload()}>{faults.reload}</PlainButton>
+        <PageLink className="button" href="/">
+          {faults.toOverview}
+        </PageLink>
       </div>
     </div>
   );

@@ -2,7 +2,7 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { onlineManager } from "@tanstack/react-query";
 import { Command, Menu as MenuIcon, WifiOff } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
-import { Button } from "../components/button.tsx";
+import { PlainButton } from "../components/plain.tsx";
 import { signOut, usePerson, useSession } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { GROUPS, PLACES } from "./navigation.ts";
@@ -46,9 +46,9 @@ export function Shell() {
       </aside>
       <div className="column">
         <header className="top">
-          <Button className="icon narrow" aria-label={common.menu} onPress={() => setOverlay("drawer")}>
+          <PlainButton className="icon narrow" aria-label={common.menu} onClick={() => setOverlay("drawer")}>
             <MenuIcon aria-hidden size={20} />
-          </Button>
+          </PlainButton>
           <FindButton onPress={() => setOverlay("palette")} />
           <PersonButton onPress={() => setOverlay("person")} />
         </header>
@@ -109,11 +109,11 @@ export function Places({ onChosen }: { readonly onChosen?: () => void }) {
 function FindButton({ onPress }: { readonly onPress: () => void }) {
   const { palette } = useWords();
   return (
-    <Button className="find" onPress={onPress}>
+    <PlainButton className="find" onClick={onPress}>
       <Command aria-hidden size={15} />
       <span>{palette.title}</span>
       <kbd aria-hidden>{palette.hint}</kbd>
-    </Button>
+    </PlainButton>
   );
 }
 
@@ -121,12 +121,10 @@ function PersonButton({ onPress }: { readonly onPress: () => void }) {
   const { common } = useWords();
   const { user: name } = usePerson();
   return (
-    <Button className="person" aria-label={`${common.account}: ${name}`} onPress={onPress}>
-      <span className="avatar" aria-hidden>
-        {(name[0] ?? "?").toUpperCase()}
-      </span>
+    <PlainButton className="person" aria-label={`${common.account}: ${name}`} onClick={onPress}>
+      <span className="avatar" aria-hidden data-letter={(name[0] ?? "?").toUpperCase()} />
       <span className="wide">{name}</span>
-    </Button>
+    </PlainButton>
   );
 }
 
@@ -153,7 +151,7 @@ function NoRights() {
     <div className="notice" role="alert">
       <h1>{words.noRights}</h1>
       <p>{words.noRightsText}</p>
-      <Button onPress={() => void signOut()}>{common.signOut}</Button>
+      <PlainButton onClick={() => void signOut()}>{common.signOut}</PlainButton>
     </div>
   );
 }

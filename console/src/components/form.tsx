@@ -1,5 +1,5 @@
-import { PlinthError } from "@plinth/sdk";
-import { useState, type ReactNode } from "react";
+import { PlinthError } from "../../../packages/sdk/src/errors.ts";
+import { createContext, use, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import {
   Checkbox,
   FieldError,
@@ -36,16 +36,21 @@ interface ServiceFormProps {
  * A form whose errors are the service's own. Values are the page's state, so a refusal loses nothing. It is sent once at a
  * time.
  */
-export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = (field) => field }: ServiceFormProps) {
+export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchanged }: ServiceFormProps) {
   const { common, faults } = useWords();
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const [names, setNames] = useState<ReadonlySet<string>>(new Set());
-  const byField = fieldErrors(error, fieldOf);
+  const byField = useMemo(() => fieldErrors(error, fieldOf), [error, fieldOf]);
   const elsewhere = elsewhereOf(error, byField, names);
+  const form = useRef<HTMLFormElement>(null);
 
-  async function send(form: HTMLFormElement): Promise<void> {
-    setNames(new Set(Array.from(form.elements, (element) => element.getAttribute("name") ?? "")));
+  useEffect(() => {
+    if (error !== undefined) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [error]);
+
+  async function send(sent: HTMLFormElement): Promise<void> {
+    setNames(new Set(Array.from(sent.elements, (element) => element.getAttribute("name") ?? "")));
     setBusy(true);
     setError(undefined);
     try {
@@ -60,7 +65,7 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = (field)
   return (
     <Form
       className="form"
-      validationErrors={byField}
+      ref={form}
       validationBehavior="aria"
       onSubmit={(event) => {
         event.preventDefault();
@@ -78,7 +83,7 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = (field)
           </div>
         </div>
       )}
-      {children}
+      <FieldErrors value={byField}>{children}</FieldErrors>
       <div className="buttons">
         <Button type="submit" className="primary" isPending={isBusy}>
           {act}
@@ -88,6 +93,8 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = (field)
     </Form>
   );
 }
+
+const unchanged = (field: string): string => field;
 
 /** The service names a field in bean notation: `quota.files`, `redirectUris[0]`. The form has the part before. */
 function fieldErrors(error: unknown, fieldOf: (field: string) => string): Record<string, string[]> {
@@ -110,6 +117,14 @@ function elsewhereOf(error: unknown, byField: Record<string, string[]>, names: R
   return rest.length === 0 && Object.keys(byField).length === 0 ? [error.message] : rest;
 }
 
+/**
+ * The service's errors by field. They stay until the form is sent again: one that went while the person leaves the field
+ * would move the button away from below the pointer.
+ */
+const FieldErrors = createContext<Readonly<Record<string, readonly string[]>>>({});
+
+const useFieldError = (name: string): string | undefined => use(FieldErrors)[name]?.join(" ");
+
 interface FieldProps {
   readonly label: string;
   /** The service's name of the field. */
@@ -130,8 +145,14 @@ interface TextFieldProps extends FieldProps {
 
 export function TextField({ label, help, isMultiline = false, placeholder, ...field }: TextFieldProps) {
   const { common } = useWords();
+  const error = useFieldError(field.name);
   return (
-    <AriaTextField {...field} autoComplete={field.autoComplete ?? "off"} className="field">
+    <AriaTextField
+      {...field}
+      isInvalid={error !== undefined}
+      autoComplete={field.autoComplete ?? "off"}
+      className="field"
+    >
       <Label>
         {label}
         {field.isRequired !== true && <span className="muted"> ({common.optional})</span>}
@@ -142,7 +163,7 @@ export function TextField({ label, help, isMultiline = false, placeholder, ...fi
           {help}
         </Text>
       )}
-      <FieldError className="field-error" />
+      <FieldError className="field-error">{error}</FieldError>
     </AriaTextField>
   );
 }
@@ -154,9 +175,11 @@ interface SelectFieldProps extends FieldProps {
 }
 
 export function SelectField({ label, help, value, onChange, options, ...field }: SelectFieldProps) {
+  const error = useFieldError(field.name);
   return (
     <Select
       {...field}
+      isInvalid={error !== undefined}
       className="field"
       value={value === "" ? null : value}
       onChange={(key) => onChange(String(key ?? ""))}
@@ -171,7 +194,7 @@ export function SelectField({ label, help, value, onChange, options, ...field }:
           {help}
         </Text>
       )}
-      <FieldError className="field-error" />
+      <FieldError className="field-error">{error}</FieldError>
       <Popover className="popover">
         <ListBox className="options">
           {options.map(({ id, name }) => (

@@ -1,7 +1,7 @@
 import { useEffect, type ReactNode } from "react";
 import { ChevronRight } from "lucide-react";
 import { useWords } from "../words/words.ts";
-import { TextLink } from "./button.tsx";
+import { PageLink } from "./plain.tsx";
 
 interface PageProps {
   readonly title: string;
@@ -24,7 +24,7 @@ export function Page({ title, lead, actions, parent, children }: PageProps) {
     <div className="page">
       {parent !== undefined && (
         <p className="trail">
-          <TextLink href={parent.href}>{parent.title}</TextLink>
+          <PageLink href={parent.href}>{parent.title}</PageLink>
           <ChevronRight aria-hidden size={14} />
         </p>
       )}

@@ -140,9 +140,8 @@ export function handBack(answer: URLSearchParams): boolean {
   return true;
 }
 
+/** Leaves the page, and with it the tokens. */
 export async function signOut(): Promise<void> {
-  tokens = undefined;
-  set({ state: "signedOut" });
   try {
     location.assign(await endSessionUrl());
   } catch {

@@ -277,7 +277,7 @@ export const fr: Texts = {
     more: "Autres liens",
     reference: "Documentation (en anglais)",
     errors: "Les erreurs et que faire (en anglais)",
-    console: "Console",
+    console: "La console",
     account: "Votre compte",
   },
   nothingHere: {

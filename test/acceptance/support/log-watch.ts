@@ -25,7 +25,7 @@ globalThis.fetch = async (input, init) => {
 };
 
 /** `npm start` prints the secrets of its demo, which are for whoever sits there. */
-const SUMMARY = /^\s*demo (user|client)\b.*$/gm;
+const SUMMARY = /^\s*demo (user|operator|client)\b.*$/gm;
 
 /** `password in {"level":"info",…`, of every platform that this test file started. */
 export function secretsPrinted(): string[] {

@@ -3,7 +3,7 @@ import { CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import { getDeepHealth, type DeepHealth } from "../../../../api/plinth.ts";
 import { operations, whole } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
-import { TextLink } from "../../components/button.tsx";
+import { PageLink } from "../../components/plain.tsx";
 import { Card } from "../../components/page.tsx";
 import { Badge, Loading } from "../../components/states.tsx";
 import { useWords } from "../../words/words.ts";
@@ -62,9 +62,9 @@ export function Attention() {
                 <p>{next}</p>
               </div>
               {href !== undefined && (
-                <TextLink href={href}>
+                <PageLink href={href}>
                   {href === "/topics" ? navigation.topics : href === "/media" ? navigation.media : navigation.keys}
-                </TextLink>
+                </PageLink>
               )}
             </li>
           );

@@ -4,7 +4,7 @@ import { lazy, Suspense } from "react";
 import { getBusiestTenants, getMetrics, type Metrics } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
-import { Button, TextLink } from "../../components/button.tsx";
+import { PageLink, PlainButton } from "../../components/plain.tsx";
 import { Card, Page } from "../../components/page.tsx";
 import { Loading } from "../../components/states.tsx";
 import { useFormats } from "../../words/formats.ts";
@@ -38,14 +38,14 @@ export function OverviewPage() {
       actions={
         <div className="spans" role="group" aria-label={words.span}>
           {SPANS.map((one) => (
-            <Button
+            <PlainButton
               key={one}
               className={one === span ? "small chosen" : "small"}
               aria-pressed={one === span}
-              onPress={() => void navigate({ search: (old) => ({ ...old, span: one }) })}
+              onClick={() => void navigate({ search: (old) => ({ ...old, span: one }) })}
             >
               {words.spans[one]}
-            </Button>
+            </PlainButton>
           ))}
         </div>
       }
@@ -153,7 +153,7 @@ function Busiest({ span }: { readonly span: Span }) {
       <ul className="bars">
         {tenants.map(({ tenant, value }) => (
           <li key={tenant}>
-            <TextLink href={`/tenants/${tenant}`}>{tenant}</TextLink>
+            <PageLink href={`/tenants/${tenant}`}>{tenant}</PageLink>
             <meter aria-label={tenant} min={0} max={most} value={value} />
             <span className="end">{format.number(value)}</span>
           </li>

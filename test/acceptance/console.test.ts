@@ -1,0 +1,9 @@
+import { looksSuite } from "./console/looks.ts";
+import { operateSuite } from "./console/operate.ts";
+import { useConsole } from "./console/stage.ts";
+
+/** The console of a started platform, in Chromium. */
+const stage = useConsole();
+
+operateSuite(stage);
+looksSuite(stage);

@@ -1,0 +1,101 @@
+import { gzipSync } from "node:zlib";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { AXE, visit, type Stage } from "./stage.ts";
+
+/** Pages of the navigation: each has a heading, no barrier, and fits. */
+const PAGES = [
+  "Overview",
+  "Audit log",
+  "Tenants",
+  "Organizations",
+  "People",
+  "Applications",
+  "Roles",
+  "Services and packages",
+  "Sign-in elsewhere",
+  "Signing keys",
+  "Why a scope?",
+];
+/** Pages that are reached from these by a link or button. */
+const DEEPER: readonly (readonly [from: string, link: string, heading: string])[] = [
+  ["Tenants", "New tenant", "New tenant"],
+  ["Organizations", "New organization", "New organization"],
+  ["People", "New account", "New account"],
+  ["Applications", "New application", "New application"],
+  ["Roles", "New role", "New role"],
+];
+const BUDGET_BYTES = 150 * 1024;
+
+export function looksSuite(stage: () => Stage): void {
+  describe("every page of the console", () => {
+    test.each(["light", "dark"] as const)("has no barrier that axe finds, %s", async (colorScheme) => {
+      const page = await stage().open({ colorScheme });
+      for (const name of PAGES) {
+        await visit(page, name);
+        await settle(page);
+        expect(await barriers(page), name).toEqual([]);
+      }
+      for (const [from, link, heading] of DEEPER) {
+        await visit(page, from);
+        await page.getByRole("link", { name: link }).click();
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+        expect(await barriers(page), heading).toEqual([]);
+      }
+    });
+
+    test("fits a screen of 360 pixels, where the navigation is a drawer", async () => {
+      const page = await stage().open({ viewport: { width: 360, height: 740 } });
+      for (const name of PAGES) {
+        await page.getByRole("button", { name: "Menu" }).click();
+        await page.getByRole("dialog").getByRole("link", { name, exact: true }).click();
+        await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+        await settle(page);
+        const width = await page.evaluate("document.documentElement.scrollWidth");
+        expect([name, width]).toEqual([name, 360]);
+      }
+      await page.getByRole("button", { name: /^Your account/ }).click();
+      expect(await barriers(page)).toEqual([]);
+    });
+  });
+
+  describe("the first view", () => {
+    test("needs less than 150 KiB of script, and nothing from elsewhere", async () => {
+      const page = await stage().open();
+      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      const loaded = (await page.evaluate(
+        `performance.getEntriesByType("resource").map(({ name, startTime }) => name)`,
+      )) as string[];
+      expect(loaded.filter((address) => !address.startsWith(stage().url))).toEqual([]);
+      // The picture of the numbers comes with the numbers, after the first view.
+      const scripts = loaded.filter((address) => address.endsWith(".js") && !/\/chart-/.test(address));
+      const sizes = await Promise.all(
+        scripts.map(async (address) => gzipSync(Buffer.from(await (await fetch(address)).arrayBuffer())).byteLength),
+      );
+      expect(sizes.length).toBeGreaterThan(3);
+      expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(BUDGET_BYTES);
+    });
+
+    test("is in the browser's language, and in the one that is chosen", async () => {
+      const page = await stage().open();
+      await page.getByRole("button", { name: /^Your account/ }).click();
+      await page.getByText("Deutsch").click();
+      await page.keyboard.press("Escape");
+      await page.getByRole("heading", { level: 1, name: "Übersicht" }).waitFor();
+      expect(await page.evaluate("document.documentElement.lang")).toBe("de");
+    });
+  });
+}
+
+/** Waits until nothing is loading and nothing fades. */
+async function settle(page: Page): Promise<void> {
+  await expect.poll(() => page.locator(".loading").count()).toBe(0);
+}
+
+async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate("axe.run()")) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
