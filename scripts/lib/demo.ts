@@ -1,5 +1,5 @@
 import { loginClient } from "../../cli/session/login-client.ts";
-import { OPERATORS, putOperator, putOperators } from "./operators.ts";
+import { OPERATORS, putOperator, putOperators, type ConsolePlace, type Put } from "./operators.ts";
 import type { Settings } from "./settings.ts";
 
 /** The records of the first start, so that the first request can be tried at once. The ids never change. */
@@ -48,13 +48,14 @@ export const demoKeys = ({ demoClientSecret, demoUserPassword }: Settings): Read
 });
 
 /**
- * Makes the demo through the operator service. Each step replaces existing records. The console's client
- * comes last, so a sign-in page for it shows that the demo is complete.
+ * Makes the demo through the operator service. Each step replaces existing records. The console's client comes near the
+ * end, so a sign-in page for it shows that the demo is complete.
  */
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
   const { platform, pathPrefix, operatorSecret } = settings.config;
   const base = `${origin}${pathPrefix}`;
-  if (await isLoaded(base, settings)) return;
+  const [isThere, isHome] = await Promise.all([isLoaded(base, settings), knowsConsole(base, settings)]);
+  if (isThere && isHome) return;
 
   const answer = await signIn(base, `${platform}.operator`, operatorSecret);
   if (answer.status !== 200) throw new Error(`the operator cannot sign in: ${answer.status} ${await answer.text()}`);
@@ -66,6 +67,13 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
     if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   };
+  if (!isThere) await putDemo(put, settings);
+  await putOperators(put, { platform, ...consolesOf(settings) });
+  if (!isThere) await putOperator(put, DEMO.operator);
+}
+
+async function putDemo(put: Put, settings: Settings): Promise<void> {
+  const { platform } = settings.config;
   const scopes = clientScopes(platform);
   await put(`organizations/${DEMO.organization}`, { name: "Demo organization" });
   await put(`tenants/${DEMO.tenant}`, { organization: DEMO.organization, name: "Demo shop" });
@@ -93,12 +101,31 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
   await put(`roles/${DEMO.operatorRole}`, { scopes: [`${platform}.admin_tenant`] });
   await put(`organizations/${DEMO.organization}/members/${DEMO.user}`, { roles: [DEMO.operatorRole] });
   await put(`clients/${DEMO.cli}`, loginClient(DEMO.tenant, platform));
-  const hosts = ["127.0.0.1", "localhost"].map((host) => `http://${host}${pathPrefix}/console`);
-  const { publicUrl } = settings.config;
-  const consoles = publicUrl === "" ? hosts : [...hosts, `${publicUrl}${pathPrefix}/console`];
   await put(`users/${DEMO.operator}`, { name: "Olga Demo", password: settings.demoOperatorPassword });
-  await putOperators(put, { platform, consoles });
-  await putOperator(put, DEMO.operator);
+}
+
+/** A redirect may have any port; the way back from a sign-out has that of this start, or of `npm run console`. */
+function consolesOf({ port, config: { pathPrefix, publicUrl } }: Settings): Pick<ConsolePlace, "consoles" | "exits"> {
+  const hosts = ["127.0.0.1", "localhost"].map((host) => `http://${host}`);
+  const known = publicUrl === "" ? [] : [`${publicUrl}${pathPrefix}/console`];
+  return {
+    consoles: [...hosts.map((host) => `${host}${pathPrefix}/console`), ...known],
+    exits: [
+      ...hosts.flatMap((host) => [`${host}:${port}${pathPrefix}/console`, `${host}:${DEVELOPMENT_PORT}/console`]),
+      ...known,
+    ],
+  };
+}
+
+const DEVELOPMENT_PORT = 5173;
+
+/** The platform may have another port than at its last start. */
+async function knowsConsole(base: string, settings: Settings): Promise<boolean> {
+  const target = `${consolesOf(settings).exits[0]}/sign-in`;
+  const asked = new URLSearchParams({ client_id: OPERATORS.client, post_logout_redirect_uri: target });
+  const page = await fetch(`${base}/oauth2/v1/end_session?${asked.toString()}`, { redirect: "manual" });
+  await page.arrayBuffer();
+  return page.status < 400;
 }
 
 async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {

@@ -22,9 +22,11 @@ export interface ConsolePlace {
   readonly platform: string;
   /** Addresses of the console: `https://plinth.example.com/console`. Any port of a loopback host will do. */
   readonly consoles: readonly string[];
+  /** The same for the way back from a sign-out, whose port counts. */
+  readonly exits: readonly string[];
 }
 
-export async function putOperators(put: Put, { platform, consoles }: ConsolePlace): Promise<void> {
+export async function putOperators(put: Put, { platform, consoles, exits }: ConsolePlace): Promise<void> {
   const scope = (name: string): string => `${platform}.${name}`;
   await put(`organizations/${OPERATORS.organization}`, { name: "Operators" });
   await put(`tenants/${OPERATORS.tenant}`, { organization: OPERATORS.organization, name: "Operators" });
@@ -37,7 +39,7 @@ export async function putOperators(put: Put, { platform, consoles }: ConsolePlac
     confidential: false,
     grantTypes: ["authorization_code", "refresh_token"],
     redirectUris: consoles.map((address) => `${address}/callback`),
-    postLogoutRedirectUris: consoles.map((address) => `${address}/sign-in`),
+    postLogoutRedirectUris: exits.map((address) => `${address}/sign-in`),
     scopes: [scope("admin_read"), scope("admin_write"), scope("admin_tenant")],
   });
   await put(`clients/${loginClientOf(OPERATORS.tenant)}`, loginClient(OPERATORS.tenant, platform));

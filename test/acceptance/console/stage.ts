@@ -95,7 +95,7 @@ export async function signIn(page: Page, user: string, password: string): Promis
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
   const allow = page.getByRole("button", { name: "Allow", exact: true });
-  await allow.or(page.locator(".shell")).first().waitFor();
+  await allow.or(page.locator(".shell, .door .form-alert")).first().waitFor();
   if (await allow.isVisible()) await allow.click();
 }
 
