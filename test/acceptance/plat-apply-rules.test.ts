@@ -188,7 +188,7 @@ __proto__: {}
       "f:27:3: email must be an e-mail address.",
       "f:28:33: a secret is not written here: put it into a variable of the environment and write password: { env: NAME }.",
       "f:30:69: A client that is not confidential has no secret.",
-      "f:30:99: grantTypes[0] must be one of client_credentials, authorization_code, refresh_token, implicit, password.",
+      "f:30:99: grantTypes[0] must be one of client_credentials, authorization_code, refresh_token, implicit, password, urn:ietf:params:oauth:grant-type:device_code, urn:ietf:params:oauth:grant-type:token-exchange.",
       expect.stringMatching(/^f:30:\d+: redirectUris\[0\] must be https/),
       'f:31:62: the service "pubsub" is built in: a client\'s own service is a registered one.',
       "f:31:94: plat.admin is the operator client's alone.",

@@ -3,7 +3,7 @@ import { authTimeMs, type SignInTimes, signInTimes, type HintBounds } from "../m
 import { isBound, isLocal, type Binding } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { type Session, findSessionById } from "../sign-in/sessions.ts";
-import { readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
+import { isSignedFor, readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { isExpectedUser, type AuthorizationRequest, type ExpectedUser } from "./request.ts";
@@ -104,6 +104,7 @@ export async function readHint(
   const read = await readIdTokenHint(token, deps.issuerFor(call).issuer, deps.trust, call.nowMs);
   if (!read.ok) return ignore(read.error, "unknown");
   const hint = read.value;
+  if (!isSignedFor(hint, client)) return ignore("signed as no ID token of this client is", "unknown");
   const expectedUser = { email: hint.email };
   if (hint.clientId !== client.id) return ignore(`issued to client ${hint.clientId}`, expectedUser);
   if (hint.expired) return ignore("it has expired", expectedUser);

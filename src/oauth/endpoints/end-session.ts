@@ -5,7 +5,7 @@ import { redirect, withParameters } from "../model/redirect.ts";
 import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite, withCookie } from "../sign-in/browser.ts";
 import { endBrowserSession } from "../sign-in/sessions.ts";
-import { readIdTokenHint } from "../tokens/id-token.ts";
+import { isSignedFor, readIdTokenHint } from "../tokens/id-token.ts";
 import type { PageEndpointDeps } from "./deps.ts";
 
 /**
@@ -74,6 +74,13 @@ async function readLogout(
   const { client } = await deps.directory.find(named, undefined, call.nowMs);
   if (client === undefined)
     return fail("client_id does not name a client.", `client ${named.slice(0, 64)} is unknown or disabled`);
+
+  if (hint !== undefined && !isSignedFor(hint.value, client))
+    return fail(
+      "id_token_hint is not an ID token of this service.",
+      "signed as no ID token of this client is",
+      client.id,
+    );
 
   const reason = `post_logout_redirect_uri ${target?.slice(0, 200)} is not registered`;
   if (target !== undefined && !client.postLogoutRedirectUris.includes(target))

@@ -97,6 +97,7 @@ export interface IdTokenHint extends SignInTimes {
   /** The tenant of the token itself. */
   readonly tenant: string;
   readonly expired: boolean;
+  readonly alg: SigningAlg;
   /** Undefined in a token of an earlier version. */
   readonly basis: HintBasis | undefined;
 }
@@ -137,6 +138,7 @@ export async function readIdTokenHint(
   const { tenant = "" } = read.value;
   return ok({
     clientId: aud,
+    alg,
     email,
     tenant,
     expired: exp <= toSec(nowMs),
@@ -145,7 +147,11 @@ export async function readIdTokenHint(
   });
 }
 
-/** Both kinds of our keys sign ID tokens. Their `typ` is no other token's. */
+/** True if the platform signs ID tokens of this client so. */
+export const isSignedFor = ({ alg }: Pick<IdTokenHint, "alg">, { isFapi }: { readonly isFapi?: boolean }): boolean =>
+  alg === ID_TOKEN_ALG || isFapi === true;
+
+/** Both kinds of our keys sign ID tokens, each for its own clients (`isSignedFor`). */
 function algOf(token: string): SigningAlg {
   try {
     return decodeProtectedHeader(token).alg === FAPI_ID_TOKEN_ALG ? FAPI_ID_TOKEN_ALG : ID_TOKEN_ALG;

@@ -122,11 +122,14 @@ function platformFailures(answer: Answer): string | undefined {
   return broken(!isObject || json.status !== answer.status, "not the platform's error object");
 }
 
-/** RFC 6749 5.2, RFC 6750 3. */
+/** RFC 6749 5.2, RFC 6750 3, RFC 9449 7.1. */
 function challenges(answer: Answer): string | undefined {
   const challenge = get(answer, "www-authenticate");
   if (answer.status !== 401) return undefined;
-  return broken(!(PROTOCOL.test(answer.path) ? /^Basic / : /^Bearer /).test(challenge), "401 without its challenge");
+  return broken(
+    !(PROTOCOL.test(answer.path) ? /^Basic / : /^(?:Bearer|DPoP) /).test(challenge),
+    "401 without its challenge",
+  );
 }
 
 /** As RFC 6265bis 4.1.3.2 wants of `__Host-`. */
