@@ -110,10 +110,34 @@ const explain = createRoute({
   component: lazyRouteComponent(() => import("../pages/explain/explain-page.tsx"), "Page"),
 });
 
+const topics = createRoute({
+  getParentRoute: () => inside,
+  path: "/topics",
+  validateSearch: words("q", "tenant"),
+  component: lazyRouteComponent(() => import("../pages/topics/topics-page.tsx"), "Page"),
+});
+
+const topic = createRoute({
+  getParentRoute: () => inside,
+  path: "/topics/$owner/$eventType",
+  validateSearch: words("contains"),
+  component: lazyRouteComponent(() => import("../pages/topics/topic-page.tsx"), "Page"),
+});
+
+const push = createRoute({
+  getParentRoute: () => inside,
+  path: "/topics/$owner/$eventType/push/$id",
+  validateSearch: words("state"),
+  component: lazyRouteComponent(() => import("../pages/topics/push-page.tsx"), "Page"),
+});
+
 const routes = inside.addChildren([
   overview,
   audit,
   explain,
+  topics,
+  topic,
+  push,
   page("/tenants", () => import("../pages/tenants/tenants-page.tsx")),
   page("/tenants/new", () => import("../pages/tenants/new-tenant-page.tsx")),
   page("/tenants/$id", () => import("../pages/tenants/tenant-page.tsx")),
@@ -132,7 +156,6 @@ const routes = inside.addChildren([
   page("/services", () => import("../pages/services/services-page.tsx")),
   page("/providers", () => import("../pages/providers/providers-page.tsx")),
   page("/keys", () => import("../pages/keys/keys-page.tsx")),
-  page("/topics", () => import("../pages/topics/topics-page.tsx")),
   page("/media", () => import("../pages/media/media-page.tsx")),
 ]);
 

@@ -1,12 +1,67 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useDeferredValue } from "react";
+import { listOperatedTopics, type OperatedTopic } from "../../../../api/plinth.ts";
+import { operations } from "../../api/client.ts";
+import { useList } from "../../api/lists.ts";
+import { DataTable } from "../../components/data-table.tsx";
+import { TextField } from "../../components/form.tsx";
 import { Page as Frame } from "../../components/page.tsx";
-import { Loading } from "../../components/states.tsx";
+import { Badge, Empty } from "../../components/states.tsx";
+import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 
+/** The topics that the person may see. The beginning of the name is in the address. */
 export function Page() {
-  const { navigation } = useWords();
+  const { topics: words, common } = useWords();
+  const format = useFormats();
+  const search = useSearch({ from: "/inside/topics" });
+  const { tenant } = search;
+  const navigate = useNavigate({ from: "/topics" });
+  const filters = useDeferredValue(search);
+  const list = useList<OperatedTopic>(["topics", filters], (page) =>
+    listOperatedTopics({ ...filters, ...page }, operations),
+  );
   return (
-    <Frame title={navigation.topics}>
-      <Loading />
+    <Frame title={words.title} lead={words.lead}>
+      <div className="filters">
+        <TextField
+          name="q"
+          label={words.filter}
+          help={words.filterHelp}
+          placeholder="demo."
+          value={search.q ?? ""}
+          onChange={(q) =>
+            void navigate({
+              search: { ...(tenant !== undefined && { tenant }), ...(q !== "" && { q }) },
+              replace: true,
+            })
+          }
+          isRequired
+        />
+      </div>
+      <DataTable
+        label={words.title}
+        list={list}
+        columns={[
+          { id: "type", title: words.eventType, share: 2, cell: ({ eventType }) => <strong>{eventType}</strong> },
+          { id: "owner", title: words.owner, share: 1.5, cell: ({ topicOwnerClient }) => topicOwnerClient },
+          {
+            id: "state",
+            title: common.state,
+            wideOnly: true,
+            cell: ({ state }) =>
+              state === "active" ? (
+                <Badge kind="good">{common.active}</Badge>
+              ) : (
+                <Badge kind="warn">{words.deleting}</Badge>
+              ),
+          },
+          { id: "created", title: common.created, wideOnly: true, cell: ({ createdAt }) => format.day(createdAt) },
+        ]}
+        idOf={({ topicOwnerClient, eventType }) => `${topicOwnerClient}/${eventType}`}
+        hrefOf={({ topicOwnerClient, eventType }) => `/topics/${topicOwnerClient}/${eventType}`}
+        empty={<Empty title={words.emptyTitle}>{words.emptyText}</Empty>}
+      />
     </Frame>
   );
 }

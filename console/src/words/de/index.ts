@@ -4,3 +4,4 @@ export { overview } from "./overview.ts";
 export * from "./who.ts";
 export * from "./access.ts";
 export * from "./watch.ts";
+export * from "./topics.ts";

@@ -1,0 +1,231 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import {
+  getDeliveryStatus,
+  getOperatedSubscription,
+  listOperatedDeliveries,
+  redeliverDeadLetters,
+  redeliverOperatedEvent,
+  removeOperatedSubscription,
+  testOperatedSubscription,
+  type Delivery,
+} from "../../../../api/plinth.ts";
+import { answer, operations } from "../../api/client.ts";
+import { useList } from "../../api/lists.ts";
+import { ActButton } from "../../components/act-button.tsx";
+import { Button } from "../../components/button.tsx";
+import { DataTable } from "../../components/data-table.tsx";
+import { Panel } from "../../components/dialogs.tsx";
+import { Fetched } from "../../components/fetched.tsx";
+import { SelectField } from "../../components/form.tsx";
+import { Card, Facts, Page as Frame } from "../../components/page.tsx";
+import { say } from "../../components/say.ts";
+import { Badge, Empty } from "../../components/states.tsx";
+import { usePerson } from "../../session/session.ts";
+import { useFormats } from "../../words/formats.ts";
+import { useWords } from "../../words/words.ts";
+import { SubscriptionBadge } from "./subscription-badge.tsx";
+
+const REFRESH_MS = 5_000;
+const STATES = ["pending", "delivered", "dead"] as const;
+const KIND = { pending: "warn", delivered: "good", dead: "bad" } as const;
+
+/** One push subscription: how its deliveries stand, what became of each event, and sending again. */
+export function Page() {
+  const { push: words, topics, common } = useWords();
+  const format = useFormats();
+  const { owner, eventType, id } = useParams({ from: "/inside/topics/$owner/$eventType/push/$id" });
+  const path = `/topics/${owner}/${eventType}`;
+  const { rights } = usePerson();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const key = ["push-subscriptions", id];
+  const subscription = useQuery({ queryKey: key, queryFn: () => answer(getOperatedSubscription(id, operations)) });
+  const status = useQuery({
+    queryKey: [...key, "status"],
+    queryFn: () => answer(getDeliveryStatus(id, operations)),
+    refetchInterval: REFRESH_MS,
+  });
+  const refresh = () => queries.invalidateQueries({ queryKey: key });
+  const counted = (count: number | null | undefined) =>
+    count === null || count === undefined ? "–" : format.number(count);
+
+  async function test(): Promise<void> {
+    try {
+      const { delivered, durationMs, status: code, error } = await answer(testOperatedSubscription(id, operations));
+      if (delivered) say.done(words.testDone(format.ms(durationMs)));
+      else say.failed(words.testFailed(code === null ? whyOf(error, words.errors) : words.status(String(code))));
+    } catch (thrown) {
+      say.failed((thrown as Error).message);
+    }
+  }
+
+  return (
+    <Frame
+      title={subscription.data?.name ?? id}
+      parent={{ href: path, title: eventType }}
+      actions={rights.write && <Button onPress={() => void test()}>{words.sendTest}</Button>}
+    >
+      <Fetched query={subscription}>
+        {(one) => (
+          <>
+            <Card>
+              <Facts
+                facts={[
+                  [common.state, <SubscriptionBadge key="state" subscription={one} />],
+                  [topics.client, one.client],
+                  [topics.endpoint, one.endpointOrigin],
+                  [words.waiting, counted(status.data?.lag)],
+                  [words.dead, counted(status.data?.deadLetters)],
+                  [words.lost, counted(status.data?.eventsLost)],
+                  [
+                    words.paused,
+                    typeof status.data?.pausedUntil === "number"
+                      ? format.moment(status.data.pausedUntil)
+                      : words.notPaused,
+                  ],
+                  [words.made, format.moment(one.createdAt)],
+                ]}
+              />
+            </Card>
+            <Deliveries id={id} mayChange={rights.write} refresh={refresh} />
+            {rights.write && (
+              <div className="buttons">
+                <ActButton
+                  act={words.redeliverAll}
+                  title={words.redeliverAllTitle}
+                  onConfirm={async () => {
+                    const { redelivered, more } = await answer(redeliverDeadLetters(id, operations));
+                    const count = format.number(redelivered);
+                    say.done(more ? words.redeliveredSome(count) : words.redelivered(count));
+                    await refresh();
+                  }}
+                >
+                  {words.redeliverAllText}
+                </ActButton>
+                <ActButton
+                  act={words.remove}
+                  title={common.deleteTitle(one.name)}
+                  isDangerous
+                  onConfirm={async () => {
+                    await answer(removeOperatedSubscription(id, operations));
+                    say.done(common.deleted(one.name));
+                    await navigate({ to: path });
+                    queries.removeQueries({ queryKey: key });
+                    await queries.invalidateQueries({ queryKey: ["push-subscriptions"] });
+                  }}
+                >
+                  {words.removeText}
+                </ActButton>
+              </div>
+            )}
+          </>
+        )}
+      </Fetched>
+    </Frame>
+  );
+}
+
+interface DeliveriesProps {
+  readonly id: string;
+  readonly mayChange: boolean;
+  readonly refresh: () => Promise<void>;
+}
+
+function Deliveries({ id, mayChange, refresh }: DeliveriesProps) {
+  const { push: words, common } = useWords();
+  const format = useFormats();
+  const search = useSearch({ from: "/inside/topics/$owner/$eventType/push/$id" });
+  const navigate = useNavigate({ from: "/topics/$owner/$eventType/push/$id" });
+  const state = STATES.find((one) => one === search.state);
+  const [shown, show] = useState<Delivery>();
+  const list = useList<Delivery>(["push-subscriptions", id, "deliveries", state], (page) =>
+    listOperatedDeliveries(id, { ...page, ...(state !== undefined && { state }) }, operations),
+  );
+  const dueText = (atMs: number) => (atMs <= Date.now() ? words.soon : format.ago(atMs));
+  const standing = (one: Delivery) => <Badge kind={KIND[one.state]}>{words.delivery[one.state]}</Badge>;
+  async function again(eventId: string): Promise<void> {
+    try {
+      await answer(redeliverOperatedEvent(id, eventId, operations));
+      say.done(words.again);
+      show(undefined);
+      await refresh();
+    } catch (thrown) {
+      say.failed((thrown as Error).message);
+    }
+  }
+  return (
+    <Card
+      title={words.deliveries}
+      actions={
+        <SelectField
+          name="state"
+          label={words.show}
+          value={state ?? "every"}
+          onChange={(to) => void navigate({ search: to === "every" ? {} : { state: to }, replace: true })}
+          options={[
+            { id: "every", name: words.every },
+            ...STATES.map((one) => ({ id: one, name: words.delivery[one] })),
+          ]}
+        />
+      }
+    >
+      <DataTable
+        label={words.deliveries}
+        list={list}
+        columns={[
+          { id: "event", title: common.id, share: 1.5, cell: ({ eventId }) => <code>{eventId}</code> },
+          { id: "state", title: common.state, cell: standing },
+          {
+            id: "attempts",
+            title: words.timeline,
+            cell: ({ attemptCount }) => words.attempts(format.number(attemptCount)),
+            wideOnly: true,
+          },
+          {
+            id: "next",
+            title: words.nextAttempt,
+            cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? "–" : dueText(nextAttemptAt)),
+            wideOnly: true,
+          },
+        ]}
+        idOf={({ eventId }) => eventId}
+        onOpen={show}
+        empty={<Empty title={words.noDeliveries}>{words.noDeliveriesText}</Empty>}
+      />
+      {shown !== undefined && (
+        <Panel title={shown.eventId} isOpen close={() => show(undefined)}>
+          <p>
+            {standing(shown)} {shown.nextAttemptAt !== null && words.next(dueText(shown.nextAttemptAt))}
+          </p>
+          <h3>{words.timeline}</h3>
+          {shown.attempts.length === 0 && <p className="muted">{words.notTried}</p>}
+          <ol className="timeline">
+            {shown.attempts.map(({ at, status, error, durationMs }) => (
+              <li key={at} className={error === null ? "good" : "bad"}>
+                <time>{format.moment(at)}</time>
+                <span>
+                  {status !== null && words.status(String(status))}{" "}
+                  {error === null ? words.accepted : whyOf(error, words.errors)}
+                </span>
+                <span className="muted">{format.ms(durationMs)}</span>
+              </li>
+            ))}
+          </ol>
+          {mayChange && (
+            <div className="buttons end">
+              <Button className="primary" onPress={() => void again(shown.eventId)}>
+                {words.redeliver}
+              </Button>
+            </div>
+          )}
+        </Panel>
+      )}
+    </Card>
+  );
+}
+
+/** Words for the reason of a failed attempt. */
+const whyOf = (error: string | null, words: Readonly<Record<string, string>> & { readonly other: string }): string =>
+  words[error ?? "other"] ?? words.other;
