@@ -1,4 +1,3 @@
-// @ts-nocheck
 /**
  * Plinth
  * 0.1.0
@@ -11,7 +10,16 @@ export const defaults: Oazapfts.Defaults<Oazapfts.CustomHeaders> = {
     headers: {},
     baseUrl: "http://127.0.0.1:8787"
 };
-const oazapfts = Oazapfts.runtime(defaults);
+const runtime = Oazapfts.runtime(defaults);
+type Json = Parameters<typeof runtime.json>[0];
+type Form = Parameters<typeof runtime.form>[0];
+type Sent = NonNullable<Parameters<typeof runtime.fetchJson>[1]>;
+type Given<T extends { body?: unknown }> = Omit<T, "body"> & { body?: T["body"] | undefined };
+const oazapfts = {
+    ...runtime,
+    json: (given: Given<Json>) => runtime.json(given as Json) as Sent,
+    form: (given: Given<Form>) => runtime.form(given as Form) as Sent
+};
 export const servers = {
     aDeploymentOfThePlatform: ({ origin = "http://127.0.0.1:8787", PATH_PREFIX = "" }: {
         origin: string | number | boolean;
