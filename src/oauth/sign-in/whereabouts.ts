@@ -20,7 +20,7 @@ const BROWSERS: readonly (readonly [string, RegExp])[] = [
   ["Opera", /\b(?:OPR|Opera|OPiOS)\//],
   ["Samsung Internet", /\bSamsungBrowser\//],
   ["Firefox", /\b(?:Firefox|FxiOS)\//],
-  ["Chrome", /\b(?:Chrome|CriOS|Chromium)\//],
+  ["Chrome", /\b(?:Chrome|HeadlessChrome|CriOS|Chromium)\//],
   ["Safari", /\bVersion\/[\d.]+ (?:Mobile\/\w+ )?Safari\//],
 ];
 const SYSTEMS: readonly (readonly [string, RegExp])[] = [

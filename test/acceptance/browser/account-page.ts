@@ -40,7 +40,10 @@ export function accountPageSuite(stage: () => Stage): void {
       await giveAccess(page, user);
       await page.goto(address());
       await isShown(page, "Your account");
-      expect(await page.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining(stage().client.id)]);
+      expect(await page.getByRole("listitem").allInnerTexts()).toEqual([
+        expect.stringContaining("This browser"),
+        expect.stringContaining(stage().client.id),
+      ]);
       await tabTo(page, "Remove access");
       await page.keyboard.press("Enter");
       await page.getByText("No application has lasting access").waitFor();
@@ -71,6 +74,29 @@ export function accountPageSuite(stage: () => Stage): void {
       expect((await page.context().cookies()).map(({ name }) => name).sort()).toEqual(["plat_browser", "plat_device"]);
       await signIn(page, { ...user, password: next });
       await isShown(page, "Your account");
+    });
+
+    test("an invited person chooses a password, joins, and signs a lost browser out", async () => {
+      const user = { email: "margaret@acme.example", password: "the first password of margaret" };
+      await stage().world.put(`tenants/${TENANT}/invitations/${user.email}`, { roles: ["everything"] });
+      const [here, lost] = [await stage().open(), await stage().open()];
+      await here.goto(`${stage().world.url}/dev/mail`);
+      await here.locator("section", { hasText: user.email }).first().getByRole("link").click();
+      await isShown(here, "You are invited");
+      await here.getByLabel("New password, 8 to 256 characters").fill(user.password);
+      await here.getByLabel("New password again").fill(user.password);
+      await here.getByRole("button", { name: "Accept the invitation" }).click();
+      await isShown(here, "Welcome");
+      await giveAccess(lost, user);
+      await here.getByRole("link", { name: "Your account" }).click();
+      await signIn(here, user);
+      await isShown(here, "Your account");
+      await here.getByText("Your address is confirmed.").waitFor();
+      await here.getByRole("button", { name: "Sign out there" }).click();
+      await here.getByRole("status").waitFor();
+      expect(await here.getByRole("button", { name: "Sign out there" }).count()).toBe(0);
+      await lost.goto(address());
+      await isShown(lost, "Sign in");
     });
 
     test("signing out everywhere ends other browsers too, and a tab that is open still leads to the sign-in form", async () => {

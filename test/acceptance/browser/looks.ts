@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { ADA, BOB } from "../support/world.ts";
+import { ADA, BOB, TENANT } from "../support/world.ts";
 import { signIn, type Stage } from "./stage.ts";
 
 /** The pages as they are laid out and read aloud, in each theme, on the narrowest screen (WCAG 2.2, 1.4.10: 320 px). */
@@ -17,6 +17,8 @@ export function looksSuite(stage: () => Stage): void {
     ["Mail", (page) => page.goto(`${stage().world.url}/dev/mail`)],
     ["Choose a new password", (page) => page.getByRole("link", { name: /reset/ }).first().click()],
     ["Choose a new password", changeToNothing],
+    ["You are invited", openInvitation],
+    ["You are invited", acceptByNothing],
     ["This link does not work any more", (page) => page.goto(`${stage().world.issuer}/reset?token=none`)],
     ["Sign in", (page) => page.goto(hostedLink())],
     ["Choose a workspace", (page) => signIn(page, BOB)],
@@ -39,6 +41,12 @@ export function looksSuite(stage: () => Stage): void {
     await page.getByRole("heading", { name: stage().stranger }).waitFor();
     await page.getByRole("listitem").filter({ hasText: stage().stranger }).getByRole("button").click();
     await page.getByRole("status").waitFor();
+  }
+  async function openInvitation(page: Page): Promise<void> {
+    const email = `guest${String(Math.random()).slice(2)}@acme.example`;
+    await stage().world.put(`tenants/${TENANT}/invitations/${email}`, { roles: [] });
+    await page.goto(`${stage().world.url}/dev/mail`);
+    await page.locator("section", { hasText: email }).getByRole("link").click();
   }
   const account = () => `${stage().world.url}/account`;
   const hostedLink = () => stage().link({ response_type: "token", client_id: stage().hosted.id });
@@ -63,6 +71,12 @@ export function looksSuite(stage: () => Stage): void {
 async function changeToNothing(page: Page): Promise<void> {
   for (const field of await page.locator("input[type=password]").all()) await field.fill("x");
   await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByRole("alert").waitFor();
+}
+
+async function acceptByNothing(page: Page): Promise<void> {
+  for (const field of await page.locator("input[type=password]").all()) await field.fill("x");
+  await page.getByRole("button", { name: "Accept the invitation" }).click();
   await page.getByRole("alert").waitFor();
 }
 
