@@ -122,12 +122,14 @@ function signedIn({ provider, signedInAtMs }: AccountView, account: Texts["accou
 }
 
 function session(one: AccountSession, id: string, account: Texts["account"], lang: string): Markup {
+  const { sinceMs, lastUsedMs, isCurrent } = one;
   const place = placeText(one, lang);
-  const times = fill(account.seen, { since: moment(one.sinceMs, lang), last: moment(one.lastUsedMs, lang) });
   return html`<h3 id="${id}">${browserText(one, account)}</h3>
     <p>
-      ${one.isCurrent ? html`${account.thisBrowser}<br />` : undefined}
-      ${place === "" ? undefined : html`<bdi>${place}</bdi><br />`}${times}
+      ${isCurrent ? html`${account.thisBrowser}<br />` : undefined}
+      ${place === "" ? undefined : html`<bdi>${place}</bdi><br />`}${fill(account.since, {
+        time: moment(sinceMs, lang),
+      })}${lastUsedMs <= sinceMs ? undefined : html`, ${fill(account.lastUsed, { time: moment(lastUsedMs, lang) })}`}
     </p>`;
 }
 

@@ -44,7 +44,7 @@ function linkMail(
   return {
     to: email,
     subject,
-    text: `${lead}\n\n${link}\n\n${say(texts.rules)}\n${texts.otherwise}\n`,
+    text: `${lead}\n\n${link}\n\n${say(texts.rules)}\n\n${texts.otherwise}\n`,
     html: html`<!doctype html>
       <html lang="${lang}">
         <head>

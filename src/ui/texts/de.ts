@@ -181,10 +181,9 @@ export const de: Texts = {
     signOut: "In diesem Browser abmelden",
     sessions: "Wo Sie angemeldet sind",
     sessionsLead:
-      "Orte sind ungefähr, die letzte Benutzung auf die Stunde genau. Kennen Sie eine Anmeldung nicht, beenden Sie sie und ändern Sie Ihr Passwort.",
+      "Orte sind ungefähr, die letzte Benutzung auf die Stunde genau. Kennen Sie eine Anmeldung nicht, melden Sie sie ab und ändern Sie Ihr Passwort.",
     thisBrowser: "Dieser Browser",
     unknownBrowser: "Unbekannter Browser",
-    seen: "Seit {since}, zuletzt benutzt {last}",
     endSession: "Dort abmelden",
     applications: "Anwendungen mit Zugriff",
     applicationsLead:

@@ -173,10 +173,9 @@ export const en: Texts = {
     signOut: "Sign out of this browser",
     sessions: "Where you are signed in",
     sessionsLead:
-      "Places are coarse. The last use is to the hour. If you do not know one of these, end it and change your password.",
+      "Places are coarse. The last use is to the hour. If you do not know one of these, sign it out and change your password.",
     thisBrowser: "This browser",
     unknownBrowser: "Unknown browser",
-    seen: "Since {since}, last used {last}",
     endSession: "Sign out there",
     applications: "Applications with access",
     applicationsLead:

@@ -186,7 +186,6 @@ export const fr: Texts = {
       "Les lieux sont approximatifs, la dernière utilisation est à l’heure près. Si vous ne reconnaissez pas une connexion, mettez-y fin et changez votre mot de passe.",
     thisBrowser: "Ce navigateur",
     unknownBrowser: "Navigateur inconnu",
-    seen: "Depuis {since}, dernière utilisation {last}",
     endSession: "Déconnecter",
     applications: "Applications autorisées",
     applicationsLead:

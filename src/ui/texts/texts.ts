@@ -126,8 +126,6 @@ export interface Texts {
     readonly sessionsLead: string;
     readonly thisBrowser: string;
     readonly unknownBrowser: string;
-    /** `{since}`, `{last}` */
-    readonly seen: string;
     readonly endSession: string;
     readonly applications: string;
     readonly applicationsLead: string;
