@@ -255,7 +255,7 @@ async function test(cloudflare: Cloudflare, deployment: Deployment, options: Opt
   report(await checkZones(cloudflare, hosts));
   if (faults > 0) throw new UserError(`\n${deployment.publicUrl} is deployed, and ${faults} of the checks failed.`);
   if (options.tour === true) await takeTour(deployment, options.at ?? deployment.publicUrl, secret);
-  say(`\n${deployment.publicUrl} works.`);
+  say(`\n${deployment.publicUrl} works. The first operator of its console: docs/console.md.`);
 }
 
 function report(checks: readonly Check[]): number {
