@@ -120,9 +120,11 @@ export function oauth4webapiSuite(world: () => World): void {
       const endpoints = Object.entries(server).filter(([name]) => name.endsWith("_endpoint") || name === "jwks_uri");
       expect(endpoints.map(([name]) => name).sort()).toEqual([
         "authorization_endpoint",
+        "device_authorization_endpoint",
         "end_session_endpoint",
         "introspection_endpoint",
         "jwks_uri",
+        "pushed_authorization_request_endpoint",
         "revocation_endpoint",
         "token_endpoint",
         "userinfo_endpoint",
