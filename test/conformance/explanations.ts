@@ -5,10 +5,12 @@ export const WARNINGS: Readonly<Record<string, string>> = {
   EnsureIdTokenDoesNotContainNonRequestedClaims:
     "ID tokens name the tenant and the address, and carry what a hint depends on (`gid`, `scope`, `asof`, `user_asof`, `auth_ms`). RFC 7519 4.3 allows private claims.",
   CheckForUnexpectedClaimsInIdToken: "The same claims.",
-  EnsureIdTokenDoesNotContainEmailForScopeEmail: "ID tokens have `email` always: it is `sub` in another form.",
+  EnsureIdTokenDoesNotContainEmailForScopeEmail:
+    "ID tokens have `email` always, as they had before there was a scope for it.",
   EnsureIdTokenDoesNotContainName: "The scope `profile` puts `name` into the ID token too.",
   VerifyScopesReturnedInUserInfoClaims:
     "The platform knows a person's name and address, and none of the other claims of these scopes. `email_verified` is true or absent.",
+  VerifyScopesReturnedInAuthorizationEndpointIdToken: "The same, for an ID token alone.",
   EnsureIdentityClaimsContainRequestedClaims:
     "`email_verified` is true or absent: this user never used a link in a mail.",
   UserInfoEndpointWithAccessTokenInBodyNotSupported: "A token in a body is never taken. RFC 6750 2.2 leaves that open.",
