@@ -913,6 +913,8 @@ export type SealKey = {
     identityProviders: number;
     /** Private halves of signing keys encrypted with it. */
     signingKeys: number;
+    /** Secrets of people's authenticator apps encrypted with it. */
+    secondFactors: number;
     /** Credentials of push subscriptions encrypted with it. */
     pushSubscriptions: number;
     /** Nothing lasting is encrypted with it: it may be removed from `SEAL_KEYS` an hour after a new key was put in front. */
@@ -2544,6 +2546,27 @@ export function signIn(body: {
     }));
 }
 /**
+ * The form of the page that asks for the second factor
+ */
+export function secondFactor(body: {
+    /** The authorization request, as a query. */
+    request: string;
+    /** A one-time code of the authenticator app. */
+    code?: string;
+    /** A recovery code in its place. */
+    recovery_code?: string;
+    /** The new key, encrypted, if one is set up. */
+    offer?: string;
+    /** Binds the form to the sign-in. */
+    csrf?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText("/oauth2/v1/second-factor", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * The form of the page on which a person allows a client what it asks for
  */
 export function consent(body: {
@@ -2880,6 +2903,109 @@ export function endSessionOfAccount(body?: {
     uiLocales?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText(`/account/end-session${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Show the second factor for the page
+ */
+export function enterAccountCode(body?: {
+    /** A one-time code of the authenticator app. */
+    code?: string;
+    /** A recovery code in its place. */
+    recovery_code?: string;
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/second-factor${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Begin to set up a second factor
+ */
+export function offerSecondFactor(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/second-factor/set-up${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Set up a second factor
+ */
+export function confirmSecondFactor(body?: {
+    /** The first code of the new key. */
+    code?: string;
+    /** The password, if the person has one. */
+    password?: string;
+    /** The new key, encrypted. */
+    offer?: string;
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/second-factor/confirm${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Get new recovery codes
+ */
+export function renewRecoveryCodes(body?: {
+    /** A one-time code of the authenticator app. */
+    code?: string;
+    /** A recovery code in its place. */
+    recovery_code?: string;
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/second-factor/recovery${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Remove the second factor
+ */
+export function removeSecondFactor(body?: {
+    /** A one-time code of the authenticator app. */
+    code?: string;
+    /** A recovery code in its place. */
+    recovery_code?: string;
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/second-factor/remove${QS.query(QS.explode({
         ui_locales: uiLocales
     }))}`, oazapfts.form({
         ...opts,

@@ -25,6 +25,7 @@ import { isolate } from "./support/isolate.ts";
 import { basic, OPERATOR, ORIGIN } from "./support/platform.ts";
 import { makePerson, tokenOf } from "./support/operators.ts";
 import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
+import { setUpApp } from "./support/totp.ts";
 import { makeUser } from "./support/users.ts";
 import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
 
@@ -81,6 +82,30 @@ async function signInHere(): Promise<void> {
   const answer = await visit(browser, client);
   if (!landed(answer).query.has("code")) throw new Error("no code came of the sign-in");
   await browser.get(`${ORIGIN}/oauth2/v1/end_session?client_id=${client.clientId}`);
+}
+
+/** Sets up an authenticator app, signs in by it and by a recovery code, and removes it. */
+async function useSecondFactor(): Promise<void> {
+  const user = await makeUser();
+  const recorded = isolate({ DB: recordingDb });
+  const browser = new PageBrowser({ send: (at, init) => recorded.fetch(at.slice(ORIGIN.length), toInit(init)) });
+  const account = `${ORIGIN}/account`;
+  const signIn = async () => browser.submit(await browser.get(account), { email: user.email, password: user.password });
+  await signIn();
+  const { app: authenticator, recoveryCodes } = await setUpApp(browser, ORIGIN, user.password);
+  browser.cookies.clear();
+  await signIn();
+  await browser.submit(await browser.get(account), { code: authenticator.code() });
+  for (const form of ["recovery", "remove"]) {
+    const { fields } = (await browser.get(account)).forms[0]!;
+    const code = form === "recovery" ? recoveryCodes[0]! : authenticator.code(-1);
+    await browser.post(`${account}/second-factor/${form}`, {
+      ...fields,
+      recovery_code: code,
+      code: form === "recovery" ? "" : code,
+    });
+  }
+  if (!(await browser.get(account)).html.includes("second-factor/set-up")) throw new Error("it was not removed");
 }
 
 /** Signs in at an identity provider for the first time, from `/authorize` to the client's code. */
@@ -355,6 +380,7 @@ beforeAll(async () => {
   // Files that wait for the second look.
   await deps.media.sweep(Date.now() + 2 * 86_400_000);
   await signInHere();
+  await useSecondFactor();
   await signInOutside();
   await useGrants();
   await recover();

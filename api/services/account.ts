@@ -10,18 +10,29 @@ const TO_PAGE: AnswerEntry = {
   text: "Back to the page with the result, or to the sign-in form if nobody is signed in any more.",
   headers: ["Location"],
 };
+const CODES = {
+  "code?": str("A one-time code of the authenticator app."),
+  "recovery_code?": str("A recovery code in its place."),
+  ...CSRF,
+};
 const AGAIN = "A page: nothing was changed.";
 
-const form = (
-  id: string,
-  more: { readonly about?: string; readonly schema?: Schema; readonly example?: unknown; readonly again?: string } = {},
-): Entry => ({
+interface More {
+  readonly about?: string;
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly again?: string;
+  /** A page that follows. */
+  readonly shows?: string;
+}
+
+const form = (id: string, more: More = {}): Entry => ({
   id,
   tag: ACCOUNT,
   ...(more.about === undefined ? {} : { about: more.about }),
   parameters: { ui_locales: UI_LOCALES },
   body: { schema: more.schema ?? obj(CSRF), example: more.example ?? { csrf: "…" } },
-  answers: { 303: TO_PAGE },
+  answers: more.shows === undefined ? { 303: TO_PAGE } : { 200: { text: more.shows, mediaTypes: page! }, 303: TO_PAGE },
   errors: { 400: more.again ?? AGAIN },
 });
 
@@ -86,6 +97,39 @@ export const account: ServiceEntries = {
       }),
       example: { password: "…", new_password: "a new password", repeated_password: "a new password" },
       again: "The page again: the old password is wrong, the account is blocked, or the new password is refused.",
+    }),
+    "POST /second-factor": form("enterAccountCode", {
+      about: "For a person with a second factor, after the password. A wrong code counts as a wrong password does.",
+      schema: obj(CODES),
+      example: { code: "123456", csrf: "…" },
+      again: "The page again: a wrong or used code, a blocked account, or an expired form.",
+    }),
+    "POST /second-factor/set-up": form("offerSecondFactor", {
+      about:
+        "Stores nothing. A person who signed in at a provider long ago, and has no password, signs in again first.",
+      shows: "A page with a new key.",
+    }),
+    "POST /second-factor/confirm": form("confirmSecondFactor", {
+      about: "The password counts as a sign-in attempt. From then on a sign-in needs a code too.",
+      schema: obj({
+        "code?": str("The first code of the new key."),
+        "password?": str("The password, if the person has one.", { format: "password" }),
+        "offer?": str("The new key, encrypted."),
+        ...CSRF,
+      }),
+      example: { code: "123456", password: "…", offer: "…", csrf: "…" },
+      shows: "A page with the recovery codes.",
+      again: "The page again: a wrong code or password, a blocked account, or an expired form.",
+    }),
+    "POST /second-factor/recovery": form("renewRecoveryCodes", {
+      about: "The old recovery codes are void then.",
+      schema: obj(CODES),
+      example: { code: "123456", csrf: "…" },
+      shows: "A page with the new recovery codes.",
+    }),
+    "POST /second-factor/remove": form("removeSecondFactor", {
+      schema: obj(CODES),
+      example: { code: "123456", csrf: "…" },
     }),
     "POST /verify-address": form("askToVerifyAddress", {
       about:

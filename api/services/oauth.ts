@@ -719,6 +719,28 @@ export const oauth: ServiceEntries = {
         404: "A page: the platform sends no mail.",
       },
     },
+    "POST /second-factor": {
+      id: "secondFactor",
+      tag: SIGN_IN,
+      about:
+        "Only for the page that asks for a second factor, or that sets one up. Its form holds the request, and a token " +
+        "that is bound to the sign-in. A wrong code counts as a wrong password does.",
+      body: {
+        schema: obj({
+          request: str("The authorization request, as a query."),
+          "code?": str("A one-time code of the authenticator app."),
+          "recovery_code?": str("A recovery code in its place."),
+          "offer?": str("The new key, encrypted, if one is set up."),
+          "csrf?": str("Binds the form to the sign-in."),
+        }),
+        example: { request: "response_type=code&client_id=demo.shop", code: "123456" },
+      },
+      answers: {
+        200: { text: "A page: the recovery codes, the sign-in, or what else the request needs.", mediaTypes: page! },
+        303: { ...TO_CLIENT, headers: ["Location"] },
+      },
+      errors: { 400: "The page again: a wrong or used code, a blocked account, or an expired form." },
+    },
     "POST /consent": {
       id: "consent",
       tag: SIGN_IN,

@@ -137,6 +137,10 @@ export const RIGHTS = {
   // Pages: the browser's session says who is there
   authorize: { who: "everybody", access: open("the user signs in on the page") },
   signIn: { who: "everybody", access: open("the form carries the user's password") },
+  enterSecondFactor: {
+    who: "everybody",
+    access: open("the person is at the browser: the form is bound to the sign-in that it was made for"),
+  },
   decideConsent: {
     who: "everybody",
     access: open("the browser's session is the person's, and the form is bound to it"),

@@ -7,6 +7,7 @@
  *   metadata           endpoints/discovery.ts
  *   clients, tenants   clients/directory.ts (a 30 s copy of the registrations)
  *   account page       account/routes.ts (`/account`)
+ *   second factors     factors/factors.ts (states), authorize/second-factor.ts, account/second-factor.ts
  *   sign-in            sign-in/: accounts.ts → login-attempts.do.ts (one account; rules in account-block.ts),
  *                      guess-guard.ts → guess-counter.do.ts (one network, one password; rules in guesses.ts)
  *   valid tokens       tokens/trust.ts (a 5 s copy of keys and revocations), tokens/jwt.ts (how a token is read)
@@ -46,6 +47,7 @@ import { createDirectory } from "./clients/directory.ts";
 import { createExplainStore } from "./explain/explain-store.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { FETCH_LIMITS, tracedFetchJson, type FetchJson } from "./federation/fetch-json.ts";
+import { createFactorStore } from "./factors/factor-store.ts";
 import { createFederation } from "./federation/federation.ts";
 import { createSealStore } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
@@ -167,6 +169,7 @@ export function createOAuth(deps: OAuthDeps) {
   const users = createUserStore(deps.db, deps.subject, random);
   const explainStore = createExplainStore(deps.db, builtIn);
   const sessions = createSessionStore(deps.db);
+  const factors = createFactorStore(deps.db);
   const mailLinks = createMailLinkStore(deps.db);
   const invitations = createInvitationStore(deps.db);
   const codes = createCodeStore(deps.db);
@@ -205,6 +208,7 @@ export function createOAuth(deps: OAuthDeps) {
     pagesBase,
     users,
     sessions,
+    factors,
     accounts,
     clientLimit: deps.clientLimit,
     clientKeys,
@@ -289,6 +293,8 @@ export function createOAuth(deps: OAuthDeps) {
     sendInvitation: recovery && ((invited: Parameters<typeof sendInvitation>[1]) => sendInvitation(recovery, invited)),
     providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
+    /** Removes the user's second factor, in the operator's transaction. */
+    secondFactorRemoval: factors.removalStatements,
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
     explain: (question: ExplainQuestion, nowMs: number): Promise<Explanation> =>
       explain(
@@ -322,6 +328,7 @@ export function createOAuth(deps: OAuthDeps) {
     countSealed: async (most: number) => ({
       identityProviders: await sealStore.count("identityProviders", most),
       signingKeys: await sealStore.count("signingKeys", most),
+      secondFactors: await sealStore.count("secondFactors", most),
     }),
     /** Deletes expired rows of every table here, and used refresh tokens. */
     async sweep(nowMs: number): Promise<void> {

@@ -3,6 +3,7 @@ import type { Page } from "./layout.ts";
 import { alert, notice } from "./message.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
 import { browserText, placeText } from "./whereabouts.ts";
+import { codeField, recoveryField } from "./second-factor-pages.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** The field of a fault; faults without one are shown at the top. */
@@ -19,14 +20,17 @@ type FieldId = "password" | "new-password" | "repeated-password";
 /** One section for each thing to see or change; each change is a form of its own. */
 export function accountPage(view: AccountView, texts: Texts, lang: string): Page {
   const { actions, hidden, user, fault, hasPassword } = view;
-  const { account } = texts;
-  const inPassword = hasPassword && fault !== undefined && fault !== "stale";
+  const { account, secondFactor } = texts;
+  const inFactor = fault === "wrongCode" || fault === "codeBlocked";
+  const inPassword = hasPassword && fault !== undefined && fault !== "stale" && !inFactor;
   const field = inPassword ? FIELD_OF[fault] : undefined;
-  const message = fault === undefined ? undefined : alert(account.faults[fault], field === undefined);
+  const message =
+    fault === undefined ? undefined : alert(account.faults[fault], field === undefined && fault !== "wrongCode");
   const form = (action: string, content: Child) =>
     html`<form method="post" action="${action}">${hiddenFields(hidden)} ${content}</form>`;
   const main = html`<h1>${account.title}</h1>
-    ${view.notice === undefined ? undefined : notice(account.notices[view.notice])} ${inPassword ? undefined : message}
+    ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
+    ${inPassword || inFactor ? undefined : message}
     <section aria-labelledby="user">
       <h2 id="user">${account.user}</h2>
       <p>${given(user.name)}${user.name === user.email ? undefined : html`<br /><bdi>${user.email}</bdi>`}</p>
@@ -95,6 +99,27 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
           </section>`
         : undefined
     }
+    <section aria-labelledby="second-factor">
+      <h2 id="second-factor">${secondFactor.section}</h2>
+      ${inFactor ? message : undefined}
+      ${
+        view.secondFactor === undefined
+          ? html`<p>${secondFactor.off}</p>
+              ${form(actions.setUpFactor, html`<button type="submit">${secondFactor.setUpTitle}</button>`)}`
+          : html`<p>${fill(secondFactor.on, { left: html`<strong>${view.secondFactor.recoveryCodes}</strong>` })}</p>
+              ${form(
+                actions.renewCodes,
+                html`${codeField("code", secondFactor.change, fault === "wrongCode", fault === "wrongCode")}
+                  ${recoveryField("recovery-code", secondFactor)}
+                  <p>
+                    <button type="submit">${secondFactor.renew}</button>
+                    <button class="danger" type="submit" formaction="${actions.removeFactor}">
+                      ${secondFactor.remove}
+                    </button>
+                  </p>`,
+              )}`
+      }
+    </section>
     <section aria-labelledby="end-all">
       <h2 id="end-all">${account.endAll}</h2>
       <p>${account.endAllLead}</p>

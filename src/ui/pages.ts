@@ -3,7 +3,8 @@
  *
  *   words    texts/ (a language is a file), chosen by texts/languages.ts
  *   design   stylesheet.ts, one for all pages
- *   content  sign-in-pages.ts, account-page.ts; layout.ts is common to all, and limits where a form may lead
+ *   content  sign-in-pages.ts, second-factor-pages.ts, account-page.ts
+ *   layout   layout.ts is common to all, and limits where a form may lead
  *
  * They hold no state and run no script, but for the one that posts a response to its client. `markup.ts` escapes every
  * value on them.
@@ -21,6 +22,7 @@ import {
   linkVoidPage,
   newPasswordPage,
 } from "./recovery-pages.ts";
+import { recoveryCodesPage, secondFactorPage, setUpPage } from "./second-factor-pages.ts";
 import { chooseTenantPage, confirmLinkPage, consentPage, signInPage } from "./sign-in-pages.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
@@ -42,6 +44,9 @@ export function createPages(pathPrefix: string): Pages {
   return {
     signIn: (view) => respond(view, view.layout, (texts) => signInPage(view, texts)),
     confirmLink: (view) => respond(view, "page", (texts) => confirmLinkPage(view, texts)),
+    secondFactor: (view) => respond(view, "page", (texts) => secondFactorPage(view, texts)),
+    setUpSecondFactor: (view) => respond(view, "page", (texts) => setUpPage(view, texts)),
+    recoveryCodes: (view) => respond(view, "page", (texts) => recoveryCodesPage(view, texts)),
     chooseTenant: (view) => respond(view, "page", (texts) => chooseTenantPage(view, texts)),
     device: (view) => respond(view, "page", (texts) => devicePage(view, texts)),
     consent: (view) => respond(view, "page", (texts) => consentPage(view, texts)),

@@ -54,7 +54,7 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
 }
 
 /** Decoration: the name is in the text beside it. The address of the page is not sent. */
-const logo = (uri = ""): Markup | undefined =>
+export const logo = (uri = ""): Markup | undefined =>
   uri === "" ? undefined : html`<img class="logo" src="${uri}" alt="" referrerpolicy="no-referrer" />`;
 
 const providerLinks = ({ providers = [] }: SignInView, { or, continueWith }: Texts["signIn"]): Markup | undefined =>

@@ -150,6 +150,13 @@ main a.submit { color: var(--on-accent); }
 .other { padding: 0.5rem 1rem; border-color: var(--field-line); background: var(--surface); color: inherit; font-weight: 500; }
 .other:hover { border-color: var(--accent); background: var(--page); }
 
+.qr { display: block; width: 13rem; max-width: 100%; margin: 1rem auto 0; border-radius: 0.5rem; background: #ffffff; fill: #000000; }
+.key { color: var(--text); white-space: normal; }
+.codes { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.375rem 1rem; margin: 1.25rem 0 0; padding: 1rem; border: 1px solid var(--line); border-radius: 0.5rem; list-style: none; }
+details { margin-top: 1rem; }
+summary { min-height: 1.75rem; color: var(--accent); cursor: pointer; }
+p > a.submit { margin-top: 1.25rem; }
+
 .detail { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--muted); }
 .detail p { margin: 0; }
 

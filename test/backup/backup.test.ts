@@ -15,6 +15,8 @@ const newId = () => backupId(Date.now(), crypto.randomUUID());
 
 /** Rows of which the story makes none. */
 const MORE = [
+  `INSERT INTO totp (email, sealed_secret, last_step, created_at) SELECT email, 't1.a.b', 1, 1 FROM user LIMIT 1`,
+  `INSERT INTO recovery_code (email, code_hash) SELECT email, 'h' FROM user LIMIT 1`,
   `INSERT INTO outbox (id, event_type, tenant, snapshot, created_at) VALUES ('o1', 'made', 't', '{}', 1)`,
   `INSERT INTO audit_copy (number, name, first_seq, last_seq, rows, previous, head, planned_at)
     VALUES (1, 'c', 1, 1, 1, '', 'h', 1)`,

@@ -443,6 +443,13 @@ const ROWS: readonly Row[] = [
     closed: "page",
   },
   {
+    name: "POST /oauth2/v1/second-factor",
+    ask: () => form("/second-factor", { request: "client_id=nobody" }),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  },
+  {
     name: "POST /oauth2/v1/link-identity",
     ask: () => form("/link-identity", { vouched: "nothing of ours", password: "x" }),
     status: 400,
@@ -553,6 +560,20 @@ const ROWS: readonly Row[] = [
     cache: SECRET,
     closed: "redirect",
     cookies: ["notice"],
+  },
+  ...["second-factor", "second-factor/confirm", "second-factor/recovery", "second-factor/remove"].map((name): Row => ({
+    name: `POST /account/${name}`,
+    ask: (given) => changeAccount(name, given),
+    status: name === "second-factor/confirm" ? 400 : 303,
+    cache: SECRET,
+    closed: name === "second-factor/confirm" ? "page" : "redirect",
+  })),
+  {
+    name: "POST /account/second-factor/set-up",
+    ask: (given) => changeAccount("second-factor/set-up", given),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
   },
   {
     name: "POST /account/end-session",

@@ -153,7 +153,9 @@ const pagesApart = isolate({ ...APART, AUTH_URL: AUTH, PUBLIC_URL: SERVICE });
 const pageRoutes = everyRoute.filter(
   ({ base, route: { path } }) =>
     base === "/account" ||
-    /^\/(authorize|sign-in|callback|end_session|consent|link|forgot|reset|verify|invitation|device)\b/.test(path),
+    /^\/(authorize|sign-in|callback|end_session|consent|link|forgot|reset|verify|invitation|second-factor|device)\b/.test(
+      path,
+    ),
 );
 
 describe("pages on a separate host", () => {

@@ -5,6 +5,8 @@ import type {
   ConfirmLinkView,
   ConsentView,
   ErrorView,
+  SecondFactorView,
+  SetUpView,
   SignInView,
   TenantChooserView,
 } from "../../src/oauth/pages/port.ts";
@@ -69,6 +71,7 @@ const consent: ConsentView = {
   fault: undefined,
   formTargets: ["https://shop.example/callback?x=1"],
 };
+const factorActions = { setUpFactor: "/s", removeFactor: "/f", renewCodes: "/n" };
 const account: AccountView = {
   ...context,
   status: 200,
@@ -79,6 +82,7 @@ const account: AccountView = {
     password: "/p",
     verifyAddress: "/v",
     endSession: "/s",
+    ...factorActions,
   },
   hidden: { csrf: "token", more: "of it" },
   user: { email: "ada@shop.example", name: "Ada" },
@@ -114,8 +118,26 @@ const account: AccountView = {
   ],
   hasMore: true,
   hasPassword: true,
+  secondFactor: { recoveryCodes: 7 },
   notice: "removed",
   fault: undefined,
+};
+const code: SecondFactorView = {
+  ...context,
+  status: 200,
+  action: "/base/oauth2/v1/second-factor",
+  hidden: { request: "a=b&c=d", csrf: "token" },
+  user: "ada@shop.example",
+  clientName: "Web shop",
+  fault: undefined,
+  formTargets: ["https://shop.example/callback?x=1"],
+};
+const setUp: SetUpView = {
+  ...code,
+  isNeeded: true,
+  asksPassword: false,
+  secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
+  uri: "otpauth://totp/accounts.example:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
 };
 const error: ErrorView = { ...context, status: 400, kind: "request", detail: "client_id is missing." };
 
@@ -155,6 +177,22 @@ const kinds = {
   "account of a form that was stale": {
     view: { ...account, status: 400, notice: undefined, fault: "stale" },
     show: pages.account,
+  },
+  "account after a wrong code": {
+    view: { ...account, status: 400, notice: undefined, fault: "wrongCode" },
+    show: pages.account,
+  },
+  "account without a second factor": { view: { ...account, secondFactor: undefined }, show: pages.account },
+  "second factor": { view: code, show: pages.secondFactor },
+  "second factor after a wrong code": { view: { ...code, status: 400, fault: "wrong" }, show: pages.secondFactor },
+  "second factor to be set up": { view: setUp, show: pages.setUpSecondFactor },
+  "second factor to be set up, after a wrong password": {
+    view: { ...setUp, status: 400, isNeeded: false, asksPassword: true, fault: "password" },
+    show: pages.setUpSecondFactor,
+  },
+  "recovery codes": {
+    view: { ...code, codes: ["aaaa-bbbb-cccc-dddd", "eeee-ffff-gggg-hhhh"] },
+    show: pages.recoveryCodes,
   },
   error: { view: error, show: pages.error },
   "error at the account": {
@@ -430,6 +468,9 @@ describe("the account page", () => {
       ["password", "password", undefined, "current-password"],
       ["password", "new_password", undefined, "new-password"],
       ["password", "repeated_password", undefined, "new-password"],
+      ...hidden,
+      ["text", "code", undefined, "one-time-code"],
+      ["text", "recovery_code", undefined, "off"],
       ...hidden,
     ]);
   });

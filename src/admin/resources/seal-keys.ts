@@ -5,7 +5,9 @@ export interface SealKeys {
   /** The keys of `SEAL_KEYS`, in order; the first one seals. */
   readonly configured: readonly string[];
   /** For each kind, how much each key sealed, counted up to `most`. */
-  counts(most: number): Promise<Readonly<Record<"identityProviders" | "signingKeys" | "pushSubscriptions", Counts>>>;
+  counts(
+    most: number,
+  ): Promise<Readonly<Record<"identityProviders" | "signingKeys" | "secondFactors" | "pushSubscriptions", Counts>>>;
 }
 type Counts = ReadonlyMap<string, number>;
 

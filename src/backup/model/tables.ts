@@ -12,6 +12,8 @@ export const TABLES = [
   "organization",
   "tenant",
   "user",
+  "totp",
+  "recovery_code",
   "role",
   "tenant_member",
   "tenant_member_role",

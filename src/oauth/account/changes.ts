@@ -7,8 +7,9 @@ import type { RecoveryDeps } from "../recovery/recovery.ts";
 import { isCrossSite, recognizeBrowser, verifyCsrfToken, withCookie, CROSS_SITE_FORM } from "../sign-in/browser.ts";
 import { endBrowserSession, findAccountSession, type Session } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";
+import { formKey } from "./form-key.ts";
 import { accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
-import { accountPage, formKey } from "./page.ts";
+import { accountPage } from "./page.ts";
 
 export type FormCall = AnyCall & { readonly body: URLSearchParams };
 

@@ -1,4 +1,5 @@
 import type { CommonPasswords } from "../../platform/common-passwords.ts";
+import type { FactorDeps } from "../factors/factors.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { ConsentStore } from "../grants/consent-store.ts";
@@ -6,12 +7,10 @@ import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
 import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { RecoveryDeps } from "../recovery/recovery.ts";
-import type { SignInDeps } from "../sign-in/device.ts";
-import type { SessionDeps } from "../sign-in/sessions.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
 /** Dependencies of the account page. */
-export interface AccountDeps extends SessionDeps, SignInDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
+export interface AccountDeps extends FactorDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
   readonly federation: Federation;
   readonly commonPasswords: CommonPasswords;
   readonly consents: ConsentStore;

@@ -1,6 +1,7 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import type { Application } from "../grants/grant-list-store.ts";
+import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { oidcScopes } from "../model/authorization.ts";
 import { readParameters } from "../model/parameters.ts";
@@ -8,10 +9,12 @@ import { pageContext } from "../pages/page.ts";
 import type { AccountApplication, AccountFault } from "../pages/port.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
 import type { ListedSession } from "../sign-in/session-store.ts";
-import { findAccountSession, type Session } from "../sign-in/sessions.ts";
+import { findSession, needsCode, type Session } from "../sign-in/sessions.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
+import { accountCodePage } from "./code-page.ts";
+import { formKey } from "./form-key.ts";
 import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
 
 /** More applications than people use and a page can show. */
@@ -21,8 +24,11 @@ const LOCAL: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
 /** `GET /account`: the page, or the sign-in for it. */
 export async function account(deps: AccountDeps, call: AnyCall): Promise<Response> {
-  const session = await findAccountSession(deps, call);
-  if (session !== undefined) return accountPage(deps, call, session, undefined);
+  const session = await findSession(deps, call);
+  if (session !== undefined && !isBoundToTenants(session.binding))
+    return needsCode(session)
+      ? accountCodePage(deps, call, session, undefined)
+      : accountPage(deps, call, session, undefined);
   const parameters = readParameters(call.url.searchParams, deps.names);
   if (!parameters.ok) {
     const { description: detail, reason } = parameters.error;
@@ -42,9 +48,10 @@ export async function accountPage(
   fault: AccountFault | undefined,
 ): Promise<Response> {
   const ownHash = await sha256Hex(readCookie(call, "session", deps.names) ?? "");
-  const [applications, { hasPassword, sessions }] = await Promise.all([
+  const [applications, { hasPassword, sessions }, recoveryCodes] = await Promise.all([
     deps.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
     deps.sessions.list(user.email, ownHash, call.nowMs, MOST_SESSIONS + 1),
+    user.hasSecondFactor ? deps.factors.countRecoveryCodes(user.email) : 0,
   ]);
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.account({
@@ -57,6 +64,9 @@ export async function accountPage(
       password: accountAddress(call, "/password"),
       endSession: accountAddress(call, "/end-session"),
       verifyAddress: accountAddress(call, "/verify-address"),
+      setUpFactor: accountAddress(call, "/second-factor/set-up"),
+      removeFactor: accountAddress(call, "/second-factor/remove"),
+      renewCodes: accountAddress(call, "/second-factor/recovery"),
     },
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)) },
     user: { email: user.email, name: user.name },
@@ -65,6 +75,7 @@ export async function accountPage(
     provider: LOCAL.includes(provider) ? undefined : provider,
     applications: applications.slice(0, MOST_APPLICATIONS).map((one) => toView(one, user)),
     hasMore: applications.length > MOST_APPLICATIONS,
+    secondFactor: user.hasSecondFactor ? { recoveryCodes } : undefined,
     sessions: sessions.slice(0, MOST_SESSIONS).map(toSessionView),
     hasMoreSessions: sessions.length > MOST_SESSIONS,
     hasPassword,
@@ -73,13 +84,6 @@ export async function accountPage(
   });
   return withCookie(page, cookie);
 }
-
-/**
- * Binds the forms to this sign-in. The prefix keeps it apart from the sign-in form's token, which is bound to the
- * browser.
- */
-export const formKey = ({ names }: Pick<AccountDeps, "names">, call: AnyCall): string =>
-  `session ${readCookie(call, "session", names) ?? ""}`;
 
 const toSessionView = ({ provider, authenticatedAtMs, seenAtMs, isCurrent, ...where }: ListedSession) => ({
   ...where,

@@ -2,11 +2,12 @@ import { describeError } from "../../platform/log.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
 import { newPasswordFault } from "../../platform/password-rules.ts";
+import { BY_PASSWORD, hasTwoFactors } from "../model/methods.ts";
 import type { Parameters } from "../model/parameters.ts";
 import type { AccountFault } from "../pages/port.ts";
 import { withCookie } from "../sign-in/browser.ts";
 import { deviceCookie, knownDevice } from "../sign-in/device.ts";
-import { startSession } from "../sign-in/sessions.ts";
+import { startSession, type Session } from "../sign-in/sessions.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { admit, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
@@ -51,7 +52,7 @@ export async function changePassword(deps: AccountDeps, call: FormCall): Promise
   deps.tell(call, "password", email);
   const answer = withCookie(
     redirectToAccount(deps, call, "changed"),
-    await startNewSession(deps, call, { email, signedOutAtMs }),
+    await startNewSession(deps, call, session, signedOutAtMs),
   );
   return withCookie(answer, await deviceCookie(deps, call, email, signedOutAtMs + 1));
 }
@@ -70,9 +71,12 @@ function inputFault(old: string, next: string, form: Parameters): AccountFault |
 async function startNewSession(
   deps: AccountDeps,
   call: FormCall,
-  { email, signedOutAtMs }: { readonly email: string; readonly signedOutAtMs: number },
+  { user: { email }, methods }: Session,
+  signedOutAtMs: number,
 ): Promise<string | undefined> {
-  const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1 };
+  // The password was shown again just now; a second factor stays shown.
+  const shown = hasTwoFactors(methods) ? methods : BY_PASSWORD;
+  const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1, methods: shown };
   try {
     await deps.revocations.deleteSignedOut(email, call.nowMs);
     return (await startSession(deps, call, renewed))?.cookie;

@@ -2,8 +2,8 @@
  * `/account`: the page of a signed-in person. It shows the user and the applications with lasting access, and can
  * revoke and change them.
  *
- *   nobody ──form, or another provider──▶ signed in ──sign out · end everything · 12 h──▶ nobody
- *                                            └── remove access · change the password: still signed in
+ *   nobody ──form, or another provider, and the second factor──▶ signed in ──sign out · end everything · 12 h──▶ nobody
+ *                                     └── remove access · change password or factor: still signed in
  *
  * A browser must be signed in, and reaches only its own user. The forms carry a token bound to the session, so no other
  * site can send them. Each is answered by a redirect to the page, or by the page with the error (changes.ts,
@@ -14,6 +14,13 @@ import { askToVerify, endSession, revokeAll, removeAccess, signOut, type FormCal
 import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
+import {
+  confirmSecondFactor,
+  enterAccountCode,
+  offerSecondFactor,
+  removeSecondFactor,
+  renewRecoveryCodes,
+} from "./second-factor.ts";
 import { accountSignIn } from "./sign-in.ts";
 
 /** Three passwords in the longest form encoding. */
@@ -57,6 +64,11 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
           ),
         ]),
     form("/end-session", "changeAccount", "End a session of the user", endSession),
+    form("/second-factor", "signIn", "Show the second factor for the page", enterAccountCode),
+    form("/second-factor/set-up", "changeAccount", "Begin to set up a second factor", offerSecondFactor),
+    form("/second-factor/confirm", "changeAccount", "Set up a second factor", confirmSecondFactor),
+    form("/second-factor/recovery", "changeAccount", "Get new recovery codes", renewRecoveryCodes),
+    form("/second-factor/remove", "changeAccount", "Remove the second factor", removeSecondFactor),
     form("/end-all", "changeAccount", "End every session, grant and token of the user", revokeAll),
   ];
 }

@@ -4,6 +4,7 @@ import { beginFederation } from "../federation/begin.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
+import { BY_PASSWORD } from "../model/methods.ts";
 import { readParameters } from "../model/parameters.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext } from "../pages/page.ts";
@@ -68,7 +69,11 @@ export async function accountSignIn(
   }
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return accountSignInPage(deps, call, { email, fault: signedIn.kind });
-  const response = await startAndRedirect(deps, call, { email: signedIn.email, provider: DEFAULT_PROVIDER });
+  const response = await startAndRedirect(deps, call, {
+    email: signedIn.email,
+    provider: DEFAULT_PROVIDER,
+    methods: BY_PASSWORD,
+  });
   return response === undefined
     ? accountSignInPage(deps, call, { email, fault: "wrong" })
     : rememberDevice(deps, call, response, signedIn);

@@ -1,15 +1,14 @@
 import type { AuditTrail } from "../../platform/audit.ts";
+import type { FactorDeps } from "../factors/factors.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { GrantDeps } from "../grants/grant-step.ts";
 import type { Addresses } from "../model/call.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { PushedStore } from "./pushed-store.ts";
-import type { SignInDeps } from "../sign-in/device.ts";
-import type { SessionDeps } from "../sign-in/sessions.ts";
 
 /** Dependencies of an authorization request. */
-export interface AuthorizeDeps extends SessionDeps, SignInDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
+export interface AuthorizeDeps extends FactorDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
   readonly federation: Federation;
   readonly audit: AuditTrail;
   readonly pushedRequests: PushedStore;

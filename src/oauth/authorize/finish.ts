@@ -2,14 +2,14 @@ import { sha256Hex } from "../../platform/hash.ts";
 import { createCode } from "../grants/authorization-code.ts";
 import { DEVICE_LIFETIME_SEC } from "../grants/device-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
-import { signInTimes, toAuthorization, type SignInTimes } from "../model/authorization.ts";
-import { isLocal } from "../model/binding.ts";
+import { signInTimes, toAuthorization } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
-import { PASSWORD_SIGN_IN } from "../model/claims.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import { type Granted, issueIdTokenAlone, issueTokens } from "../tokens/issue.ts";
+import { asksTwoFactors, isUnmet, reachedAcr } from "./acr.ts";
 import { promptConsent, type Decided } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
+import { promptSecondFactor } from "./second-factor.ts";
 import { refused, scopeRefused } from "./failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
 import { FLOWS } from "./parse.ts";
@@ -27,7 +27,8 @@ export async function finish(
   decided: Decided = {},
 ): Promise<Response> {
   const { client, flow } = request;
-  if (request.acr === "essential" && !byPassword(identity)) {
+  const wantsTwoFactors = asksTwoFactors(request.acr, identity);
+  if (isUnmet(request.acr, identity) && !wantsTwoFactors) {
     const failure = refused("unmet_authentication_requirements", "Another identity provider signed the user in.");
     return refusedAnswer(deps, request, failure, call);
   }
@@ -40,6 +41,8 @@ export async function finish(
     binding: identity.binding,
     scopes,
     defaultTenant,
+    methods: identity.methods,
+    asksTwoFactors: wantsTwoFactors,
     hasPages: true,
   } as const;
   const granted = await grantForUser(deps, grantRequest, call.nowMs);
@@ -49,6 +52,7 @@ export async function finish(
       issue(deps, request, granted.value, identity, call)
     );
   const refusal = granted.error;
+  if (refusal.kind === "second-factor") return promptSecondFactor(deps, request, identity, refusal.reason, call);
   if (refusal.kind !== "choose" && mayChooseAnother(request, identity)) {
     const reason = "the user who is signed in gets nothing here";
     return promptSignIn(deps, request, { email: prefilledEmail(request, identity.user.email), reason }, call);
@@ -66,8 +70,6 @@ export async function finish(
         : chooseTenant(deps, request, identity.user, refusal.tenants, call);
   }
 }
-
-const byPassword = ({ provider }: SignInTimes): boolean => provider === undefined || isLocal(provider);
 
 /** A hint gives no more than its grant has. */
 const withinHint = (scopes: ScopeRequest, limitedTo: readonly string[]): ScopeRequest => ({
@@ -88,7 +90,7 @@ async function issue(
   call: AnyCall,
 ): Promise<Response> {
   const { client, flow, nonce, challenge, callerSessionId } = request;
-  const times = { ...signIn, acr: request.acr !== undefined && byPassword(signIn) ? PASSWORD_SIGN_IN : undefined };
+  const times = { ...signIn, acr: reachedAcr(request.acr, signIn) };
   const { requestId } = call;
   const { pushed } = request.parameters;
   if (pushed !== undefined && !(await deps.pushedRequests.take(pushed, call.nowMs))) {

@@ -43,7 +43,7 @@ export interface AuthorizationRequest {
   readonly tenantChoice: boolean;
   /** `prompt=consent`: ask for consent again even if it was given before. */
   readonly asksConsent: boolean;
-  /** The client wants the kind of the sign-in in the ID token. `essential`: only a sign-in by password will do. */
+  /** The client wants the kind of the sign-in in the ID token, or wants these kinds. */
   readonly acr: ClaimsRequest["acr"];
   /** Older sign-ins are not accepted. */
   readonly maxAgeMs: number | undefined;

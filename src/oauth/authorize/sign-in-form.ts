@@ -1,6 +1,7 @@
 import { normalizeEmail } from "../../platform/email.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
+import { BY_PASSWORD } from "../model/methods.ts";
 import { readParameters } from "../model/parameters.ts";
 import { refusedPage } from "../pages/page.ts";
 import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken, readCookie } from "../sign-in/browser.ts";
@@ -54,7 +55,7 @@ export async function signIn(
   const response = await startSessionAndFinish(
     deps,
     request,
-    { email: signedIn.email, provider: request.provider },
+    { email: signedIn.email, provider: request.provider, methods: BY_PASSWORD },
     call,
   );
   return response === undefined

@@ -10,6 +10,8 @@ export interface ClientRecord extends ClientRights {
   readonly displayName?: string;
   readonly logoUri?: string;
   readonly confidential: boolean;
+  /** Gets tokens of people only after two factors. Undefined in copies of an earlier version. */
+  readonly asksTwoFactors?: boolean;
   /** How it authenticates; empty: by a secret. Undefined in copies of an earlier version, as those below. */
   readonly authMethod?: string;
   /** Its public keys, or their address, if it authenticates by them. */
@@ -52,13 +54,13 @@ const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
-    disabled, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
+    disabled, second_factor AS asksTwoFactors, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
   FROM client WHERE id = ?1`;
 
 const TENANT = `
-  SELECT id, disabled, plan,
+  SELECT id, disabled, plan, second_factor AS asksTwoFactors,
     (SELECT json_group_array(package) FROM subscription WHERE tenant = tenant.id) AS packages,
     (SELECT json_group_array(DISTINCT package_service.service) FROM subscription
       JOIN package_service ON package_service.package = subscription.package
@@ -95,6 +97,7 @@ export const createDirectoryStore = (db: D1Database) => ({
         displayName: client.displayName ?? "",
         logoUri: client.logoUri ?? "",
         confidential: client.confidential === 1,
+        asksTwoFactors: client.asksTwoFactors === 1,
         authMethod: client.authMethod ?? "",
         jwks: client.jwks ?? "",
         jwksUri: client.jwksUri ?? "",
@@ -114,6 +117,7 @@ export const createDirectoryStore = (db: D1Database) => ({
       tenant: found && {
         ...found,
         disabled: found.disabled === 1,
+        asksTwoFactors: found.asksTwoFactors === 1,
         plan: planOf(found.plan),
         packages: toList(found.packages),
         subscribed: toList(found.subscribed),
@@ -130,7 +134,7 @@ export const createDirectoryStore = (db: D1Database) => ({
 /** A row as D1 returns it: lists are JSON, booleans are numbers. */
 type Columns<T> = {
   [K in keyof T]: T[K] extends boolean | undefined
-    ? number
+    ? number | null
     : T[K] extends string
       ? string
       : T[K] extends string | undefined

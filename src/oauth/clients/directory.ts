@@ -124,7 +124,8 @@ function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRights {
   const fromPackage = row.packages.includes(builtIn.package.id) ? builtIn.package.services : [];
   const subscribed = [...new Set([...row.subscribed, ...fromPackage])];
   const usable = builtIn.services.filter((service) => service.essential || subscribed.includes(service.name));
-  return { id: row.id, disabled: row.disabled, plan: row.plan, subscribed, services: [...usable, ...row.services] };
+  const { id, disabled, plan, asksTwoFactors } = row;
+  return { id, disabled, plan, asksTwoFactors, subscribed, services: [...usable, ...row.services] };
 }
 
 function operatorEntry(

@@ -2,7 +2,7 @@ import { PROOF_ALGS } from "../../http/proof.ts";
 import { PROMPTS } from "../authorize/checks.ts";
 import { FLOWS, FORM_POST } from "../authorize/parse.ts";
 import { ASSERTION_ALGS } from "../clients/assertion.ts";
-import { PASSWORD_SIGN_IN } from "../model/claims.ts";
+import { ACR_VALUES } from "../model/claims.ts";
 import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
 export interface ServerDescription {
@@ -20,7 +20,21 @@ export interface ServerDescription {
 }
 
 /** The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts). */
-const CLAIMS = ["iss", "sub", "aud", "exp", "iat", "auth_time", "acr", "nonce", "at_hash", "email", "name", "tenant"];
+const CLAIMS = [
+  "iss",
+  "sub",
+  "aud",
+  "exp",
+  "iat",
+  "auth_time",
+  "acr",
+  "amr",
+  "nonce",
+  "at_hash",
+  "email",
+  "name",
+  "tenant",
+];
 /** A client has the one that it is registered for. */
 const PROOFS = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
 
@@ -70,7 +84,7 @@ export function serverMetadata({
     claims_supported: [...CLAIMS, ...(sendsMail ? ["email_verified"] : [])],
     claim_types_supported: ["normal"],
     claims_parameter_supported: true,
-    acr_values_supported: [PASSWORD_SIGN_IN],
+    acr_values_supported: ACR_VALUES,
     request_parameter_supported: false,
     // Absence would mean true.
     request_uri_parameter_supported: false,

@@ -7,6 +7,7 @@ import { readClientRequest } from "../federation/begin.ts";
 import { link, type Unlinked } from "../federation/linking.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import type { AnyCall } from "../model/call.ts";
+import { BY_PASSWORD } from "../model/methods.ts";
 import { readParameters } from "../model/parameters.ts";
 import { pageContext, refusedPage, shownName } from "../pages/page.ts";
 import type { ConfirmLinkView } from "../pages/port.ts";
@@ -74,7 +75,7 @@ export async function confirmLink(
   if (signedIn.kind !== "ok") return confirmPage(deps, call, pending, signedIn.kind);
 
   const linked = await link(deps, pending, "password", call);
-  const newSignIn = { email, provider, provenAtMs };
+  const newSignIn = { email, provider, provenAtMs, methods: BY_PASSWORD };
   if (!linked.ok)
     return request === FOR_ACCOUNT
       ? refuseAccountSignIn(deps, call, linked.error)

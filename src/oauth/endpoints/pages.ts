@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { decideConsent } from "../authorize/consent-form.ts";
+import { enterSecondFactor } from "../authorize/second-factor-form.ts";
 import { signIn } from "../authorize/sign-in-form.ts";
 import { federationCallback } from "./callback.ts";
 import { enterUserCode, showDevice, type DeviceDeps } from "./device.ts";
@@ -40,6 +41,15 @@ export const createPageRoutes = (deps: DeviceDeps): readonly Route[] => [
     body: formBody(SIGN_IN_FORM_BYTES),
     produces: "any",
     handle: (call) => signIn(deps, call),
+  }),
+  defineRoute({
+    method: "POST",
+    path: "/second-factor",
+    summary: "The form of the page that asks for the second factor",
+    operation: "enterSecondFactor",
+    body: formBody(SIGN_IN_FORM_BYTES),
+    produces: "any",
+    handle: (call) => enterSecondFactor(deps, call),
   }),
   defineRoute({
     method: "POST",

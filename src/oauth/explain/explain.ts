@@ -8,8 +8,15 @@ import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
 import { needsConsent } from "../grants/consent.ts";
 import { passwordGrantFault, type PasswordGrant } from "../grants/grant-step.ts";
 import { defaultTenantFor } from "../grants/password.ts";
-import { DEFAULT_TENANT, findPlace, grantForUser, type UserGrantRequest } from "../grants/user-grant.ts";
+import {
+  DEFAULT_TENANT,
+  findPlace,
+  grantForUser,
+  type UserGrantRefusal,
+  type UserGrantRequest,
+} from "../grants/user-grant.ts";
 import { UNBOUND } from "../model/binding.ts";
+import { BY_PASSWORD, withCode } from "../model/methods.ts";
 import {
   admits,
   scopeLimits,
@@ -196,6 +203,9 @@ async function forUser(
     binding: UNBOUND,
     scopes: request,
     defaultTenant,
+    // Pages ask for a second factor where one is needed.
+    methods: grant === "password" ? BY_PASSWORD : withCode(BY_PASSWORD),
+    asksTwoFactors: false,
     hasPages: grant !== "password",
   };
   const rules = { names, builtIn, directory };
@@ -212,11 +222,16 @@ async function forUser(
   const once = needsConsent(client, user, place.value) ? ", once they allow it on a page" : "";
   const granted = await grantForUser(rules, grantRequest, nowMs);
   return {
-    reason: granted.ok ? "" : granted.error.kind === "scope" ? granted.error.refusal.reason : granted.error.kind,
+    reason: granted.ok ? "" : reasonOf(granted.error),
     place: { passed: true, detail: `${user.email} may have a token for ${scope}${once}`, hinted: false },
     limits: scopeLimits(request, client, rights, builtIn, roles),
     effective: granted.ok ? granted.value.scopes : undefined,
   };
+}
+
+function reasonOf(refusal: UserGrantRefusal): string {
+  if (refusal.kind === "scope") return refusal.refusal.reason;
+  return refusal.kind === "second-factor" ? `${refusal.reason}, which this grant cannot ask for` : refusal.kind;
 }
 
 function noPlace(detail: string, client: ClientRecord | undefined, builtIn: BuiltIn, hinted = true): RuleResult {

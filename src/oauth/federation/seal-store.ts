@@ -1,5 +1,6 @@
 import { describeError, type Log } from "../../platform/log.ts";
 import type { Sealer } from "../../platform/seal.ts";
+import { totpSealContext } from "../factors/secret.ts";
 import { keySealContext } from "../tokens/signing-key.ts";
 import { providerSealContext } from "./providers.ts";
 
@@ -14,11 +15,13 @@ interface SealedText {
 const TABLES = {
   identityProviders: { table: "identity_provider", id: "id", column: "sealed_client_secret" },
   signingKeys: { table: "signing_key", id: "kid", column: "sealed_private_jwk" },
+  secondFactors: { table: "totp", id: "email", column: "sealed_secret" },
 } as const;
 
 const SEAL_CONTEXTS: Readonly<Record<SealedKind, (id: string) => string>> = {
   identityProviders: providerSealContext,
   signingKeys: keySealContext,
+  secondFactors: totpSealContext,
 };
 
 const statements = ({ table, id, column }: (typeof TABLES)[SealedKind]) => {
@@ -35,6 +38,7 @@ const statements = ({ table, id, column }: (typeof TABLES)[SealedKind]) => {
 const SQL = {
   identityProviders: statements(TABLES.identityProviders),
   signingKeys: statements(TABLES.signingKeys),
+  secondFactors: statements(TABLES.secondFactors),
 } as const;
 
 /** Rows of each kind that one run of the cron seals again. */

@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials, provesItself, type Caller } from "../clients/authentication.ts";
 import { toAuthorization } from "../model/authorization.ts";
 import { UNBOUND } from "../model/binding.ts";
+import { BY_PASSWORD } from "../model/methods.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ClientRights } from "../model/granted-scopes.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
@@ -30,6 +31,7 @@ import { grantForUser, type DefaultTenant, type UserGrantRefusal } from "./user-
  *
  * A client of a tenant that the user is not a member of gets nothing outside the user's tenants, because there is no
  * page for consent. If no tenant is named: the client's own if the user is a member, else the only possible one.
+ * Where two factors are needed the grant gives nothing, for the same reason.
  */
 export const passwordGrant: GrantStep = async (deps, request) => {
   const { call, parameters, credentials } = request;
@@ -48,6 +50,9 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   if (!passed.ok) return passed;
   const caller = passed.value;
   const client = caller?.client;
+  // Before the password is looked at: nobody shall try passwords where none can be enough.
+  if (client?.asksTwoFactors === true)
+    return err(failure("unauthorized_client", NO_SECOND_FACTOR, `client ${client.id} needs two factors`, client.id));
 
   const refused = (kind: Exclude<SignIn["kind"], "ok">, reason: string) =>
     failure("invalid_grant", REFUSAL[kind], reason, client?.id);
@@ -71,6 +76,8 @@ export const passwordGrant: GrantStep = async (deps, request) => {
       binding: UNBOUND,
       scopes: request.scopes,
       defaultTenant: defaultTenantFor(client, user),
+      methods: BY_PASSWORD,
+      asksTwoFactors: false,
       hasPages: false,
     },
     call.nowMs,
@@ -79,16 +86,24 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   const recordsAsOfMs = Math.min(grantedFor.value.recordsAsOfMs, caller?.asOfMs ?? Infinity);
   const granted = { ...grantedFor.value, recordsAsOfMs };
 
-  const idToken = client === undefined ? undefined : { authenticatedAtMs: call.nowMs, nonce: undefined };
+  const idToken =
+    client === undefined ? undefined : { authenticatedAtMs: call.nowMs, methods: BY_PASSWORD, nonce: undefined };
   const sessionId = randomId(deps.random);
   const outcome = { granted, sessionId, idToken };
   if (client === undefined || !clientAuthenticated || !client.grantTypes.includes("refresh_token"))
     return ok({ ...outcome, grantId: undefined, refreshToken: undefined });
   const grantId = randomId(deps.random);
-  const authorization = toAuthorization(granted, { sessionId, authenticatedAtMs: call.nowMs }, deps.names);
+  const authorization = toAuthorization(
+    granted,
+    { sessionId, authenticatedAtMs: call.nowMs, methods: BY_PASSWORD },
+    deps.names,
+  );
   const grant = { id: grantId, clientId: client.id, email: user.email, authorization };
   return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(deps, grant, call.nowMs) });
 };
+
+const NO_SECOND_FACTOR =
+  "Two factors are needed, and this grant has no page to ask for the second one. Use the authorization code flow.";
 
 /** Adds a grant that lives until it is revoked. Returns its first refresh token (256 bits, stored as SHA-256). */
 async function createRefreshGrant(deps: GrantDeps, grant: RefreshGrant, nowMs: number): Promise<string> {
@@ -134,6 +149,8 @@ function refusedPlace({ names }: GrantDeps, refusal: UserGrantRefusal, actor: st
   switch (refusal.kind) {
     case "scope":
       return refusedScope(refusal.refusal, actor);
+    case "second-factor":
+      return failure("invalid_grant", NO_SECOND_FACTOR, refusal.reason, actor);
     case "no-tenant":
       return failure("invalid_grant", "The user is not a member of a suitable tenant.", refusal.reason, actor);
     case "choose": {

@@ -49,7 +49,17 @@ export async function reauthorize(
   const scopes = toScopeRequest(authorization, narrowed.value, requested.everything);
   const granted = await grantForUser(
     deps,
-    { client, clientAuthenticated: authenticated, user, binding, scopes, defaultTenant: "of-client", hasPages: true },
+    {
+      client,
+      clientAuthenticated: authenticated,
+      user,
+      binding,
+      scopes,
+      defaultTenant: "of-client",
+      methods: authorization.methods,
+      asksTwoFactors: false,
+      hasPages: true,
+    },
     nowMs,
   );
   if (!granted.ok) return err(toFailure(granted.error, requested, client.id));
@@ -84,6 +94,7 @@ const toScopeRequest = (
 
 /** A refusal names a scope only if the caller named it. Otherwise the grant itself is not valid. */
 function toFailure(refusal: UserGrantRefusal, requested: ScopeRequest, clientId: string): OAuthFailure {
+  if (refusal.kind === "second-factor") return invalidGrant(`${refusal.reason}: the sign-in had one`, clientId);
   if (refusal.kind !== "scope") return invalidGrant(refusal.kind, clientId);
   return isNamed(refusal.refusal, requested)
     ? refusedScope(refusal.refusal, clientId)

@@ -14,6 +14,7 @@ import {
   type ScopeRefusal,
   type ScopeRequest,
 } from "../model/granted-scopes.ts";
+import { hasTwoFactors, type Methods } from "../model/methods.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { Membership, TenantMembership, UserRecord } from "../users/user-store.ts";
 import { needsConsent } from "./consent.ts";
@@ -39,11 +40,20 @@ export interface UserGrantRequest {
   readonly binding: Binding;
   readonly scopes: ScopeRequest;
   readonly defaultTenant: DefaultTenant;
+  /** How the user signed in. */
+  readonly methods: Methods | undefined;
+  /** The client's request asks for two factors. */
+  readonly asksTwoFactors: boolean;
   /** The user can consent on a page (consent.ts). If false, requests that need consent are refused. */
   readonly hasPages: boolean;
 }
 
 export type UserGrantRefusal =
+  | PlaceRefusal
+  /** Two factors are needed, and the user has shown one. */
+  | { readonly kind: "second-factor"; readonly reason: string };
+
+export type PlaceRefusal =
   | { readonly kind: "scope"; readonly refusal: ScopeRefusal }
   /** The user is not a member of any suitable tenant. */
   | { readonly kind: "no-tenant"; readonly reason: string }
@@ -68,6 +78,8 @@ export async function grantForUser(
   const place = await findPlace(deps, request, nowMs);
   if (!place.ok) return place;
   const { tenant, org, plan, rights, roles, scope, asOfMs } = place.value;
+  const reason = hasTwoFactors(request.methods) ? undefined : reasonForTwoFactors(request, place.value);
+  if (reason !== undefined) return err({ kind: "second-factor", reason });
   const granted = grantScopes(requested, client, rights, deps.builtIn, roles);
   if (!granted.ok) return err({ kind: "scope", refusal: granted.error });
   const scopes = [scope, ...oidcScopes(requested), ...granted.value];
@@ -94,6 +106,17 @@ export async function grantForUser(
   });
 }
 
+/** Undefined: one factor is enough. */
+function reasonForTwoFactors(
+  { user, client, asksTwoFactors }: Pick<UserGrantRequest, "user" | "client" | "asksTwoFactors">,
+  place: Pick<Place, "asksTwoFactors">,
+): string | undefined {
+  if (user.hasSecondFactor) return `${user.email} has a second factor`;
+  if (client?.asksTwoFactors === true) return `client ${client.id} needs two factors`;
+  if (asksTwoFactors) return "the request asks for two factors";
+  return place.asksTwoFactors;
+}
+
 /** The tenant or organization of a token. */
 export interface Place {
   readonly tenant: string;
@@ -101,6 +124,8 @@ export interface Place {
   readonly plan: Plan;
   readonly rights: PlaceRights;
   readonly roles: RoleScopes;
+  /** The reason why tokens for it need two factors. */
+  readonly asksTwoFactors?: string | undefined;
   /** The scope that names it. */
   readonly scope: string;
   readonly asOfMs: number;
@@ -111,7 +136,7 @@ export async function findPlace(
   deps: UserGrantDeps,
   request: UserGrantRequest,
   nowMs: number,
-): Promise<Result<Place, UserGrantRefusal>> {
+): Promise<Result<Place, PlaceRefusal>> {
   const { client, user, binding, scopes: requested } = request;
   const { names } = deps;
   const rolesIn = (membership: Membership | undefined): RoleScopes => ({
@@ -141,12 +166,13 @@ export async function findPlace(
     const services = [...deps.builtIn.services.filter(({ essential }) => essential), ...membership.services];
     const label = `organization ${membership.id}`;
     const rights = { id: "", label, services, forOperators: client !== undefined && request.hasPages };
-    return ok({ ...outside, org: membership.id, scope, rights, roles: rolesIn(membership) });
+    const asksTwoFactors = reasonOfRole(membership, user);
+    return ok({ ...outside, org: membership.id, scope, rights, roles: rolesIn(membership), asksTwoFactors });
   }
   const chosen = requested.tenant ?? defaultTenant(request);
   if (typeof chosen !== "string") return err(chosen);
   const scope = names.scope(`tenant=${chosen}`);
-  const refuse = (reason: string): Result<never, UserGrantRefusal> =>
+  const refuse = (reason: string): Result<never, PlaceRefusal> =>
     requested.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
   if (!reaches(binding, chosen)) return refuse(beyond);
   const membership = user.tenants.find(({ id }) => id === chosen);
@@ -166,12 +192,17 @@ export async function findPlace(
     scope,
     rights: entry.tenant,
     roles: rolesIn(membership),
+    asksTwoFactors:
+      entry.tenant.asksTwoFactors === true ? `tenant ${chosen} needs two factors` : reasonOfRole(membership, user),
     asOfMs: entry.asOfMs,
   });
 }
 
+const reasonOfRole = ({ id, asksTwoFactors }: Membership, { email }: UserRecord): string | undefined =>
+  asksTwoFactors ? `a role of ${email} in ${id} needs two factors` : undefined;
+
 /** The default tenant, or the reason why there is none. */
-function defaultTenant({ client, user, binding, defaultTenant: rule }: UserGrantRequest): string | UserGrantRefusal {
+function defaultTenant({ client, user, binding, defaultTenant: rule }: UserGrantRequest): string | PlaceRefusal {
   if (rule === "of-client" && client !== undefined) return client.tenant;
   const mayBeMeant = ({ id, subscribed }: TenantMembership): boolean =>
     reaches(binding, id) && (client === undefined || id === client.tenant || subscribed.includes(client.service ?? ""));
@@ -182,5 +213,5 @@ function defaultTenant({ client, user, binding, defaultTenant: rule }: UserGrant
   return second === undefined ? first.id : { kind: "choose", tenants: candidates };
 }
 
-const refusedPlace = (scope: string, reason: string): Result<never, UserGrantRefusal> =>
+const refusedPlace = (scope: string, reason: string): Result<never, PlaceRefusal> =>
   err({ kind: "scope", refusal: { scope, reason } });

@@ -3,8 +3,9 @@ import type { Names } from "../../platform/names.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
 import type { ScopeRefusal, ScopeRequest } from "./granted-scopes.ts";
+import type { Methods } from "./methods.ts";
 
-/** The time of a sign-in, in ms, and the provider that vouched. */
+/** The time of a sign-in, in ms, the provider that vouched, and the methods. */
 export interface SignInTimes {
   /** The sign-in here. Session lifetime and sign-outs refer to it. */
   readonly authenticatedAtMs: number;
@@ -14,14 +15,16 @@ export interface SignInTimes {
   readonly provider?: string | undefined;
   /** The kind of the sign-in, for a client that asked for it. */
   readonly acr?: string | undefined;
+  readonly methods?: Methods | undefined;
 }
 
 /** Picks these times from a larger object. */
-export const signInTimes = ({ authenticatedAtMs, provenAtMs, provider, acr }: SignInTimes): SignInTimes => ({
+export const signInTimes = ({ authenticatedAtMs, provenAtMs, provider, acr, methods }: SignInTimes): SignInTimes => ({
   authenticatedAtMs,
   provenAtMs,
   ...(provider === undefined ? {} : { provider }),
   ...(acr === undefined ? {} : { acr }),
+  ...(methods === undefined ? {} : { methods }),
 });
 
 /**

@@ -8,12 +8,24 @@ import { err, ok, type Result } from "../../platform/result.ts";
 export interface ClaimsRequest {
   /** `profile` and `email`, as far as their claims are asked for. */
   readonly scopes: readonly string[];
-  /** `essential`: another kind of sign-in is a failure (5.5.1.1). Undefined: the client did not ask. */
-  readonly acr: "voluntary" | "essential" | undefined;
+  /** Undefined: the client did not ask. */
+  readonly acr: AcrRequest | undefined;
 }
 
-/** The only kind of sign-in here: a password over TLS. Another provider's sign-in has no name. */
+/**
+ * The kinds of sign-in that the client takes, as far as they are known here, the best first. `essential`: another kind
+ * is a failure (5.5.1.1).
+ */
+export interface AcrRequest {
+  readonly essential: boolean;
+  readonly kinds: readonly string[];
+}
+
+/** A kind of sign-in: a password over TLS. Another provider's sign-in has no name. */
 export const PASSWORD_SIGN_IN = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
+/** A password here or a sign-in at another provider, and a second factor here. */
+export const TWO_FACTOR_SIGN_IN = "urn:plinth:acr:two-factors";
+export const ACR_VALUES: readonly string[] = [PASSWORD_SIGN_IN, TWO_FACTOR_SIGN_IN];
 
 /** A refusal for the client's developer. */
 export interface ClaimsRefusal {
@@ -31,7 +43,7 @@ export function parseClaims(
   claims: string | undefined,
   acrValues: string | undefined,
 ): Result<ClaimsRequest, ClaimsRefusal> {
-  const asked = acrValues === undefined ? undefined : "voluntary";
+  const asked = acrValues === undefined ? undefined : { essential: false, kinds: known(acrValues.split(" ")) };
   if (claims === undefined) return ok({ scopes: [], acr: asked });
   if (claims.length > MAX_CHARS) return refuse(`claims is longer than ${MAX_CHARS} characters.`);
   const parsed = parseJson(claims);
@@ -45,12 +57,15 @@ export function parseClaims(
   const scopes = names.flatMap((name) => (Object.hasOwn(SCOPE_OF, name) ? (SCOPE_OF[name] ?? []) : []));
   if (!Object.hasOwn(idToken, "acr")) return ok({ scopes, acr: asked });
   const { essential, value, values } = isMembers(idToken["acr"]) ? idToken["acr"] : ({} as Members);
-  if (essential !== true) return ok({ scopes, acr: "voluntary" });
-  const accepted = Array.isArray(values) ? values : value === undefined ? [PASSWORD_SIGN_IN] : [value];
-  return accepted.includes(PASSWORD_SIGN_IN)
-    ? ok({ scopes, acr: "essential" })
-    : err({ error: "unmet_authentication_requirements", description: `The only acr here is ${PASSWORD_SIGN_IN}.` });
+  const named = Array.isArray(values) ? values : value === undefined ? undefined : [value];
+  const acr = { essential: essential === true, kinds: named === undefined ? ACR_VALUES : known(named) };
+  return acr.essential && acr.kinds.length === 0
+    ? err({ error: "unmet_authentication_requirements", description: `The acr here are ${ACR_VALUES.join(", ")}.` })
+    : ok({ scopes, acr });
 }
+
+const known = (kinds: readonly unknown[]): readonly string[] =>
+  kinds.filter((kind) => typeof kind === "string").filter((kind) => ACR_VALUES.includes(kind));
 
 const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -110,6 +110,8 @@ export interface TenantRights {
   readonly id: string;
   readonly disabled: boolean;
   readonly plan: Plan;
+  /** Tokens of people need two factors. Undefined in copies of an earlier version. */
+  readonly asksTwoFactors?: boolean;
   readonly services: readonly ServiceRecord[];
   /** Names of the services that came with a package. */
   readonly subscribed: readonly string[];

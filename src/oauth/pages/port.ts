@@ -62,6 +62,46 @@ export interface ConfirmLinkView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
+/** `stale`: the form was made for another sign-in. */
+export type CodeFault = "wrong" | "blocked" | "stale";
+
+/** Asks for a one-time code or a recovery code: the fields `code` and `recovery_code`. */
+export interface SecondFactorView extends PageContext {
+  readonly status: 200 | 400;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  /** The address of the user, who is signed in by one factor. */
+  readonly user: string;
+  /** Empty if the user signs in for the account page. */
+  readonly clientName: string;
+  readonly logoUri?: string | undefined;
+  readonly fault: CodeFault | undefined;
+  /** As in SignInView. */
+  readonly formTargets: readonly string[];
+}
+
+/** Shows a new secret as a picture and as text, and asks for its first code. */
+export interface SetUpView extends Omit<SecondFactorView, "fault"> {
+  /** The sign-in needs it. Else the person wanted it. */
+  readonly isNeeded: boolean;
+  readonly asksPassword: boolean;
+  /** In base32. */
+  readonly secret: string;
+  /** The content of the picture. */
+  readonly uri: string;
+  readonly fault: CodeFault | "password" | undefined;
+}
+
+/** Shows recovery codes, once. */
+export interface RecoveryCodesView extends PageContext {
+  readonly codes: readonly string[];
+  /** Where the button leads. */
+  readonly action: string;
+  /** Fields of the form that goes on. Undefined: a link is enough. */
+  readonly hidden: Readonly<Record<string, string>> | undefined;
+  readonly formTargets: readonly string[];
+}
+
 export interface TenantChooserView extends PageContext {
   readonly logoUri?: string | undefined;
   readonly action: string;
@@ -177,13 +217,22 @@ export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLan
   readonly place?: string;
 }
 
+type AccountForm =
+  | "signOut"
+  | "revokeAll"
+  | "removeAccess"
+  | "password"
+  | "verifyAddress"
+  | "endSession"
+  | "setUpFactor"
+  | "removeFactor"
+  | "renewCodes";
+
 /** The page `/account` of a signed-in user. */
 export interface AccountView extends PageContext {
   readonly status: 200 | 400;
   /** The target of each form. */
-  readonly actions: Readonly<
-    Record<"signOut" | "revokeAll" | "removeAccess" | "password" | "verifyAddress" | "endSession", string>
-  >;
+  readonly actions: Readonly<Record<AccountForm, string>>;
   /** Hidden fields of every form. */
   readonly hidden: Readonly<Record<string, string>>;
   readonly user: { readonly email: string; readonly name: string };
@@ -201,6 +250,8 @@ export interface AccountView extends PageContext {
   readonly hasMoreSessions: boolean;
   /** The user can sign in by password, and so can change it. */
   readonly hasPassword: boolean;
+  /** Undefined: none is set up. `recoveryCodes`: how many are left. */
+  readonly secondFactor: { readonly recoveryCodes: number } | undefined;
   readonly notice: AccountNotice | undefined;
   readonly fault: AccountFault | undefined;
 }
@@ -240,6 +291,7 @@ export const ACCOUNT_NOTICES = [
   "ended",
   "sessionEnded",
   "linkSent",
+  "factorRemoved",
 ] as const;
 export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
 
@@ -247,10 +299,12 @@ export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
  * The reason why nothing was done.
  * - `stale`: the form was made for another sign-in.
  * - `wrong`, `blocked`: about the old password.
+ * - `wrongCode`, `codeBlocked`: about the code of the second factor.
  * - The others are about the new password: its length, too common, part of the account, repeated differently,
  *   unchanged.
  */
-export type AccountFault = "stale" | "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";
+export type AccountFault = PasswordFormFault | "stale" | "wrongCode" | "codeBlocked";
+export type PasswordFormFault = "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";
 
 export type NewPasswordFault = Extract<AccountFault, "stale" | "length" | "common" | "own" | "repeated">;
 
@@ -280,6 +334,9 @@ export interface FormPostView extends PageContext {
 export interface Pages {
   signIn(view: SignInView): Response;
   confirmLink(view: ConfirmLinkView): Response;
+  secondFactor(view: SecondFactorView): Response;
+  setUpSecondFactor(view: SetUpView): Response;
+  recoveryCodes(view: RecoveryCodesView): Response;
   chooseTenant(view: TenantChooserView): Response;
   /** The form sends `decision`: `allow` or `deny`. */
   consent(view: ConsentView): Response;

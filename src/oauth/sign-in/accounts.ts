@@ -15,11 +15,20 @@ import type { AttemptOutcome, LoginAttempts } from "./login-attempts.do.ts";
 /** `untilMs`: when the account, the network or the password may be tried again. */
 export type Refused = { readonly kind: "wrong" } | { readonly kind: "blocked"; readonly untilMs: number };
 
-/** `email`: the normalized address. `device`: the user signed in by this browser before. */
-export type SignIn = { readonly kind: "ok"; readonly email: string; readonly device: boolean } | Refused;
+/**
+ * `email`: the normalized address. `device`: the user signed in by this browser before. `needsCode`: the user has a
+ * second factor, which is asked for next.
+ */
+export type SignIn = SignedInUser | Refused;
+interface SignedInUser {
+  readonly kind: "ok";
+  readonly email: string;
+  readonly device: boolean;
+  readonly needsCode: boolean;
+}
 
 /** `hash`: the stored hash that the password was checked against. */
-export type Confirmation = { readonly kind: "ok"; readonly hash: string; readonly device: boolean } | Refused;
+export type Confirmation = (Omit<SignedInUser, "email"> & { readonly hash: string }) | Refused;
 
 /** A browser in which a user signed in before (device.ts). */
 export interface Device {
@@ -54,6 +63,8 @@ export type Accounts = ReturnType<typeof createAccounts>;
  * Checks the passwords of users: on the sign-in page, at the token endpoint and before a password change. All of them
  * count failures together. A browser in which the user signed in before is counted by itself (device.ts). All others
  * are limited by network and by password too (guess-guard.ts).
+ *
+ * The right password of a user with a second factor does not end the count of failures: the code does.
  *
  * An unknown, disabled or password-less user gets the same response as a wrong password, at the same cost: one read,
  * one call of the account's object, one scrypt. Text that is not an address costs the same except for the read.
@@ -90,17 +101,28 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
     const device = isKnown ? sentDevice : undefined;
     const admission = early ?? (isKnown ? UNCOUNTED : await guesses.begin(guess));
     const hash = credential?.disabled === false ? credential.passwordHash : undefined;
+    const needsCode = credential?.hasSecondFactor === true;
     const outcome: GuardedOutcome = admission.admitted
-      ? await onAccount(name, async (account): Promise<AttemptOutcome> => account.attempt(hash, password, device?.id))
+      ? await onAccount(name, async (account): Promise<AttemptOutcome> =>
+          account.attempt(hash, password, device?.id, needsCode),
+        )
       : { kind: "held", by: admission.by, untilMs: admission.allowedAtMs };
     if (admission.admitted) call.waitUntil(admission.settle(outcome.kind === "wrong"));
-    if (outcome.kind === "ok" && hash !== undefined) return { kind: "ok", hash, device: isKnown };
+    if (outcome.kind === "ok" && hash !== undefined) return { kind: "ok", hash, device: isKnown, needsCode };
+    const reason = refusalReason(outcome, wrongReason(email, credential), isKnown);
+    return refuse({ email, actor, action, known: credential !== undefined }, outcome, reason, call);
+  }
+
+  function refuse(
+    { email, actor, action, known }: Omit<Subject, "name"> & { readonly known: boolean },
+    outcome: GuardedOutcome,
+    reason: string,
+    call: AnyCall,
+  ): Refused {
     const { requestId, nowMs: atMs } = call;
-    const reason = refusalReason(outcome, { email, credential, isKnown });
     log.info(`${action} refused`, { requestId, user: email, reason });
     // Text that is not an address is not logged: it may be a password typed into the wrong field.
     const subject = email === undefined ? "" : `users/${email}`;
-    const known = credential !== undefined;
     const row: AuditRecord = { atMs, requestId, actor, action, subject, known, outcome: "refused", reason };
     // A block needs fifteen failures, so its audit row needs no other limit and is always written.
     const begins = outcome.kind === "wrong" && outcome.blockedFromNow;
@@ -117,12 +139,30 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
       if (email === undefined) return { kind: "wrong" };
       log.info("signed in", { requestId: call.requestId, user: email });
       if (isOutdated(confirmed.hash)) call.waitUntil(upgrade(email, confirmed.hash, attempt.password));
-      return { kind: "ok", email, device: confirmed.device };
+      return { kind: "ok", email, device: confirmed.device, needsCode: confirmed.needsCode };
     },
 
     /** Checks the password of a signed-in user. `action`: the reason, for the audit log. */
     confirm: (email: string, attempt: Attempt, action: string, call: AnyCall): Promise<Confirmation> =>
       check({ email, name: email, actor: `user ${email}`, action }, attempt, call),
+
+    /**
+     * Counts a code of the second factor with the passwords. The caller learns whether it was admitted before it uses
+     * the code up.
+     */
+    async countCode(
+      email: string,
+      { isRight, device }: { readonly isRight: boolean; readonly device: Device | undefined },
+      action: string,
+      call: AnyCall,
+    ): Promise<{ readonly kind: "ok" } | Refused> {
+      const outcome = await onAccount(email, async (account): Promise<AttemptOutcome> =>
+        account.attemptCode(isRight, device?.id),
+      );
+      if (outcome.kind === "ok") return outcome;
+      const reason = refusalReason(outcome, "wrong code", device !== undefined);
+      return refuse({ email, actor: `user ${email}`, action, known: true }, outcome, reason, call);
+    },
 
     /** Clears the failures of an account and ends its block, for the operator. */
     unlock: (email: string): Promise<void> => onAccount(email, async (account) => account.unlock()),
@@ -146,19 +186,11 @@ const HELD: Readonly<Record<GuessKind, string>> = {
 };
 
 /** For the operator only. */
-function refusalReason(
-  outcome: GuardedOutcome,
-  known: {
-    readonly email: string | undefined;
-    readonly credential: Credential | undefined;
-    readonly isKnown: boolean;
-  },
-): string {
-  const blocked = known.isKnown ? "the account is blocked for this known browser" : "the account is blocked";
+function refusalReason(outcome: GuardedOutcome, wrong: string, isKnown: boolean): string {
+  const blocked = isKnown ? "the account is blocked for this known browser" : "the account is blocked";
   if (outcome.kind === "held") return HELD[outcome.by];
   if (outcome.kind === "blocked") return blocked;
-  const reason = wrongReason(known.email, known.credential);
-  return outcome.kind === "wrong" && outcome.blockedFromNow ? `${reason}; ${blocked} from now on` : reason;
+  return outcome.kind === "wrong" && outcome.blockedFromNow ? `${wrong}; ${blocked} from now on` : wrong;
 }
 
 function wrongReason(email: string | undefined, credential: Credential | undefined): string {

@@ -39,14 +39,17 @@ export const signInByPassword = async (
   call: AnyCall,
 ): Promise<SignIn> => deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
 
-/** Adds the device cookie to the response of a sign-in and tells the person, unless the browser has it. */
+/**
+ * Adds the device cookie to the response of a sign-in and tells the person, unless the browser has it. Where a second
+ * factor is to follow, the browser is known only after it.
+ */
 export async function rememberDevice(
   deps: SignInDeps,
   call: AnyCall,
   answer: Response,
-  { email, device }: Extract<SignIn, { readonly kind: "ok" }>,
+  { email, device, needsCode }: Extract<SignIn, { readonly kind: "ok" }>,
 ): Promise<Response> {
-  if (device) return answer;
+  if (device || needsCode) return answer;
   deps.tell(call, "sign_in", email);
   return withCookie(answer, await deviceCookie(deps, call, email, call.nowMs));
 }

@@ -33,16 +33,31 @@ export class LoginAttempts extends DurableObject {
 
   /**
    * `passwordHash` is undefined if no password can be right; that costs the same and counts the same. `device`: the
-   * known browser that tries.
+   * known browser that tries. `keepsCount`: a second factor follows, and the right password alone ends no count.
    */
-  attempt(passwordHash: string | undefined, password: string, device: string = STRANGERS): AttemptOutcome {
+  attempt(
+    passwordHash: string | undefined,
+    password: string,
+    device: string = STRANGERS,
+    keepsCount: boolean = false,
+  ): AttemptOutcome {
+    const isRight = (): boolean =>
+      verifyPassword(password, passwordHash ?? noPasswordHash()) && passwordHash !== undefined;
+    return this.#count(device, isRight, keepsCount);
+  }
+
+  /** A code of the second factor, which counts as a password does. */
+  attemptCode(isRight: boolean, device: string = STRANGERS): AttemptOutcome {
+    return this.#count(device, () => isRight, false);
+  }
+
+  #count(device: string, isRight: () => boolean, keepsCount: boolean): AttemptOutcome {
     const nowMs = systemClock.nowMs();
     const counted = this.#attempts.has(device) || this.#attempts.size <= MAX_DEVICES ? device : STRANGERS;
     const known = this.#attempts.get(counted);
     if (known !== undefined && isBlocked(known, nowMs)) return { kind: "blocked", untilMs: known.untilMs };
-    const matches = verifyPassword(password, passwordHash ?? noPasswordHash());
-    if (passwordHash !== undefined && matches) {
-      if (this.#attempts.delete(counted)) this.#sql.exec(`DELETE FROM failed WHERE device = ?`, counted);
+    if (isRight()) {
+      if (!keepsCount && this.#attempts.delete(counted)) this.#sql.exec(`DELETE FROM failed WHERE device = ?`, counted);
       return { kind: "ok" };
     }
     const next = afterFailure(known, nowMs);

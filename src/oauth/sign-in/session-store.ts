@@ -33,8 +33,8 @@ interface SignIns {
 
 const START = `
   INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at, proven_at, browser, system, country,
-    city, seen_at)
-  SELECT ?1, email, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM user WHERE email = ?2 AND disabled = 0 AND signed_out_at < ?5`;
+    city, seen_at, amr)
+  SELECT ?1, email, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM user WHERE email = ?2 AND disabled = 0 AND signed_out_at < ?5`;
 const LIST = `
   SELECT sid, provider, browser, system, country, city, authenticated_at AS authenticatedAtMs,
     max(seen_at, authenticated_at) AS seenAtMs, id_hash = ?2 AS isCurrent
@@ -58,8 +58,9 @@ export const createSessionStore = (db: D1Database) => ({
     const { idHash, email, sid, provider, authenticatedAtMs, expiresAtMs, provenAtMs = null, seenAtMs } = session;
     const { browser, system, country, city } = session;
     const times = [authenticatedAtMs, expiresAtMs, provenAtMs];
+    const methods = session.methods?.join(" ") ?? null;
     const where = [browser, system, country, city];
-    const start = db.prepare(START).bind(idHash, email, sid, provider, ...times, ...where, seenAtMs);
+    const start = db.prepare(START).bind(idHash, email, sid, provider, ...times, ...where, seenAtMs, methods);
     const replaced = replacedHash === undefined ? [] : [db.prepare(END).bind(replacedHash)];
     const [started] = await db.batch([start, ...replaced]);
     return started?.meta.changes === 1;

@@ -4,6 +4,7 @@ import { randomId, randomSecret } from "../../platform/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
+import { hasTwoFactors } from "../model/methods.ts";
 import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
 import { deleteCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
 import type { SessionStore } from "./session-store.ts";
@@ -52,12 +53,15 @@ export async function findSession(deps: SessionDeps, call: AnyCall): Promise<Ses
 
 /**
  * The session for the account page, where its user sees and changes everything. A provider bound to tenants is not
- * enough.
+ * enough, nor is one factor of a user with two.
  */
 export async function findAccountSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
   const session = await findSession(deps, call);
-  return session === undefined || isBoundToTenants(session.binding) ? undefined : session;
+  return session === undefined || isBoundToTenants(session.binding) || needsCode(session) ? undefined : session;
 }
+
+/** The user has set up a second factor and has not shown it. */
+export const needsCode = ({ user, methods }: Session): boolean => user.hasSecondFactor && !hasTwoFactors(methods);
 
 /** The session of this id, in any browser. As many round trips. */
 export const findSessionById = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
@@ -86,7 +90,7 @@ export interface NewSession {
 export async function startSession(
   deps: SessionDeps,
   call: AnyCall,
-  { email, provider, authenticatedAtMs = call.nowMs, provenAtMs }: NewSignIn,
+  { email, provider, authenticatedAtMs = call.nowMs, provenAtMs, methods }: NewSignIn,
 ): Promise<NewSession | undefined> {
   const { names, random } = deps;
   const secret = randomSecret(random);
@@ -100,7 +104,8 @@ export async function startSession(
       provider,
       authenticatedAtMs,
       provenAtMs,
-      expiresAtMs: call.nowMs + SESSION_LIFETIME_MS,
+      methods,
+      expiresAtMs: authenticatedAtMs + SESSION_LIFETIME_MS,
       seenAtMs: call.nowMs,
       ...whereaboutsOf(call),
     },

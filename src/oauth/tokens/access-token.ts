@@ -6,6 +6,7 @@ import { planOf } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { HintBounds } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
+import type { MethodClaims } from "../model/methods.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC, LATE_ISSUE_SEC } from "./lifetimes.ts";
 import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";
@@ -30,7 +31,14 @@ export type NewToken = Omit<IssuedToken, "issuedAtSec">;
 export const accessTokenEndSec = (nowMs: number, hint: Pick<HintBounds, "endsAtMs"> | undefined): number =>
   Math.min(toSec(nowMs) + ACCESS_TOKEN_LIFETIME_SEC, toSec(hint?.endsAtMs ?? Infinity));
 
-export async function issueAccessToken(token: NewToken, from: Issuer, trust: Trust, nowMs: number): Promise<string> {
+/** `methods`: how the person signed in (RFC 9068 2.2.1). */
+export async function issueAccessToken(
+  token: NewToken,
+  methods: MethodClaims,
+  from: Issuer,
+  trust: Trust,
+  nowMs: number,
+): Promise<string> {
   const signer = await trust.signingKey(nowMs, ACCESS_TOKEN_ALG);
   const issuedAtSec = toSec(nowMs);
   const claims = {
@@ -41,6 +49,7 @@ export async function issueAccessToken(token: NewToken, from: Issuer, trust: Tru
     iat: issuedAtSec,
     exp: token.expiresAtSec,
     ...identityClaims(token),
+    ...methods,
     plan: token.plan,
     scope: token.scopes.join(" "),
     gid: token.grantId,

@@ -5,6 +5,7 @@ import { sha256 } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authTimeMs, type SignInTimes } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
+import { methodClaims, type Methods } from "../model/methods.ts";
 import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
 import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG, type SigningAlg } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
@@ -69,7 +70,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     tenant: token.tenant,
     auth_time: toSec(authTimeMs(token)),
     auth_ms: token.authenticatedAtMs,
-    ...(token.acr === undefined ? {} : { acr: token.acr }),
+    ...methodClaims(token),
     ...(token.accessToken === undefined ? {} : { at_hash: await hashOf(token.accessToken) }),
     ...(token.nonce === undefined ? {} : { nonce: token.nonce }),
     gid: basis.grantId,
@@ -107,6 +108,7 @@ interface Claims {
   readonly auth_time?: unknown;
   readonly email?: unknown;
   readonly tenant?: string;
+  readonly amr?: Methods;
   readonly gid?: string;
   readonly sid?: string;
   readonly scope?: string;
@@ -135,12 +137,13 @@ export async function readIdTokenHint(
   )
     return err("claims are missing");
   const times = { authenticatedAtMs: authMs, provenAtMs: authTime === toSec(authMs) ? undefined : authTime * 1000 };
-  const { tenant = "" } = read.value;
+  const { tenant = "", amr: methods } = read.value;
   return ok({
     clientId: aud,
     alg,
     email,
     tenant,
+    methods,
     expired: exp <= toSec(nowMs),
     basis: readBasis(read.value, tenant, exp),
     ...times,

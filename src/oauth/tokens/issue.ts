@@ -9,6 +9,7 @@ import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { type SignInTimes, serviceScopes, type HintBounds } from "../model/authorization.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
+import { hasTwoFactors, methodClaims } from "../model/methods.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { accessTokenEndSec, issueAccessToken } from "./access-token.ts";
 import { issueIdToken } from "./id-token.ts";
@@ -94,8 +95,10 @@ export async function issueTokens(
   const tokenId = randomId(random);
   const of = { sessionId, grantId: grantId ?? tokenId };
   const expiresAtSec = accessTokenEndSec(call.nowMs, endsAtMs === undefined ? hint : { endsAtMs });
+  // Its own size is most of what a token costs, and one factor is what everybody has.
+  const methods = hasTwoFactors(idToken?.methods) ? methodClaims({ methods: idToken?.methods }) : {};
   const token = { ...granted, ...of, tokenId, expiresAtSec, proofKey };
-  const accessToken = await issueAccessToken(token, issuer, trust, call.nowMs);
+  const accessToken = await issueAccessToken(token, methods, issuer, trust, call.nowMs);
   if (accessToken.length > MAX_TOKEN_CHARS)
     return err(
       failure("invalid_scope", "A token cannot hold so many scopes: name fewer.", undefined, granted.clientId),

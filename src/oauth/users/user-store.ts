@@ -2,6 +2,7 @@ import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
 import { randomId, type Random } from "../../platform/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
+import { toMethods } from "../model/methods.ts";
 
 /** A user with all memberships. */
 export interface UserRecord {
@@ -11,6 +12,8 @@ export interface UserRecord {
   readonly name: string;
   /** The person used a link in a mail to the address. */
   readonly emailVerified: boolean;
+  /** The user has set up one, so two factors are needed everywhere. */
+  readonly hasSecondFactor: boolean;
   /** Sign-ins up to this time are invalid. */
   readonly signedOutAtMs: number;
   /** Tenants that are not disabled, by id. */
@@ -26,6 +29,8 @@ export interface Membership {
   readonly name: string;
   /** The scopes of the user's roles there. */
   readonly scopes: readonly string[];
+  /** One of these roles asks for two factors. */
+  readonly asksTwoFactors: boolean;
 }
 
 export interface TenantMembership extends Membership {
@@ -42,6 +47,7 @@ export interface Credential {
   /** Undefined for a user without a password. */
   readonly passwordHash: string | undefined;
   readonly disabled: boolean;
+  readonly hasSecondFactor: boolean;
   /** Sign-ins up to this time are invalid. */
   readonly signedOutAtMs: number;
 }
@@ -66,19 +72,23 @@ export interface PasswordChange {
 
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const session = (key: SessionKey) => `
-  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs FROM session WHERE ${key} = ?1 AND expires_at > ?2`;
+  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr FROM session WHERE ${key} = ?1 AND expires_at > ?2`;
 /** Expressions for the user's address in the statements below. */
 const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${key} = ?1 AND expires_at > ?2)`;
 type SessionKey = "id_hash" | "sid";
 const user = (email: string) => `
-  SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified
+  SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified,
+    second_factor_at IS NOT NULL AS hasSecondFactor
   FROM user WHERE email = ${email} AND disabled = 0`;
+/** One pass over the roles of a member. A role without scopes counts too. */
+const ROLES = `json_object('asked', max(role.second_factor),
+    'scopes', json_group_array(scope.value) FILTER (WHERE scope.value IS NOT NULL))`;
 const tenants = (email: string) => `
   SELECT tenant.id, tenant.name,
-    (SELECT json_group_array(scope.value) FROM tenant_member_role AS held
-      JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
-      WHERE held.tenant = tenant_member.tenant AND held.email = tenant_member.email) AS scopes,
+    (SELECT ${ROLES} FROM tenant_member_role AS held
+      JOIN role ON role.name = held.role LEFT JOIN json_each(role.scopes) AS scope
+      WHERE held.tenant = tenant_member.tenant AND held.email = tenant_member.email) AS roles,
     (SELECT json_group_array(DISTINCT package_service.service) FROM subscription
       JOIN package_service ON package_service.package = subscription.package
       WHERE subscription.tenant = tenant.id) AS subscribed
@@ -86,9 +96,9 @@ const tenants = (email: string) => `
   WHERE tenant_member.email = ${email} AND tenant.disabled = 0 ORDER BY tenant.id`;
 const organizations = (email: string) => `
   SELECT organization.id, organization.name,
-    (SELECT json_group_array(scope.value) FROM organization_member_role AS held
-      JOIN role ON role.name = held.role JOIN json_each(role.scopes) AS scope
-      WHERE held.organization = member.organization AND held.email = member.email) AS scopes,
+    (SELECT ${ROLES} FROM organization_member_role AS held
+      JOIN role ON role.name = held.role LEFT JOIN json_each(role.scopes) AS scope
+      WHERE held.organization = member.organization AND held.email = member.email) AS roles,
     (SELECT json_group_array(json_object('name', name, 'proxyPath', proxy_path, 'scopes', json(scopes),
         'essential', json(iif(essential = 1, 'true', 'false')), 'tenant', tenant))
       FROM service WHERE name IN (
@@ -98,7 +108,8 @@ const organizations = (email: string) => `
   FROM organization_member AS member JOIN organization ON organization.id = member.organization
   WHERE member.email = ${email} ORDER BY organization.id`;
 const RECORDS = [user, tenants, organizations] as const;
-const CREDENTIAL = `SELECT password_hash AS passwordHash, disabled, signed_out_at AS signedOutAtMs FROM user WHERE email = ?1`;
+const CREDENTIAL = `SELECT password_hash AS passwordHash, disabled, signed_out_at AS signedOutAtMs,
+  second_factor_at IS NOT NULL AS hasSecondFactor FROM user WHERE email = ?1`;
 /**
  * Sign-ins up to this time are invalid. It is the later of two clocks, because the call began before its password was
  * hashed. One millisecond of the database's clock is left for the sign-in that follows.
@@ -137,8 +148,8 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     const [row] = (sessions?.results ?? []) as SessionRow[];
     const found = await withSubject(toUser(times, records));
     if (row === undefined || found === undefined) return undefined;
-    const { provenAtMs, ...signedIn } = row;
-    return { ...signedIn, user: found, ...(provenAtMs === null ? {} : { provenAtMs }) };
+    const { provenAtMs, amr, ...signedIn } = row;
+    return { ...signedIn, user: found, methods: toMethods(amr), ...(provenAtMs === null ? {} : { provenAtMs }) };
   }
 
   return {
@@ -163,7 +174,8 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     async credential(email: string): Promise<Credential | undefined> {
       const row = await db.prepare(CREDENTIAL).bind(email).first<CredentialRow>();
       if (row === null) return undefined;
-      return { ...row, passwordHash: row.passwordHash ?? undefined, disabled: row.disabled === 1 };
+      const flags = { disabled: row.disabled === 1, hasSecondFactor: row.hasSecondFactor === 1 };
+      return { ...row, passwordHash: row.passwordHash ?? undefined, ...flags };
     },
     /**
      * Replaces the password hash and signs the user out everywhere. Does nothing if the password changed since it was
@@ -186,10 +198,14 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
   };
 }
 
-type SessionRow = Omit<SignedIn, "user" | "provenAtMs"> & { readonly provenAtMs: number | null };
+type SessionRow = Omit<SignedIn, "user" | "provenAtMs" | "methods"> & {
+  readonly provenAtMs: number | null;
+  readonly amr: string | null;
+};
 type CredentialRow = Pick<Credential, "signedOutAtMs"> & {
   readonly passwordHash: string | null;
   readonly disabled: number;
+  readonly hasSecondFactor: number;
 };
 type Profile = Pick<UserRecord, "name" | "emailVerified">;
 type ProfileRow = Pick<UserRecord, "name"> & { readonly emailVerified: number };
@@ -197,10 +213,11 @@ type UserRow = Pick<UserRecord, "email" | "signedOutAtMs"> &
   ProfileRow & {
     /** Null until a token needs one. */
     readonly storedSubject: string | null;
+    readonly hasSecondFactor: number;
   };
-type UserWithoutSubject = Omit<UserRow, "emailVerified"> & Omit<UserRecord, "subject">;
+type UserWithoutSubject = Omit<UserRow, "emailVerified" | "hasSecondFactor"> & Omit<UserRecord, "subject">;
 /** Lists are JSON. */
-type MembershipRow = Pick<Membership, "id" | "name"> & Record<"scopes" | "subscribed" | "services", string>;
+type MembershipRow = Pick<Membership, "id" | "name"> & Record<"roles" | "subscribed" | "services", string>;
 
 function toUser(times: D1Result | undefined, records: readonly D1Result[]): UserWithoutSubject | undefined {
   const [users, tenantRows, organizationRows] = records.map(({ results }) => results);
@@ -210,6 +227,7 @@ function toUser(times: D1Result | undefined, records: readonly D1Result[]): User
   return {
     ...row,
     emailVerified: row.emailVerified === 1,
+    hasSecondFactor: row.hasSecondFactor === 1,
     tenants: (tenantRows as MembershipRow[]).map((tenant) => ({
       ...toMembership(tenant),
       subscribed: JSON.parse(tenant.subscribed) as string[],
@@ -222,8 +240,7 @@ function toUser(times: D1Result | undefined, records: readonly D1Result[]): User
   };
 }
 
-const toMembership = ({ id, name, scopes }: MembershipRow): Membership => ({
-  id,
-  name,
-  scopes: JSON.parse(scopes) as string[],
-});
+function toMembership({ id, name, roles }: MembershipRow): Membership {
+  const { scopes, asked } = JSON.parse(roles) as { readonly scopes: string[]; readonly asked: number | null };
+  return { id, name, scopes, asksTwoFactors: asked === 1 };
+}

@@ -135,6 +135,41 @@ export const fr: Texts = {
         "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y vos seconds facteurs.",
     },
   },
+  secondFactor: {
+    title: "Saisissez votre code",
+    lead: "Votre application d’authentification affiche un code à six chiffres.",
+    code: "Code à six chiffres",
+    lostApp: "Vous n’avez pas votre application ?",
+    recoveryCode: "Un de vos codes de secours",
+    submit: "Continuer",
+    setUpTitle: "Configurer la connexion en deux étapes",
+    needed:
+      "Ici, votre mot de passe ne suffit pas. Configurez une fois une application d’authentification pour continuer.",
+    wanted:
+      "Désormais, toute personne qui se connecte à votre compte aura aussi besoin d’un code de votre application d’authentification. Les applications perdent leur accès jusqu’à ce que vous vous y reconnectiez.",
+    scan: "Scannez l’image avec une application d’authentification sur votre téléphone.",
+    picture: "Un code QR contenant la clé ci-dessous",
+    typeKey: "Ou saisissez-y cette clé :",
+    openApp: "Ouvrir une application sur cet appareil",
+    firstCode: "Le code affiché par l’application",
+    turnOn: "Activer",
+    codesTitle: "Conservez vos codes de secours",
+    codesLead:
+      "La connexion en deux étapes est activée. Si vous perdez votre téléphone, chacun de ces codes vous connecte une fois à sa place. Imprimez-les ou conservez-les dans votre gestionnaire de mots de passe. Ils ne seront plus affichés.",
+    kept: "Je les ai conservés",
+    section: "Connexion en deux étapes",
+    off: "Désactivée. Avec une application d’authentification, personne ne se connecte avec votre seul mot de passe.",
+    on: "Activée. Il vous reste {left} codes de secours.",
+    change: "Code de votre application, pour une modification",
+    renew: "Créer de nouveaux codes de secours",
+    remove: "Désactiver",
+    faults: {
+      wrong: "Le code est incorrect ou a déjà été utilisé. Attendez le suivant.",
+      password: "Le mot de passe est incorrect.",
+      blocked: "Il y a eu trop de tentatives de connexion infructueuses. Réessayez plus tard.",
+      stale: "Cette page n’était plus à jour. Veuillez réessayer.",
+    },
+  },
   chooseTenant: {
     title: "Choisir un espace de travail",
     lead: "{client} ouvrira l’espace choisi.",
@@ -215,8 +250,11 @@ export const fr: Texts = {
       sessionEnded: "Le navigateur est déconnecté, et les accès que les applications en avaient obtenus ont pris fin.",
       linkSent:
         "Un lien est en route vers votre adresse. Il fonctionne une fois, pendant 30 minutes, dans ce navigateur.",
+      factorRemoved: "La connexion en deux étapes est désactivée. Votre mot de passe suffit pour vous connecter.",
     },
     faults: {
+      wrongCode: "Le code est incorrect ou a déjà été utilisé. Attendez le suivant.",
+      codeBlocked: "Il y a eu trop de tentatives de connexion infructueuses. Réessayez plus tard.",
       stale: "Cette page n’était plus à jour\u00a0; rien n’a été fait. Veuillez réessayer.",
       wrong: "L’ancien mot de passe est incorrect.",
       blocked: "Trop de tentatives de connexion ont échoué. Veuillez réessayer plus tard.",

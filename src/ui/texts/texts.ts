@@ -3,6 +3,7 @@ import type {
   DeviceView,
   AccountFault,
   AccountNotice,
+  CodeFault,
   ErrorView,
   LinkUsedView,
   LinkVoidView,
@@ -75,6 +76,38 @@ export interface Texts {
   /** After the link of a mail was used. `{place}` for an invitation. */
   readonly done: Readonly<Record<LinkUsedView["kind"], { readonly [part in "title" | "text" | "button"]: string }>>;
   readonly mails: Readonly<Record<Exclude<keyof Mails, "notice"> | MailNotice, LinkMailTexts>>;
+  /** One-time codes and recovery codes. */
+  readonly secondFactor: {
+    readonly title: string;
+    readonly lead: string;
+    readonly code: string;
+    readonly lostApp: string;
+    readonly recoveryCode: string;
+    readonly submit: string;
+    readonly setUpTitle: string;
+    /** In place of `wanted`, if a sign-in needs it. */
+    readonly needed: string;
+    readonly wanted: string;
+    readonly scan: string;
+    /** For a screen reader. */
+    readonly picture: string;
+    readonly typeKey: string;
+    readonly openApp: string;
+    readonly firstCode: string;
+    readonly turnOn: string;
+    readonly codesTitle: string;
+    readonly codesLead: string;
+    readonly kept: string;
+    readonly section: string;
+    readonly off: string;
+    /** `{left}`: a number. */
+    readonly on: string;
+    /** The label of the field for a code. */
+    readonly change: string;
+    readonly renew: string;
+    readonly remove: string;
+    readonly faults: Readonly<Record<CodeFault | "password", string>>;
+  };
   readonly chooseTenant: {
     readonly title: string;
     /** `{client}` */

@@ -265,7 +265,12 @@ describe("GET /account", () => {
     const browser = await signedIn();
     await set("password_hash = NULL");
     const page = await browser.get(ACCOUNT);
-    expect(page.forms.map(({ action }) => action.split("/").at(-1))).toEqual(["verify-address", "sign-out", "end-all"]);
+    expect(page.forms.map(({ action }) => action.split("/").at(-1))).toEqual([
+      "verify-address",
+      "sign-out",
+      "set-up",
+      "end-all",
+    ]);
     const { fields } = formOf(page, "end-all");
     expectAgain(await browser.post(`${ACCOUNT}/password`, { ...fields, ...passwords() }), /old password is wrong/);
     expect(await hashOf()).toBeNull();

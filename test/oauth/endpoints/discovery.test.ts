@@ -93,10 +93,15 @@ describe("The two metadata documents", () => {
       authorization_response_iss_parameter_supported: true,
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: ["RS256", "ES256"],
-      claims_supported: "iss sub aud exp iat auth_time acr nonce at_hash email name tenant email_verified".split(" "),
+      claims_supported: "iss sub aud exp iat auth_time acr amr nonce at_hash email name tenant email_verified".split(
+        " ",
+      ),
       claim_types_supported: ["normal"],
       claims_parameter_supported: true,
-      acr_values_supported: ["urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"],
+      acr_values_supported: [
+        "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport",
+        "urn:plinth:acr:two-factors",
+      ],
       request_parameter_supported: false,
       request_uri_parameter_supported: false,
       prompt_values_supported: ["none", "login", "consent", "select_account"],

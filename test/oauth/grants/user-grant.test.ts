@@ -8,6 +8,7 @@ import { createDirectoryStore } from "../../../src/oauth/clients/directory-store
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
 import { grantForUser } from "../../../src/oauth/grants/user-grant.ts";
 import { UNBOUND } from "../../../src/oauth/model/binding.ts";
+import { BY_PASSWORD } from "../../../src/oauth/model/methods.ts";
 import { parseScopes } from "../../../src/oauth/model/granted-scopes.ts";
 import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { call, expectJson, makeTenant, put, unique } from "../../support/platform.ts";
@@ -126,7 +127,7 @@ async function build(w: World): Promise<void> {
       ),
     ),
     ...Object.entries(ROLES).map(([name, scopes]) =>
-      sql("INSERT INTO role VALUES (?, ?, 0)", name, JSON.stringify(scopes)),
+      sql("INSERT INTO role (name, scopes, created_at) VALUES (?, ?, 0)", name, JSON.stringify(scopes)),
     ),
     sql("INSERT INTO user (email, name, created_at) VALUES ('ada@example.com', 'Ada', 0)"),
     ...SERVICES.map((name) => {
@@ -199,6 +200,8 @@ describe("grantForUser", () => {
             user,
             scopes: asked.value,
             defaultTenant: w.defaultTenant,
+            methods: BY_PASSWORD,
+            asksTwoFactors: false,
             hasPages: true,
           },
           1,

@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000;
 function isolate() {
   const trust = createTrust(createTrustStore(env.DB), rotation.makeFirst, sealer, ownIsolate, () => {});
   const { verify } = createTokenVerifier(trust, ISSUER, createProofVerifier(sealer));
-  const issue = (tokenId: string): Promise<string> => issueAccessToken(newToken(tokenId), ISSUER, trust, NOW_MS);
+  const issue = (tokenId: string): Promise<string> => issueAccessToken(newToken(tokenId), {}, ISSUER, trust, NOW_MS);
   return { trust, verify, issue };
 }
 

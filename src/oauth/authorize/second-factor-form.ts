@@ -1,0 +1,103 @@
+import { checkCode, upgradeSession } from "../factors/check.ts";
+import { RECENT_MS } from "../factors/factors.ts";
+import { codeOfOffer, openOffer, setUp } from "../factors/set-up.ts";
+import type { AnyCall } from "../model/call.ts";
+import { hasTwoFactors } from "../model/methods.ts";
+import { readParameters, type Parameters } from "../model/parameters.ts";
+import { pageContext, refusedPage } from "../pages/page.ts";
+import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken } from "../sign-in/browser.ts";
+import { findSession, type Session } from "../sign-in/sessions.ts";
+import { readRequest } from "./authorize.ts";
+import type { AuthorizeDeps } from "./deps.ts";
+import { finish } from "./finish.ts";
+import { identify, prefilledEmail, type Identity } from "./identify.ts";
+import { promptSignIn } from "./prompt.ts";
+import { formTargets, type AuthorizationRequest } from "./request.ts";
+import { carriedRequest, codeFormKey, promptSecondFactor } from "./second-factor.ts";
+
+const ACTION = "second factor";
+
+/**
+ * `POST /second-factor`: the form of the page that asks for a code, or on which one is set up. It carries the
+ * authorization request that the page was shown for.
+ *
+ *   sent from another site ──▶ 400 page
+ *   the request is not valid any more ──▶ as `/authorize` would answer
+ *   nobody is signed in any more, or an unexpected user ──▶ the sign-in page
+ *   two factors were shown already ──▶ 303 on with the request
+ *   the form is of another sign-in ──▶ 400, the page again
+ *   wrong code, or blocked account ──▶ 400, the page again
+ *   right code ──▶ a session of two factors, 303 on with the request
+ *   right code of a new secret ──▶ it is stored; the recovery codes, with a button that goes on
+ */
+export async function enterSecondFactor(
+  deps: AuthorizeDeps,
+  call: AnyCall & { readonly body: URLSearchParams },
+): Promise<Response> {
+  const refusePage = (detail: string, reason = detail): Response =>
+    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
+  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
+  const form = readParameters(call.body, deps.names);
+  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const text = form.value.get("request");
+  if (text === undefined) return refusePage("request is missing.");
+  const checked = await readRequest(deps, call, new URLSearchParams(text));
+  if (!checked.ok) return checked.error;
+  const request = checked.value;
+  const session = await findSession(deps, call);
+  const identity = identify(request, { hint: undefined, session }, call.nowMs);
+  if (!identity.ok) return promptSignIn(deps, request, identity.error, call);
+  if (session === undefined || hasTwoFactors(session.methods)) return finish(deps, request, identity.value, call);
+  if (!(await verifyCsrfToken(deps, codeFormKey(session.sid), form.value.get("csrf")))) {
+    const reason = "the form was not made for this sign-in";
+    deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
+    return promptSecondFactor(deps, request, identity.value, reason, call, { fault: "stale" });
+  }
+  const step = session.user.hasSecondFactor ? enterCode : enterFirstCode;
+  return step(deps, call, { request, session, identity: identity.value, form: form.value });
+}
+
+interface Entered {
+  readonly request: AuthorizationRequest;
+  readonly session: Session;
+  readonly identity: Identity;
+  readonly form: Parameters;
+}
+
+async function enterCode(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
+  const { request, session, identity, form } = entered;
+  const typed = form.get("code") ?? form.get("recovery_code") ?? "";
+  const checked = typed === "" ? WRONG : await checkCode(deps, call, session, typed, ACTION);
+  if (checked.kind !== "ok")
+    return promptSecondFactor(deps, request, identity, checked.kind, call, { fault: checked.kind });
+  const upgraded = await upgradeSession(deps, call, session);
+  if (upgraded === undefined) return signInAgain(deps, call, entered);
+  return upgraded.signIn(await finish(deps, request, { ...upgraded.session, from: "sign-in" }, call));
+}
+
+const WRONG = { kind: "wrong" } as const;
+
+async function enterFirstCode(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
+  const { request, session, identity, form } = entered;
+  if (call.nowMs - session.authenticatedAtMs >= RECENT_MS) return signInAgain(deps, call, entered);
+  const offer = await openOffer(deps, call, session, form.get("offer") ?? "");
+  if (offer === undefined) return promptSecondFactor(deps, request, identity, ACTION, call, { fault: "stale" });
+  const step = codeOfOffer(offer, form.get("code") ?? "", call.nowMs);
+  if (step === undefined) return promptSecondFactor(deps, request, identity, ACTION, call, { fault: "wrong", offer });
+  const done = await setUp(deps, call, session, offer, step);
+  if (done === undefined) return signInAgain(deps, call, entered);
+  const page = deps.pages.recoveryCodes({
+    ...pageContext(call, request.parameters.get("ui_locales")),
+    codes: done.recoveryCodes,
+    action: `${deps.pagesBase(call)}/second-factor`,
+    hidden: { request: await carriedRequest(deps, request) },
+    formTargets: formTargets(request),
+  });
+  return done.signIn(page);
+}
+
+/** The user was signed out meanwhile, or set up a second factor elsewhere. */
+const signInAgain = (deps: AuthorizeDeps, call: AnyCall, { request, session }: Entered): Promise<Response> => {
+  const reason = "the sign-in is too old for this, or has just ended";
+  return promptSignIn(deps, request, { email: prefilledEmail(request, session.user.email), reason }, call);
+};

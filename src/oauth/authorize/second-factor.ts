@@ -1,0 +1,76 @@
+import { RECENT_MS } from "../factors/factors.ts";
+import { makeOffer, type Offer } from "../factors/set-up.ts";
+import type { AnyCall } from "../model/call.ts";
+import { pageContext, shownName } from "../pages/page.ts";
+import type { CodeFault } from "../pages/port.ts";
+import { csrfToken } from "../sign-in/browser.ts";
+import type { AuthorizeDeps } from "./deps.ts";
+import { refused } from "./failure.ts";
+import { prefilledEmail, type Identity } from "./identify.ts";
+import { promptSignIn } from "./prompt.ts";
+import { formTargets, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
+import { refusedAnswer } from "./response.ts";
+
+/** The result of the form before. `offer`: the secret that it showed. */
+export interface Shown {
+  readonly fault?: CodeFault | undefined;
+  readonly offer?: Offer | undefined;
+}
+
+/**
+ * The page that asks for the second factor; somebody who has none sets one up there. Only a recent sign-in may do that,
+ * and a user known by an ID token hint alone signs in first.
+ */
+export async function promptSecondFactor(
+  deps: AuthorizeDeps,
+  request: AuthorizationRequest,
+  identity: Identity,
+  reason: string,
+  call: AnyCall,
+  { fault, offer }: Shown = {},
+): Promise<Response> {
+  const { client, prompt, parameters } = request;
+  const { user, authenticatedAtMs, from } = identity;
+  if (prompt === "none")
+    return refusedAnswer(
+      deps,
+      request,
+      refused("login_required", "The user has to show a second factor.", reason),
+      call,
+    );
+  if (from === "hint" || (!user.hasSecondFactor && call.nowMs - authenticatedAtMs >= RECENT_MS))
+    return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
+  const page = {
+    ...pageContext(call, parameters.get("ui_locales")),
+    status: fault === undefined ? 200 : 400,
+    action: `${deps.pagesBase(call)}/second-factor`,
+    user: user.email,
+    clientName: shownName(client),
+    logoUri: client.logoUri,
+    fault,
+    formTargets: formTargets(request),
+  } as const;
+  const hidden = {
+    request: await carriedRequest(deps, request),
+    csrf: await csrfToken(deps, codeFormKey(identity.sid)),
+  };
+  if (user.hasSecondFactor) return deps.pages.secondFactor({ ...page, hidden });
+  const shown = offer ?? (await makeOffer(deps, call, identity));
+  return deps.pages.setUpSecondFactor({
+    ...page,
+    hidden: { ...hidden, offer: shown.sealed },
+    isNeeded: true,
+    asksPassword: false,
+    secret: shown.secret,
+    uri: shown.uri,
+  });
+}
+
+/** The user has just signed in as the client wants, so the form must not ask for a sign-in again. */
+export async function carriedRequest(deps: AuthorizeDeps, request: AuthorizationRequest): Promise<string> {
+  const { prompt: _prompt, max_age: _maxAge, ...carried } = await toParametersWithoutHint(deps, request);
+  return new URLSearchParams(carried).toString();
+}
+
+/** Binds the form to the sign-in. */
+export const codeFormKey = (sid: string): string => `second factor ${sid}`;

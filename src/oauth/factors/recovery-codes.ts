@@ -1,0 +1,17 @@
+import { sha256Hex } from "../../platform/hash.ts";
+import type { Random } from "../../platform/random.ts";
+import { toBase32 } from "./totp.ts";
+
+/** Each is 80 random bits, so a hash of it can be stored without salt or stretching. */
+const COUNT = 10;
+const BYTES = 10;
+
+export const newRecoveryCodes = (random: Random): readonly string[] =>
+  Array.from({ length: COUNT }, () => (toBase32(random.bytes(BYTES)).toLowerCase().match(/.{4}/g) ?? []).join("-"));
+
+/** `code`: as people type it, without spaces and hyphens, in any case. */
+export const recoveryHash = (email: string, code: string): Promise<string> =>
+  sha256Hex(`recovery code of ${email}: ${code.toLowerCase()}`);
+
+export const recoveryHashes = (email: string, codes: readonly string[]): Promise<readonly string[]> =>
+  Promise.all(codes.map((code) => recoveryHash(email, code.replaceAll("-", ""))));

@@ -1,0 +1,14 @@
+import type { Sealer } from "../../platform/seal.ts";
+
+/** A secret copied to another account does not open. */
+export const totpSealContext = (email: string): string => `totp:${email}`;
+
+export async function openSecret(
+  { sealer }: { readonly sealer: Sealer },
+  email: string,
+  sealed: string,
+): Promise<string> {
+  const secret = await sealer.open(sealed, totpSealContext(email));
+  if (secret === undefined) throw new Error(`the secret of ${email} does not open: SEAL_KEYS lacks its key`);
+  return secret;
+}

@@ -1,0 +1,34 @@
+import { TWO_FACTOR_SIGN_IN } from "./claims.ts";
+
+/**
+ * Methods of a sign-in, in the order in which they were used: the `amr` of tokens (RFC 8176). They end with `mfa` if
+ * there were two factors. Undefined: not known, as of another identity provider, which counts as one factor.
+ */
+export type Methods = readonly string[];
+
+export const BY_PASSWORD: Methods = ["pwd"];
+const TWO_FACTORS = "mfa";
+
+export const hasTwoFactors = (methods: Methods | undefined): boolean => methods?.includes(TWO_FACTORS) === true;
+
+/** After a one-time code or a recovery code. */
+export const withCode = (methods: Methods = []): Methods => [...methods, "otp", TWO_FACTORS];
+
+/** The claims of a token. `acr`: what the client asked for; two factors are named unasked. */
+export const methodClaims = ({
+  methods,
+  acr,
+}: {
+  readonly methods?: Methods | undefined;
+  readonly acr?: string | undefined;
+}): MethodClaims => {
+  const kind = acr ?? (hasTwoFactors(methods) ? TWO_FACTOR_SIGN_IN : undefined);
+  return { ...(kind === undefined ? {} : { acr: kind }), ...(methods === undefined ? {} : { amr: methods }) };
+};
+export interface MethodClaims {
+  readonly acr?: string;
+  readonly amr?: Methods;
+}
+
+/** The text of the column `amr`. */
+export const toMethods = (text: string | null): Methods | undefined => text?.split(" ");
