@@ -54,8 +54,7 @@ export const demoKeys = ({ demoClientSecret, demoUserPassword }: Settings): Read
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
   const { platform, pathPrefix, operatorSecret } = settings.config;
   const base = `${origin}${pathPrefix}`;
-  const [isThere, isHome] = await Promise.all([isLoaded(base, settings), knowsConsole(base, settings)]);
-  if (isThere && isHome) return;
+  const isThere = await isLoaded(base, settings);
 
   const answer = await signIn(base, `${platform}.operator`, operatorSecret);
   if (answer.status !== 200) throw new Error(`the operator cannot sign in: ${answer.status} ${await answer.text()}`);
@@ -67,6 +66,7 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
     if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   };
+  if (isThere && (await knowsConsole(base, token, settings))) return;
   if (!isThere) await putDemo(put, settings);
   await putOperators(put, { platform, ...consolesOf(settings) });
   if (!isThere) await putOperator(put, DEMO.operator);
@@ -120,12 +120,11 @@ function consolesOf({ port, config: { pathPrefix, publicUrl } }: Settings): Pick
 const DEVELOPMENT_PORT = 5173;
 
 /** The platform may have another port than at its last start. */
-async function knowsConsole(base: string, settings: Settings): Promise<boolean> {
-  const target = `${consolesOf(settings).exits[0]}/sign-in`;
-  const asked = new URLSearchParams({ client_id: OPERATORS.client, post_logout_redirect_uri: target });
-  const page = await fetch(`${base}/oauth2/v1/end_session?${asked.toString()}`, { redirect: "manual" });
-  await page.arrayBuffer();
-  return page.status < 400;
+async function knowsConsole(base: string, token: string, settings: Settings): Promise<boolean> {
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${base}/admin/v1/clients/${OPERATORS.client}`, { headers });
+  const { postLogoutRedirectUris = [] } = (await answer.json()) as { postLogoutRedirectUris?: readonly string[] };
+  return postLogoutRedirectUris.includes(`${consolesOf(settings).exits[0]}/sign-in`);
 }
 
 async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {
