@@ -115,7 +115,8 @@ async function build(w: World): Promise<void> {
       Number(w.disabled.user),
     ),
     sql(
-      "INSERT INTO session VALUES (?, ?, 'sid', 'default_idp', ?, ?, NULL)",
+      `INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at)
+       VALUES (?, ?, 'sid', 'default_idp', ?, ?)`,
       await sha256Hex(COOKIE),
       USER.email,
       nowMs,

@@ -81,7 +81,7 @@ export function knownValues({ id, method, template }: Operation, name: string, w
     case "clientId":
       return [world.flow.client.clientId, own.client.clientId, foreign.client.clientId];
     case "client_id":
-      return /token|revoke|introspect|par$/.test(template)
+      return /token|revoke|introspect|par$|device_/.test(template)
         ? [world.flow.client.clientId, world.app.clientId]
         : [world.app.clientId, world.flow.client.clientId];
     case "client_secret":

@@ -218,6 +218,8 @@ const NEEDED: readonly (readonly [name: RegExp, query: readonly string[], fields
   [/^getContent$/, ["expires", "signature"], []],
   [/^signIn|OfAccount$|^(removeAccess|changePassword)$/, [], ["csrf"]],
   [/^consent$/, [], ["csrf", "asked"]],
+  [/^enterDeviceCode$/, [], ["csrf"]],
+  [/^(authorizeDevice|pushAuthorizationRequest)$/, [], ["client_secret"]],
   [/^endSession$/, ["client_id"], []],
   [/^explain$/, ["client"], []],
   [/Variants$/, ["clip"], []],

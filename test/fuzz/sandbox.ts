@@ -37,7 +37,13 @@ export class Sandbox {
   static async make(): Promise<Sandbox> {
     await answerAt(HOOK, { status: 204 });
     const flow = await makeFlow({
-      grantTypes: ["client_credentials", "authorization_code", "refresh_token", "password"],
+      grantTypes: [
+        "client_credentials",
+        "authorization_code",
+        "refresh_token",
+        "password",
+        "urn:ietf:params:oauth:grant-type:device_code",
+      ],
       scopes: ALL_SCOPES,
     });
     const scrap = await makeClient();
@@ -190,6 +196,7 @@ export class Sandbox {
       const tokens = await signIn(flow);
       this.#world.fresh = { code: await codeFor(flow), refresh_token: tokens.refresh_token };
     }
+    if (id === "enterDeviceCode") await this.#prepareDevice();
     if (["getToken", "signIn", "consent"].includes(id)) await this.#restoreUser();
     if (id !== "signIn" && id !== "consent") return;
     const browser = new Browser();
@@ -198,6 +205,17 @@ export class Sandbox {
     if (id === "consent") page = await browser.submit(page, { email: user.email, password: user.password });
     const { request = "", csrf = "", asked = "" } = page.forms[0]?.fields ?? {};
     this.#world.fresh = { request, csrf, asked };
+    this.#keep(browser);
+  }
+
+  /** A device that waits, and a browser before the page for its code. */
+  async #prepareDevice(): Promise<void> {
+    const { clientId, clientSecret } = this.#world.flow.client;
+    const form = { client_id: clientId, client_secret: clientSecret!, scope: "openid" };
+    const { user_code } = await expectJson(await call("/oauth2/v1/device_authorization", { form }), 200);
+    const browser = new Browser();
+    const page = await browser.get(`${ORIGIN}/oauth2/v1/device`);
+    this.#world.fresh = { user_code, csrf: page.forms[0]?.fields["csrf"] ?? "" };
     this.#keep(browser);
   }
 
@@ -235,7 +253,7 @@ export class Sandbox {
           return `Bearer ${this.#world.tokens.operator}`;
         if (/userinfo|refreshtokens/.test(template)) return `Bearer ${this.#world.tokens.user}`;
         if (!template.startsWith("/oauth2/")) return `Bearer ${ofClient}`;
-        return hasClientId || /authorize|sign-in|consent|link-identity|callback|session/.test(template)
+        return hasClientId || /\/authorize|sign-in|consent|link-identity|callback|session/.test(template)
           ? undefined
           : this.#basic();
       case "client":
@@ -260,7 +278,7 @@ export class Sandbox {
 
   /** Of a page that was shown before. */
   cookie({ id, template }: Operation): string {
-    return id === "signIn" || id === "consent" || template.startsWith("/account") ? this.#cookie : "";
+    return ["signIn", "consent", "enterDeviceCode"].includes(id) || template.startsWith("/account") ? this.#cookie : "";
   }
 
   /** What a request says for a `Known`. */

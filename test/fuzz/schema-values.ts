@@ -8,7 +8,7 @@ export const KNOWN = new Set(
   (
     "id email name clientId packageId sessionId topicOwnerClient eventType eventId subscriptionId subscriberId fileId erasureId variant providerId " +
     "file tenant organization roles services token client user access_token client_id client_secret redirect_uri " +
-    "post_logout_redirect_uri code refresh_token username password request csrf id_token_hint type expires signature " +
+    "post_logout_redirect_uri code user_code refresh_token username password request csrf id_token_hint type expires signature " +
     "cursor after commitThrough endpoint service scope state code_verifier asked provider number"
   ).split(" "),
 );
