@@ -2,6 +2,7 @@ import { createPlinth } from "../../packages/sdk/src/index.ts";
 import * as api from "../../api/plinth.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { isLoopback } from "../client/target.ts";
+import { inWordsOf } from "../terminal/about.ts";
 import type { Command, Invocation, Option } from "../command-line/command.ts";
 import { printRecord, sayDone } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
@@ -43,7 +44,7 @@ const login: Command = {
   ],
   examples: ["login", "login --tenant acme --url https://platform.example", "login --organization operators"],
   async run(invocation) {
-    const { io, options, target } = invocation;
+    const { io, options, target, about } = invocation;
     const [organization, scopes] = [options.value("organization"), options.values("scope")];
     const tenant =
       options.value("tenant") ?? organization ?? (isLoopback(new URL(target.base)) ? DEMO_TENANT : undefined);
@@ -66,6 +67,8 @@ const login: Command = {
             ? `Sign in in your browser. If it did not open:\n  ${address}\n`
             : `Open this address to sign in:\n  ${address}\n`,
         );
+        // The platform sends nobody back to a client that it does not know.
+        io.err(`  If it does not know ${clientId}, an operator runs: ${enableLine(tenant, about)}\n`);
       },
     }).catch(toSlow);
     const info = await readInfo(target.base, tokens.accessToken);
@@ -88,6 +91,9 @@ const login: Command = {
     if (options.has("json")) await printRecord(invocation, shownSession(session));
   },
 };
+
+const enableLine = (tenant: string | undefined, about: Invocation["about"]): string =>
+  inWordsOf(about, `npm run plat -- tenant enable-login ${tenant ?? "<tenant>"}`);
 
 /** The browser never came back. */
 function toSlow(error: unknown): never {
