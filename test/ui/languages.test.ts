@@ -11,6 +11,8 @@ function leaves(value: object, path = ""): Map<string, string> {
   );
 }
 const placeholders = (text = ""): readonly string[] => (text.match(/\{\w+\}/g) ?? []).toSorted();
+/** "Code" and "Console" are words of other languages too. */
+const SAME_WORDS: readonly string[] = ["device.code", "landing.console"];
 const english = leaves(LANGUAGES.en);
 
 describe.each(Object.entries(LANGUAGES))("the texts in %s", (language, texts) => {
@@ -28,7 +30,9 @@ describe.each(Object.entries(LANGUAGES))("the texts in %s", (language, texts) =>
 
   it("are not those of another language", () => {
     const same = [...found].filter(([key, text]) => text === english.get(key)).map(([key]) => key);
-    expect(same).toEqual(language === "en" ? [...english.keys()] : []);
+    expect(same.filter((key) => !SAME_WORDS.includes(key) || language === "en")).toEqual(
+      language === "en" ? [...english.keys()] : [],
+    );
   });
 });
 
