@@ -106,7 +106,7 @@ async function build(w: World): Promise<void> {
       ),
     ),
     ...Object.entries(ROLES).map(([name, list]) =>
-      sql("INSERT INTO role VALUES (?, ?, 0)", name, JSON.stringify(list)),
+      sql("INSERT INTO role (name, scopes, created_at) VALUES (?, ?, 0)", name, JSON.stringify(list)),
     ),
     sql(
       "INSERT INTO user (email, name, password_hash, disabled, created_at) VALUES (?, 'Ada', ?, ?, 0)",

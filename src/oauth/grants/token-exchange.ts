@@ -17,8 +17,8 @@ import { identifyGrantClient, refusedScope, type GrantDeps, type GrantStep } fro
  * - Narrowing only: the scopes are among those of the token that was handed in and those that the client lists.
  * - `act` names the client, and whoever acted before it. Both tokens belong to one grant and one session, so what ends
  *   these ends both. Nothing else outlives the new token's five minutes.
- * - A token that is bound to a key is refused: its holder may be a thief. The gateway's token for a service, which comes
- *   of a checked proof, is taken.
+ * - A token that is bound to a key is refused: its holder may be a thief. The gateway's token for a service is taken:
+ *   the gateway has checked the proof.
  */
 export const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 export const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
