@@ -3687,6 +3687,41 @@ export function unlockUser(email: string, opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
+ * Remove the user's second factor and its recovery codes
+ */
+export function removeUserSecondFactor(email: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/second-factor`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
  * List every linked identity
  */
 export function listLinkedIdentities(email: string, { pageNumber, pageSize, cursor }: {

@@ -357,6 +357,13 @@ export const admin: ServiceEntries = {
       answers: { 204: { text: "The user may sign in again." } },
       errors: { 404: "" },
     },
+    "DELETE /users/{email}/second-factor": {
+      id: "removeUserSecondFactor",
+      tag: TAGS.users,
+      about: "For a person who has lost the app and the recovery codes. Make sure who asks. Sessions go on.",
+      answers: { 204: { text: "The password is enough, unless a tenant, role or client asks for two factors." } },
+      errors: { 404: "" },
+    },
     "POST /clients/{clientId}/secret": {
       id: "makeClientSecret",
       tag: TAGS.clients,

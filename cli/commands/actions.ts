@@ -12,6 +12,7 @@ import { clean, formatBytes, formatTime } from "../terminal/values.ts";
 /** Operations beyond list, show, set and delete. */
 export const actionCommands = (): Command[] => [
   unlock,
+  removeSecondFactor,
   enableLogin,
   newSecret,
   usage,
@@ -31,6 +32,22 @@ const unlock: Command = {
   async run({ args: { email = "" }, io, client }) {
     await api.unlockUser(email, (await client()).opts);
     sayDone(io, `The user ${clean(email)} may sign in again.`);
+  },
+};
+
+const removeSecondFactor: Command = {
+  words: ["user", "remove-second-factor"],
+  summary: "Remove the second factor of a person who has lost the app and the recovery codes.",
+  args: [{ name: "email", help: "the e-mail address" }],
+  options: [YES_OPTION],
+  notes: ["Make sure who asks: whoever knows the password can sign in afterwards."],
+  examples: ["user remove-second-factor ada@acme.example"],
+  changes: true,
+  async run(invocation) {
+    const { email = "" } = invocation.args;
+    await confirm(invocation, `Remove the second factor of ${clean(email)}?`);
+    await api.removeUserSecondFactor(email, (await invocation.client()).opts);
+    sayDone(invocation.io, `${clean(email)} signs in by the password alone.`);
   },
 };
 

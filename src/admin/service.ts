@@ -25,7 +25,7 @@ import { subscriptions } from "./resources/subscriptions.ts";
 import { tenants, tenantUsageRoute } from "./resources/tenants.ts";
 import { userIdentities } from "./resources/user-identities.ts";
 import { topicRoutes, type OperatedTopics } from "./resources/topics.ts";
-import { users, userUnlockRoute } from "./resources/users.ts";
+import { secondFactorRoute, users, userUnlockRoute } from "./resources/users.ts";
 
 /** The operator's database and ports to the other services. */
 export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
@@ -58,6 +58,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     tenantUsageRoute(deps),
     ...resourceRoutes(users(deps), deps),
     userUnlockRoute(deps),
+    secondFactorRoute(deps),
     ...resourceRoutes(userIdentities(deps), deps),
     ...resourceRoutes(members("tenant", deps), deps),
     ...resourceRoutes(members("organization", deps), deps),

@@ -162,6 +162,7 @@ export const RIGHTS = {
   readDeepHealth: { who: "operator", access: SEE },
   readUsage: { who: "operator", access: SEE_OWN },
   unlockUser: { who: "operator", access: RUN },
+  removeSecondFactor: { who: "operator", access: RUN },
   makeClientSecret: { who: "operator", access: RUN_OWN },
   revokeAll: { who: "operator", access: RUN_OWN },
   explainScope: { who: "operator", access: SEE },

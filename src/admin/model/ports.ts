@@ -33,6 +33,8 @@ export interface OAuthPort {
    * but one request could not remove all grants.
    */
   revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
+  /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
+  secondFactorRemoval(email: string): readonly D1PreparedStatement[];
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   /** Seals and opens the client secret of an identity provider. */

@@ -128,13 +128,13 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
 const newHash = (given: string | undefined, stored: string, random: Random): string | null =>
   given === undefined || verifyPassword(given, stored) ? null : hashPassword(given, random);
 
-interface UnlockDeps {
+interface AccountDeps {
   readonly db: D1Database;
   readonly audit: Pick<AuditTrail, "statement">;
-  readonly oauth: Pick<OAuthPort, "unlock">;
+  readonly oauth: Pick<OAuthPort, "unlock" | "secondFactorRemoval">;
 }
 
-export const userUnlockRoute = ({ db, audit, oauth }: UnlockDeps): Route =>
+export const userUnlockRoute = ({ db, audit, oauth }: AccountDeps): Route =>
   defineRoute({
     method: "POST",
     path: "/users/{email}/unlock",
@@ -148,5 +148,27 @@ export const userUnlockRoute = ({ db, audit, oauth }: UnlockDeps): Route =>
       const done = { action: "unlock", subject: `users/${address}`, outcome: "done", reason: "" } as const;
       await audit.statement("always", { atMs, requestId, actor: actorOf(principal), ...done }).run();
       return empty(204);
+    },
+  });
+
+/** For a person who has lost the app and the recovery codes. The operator makes sure who asks. */
+export const secondFactorRoute = ({ db, audit, oauth }: AccountDeps): Route =>
+  defineRoute({
+    method: "DELETE",
+    path: "/users/{email}/second-factor",
+    summary: "Remove the user's second factor and its recovery codes",
+    operation: "removeSecondFactor",
+    params,
+    produces: "any",
+    handle: async ({ params: { email: address }, nowMs: atMs, requestId, principal }) => {
+      const about = {
+        action: "remove second factor",
+        subject: `users/${address}`,
+        outcome: "done",
+        reason: "",
+      } as const;
+      const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
+      const done = await db.batch([...oauth.secondFactorRemoval(address), record]);
+      return done.at(-1)?.meta.changes === 0 ? noSuch("second factor") : empty(204);
     },
   });

@@ -6,11 +6,10 @@ import { utf8 } from "../../../src/platform/encoding.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import { call, expectJson, ORIGIN } from "../../support/platform.ts";
+import { basic, call, expectJson, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { appOf, recoveryCodesOf, setUpApp, type App } from "../../support/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
-import { basic } from "../../support/platform.ts";
 
 const ACCOUNT = `${ORIGIN}/account`;
 const TWO_FACTORS = "urn:plinth:acr:two-factors";
@@ -127,6 +126,23 @@ describe("A person with an authenticator app", () => {
     });
     // The other browser's session is of one factor too.
     expect(asksForCode(await visit(browser, client))).toBe(true);
+  });
+
+  // shows: operator/resources/second-factor
+  it("signs in by the password alone after the operator removed the second factor", async () => {
+    await withApp();
+    const remove = async (email = user.email) =>
+      call(`/admin/v1/users/${email}/second-factor`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    expect((await remove("nobody@acme.example")).status).toBe(404);
+    expect((await remove()).status).toBe(204);
+    expect((await remove()).status).toBe(404);
+    const stored =
+      "SELECT (SELECT count(*) FROM totp WHERE email = ?1) + (SELECT count(*) FROM recovery_code WHERE email = ?1) AS n";
+    expect(await env.DB.prepare(stored).bind(user.email).first("n")).toBe(0);
+    expect(landed(await signInThrough(new Browser(), client, user)).query.get("code")).not.toBeNull();
+    const rows = await call(`/admin/v1/audit?subject=users/${user.email}`, { token: await tokenFor(OPERATOR) });
+    const about = (await expectJson<any[]>(rows, 200)).filter(({ action }) => action === "remove second factor");
+    expect(about).toMatchObject([{ actor: "plat.operator", outcome: "done" }]);
   });
 
   it("uses a code once: not again, not the one before, and not twice at once", async () => {
