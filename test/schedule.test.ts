@@ -161,9 +161,18 @@ describe("rotation of the seal keys", () => {
         identityProviders: opening.identityProviders,
         signingKeys: expect.any(Number),
         pushSubscriptions: 0,
+        secondFactors: 0,
         mayGo: false,
       },
-      { id: "t1", use: "opens", identityProviders: 0, signingKeys: 0, pushSubscriptions: 0, mayGo: true },
+      {
+        id: "t1",
+        use: "opens",
+        identityProviders: 0,
+        signingKeys: 0,
+        pushSubscriptions: 0,
+        secondFactors: 0,
+        mayGo: true,
+      },
     ]);
 
     const dropped = isolate({ ...env, SEAL_KEYS: newKey });
