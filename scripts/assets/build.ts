@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { globSync, linkSync, mkdirSync } from "node:fs";
+import { copyFileSync, globSync, linkSync, mkdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { buildConsole } from "../console/build.ts";
 import { buildSite, type SiteSettings } from "../site/build.ts";
@@ -20,12 +20,18 @@ export async function buildAssets(settings: SiteSettings, say: (line: string) =>
   return builtOnce({ home: join(ROOT, ".build", "assets"), digest, what: "the assets", make }, () => {});
 }
 
-/** The same files under another name: nothing is copied. */
+/** The same files under another name. They are copied only where another file system makes it necessary. */
 function linkAll(from: string, to: string): void {
   for (const file of globSync("**/*", { cwd: from, withFileTypes: true })) {
     if (!file.isFile()) continue;
     const target = join(file.parentPath, file.name).replace(from, to);
     mkdirSync(dirname(target), { recursive: true });
-    linkSync(join(file.parentPath, file.name), target);
+    const source = join(file.parentPath, file.name);
+    try {
+      linkSync(source, target);
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== "EXDEV") throw thrown;
+      copyFileSync(source, target);
+    }
   }
 }

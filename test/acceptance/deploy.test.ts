@@ -40,6 +40,7 @@ const COPIED = [
   "tools",
   "migrations",
   "api",
+  "console",
   "deploy",
   "wrangler.toml",
   "package.json",
@@ -78,9 +79,9 @@ async function fresh(): Promise<void> {
   checkout = mkdtempSync(join(tmpdir(), "plinth-deploy-"));
   for (const path of COPIED) cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
-  // A site of the same sources is built once.
+  // Site and console of the same sources are built once.
   mkdirSync(join(checkout, ".build"), { recursive: true });
-  symlinkSync(join(ROOT, ".build", "site"), join(checkout, ".build", "site"));
+  for (const built of ["site", "console"]) symlinkSync(join(ROOT, ".build", built), join(checkout, ".build", built));
 }
 
 async function clear(): Promise<void> {
