@@ -6,7 +6,6 @@ import {
   FileClock,
   Fingerprint,
   HelpCircle,
-  Image,
   KeyRound,
   Landmark,
   Radio,
@@ -45,7 +44,6 @@ export const PLACES: readonly Place[] = [
   { to: "/keys", label: (w) => w.keys, group: "access", icon: KeyRound, mayOpen: operators },
   { to: "/explain", label: (w) => w.explain, group: "access", icon: HelpCircle, mayOpen: operators },
   { to: "/topics", label: (w) => w.topics, group: "data", icon: Radio, mayOpen: everybody },
-  { to: "/media", label: (w) => w.media, group: "data", icon: Image, mayOpen: everybody },
 ];
 
 export const GROUPS: readonly Group[] = ["watch", "who", "access", "data"];

@@ -156,7 +156,6 @@ const routes = inside.addChildren([
   page("/services", () => import("../pages/services/services-page.tsx")),
   page("/providers", () => import("../pages/providers/providers-page.tsx")),
   page("/keys", () => import("../pages/keys/keys-page.tsx")),
-  page("/media", () => import("../pages/media/media-page.tsx")),
 ]);
 
 export const router = createRouter({

@@ -138,7 +138,7 @@ export function operateSuite(stage: () => Stage): void {
       await page.getByRole("row", { name: /Demo shop/ }).waitFor();
       expect(await page.getByRole("row", { name: /Operators/ }).count()).toBe(0);
       const links = await page.getByRole("navigation").getByRole("link").allTextContents();
-      expect(links).toEqual(["Tenants", "Organizations", "Applications", "Topics", "Media"]);
+      expect(links).toEqual(["Tenants", "Organizations", "Applications", "Topics"]);
       for (const [path, heading] of [
         ["people", "You may not see this"],
         ["audit", "You may not see this"],

@@ -11,7 +11,6 @@ import { useWords } from "../../words/words.ts";
 /** Where what a check found is looked at. */
 const PLACES: readonly (readonly [name: RegExp, href: string])[] = [
   [/^(outbox|object TopicLog|object TopicConsumer|object PushSubscription)/, "/topics"],
-  [/^(queue|bucket|erasures)/, "/media"],
   [/key/, "/keys"],
 ];
 
@@ -62,9 +61,7 @@ export function Attention() {
                 <p>{next}</p>
               </div>
               {href !== undefined && (
-                <PageLink href={href}>
-                  {href === "/topics" ? navigation.topics : href === "/media" ? navigation.media : navigation.keys}
-                </PageLink>
+                <PageLink href={href}>{href === "/topics" ? navigation.topics : navigation.keys}</PageLink>
               )}
             </li>
           );

@@ -110,7 +110,6 @@ export const navigation: Same<typeof en.navigation> = {
   audit: "Protokoll",
   explain: "Warum ein Scope?",
   topics: "Topics",
-  media: "Medien",
 };
 
 export const palette: Same<typeof en.palette> = {

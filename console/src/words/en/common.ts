@@ -107,7 +107,6 @@ export const navigation = {
   audit: "Audit log",
   explain: "Why a scope?",
   topics: "Topics",
-  media: "Media",
 } as const;
 
 export const palette = {
