@@ -3,10 +3,22 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { outsideWorld } from "./test/support/outside-world.ts";
 
+/** A project whose tests start platforms. */
+const againstPlatforms = (name: string) => ({
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    setupFiles: ["test/acceptance/support/log-watch.ts"],
+    testTimeout: 120_000,
+    // Some start a platform, on a machine that may be busy.
+    hookTimeout: 60_000,
+  },
+});
+
 /**
- * Two projects: `worker` runs inside the Workers runtime with real Durable Objects, D1, R2, Queues and Images, and a
+ * Three projects: `worker` runs inside the Workers runtime with real Durable Objects, D1, R2, Queues and Images, and a
  * world outside that the tests play; `acceptance` runs in Node and speaks HTTP to a platform that it starts with
- * `npm start`.
+ * `npm start`. `nightly` is more of the second kind, too slow for every change: `npm run nightly`.
  */
 export default defineConfig({
   test: {
@@ -56,20 +68,12 @@ export default defineConfig({
           // A runtime runs file after file; what one leaves behind, fresh-start.ts takes away.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/acceptance/**"],
+          exclude: ["test/acceptance/**", "test/nightly/**"],
           setupFiles: ["test/support/fresh-start.ts", "test/support/log-watch.ts"],
         },
       },
-      {
-        test: {
-          name: "acceptance",
-          include: ["test/acceptance/**/*.test.ts"],
-          setupFiles: ["test/acceptance/support/log-watch.ts"],
-          testTimeout: 120_000,
-          // Some start a platform, on a machine that may be busy.
-          hookTimeout: 60_000,
-        },
-      },
+      againstPlatforms("acceptance"),
+      againstPlatforms("nightly"),
     ],
   },
 });

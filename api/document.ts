@@ -204,13 +204,23 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
   }
   const mediaType =
     entry.body?.mediaType ??
-    { json: "application/json", "json-object": "application/json", form: FORM, stream: ANY_TYPE }[body.kind];
-  const schema = entry.body?.schema ?? (body.kind === "json" ? jsonSchemaOf(body.schema) : undefined) ?? {};
+    {
+      json: "application/json",
+      "json-object": "application/json",
+      "json-or-bytes": "application/json",
+      form: FORM,
+      stream: ANY_TYPE,
+    }[body.kind];
+  const isTyped = body.kind === "json" || body.kind === "json-or-bytes";
+  const schema = entry.body?.schema ?? (isTyped ? jsonSchemaOf(body.schema) : undefined) ?? {};
   if (Object.keys(schema).length === 0) fault("the body has no schema");
   const described = body.kind === "stream" ? schema : withWords(schema, entry.body ?? {}, fault);
   const limit = "maxBytes" in body ? ` At most ${body.maxBytes} bytes.` : "";
   // A form without required fields may be absent.
-  const isOptional = body.kind === "form" ? described["required"] === undefined : "optional" in body && body.optional;
+  const isOptional =
+    body.kind === "form"
+      ? described["required"] === undefined
+      : body.kind === "json-or-bytes" || ("optional" in body && body.optional);
   if (entry.body?.example === undefined && body.kind !== "stream") fault("the body has no example");
   return {
     description: `${entry.body?.text ?? (isOptional ? "May be left out." : "")}${limit}`.trim(),
@@ -220,6 +230,7 @@ function bodyOf({ route }: MountedRoute, entry: Entry, fault: (text: string) => 
         schema: described,
         ...(entry.body?.example === undefined ? {} : { example: entry.body.example }),
       },
+      ...Object.fromEntries(Object.entries(entry.body?.others ?? {}).map(([type, other]) => [type, { schema: other }])),
     },
   };
 }

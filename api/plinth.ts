@@ -204,6 +204,10 @@ export type ServerMetadata = {
     require_pushed_authorization_requests: boolean;
     /** The address of the endpoint. */
     end_session_endpoint: string;
+    /** Clients are told when a session ends. */
+    backchannel_logout_supported: boolean;
+    /** They get the session's id. */
+    backchannel_logout_session_supported: boolean;
     /** Scopes of the platform itself. */
     scopes_supported: string[];
     /** What `/authorize` gives. */
@@ -328,8 +332,25 @@ export type Tenant = {
         /** The most bytes. */
         bytes?: number;
     };
+    /** Its look on pages and in mails; each field may be empty. */
+    brand: {
+        /** The name in the pages' head and in mails. */
+        name: string;
+        /** The logo there. */
+        logoUri: string;
+        /** The colour of buttons and links, `#rrggbb`. */
+        accentColor: string;
+        /** The same in the dark theme; empty: a lighter tone is made. */
+        accentColorDark: string;
+        /** Its terms. */
+        termsUri: string;
+        /** Its privacy policy. */
+        privacyUri: string;
+    };
     /** Its plan, which sets its limit of requests a minute. */
     plan: "small" | "standard" | "large";
+    /** People get tokens after two factors alone. */
+    requireSecondFactor: boolean;
 };
 export type TenantUsage = {
     /** The tenant. */
@@ -527,6 +548,8 @@ export type Role = {
     name: string;
     /** What it allows. */
     scopes: string[];
+    /** People get tokens after two factors alone. */
+    requireSecondFactor: boolean;
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
 };
@@ -539,6 +562,21 @@ export type Client = {
     displayName: string;
     /** Its logo on these pages; may be empty. */
     logoUri: string;
+    /** Its look on pages and in mails; each field may be empty. */
+    brand: {
+        /** The name in the pages' head and in mails. */
+        name: string;
+        /** The logo there. */
+        logoUri: string;
+        /** The colour of buttons and links, `#rrggbb`. */
+        accentColor: string;
+        /** The same in the dark theme; empty: a lighter tone is made. */
+        accentColorDark: string;
+        /** Its terms. */
+        termsUri: string;
+        /** Its privacy policy. */
+        privacyUri: string;
+    };
     /** Its parent tenant. */
     tenant: string;
     /** It has a secret. */
@@ -557,6 +595,14 @@ export type Client = {
     requirePkce: boolean;
     /** Each person reaches only the own files at this client. */
     filesPerUser: boolean;
+    /** People are asked before it gets access. */
+    thirdParty: boolean;
+    /** People get tokens after two factors alone. */
+    requireSecondFactor: boolean;
+    /** Where it is told that a session ended; may be empty. */
+    backchannelLogoutUri: string;
+    /** It wants the session's id in logout tokens. */
+    backchannelLogoutSessionRequired: boolean;
     /** How it authenticates. */
     authMethod: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
@@ -583,6 +629,21 @@ export type WrittenClient = {
     displayName: string;
     /** Its logo on these pages; may be empty. */
     logoUri: string;
+    /** Its look on pages and in mails; each field may be empty. */
+    brand: {
+        /** The name in the pages' head and in mails. */
+        name: string;
+        /** The logo there. */
+        logoUri: string;
+        /** The colour of buttons and links, `#rrggbb`. */
+        accentColor: string;
+        /** The same in the dark theme; empty: a lighter tone is made. */
+        accentColorDark: string;
+        /** Its terms. */
+        termsUri: string;
+        /** Its privacy policy. */
+        privacyUri: string;
+    };
     /** Its parent tenant. */
     tenant: string;
     /** It has a secret. */
@@ -601,6 +662,14 @@ export type WrittenClient = {
     requirePkce: boolean;
     /** Each person reaches only the own files at this client. */
     filesPerUser: boolean;
+    /** People are asked before it gets access. */
+    thirdParty: boolean;
+    /** People get tokens after two factors alone. */
+    requireSecondFactor: boolean;
+    /** Where it is told that a session ended; may be empty. */
+    backchannelLogoutUri: string;
+    /** It wants the session's id in logout tokens. */
+    backchannelLogoutSessionRequired: boolean;
     /** How it authenticates. */
     authMethod: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
@@ -639,6 +708,10 @@ export type Service = {
     proxyPath: string;
     /** Its scopes; `*` at the end matches any ending. */
     scopes: string[];
+    /** Words for people, by scope. */
+    scopeDescriptions: {
+        [key: string]: string;
+    };
     /** Tenants need no subscription. */
     essential: boolean;
     /** The tenant that owns it. */
@@ -850,6 +923,8 @@ export type OperatedTopicReport = {
     newestEventAt: number | null;
     /** Consumers that have read the topic; at most 50. */
     consumers: {
+        /** Its id in this topic. */
+        id: string;
         /** The client that reads. */
         client: string;
         /** It reads for a person, with a cursor of its own. */
@@ -889,6 +964,208 @@ export type OperatedLook = {
     next: string | null;
     /** Events that were read, matching or not. */
     read: number;
+};
+export type CursorMove = {
+    /** Its id in this topic. */
+    id: string;
+    /** The client that reads. */
+    client: string;
+    /** It reads for a person, with a cursor of its own. */
+    ofPerson: boolean;
+    /** It is shown this tenant's events only; null: all. */
+    onlyTenant: string | null;
+    /** The name that the client gave the consumer; null: it has none. */
+    name: string | null;
+    /** Events that it would read again; null: not known for one tenant's events. */
+    again: number | null;
+    /** Events that it would never read; null: not known for one tenant's events. */
+    skipped: number | null;
+    /** The first events that it would read then; at most five. */
+    first: Event[];
+};
+export type FileOwner = {
+    /** The client that owns the files. */
+    client: string;
+    /** Who may fetch the files. */
+    visibility: "private" | "public";
+    /** Its committed files. */
+    files: number;
+    /** Their length, without variants. */
+    bytes: number;
+};
+export type OperatedFile = {
+    /** The file's id. */
+    id: string;
+    /** As declared. */
+    "Content-Type": string;
+    /** Its length in bytes. */
+    size: number;
+    /** Identifies its bytes. */
+    etag: string;
+    /** The name from its upload; null: none. */
+    fileName: string | null;
+    /** The tenant that it belongs to. */
+    tenant: string;
+    /** When its upload link was made. In milliseconds since 1970. */
+    createdAt: number;
+    /** When it was committed. In milliseconds since 1970. */
+    committedAt: number;
+    /** Any JSON object, stored as sent. */
+    metadata: {
+        [key: string]: unknown;
+    };
+    /** Its variants; those of private files have no link here. */
+    variants: {
+        /** `clip` fits into the size; `crop` fills it and cuts around the centre. */
+        "type": "clip" | "crop";
+        /** As requested, for example `300x200`. */
+        size: string;
+        /** In pixels; null: not made yet. */
+        width: number | null;
+        /** In pixels; null: not made yet. */
+        height: number | null;
+        /** Its length; null: not made yet. */
+        bytes: number | null;
+        /** Identifies its bytes; null: not made yet. */
+        etag: string | null;
+        /** `pending` until it is made. */
+        state: "pending" | "ready" | "failed";
+        /** Why it failed. */
+        reason?: string;
+        /** Its content, once it is ready; of private files for some minutes. */
+        link?: string;
+    }[];
+    /** Its content, of public files. */
+    link?: string;
+    /** A small picture of an image; absent: there is none. Of private files for some minutes. */
+    preview?: string;
+};
+export type WaitingVariants = {
+    /** Variants of these files that are not made yet. */
+    waiting: number;
+    /** There may be more: the platform has so much to do that not all of it was looked at. */
+    more: boolean;
+};
+export type OperatedFileReport = {
+    /** The file's id. */
+    id: string;
+    /** As declared. */
+    "Content-Type": string;
+    /** Its length in bytes. */
+    size: number;
+    /** Identifies its bytes. */
+    etag: string;
+    /** The name from its upload; null: none. */
+    fileName: string | null;
+    /** The tenant that it belongs to. */
+    tenant: string;
+    /** The client that owns it. */
+    client: string;
+    /** Who may fetch the files. */
+    visibility: "private" | "public";
+    /** When it was committed. In milliseconds since 1970. */
+    committedAt: number;
+    /** The JSON object of its metadata, as it was sent. */
+    metadataText: string;
+    /** Its variants. */
+    variants: {
+        /** `clip` fits into the size; `crop` fills it and cuts around the centre. */
+        "type": "clip" | "crop";
+        /** As requested, for example `300x200`. */
+        size: string;
+        /** In pixels; null: not made yet. */
+        width: number | null;
+        /** In pixels; null: not made yet. */
+        height: number | null;
+        /** Its length; null: not made yet. */
+        bytes: number | null;
+        /** Identifies its bytes; null: not made yet. */
+        etag: string | null;
+        /** `pending` until it is made. */
+        state: "pending" | "ready" | "failed";
+        /** Why it failed. */
+        reason?: string;
+        /** Its content, once it is ready; of private files for some minutes. */
+        link?: string;
+    }[];
+    /** Its content; of a private file for some minutes. */
+    link: string;
+    /** A small picture of an image; absent: there is none. Of private files for some minutes. */
+    preview?: string;
+};
+export type Erasure = {
+    /** The deletion's id. */
+    id: string;
+    /** Requested deletions. */
+    kind: "file" | "query" | "all";
+    /** The tenant of the files; for a file that was never committed, that of the caller. */
+    tenant: string;
+    /** Of which files. */
+    visibility: "private" | "public";
+    /** `deleted`: all bytes are deleted; `verified`: a later listing has none left. */
+    state: "deleting" | "deleted" | "verified";
+    /** When it was requested. From then on nobody can read the files. In milliseconds since 1970. */
+    requestedAt: number;
+    /** When the last bytes were deleted; null: not yet. In milliseconds since 1970. */
+    deletedAt: number | null;
+    /** When it was verified; null: not yet. In milliseconds since 1970. */
+    verifiedAt: number | null;
+    /** Counts of files. */
+    files: {
+        /** Files to delete. */
+        requested: number;
+        /** Files whose bytes are deleted. */
+        deleted: number;
+        /** Files that a listing showed to be gone. */
+        verified: number;
+    };
+    /** Bytes, without variants. */
+    bytes: {
+        /** To delete. */
+        requested: number;
+        /** Deleted. */
+        deleted: number;
+    };
+    /** Objects that were written meanwhile and deleted too. */
+    lateObjects: number;
+};
+export type OperatedErasure = {
+    /** The deletion's id. */
+    id: string;
+    /** Requested deletions. */
+    kind: "file" | "query" | "all";
+    /** The tenant of the files. */
+    tenant: string;
+    /** The client that asked, or for which an operator asked. */
+    client: string;
+    /** Who may fetch the files. */
+    visibility: "private" | "public";
+    /** `verified`: a listing showed that no bytes are left. */
+    state: "deleting" | "deleted" | "verified";
+    /** When it was requested. From then on nobody can read the files. In milliseconds since 1970. */
+    requestedAt: number;
+    /** When the last bytes were deleted; null: not yet. In milliseconds since 1970. */
+    deletedAt: number | null;
+    /** When it was verified; null: not yet. In milliseconds since 1970. */
+    verifiedAt: number | null;
+    /** Counts of files. */
+    files: {
+        /** Files to delete. */
+        requested: number;
+        /** Files whose bytes are deleted. */
+        deleted: number;
+        /** Files that a listing showed to be gone. */
+        verified: number;
+    };
+    /** Bytes, without variants. */
+    bytes: {
+        /** To delete. */
+        requested: number;
+        /** Deleted. */
+        deleted: number;
+    };
+    /** Objects that were written meanwhile and deleted too. */
+    lateObjects: number;
 };
 export type SigningKey = {
     /** The key's id in tokens. */
@@ -1480,6 +1757,12 @@ export type PushSubscription = {
         nextAttemptAt: number | null;
     } | null;
 };
+export type SigningSecret = {
+    /** Verifies `webhook-signature`; shown only this once. */
+    signingSecret: string;
+    /** When the last secret ends; null: it has ended. In milliseconds since 1970. */
+    previousValidUntil: number | null;
+};
 export type Subscriber = {
     /** Identifies the subscription among those of the topic. */
     id: string;
@@ -1507,6 +1790,12 @@ export type NewFile = {
     uploadLink: string;
     /** For the commit by `POST`. */
     commitLink: string;
+};
+export type CommittedFile = {
+    /** The file's id. */
+    id: string;
+    /** The file's own address. */
+    link: string;
 };
 export type Variant = {
     /** `clip` fits into the size; `crop` fills it and cuts around the centre. */
@@ -1564,12 +1853,6 @@ export type FileCount = {
     /** Their bytes, without variants. */
     bytes: number;
 };
-export type CommittedFile = {
-    /** The file's id. */
-    id: string;
-    /** The file's own address. */
-    link: string;
-};
 export type FileLink = {
     /** The content, for 15 minutes. */
     link: string;
@@ -1581,42 +1864,6 @@ export type BulkCount = {
     transformations: number;
     /** Those that had no capacity for so many variants and got none; absent: none. */
     skipped?: number;
-};
-export type Erasure = {
-    /** The deletion's id. */
-    id: string;
-    /** Requested deletions. */
-    kind: "file" | "query" | "all";
-    /** The tenant of the files; for a file that was never committed, that of the caller. */
-    tenant: string;
-    /** Of which files. */
-    visibility: "private" | "public";
-    /** `deleted`: all bytes are deleted; `verified`: a later listing has none left. */
-    state: "deleting" | "deleted" | "verified";
-    /** When it was requested. From then on nobody can read the files. In milliseconds since 1970. */
-    requestedAt: number;
-    /** When the last bytes were deleted; null: not yet. In milliseconds since 1970. */
-    deletedAt: number | null;
-    /** When it was verified; null: not yet. In milliseconds since 1970. */
-    verifiedAt: number | null;
-    /** Counts of files. */
-    files: {
-        /** Files to delete. */
-        requested: number;
-        /** Files whose bytes are deleted. */
-        deleted: number;
-        /** Files that a listing showed to be gone. */
-        verified: number;
-    };
-    /** Bytes, without variants. */
-    bytes: {
-        /** To delete. */
-        requested: number;
-        /** Deleted. */
-        deleted: number;
-    };
-    /** Objects that were written meanwhile and deleted too. */
-    lateObjects: number;
 };
 /**
  * Check that the Worker answers
@@ -2538,6 +2785,8 @@ export function signIn(body: {
     email?: string;
     /** The password. */
     password?: string;
+    /** `address`: the form asks for the address alone, which leads to the provider of its domain. */
+    step?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText("/oauth2/v1/sign-in", oazapfts.form({
         ...opts,
@@ -2804,6 +3053,8 @@ export function signInToAccount(body?: {
     email?: string;
     /** The password. */
     password?: string;
+    /** `address`: the form asks for the address alone. */
+    step?: string;
 }, { uiLocales }: {
     uiLocales?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -3006,6 +3257,44 @@ export function removeSecondFactor(body?: {
     uiLocales?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText(`/account/second-factor/remove${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Link an account at an identity provider
+ */
+export function linkProvider(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+    /** The provider's id. */
+    provider?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/link${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Unlink an account at an identity provider
+ */
+export function unlinkProvider(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+    /** The provider's id. */
+    provider?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/unlink${QS.query(QS.explode({
         ui_locales: uiLocales
     }))}`, oazapfts.form({
         ...opts,
@@ -3259,7 +3548,8 @@ export function deleteOrganization(id: string, opts?: Oazapfts.RequestOpts) {
 /**
  * List every tenant
  */
-export function listTenants({ pageNumber, pageSize, cursor }: {
+export function listTenants({ q, pageNumber, pageSize, cursor }: {
+    q?: string;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -3292,6 +3582,7 @@ export function listTenants({ pageNumber, pageSize, cursor }: {
         status: 503;
         data: Error;
     }>(`/admin/v1/tenants${QS.query(QS.explode({
+        q,
         pageNumber,
         pageSize,
         cursor
@@ -3318,6 +3609,23 @@ export function putTenant(id: string, body: {
     };
     /** Its plan, which sets its limit of requests a minute. */
     plan?: "small" | "standard" | "large";
+    /** Its look on pages for people and in mails. If absent, it stays as it is; `{}` removes it. */
+    brand?: {
+        /** The name in the pages' head, at most 60 characters on one line. The host stays beside it. */
+        name?: string;
+        /** The logo there: https, at most 500 characters. Browsers and mail programs fetch it from there. */
+        logoUri?: string;
+        /** The colour of buttons and links, `#rrggbb`. Its contrast to what is around it must be 4.5:1 (WCAG AA). */
+        accentColor?: string;
+        /** The same in the dark theme. If empty, a lighter tone is made. */
+        accentColorDark?: string;
+        /** Its terms: https, at most 500 characters. */
+        termsUri?: string;
+        /** Its privacy policy, likewise. */
+        privacyUri?: string;
+    };
+    /** People get tokens after two factors alone. If absent, it stays as it is; false for a new one. */
+    requireSecondFactor?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -3485,7 +3793,8 @@ export function getTenantUsage(id: string, { month }: {
 /**
  * List every user
  */
-export function listUsers({ pageNumber, pageSize, cursor }: {
+export function listUsers({ q, pageNumber, pageSize, cursor }: {
+    q?: string;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -3518,6 +3827,7 @@ export function listUsers({ pageNumber, pageSize, cursor }: {
         status: 503;
         data: Error;
     }>(`/admin/v1/users${QS.query(QS.explode({
+        q,
         pageNumber,
         pageSize,
         cursor
@@ -4588,6 +4898,64 @@ export function deleteOrganizationInvitation(id: string, email: string, opts?: O
     });
 }
 /**
+ * Invite a person by a link that you hand over
+ */
+export function makeInvitationLink(id: string, email: string, body: {
+    /** Roles of the member. */
+    roles: string[];
+    /** The name of a new account; default: the address. */
+    name?: string;
+    /** The language of the page; default: that of the browser. */
+    language?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 201;
+        data: {
+            /** The page that asks for a password. */
+            link: string;
+            /** When the link ends. In milliseconds since 1970. */
+            expiresAt: number;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/organizations/${encodeURIComponent(id)}/invitations/${encodeURIComponent(email)}/link`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * List every role
  */
 export function listRoles({ pageNumber, pageSize, cursor }: {
@@ -4636,6 +5004,8 @@ export function listRoles({ pageNumber, pageSize, cursor }: {
 export function putRole(name: string, body: {
     /** What it allows. */
     scopes: string[];
+    /** Its holders get tokens after two factors alone. If absent, it stays as it is; false for a new one. */
+    requireSecondFactor?: boolean;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -4758,7 +5128,8 @@ export function deleteRole(name: string, opts?: Oazapfts.RequestOpts) {
 /**
  * List every client
  */
-export function listClients({ pageNumber, pageSize, cursor }: {
+export function listClients({ q, pageNumber, pageSize, cursor }: {
+    q?: string;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -4791,6 +5162,7 @@ export function listClients({ pageNumber, pageSize, cursor }: {
         status: 503;
         data: Error;
     }>(`/admin/v1/clients${QS.query(QS.explode({
+        q,
         pageNumber,
         pageSize,
         cursor
@@ -4808,6 +5180,21 @@ export function putClient(clientId: string, body: {
     displayName?: string;
     /** Its logo on these pages: https, or data of a png, jpeg, gif or webp, at most 8,000 characters. */
     logoUri?: string;
+    /** Its look on pages for people and in mails. If absent, it stays as it is; `{}` removes it. */
+    brand?: {
+        /** The name in the pages' head, at most 60 characters on one line. The host stays beside it. */
+        name?: string;
+        /** The logo there: https, at most 500 characters. Browsers and mail programs fetch it from there. */
+        logoUri?: string;
+        /** The colour of buttons and links, `#rrggbb`. Its contrast to what is around it must be 4.5:1 (WCAG AA). */
+        accentColor?: string;
+        /** The same in the dark theme. If empty, a lighter tone is made. */
+        accentColorDark?: string;
+        /** Its terms: https, at most 500 characters. */
+        termsUri?: string;
+        /** Its privacy policy, likewise. */
+        privacyUri?: string;
+    };
     /** Its parent tenant. */
     tenant: string;
     /** It has a secret. */
@@ -4826,6 +5213,14 @@ export function putClient(clientId: string, body: {
     requirePkce?: boolean;
     /** Keeps people's files apart: a person reaches only the files that their own token created, and shared ones. The client's own token reaches all. */
     filesPerUser?: boolean;
+    /** People are asked before it gets access, by tenant and scopes. It has no password grant. See the guide on sign-in. */
+    thirdParty?: boolean;
+    /** People get tokens after two factors alone. If absent, it stays as it is; false for a new one. */
+    requireSecondFactor?: boolean;
+    /** Where it is told that a session of a person ended, by a logout token (OpenID Connect Back-Channel Logout). https at a public host. Empty: it is not told. */
+    backchannelLogoutUri?: string;
+    /** It wants the session's id (`sid`) in logout tokens. They always have it. */
+    backchannelLogoutSessionRequired?: boolean;
     /** `client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret. */
     authMethod?: "client_secret" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone (RFC 9126). */
@@ -5059,6 +5454,10 @@ export function putService(name: string, body: {
     proxyPath: string;
     /** Its scopes; `*` at the end matches any ending. Not one of the platform's. */
     scopes: string[];
+    /** Words for people, by scope: what an application may do with it. They appear on the page of consent. Each at most 200 characters on one line; together 16,000. */
+    scopeDescriptions?: {
+        [key: string]: string;
+    };
     /** Tenants need no subscription. */
     essential?: boolean;
     /** The tenant that owns it. */
@@ -6361,6 +6760,854 @@ export function lookAtOperatedTopic(topicOwnerClient: string, eventType: string,
     });
 }
 /**
+ * Publish one event on behalf of the client that owns the topic
+ */
+export function publishOperatedEvent(topicOwnerClient: string, eventType: string, body: {
+    /** At most 256 KiB. */
+    payload: string;
+    /** Texts beside it; at most 16 KiB. */
+    metadata?: {
+        [key: string]: string;
+    };
+    /** The event's tenant; default: the owner's. */
+    tenant?: string;
+}, { idempotencyKey }: {
+    idempotencyKey?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 201;
+        data: {
+            /** The event's id. */
+            id: string;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/events`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey
+        })
+    }));
+}
+/**
+ * What a consumer would read again, or skip, if its cursor were moved
+ */
+export function previewMove(topicOwnerClient: string, eventType: string, consumerId: string, to: ("oldest" | "newest") | number, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: CursorMove;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/consumers/${encodeURIComponent(consumerId)}/seek${QS.query(QS.explode({
+        to
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Move the cursor of a consumer, while it holds no batch
+ */
+export function moveCursor(topicOwnerClient: string, eventType: string, consumerId: string, body: {
+    /** `oldest`, `newest`, or a time: the first event at or after it. */
+    to: ("oldest" | "newest") | number;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/consumers/${encodeURIComponent(consumerId)}/seek`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * List the clients that have files in a tenant
+ */
+export function listFileOwners(tenant: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: FileOwner[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/files`, {
+        ...opts
+    });
+}
+/**
+ * List the files of a client, or search their metadata
+ */
+export function listOperatedFiles(tenant: string, client: string, visibility: "private" | "public", { q, contentType, sort, pageNumber, pageSize, cursor }: {
+    q?: string;
+    contentType?: string;
+    sort?: string;
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedFile[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/files/${encodeURIComponent(client)}/${encodeURIComponent(visibility)}${QS.query(QS.explode({
+        q,
+        "content-type": contentType,
+        sort,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Create the upload link of a client's file
+ */
+export function createOperatedFile(tenant: string, client: string, visibility: "private" | "public", body?: {
+    /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
+    "Content-Type"?: string;
+}, { clip, crop }: {
+    clip?: string;
+    crop?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** The file's id. */
+            id: string;
+            /** For the bytes. */
+            uploadLink: string;
+            /** The client's own. */
+            commitLink: string;
+        };
+    } | {
+        status: 202;
+        data: {
+            /** The file's id. */
+            id: string;
+            /** The client's own address of it. */
+            link: string;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/files/${encodeURIComponent(client)}/${encodeURIComponent(visibility)}${QS.query(QS.explode({
+        clip,
+        crop
+    }))}`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Delete the files of a client, all or by query, or only count them
+ */
+export function deleteOperatedFiles(tenant: string, client: string, visibility: "private" | "public", { q, dryRun }: {
+    q?: string;
+    dryRun?: boolean;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** Files to delete. */
+            files: number;
+            /** Their length, without variants. */
+            bytes: number;
+        };
+    } | {
+        status: 202;
+    } | {
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/files/${encodeURIComponent(client)}/${encodeURIComponent(visibility)}${QS.query(QS.explode({
+        q,
+        dryRun
+    }))}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * Add variants to many files of a client, a page a call
+ */
+export function createOperatedBulkVariants(tenant: string, client: string, visibility: "private" | "public", { clip, crop, q, contentType, dryRun, pageNumber, pageSize, cursor }: {
+    clip?: string;
+    crop?: string;
+    q?: string;
+    contentType?: string;
+    dryRun?: boolean;
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** Images of the page. */
+            files: number;
+            /** Variants. */
+            transformations: number;
+            /** Full files. */
+            skipped?: number;
+        };
+    } | {
+        status: 202;
+        data: {
+            /** Images of the page. */
+            files: number;
+            /** Variants. */
+            transformations: number;
+            /** Full files. */
+            skipped?: number;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/files/${encodeURIComponent(client)}/${encodeURIComponent(visibility)}/variants${QS.query(QS.explode({
+        clip,
+        crop,
+        q,
+        "content-type": contentType,
+        dryRun,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Count the variants of a client's files that are not made yet
+ */
+export function countWaitingVariants(tenant: string, client: string, visibility: "private" | "public", opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WaitingVariants;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/files/${encodeURIComponent(client)}/${encodeURIComponent(visibility)}/variants`, {
+        ...opts
+    });
+}
+/**
+ * Show a file, its metadata and its variants, with links to them
+ */
+export function getOperatedFile(fileId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedFileReport;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/files/${encodeURIComponent(fileId)}`, {
+        ...opts
+    });
+}
+/**
+ * Delete a client's file
+ */
+export function deleteOperatedFile(fileId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/files/${encodeURIComponent(fileId)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * Commit a client's file
+ */
+export function commitOperatedFile(fileId: string, body?: {
+    [key: string]: unknown;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: {
+            /** The file's id. */
+            id: string;
+            /** The client's own address of it. */
+            link: string;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/files/${encodeURIComponent(fileId)}/commit`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Replace the metadata of a client's file
+ */
+export function replaceOperatedMetadata(fileId: string, body: {
+    [key: string]: unknown;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            [key: string]: unknown;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/files/${encodeURIComponent(fileId)}/metadata`, oazapfts.json({
+        ...opts,
+        method: "PUT",
+        body
+    }));
+}
+/**
+ * Add variants to a client's file
+ */
+export function createOperatedVariants(fileId: string, { clip, crop }: {
+    clip?: string;
+    crop?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** `clip` fits into the size; `crop` fills it and cuts around the centre. */
+            "type": "clip" | "crop";
+            /** As requested, for example `300x200`. */
+            size: string;
+            /** In pixels; null: not made yet. */
+            width: number | null;
+            /** In pixels; null: not made yet. */
+            height: number | null;
+            /** Its length; null: not made yet. */
+            bytes: number | null;
+            /** Identifies its bytes; null: not made yet. */
+            etag: string | null;
+            /** `pending` until it is made. */
+            state: "pending" | "ready" | "failed";
+            /** Why it failed. */
+            reason?: string;
+            /** Its content, once it is ready; of private files for some minutes. */
+            link?: string;
+        }[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/files/${encodeURIComponent(fileId)}/variants${QS.query(QS.explode({
+        clip,
+        crop
+    }))}`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Delete variants of a client's file
+ */
+export function deleteOperatedVariants(fileId: string, { clip, crop }: {
+    clip?: string;
+    crop?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/files/${encodeURIComponent(fileId)}/variants${QS.query(QS.explode({
+        clip,
+        crop
+    }))}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * List the deletions of a client's files
+ */
+export function listOperatedErasures(tenant: string, client: string, { pageNumber, pageSize, cursor }: {
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Erasure[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/erasures/${encodeURIComponent(client)}${QS.query(QS.explode({
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Read how far a deletion is, and whose files it deletes
+ */
+export function getOperatedErasure(erasureId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: OperatedErasure;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/erasures/${encodeURIComponent(erasureId)}`, {
+        ...opts
+    });
+}
+/**
  * List every signing key, the newest first
  */
 export function listSigningKeys({ pageNumber, pageSize, cursor }: {
@@ -6640,6 +7887,54 @@ export function repairComparison(id: string, opts?: Oazapfts.RequestOpts) {
     }>(`/admin/v1/media/consistency/${encodeURIComponent(id)}/repair`, {
         ...opts,
         method: "POST"
+    });
+}
+/**
+ * What needs a person: blocked accounts, failing pushes, dead letters, quotas that are almost full
+ */
+export function readAttention(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** What needs a person. */
+            items: {
+                /** What is wrong. */
+                kind: "account_blocked" | "push_stopped" | "push_failing" | "dead_letters" | "quota_almost_full";
+                /** An e-mail address, the id of a push subscription, or a tenant. */
+                subject: string;
+                /** The topic of the push subscription. */
+                topic: string | null;
+                /** The name of the push subscription. */
+                name: string | null;
+                /** Dead letters, events that wait, or percent of the quota. */
+                count: number | null;
+                /** When the block ends. In milliseconds since 1970. */
+                untilAt: number | null;
+            }[];
+        };
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/attention", {
+        ...opts
     });
 }
 /**
@@ -9509,6 +10804,110 @@ export function deprecatedRedeliverEvent(topicOwnerClient: string, eventType: st
     });
 }
 /**
+ * Replace the signing secret; the answer shows the new one once
+ */
+export function rotateSigningSecret(topicOwnerClient: string, eventType: string, name: string, body?: {
+    /** How long the last secret signs too: 0 to 7 days; default 24 h. 0 if it leaked. */
+    previousValidMs?: number;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: SigningSecret;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/pubsub/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/subscriptions/${encodeURIComponent(name)}/signing-secret`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Replace the signing secret; the answer shows the new one once
+ */
+export function deprecatedRotateSigningSecret(topicOwnerClient: string, eventType: string, name: string, body?: {
+    /** How long the last secret signs too: 0 to 7 days; default 24 h. 0 if it leaked. */
+    previousValidMs?: number;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: SigningSecret;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/events/v1/topics/${encodeURIComponent(topicOwnerClient)}/${encodeURIComponent(eventType)}/subscriptions/${encodeURIComponent(name)}/signing-secret`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * Send a test event to the endpoint and tell what came of it
  */
 export function testPushSubscription(topicOwnerClient: string, eventType: string, name: string, opts?: Oazapfts.RequestOpts) {
@@ -9755,18 +11154,23 @@ export function deprecatedEndSubscriber(topicOwnerClient: string, eventType: str
     });
 }
 /**
- * Create the upload link of a private file
+ * Create the upload link of a private file, or store one
  */
 export function createPrivateFile(body?: {
     /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
     "Content-Type"?: string;
-}, { clip, crop }: {
+}, { clip, crop, tenant, shared }: {
     clip?: string;
     crop?: string;
+    tenant?: string;
+    shared?: "tenant";
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: NewFile;
+    } | {
+        status: 202;
+        data: CommittedFile;
     } | {
         status: 400;
         data: Error;
@@ -9777,7 +11181,13 @@ export function createPrivateFile(body?: {
         status: 403;
         data: Error;
     } | {
+        status: 404;
+        data: Error;
+    } | {
         status: 406;
+        data: Error;
+    } | {
+        status: 409;
         data: Error;
     } | {
         status: 413;
@@ -9799,7 +11209,9 @@ export function createPrivateFile(body?: {
         data: Error;
     }>(`/media/v2/files${QS.query(QS.explode({
         clip,
-        crop
+        crop,
+        tenant,
+        shared
     }))}`, oazapfts.json({
         ...opts,
         method: "POST",
@@ -9911,18 +11323,23 @@ export function deletePrivateFiles(tenant: string, { q, dryRun }: {
     });
 }
 /**
- * Create the upload link of a public file
+ * Create the upload link of a public file, or store one
  */
 export function createPublicFile(body?: {
     /** The type of the upload, `binary/octet-stream` by default; not a multipart form. */
     "Content-Type"?: string;
-}, { clip, crop }: {
+}, { clip, crop, tenant, shared }: {
     clip?: string;
     crop?: string;
+    tenant?: string;
+    shared?: "tenant";
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: NewFile;
+    } | {
+        status: 202;
+        data: CommittedFile;
     } | {
         status: 400;
         data: Error;
@@ -9933,7 +11350,13 @@ export function createPublicFile(body?: {
         status: 403;
         data: Error;
     } | {
+        status: 404;
+        data: Error;
+    } | {
         status: 406;
+        data: Error;
+    } | {
+        status: 409;
         data: Error;
     } | {
         status: 413;
@@ -9955,7 +11378,9 @@ export function createPublicFile(body?: {
         data: Error;
     }>(`/media/v2/public/files${QS.query(QS.explode({
         clip,
-        crop
+        crop,
+        tenant,
+        shared
     }))}`, oazapfts.json({
         ...opts,
         method: "POST",

@@ -14,7 +14,8 @@ import { UserError } from "./lib/user-error.ts";
 /**
  * `npm test`: every check that a change must pass, quick stages first. Stops at the first failing stage and shows its
  * output. `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and
- * the tests beside the files that differ from a commit (default HEAD). The last line is `N passed, N failed`; a stage
+ * the tests beside the files that differ from a commit (default HEAD). `nightly` runs only if it is named: benches,
+ * crashes, deployments, examples and the site, some minutes more. The last line is `N passed, N failed`; a stage
  * without tests counts as one.
  */
 interface Outcome {
@@ -46,19 +47,16 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   audit,
   bundle,
   worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...chosen.worker], { TMPDIR: quickDir() }),
-  // Acceptance tests mostly wait for platforms. All of them share the compiled scripts.
-  acceptance: () =>
-    vitest("acceptance", [`--maxWorkers=${availableParallelism() + 1}`, ...chosen.acceptance], {
-      NODE_COMPILE_CACHE: join(scratch, "compiled"),
-    }),
+  acceptance: () => againstPlatforms("acceptance", chosen.acceptance),
+  nightly: () => againstPlatforms("nightly", chosen.nightly),
 };
 
 /** All tests, unless `--changed` chooses. */
-let chosen: ChosenTests = { worker: [], acceptance: [] };
+let chosen: ChosenTests = { worker: [], acceptance: [], nightly: [] };
 
 async function choose(since: string): Promise<readonly string[]> {
   chosen = testsFor(await changedFiles(since));
-  const isLeftOut = (name: string) => (name === "worker" || name === "acceptance") && chosen[name].length === 0;
+  const isLeftOut = (name: string) => name in chosen && chosen[name as keyof ChosenTests].length === 0;
   return Object.keys(stages).filter((name) => !isLeftOut(name));
 }
 
@@ -72,7 +70,7 @@ async function test(args: readonly string[]): Promise<boolean> {
     );
   let passed = 0;
   for (const [name, stage] of Object.entries(stages)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    if (wanted.length > 0 ? !wanted.includes(name) : name === "nightly") continue;
     const startedMs = performance.now();
     const outcome = await stage();
     passed += outcome.passed;
@@ -111,6 +109,12 @@ async function vitest(project: string, args: readonly string[] = [], env: NodeJS
   // A run can fail without a failed test: an unhandled error, or no test at all.
   return { passed, failed: code === 0 && passed > 0 ? failed : Math.max(1, failed), output };
 }
+
+/** These tests mostly wait for platforms. All of them share the compiled scripts. */
+const againstPlatforms = (project: string, files: readonly string[]): Promise<Outcome> =>
+  vitest(project, [`--maxWorkers=${availableParallelism() + 1}`, ...files], {
+    NODE_COMPILE_CACHE: join(scratch, "compiled"),
+  });
 
 function readCounts(report: string): { passed: number; failed: number } {
   try {

@@ -11,6 +11,7 @@ import { describeError, summarize } from "./platform/log.ts";
 export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
     outbox: () => deps.outbox.drain(),
+    logouts: () => deps.oauth.tellClients(),
     subscriptions: () => deps.events.wakeSubscriptions(),
     seals: () => deps.events.reseal(),
     oauthSeals: () => deps.oauth.reseal(),

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { NEWEST_MIGRATION } from "../src/health/schema.ts";
 import { ConfigError, readConfig } from "../src/config.ts";
+import { MEMORIES } from "./support/forget-modules.ts";
 
 /** A function of Vite, which runs the tests. */
 interface Glob {
@@ -77,6 +78,14 @@ describe("the source", () => {
 
   it("has comments that begin with their subject and keep to 120 columns", () => {
     expect(files.flatMap(badComments)).toEqual([]);
+  });
+
+  it("remembers something between requests in few modules, which a fresh start of tests evaluates anew", () => {
+    const remembers = /^(export )?(let |const \w+[^=\n]*= (new (Map|Set|Array)(<[^(\n]*>)?\(\)|\[\]|\{\});)/m;
+    // A set that nobody can add to.
+    const constant = /^const \w+: ReadonlySet<\w+> = .*$/gm;
+    const remembering = files.filter(({ text }) => remembers.test(code(text).replaceAll(constant, "")));
+    expect(remembering.map(({ path }) => path).sort()).toEqual([...MEMORIES].sort());
   });
 
   it("normalizes text in one file, which checks the length first", () => {

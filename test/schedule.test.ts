@@ -25,7 +25,12 @@ describe("the cron", () => {
   const sweptRooms = (sweep: (name: string) => Promise<void>, logged: object[] = []) => {
     const of = (name: string) => () => sweep(name);
     return {
-      oauth: { sweep: of("revocations"), rotateKeys: of("keys"), reseal: of("oauthSeals") },
+      oauth: {
+        sweep: of("revocations"),
+        rotateKeys: of("keys"),
+        reseal: of("oauthSeals"),
+        tellClients: of("logouts"),
+      },
       events: { sweep: of("topics"), wakeSubscriptions: of("subscriptions"), reseal: of("seals") },
       media: { sweep: of("media") },
       audit: { sweep: of("audit") },
@@ -72,8 +77,8 @@ describe("the cron", () => {
     expect([...first.keys()].toSorted()).toEqual(SWEEPS.toSorted());
     expect(first.get("media")).toEqual({
       name: "media",
-      triedAt: 1_100,
-      succeededAt: 1_100,
+      triedAt: 1_110,
+      succeededAt: 1_110,
       failedAt: null,
       error: null,
       durationMs: 10,
@@ -83,7 +88,7 @@ describe("the cron", () => {
     expect((await rowsOf()).get("media")).toEqual({
       name: "media",
       triedAt: 9_000,
-      succeededAt: 1_100,
+      succeededAt: 1_110,
       failedAt: 9_000,
       error: "at 9000 (the cause)",
       durationMs: 0,
@@ -91,7 +96,7 @@ describe("the cron", () => {
     nowMs = 20_000;
     await run([], 7);
     const last = await rowsOf();
-    expect(last.get("media")).toMatchObject({ triedAt: 20_070, succeededAt: 20_070, failedAt: 9_000, durationMs: 7 });
+    expect(last.get("media")).toMatchObject({ triedAt: 20_077, succeededAt: 20_077, failedAt: 9_000, durationMs: 7 });
     // A run that began earlier and ends later takes nothing back.
     await createHeartbeatStore(env.DB).beat({ name: "media", atMs: 15_000, durationMs: 99_000, error: "late" });
     expect((await rowsOf()).get("media")).toEqual({ ...last.get("media"), failedAt: 15_000, error: "late" });

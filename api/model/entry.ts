@@ -60,6 +60,8 @@ export interface BodyEntry {
   /** Constraints of a field's own check, which no JSON Schema is made from, by bean notation. */
   readonly more?: Readonly<Record<string, Schema>>;
   readonly example?: unknown;
+  /** Schemas of bodies of other media types. */
+  readonly others?: Readonly<Record<string, Schema>>;
   readonly text?: string;
 }
 

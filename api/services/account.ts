@@ -73,6 +73,7 @@ export const account: ServiceEntries = {
         "csrf?": str("Binds the form to the browser."),
         "email?": str("Who signs in."),
         "password?": str("The password.", { format: "password" }),
+        "step?": str("`address`: the form asks for the address alone."),
       }),
       example: { email: "ada@demo.example", password: "…" },
       again: "The page again: wrong e-mail or password, a blocked account, or an expired form.",
@@ -140,6 +141,18 @@ export const account: ServiceEntries = {
       about: "Like the operator's `POST /sessions/{sessionId}/revoke`, for a session of the user.",
       schema: obj({ ...CSRF, "session?": str("The session.") }),
       example: { csrf: "…", session: "2f1c…" },
+    }),
+    "POST /link": form("linkProvider", {
+      about:
+        "Leads to an identity provider whose account there is linked to the user: at most 15 minutes after a sign-in, else " +
+        "to a sign-in first. Only a provider with a button, not bound to tenants, whose `domains` have the user's address.",
+      schema: obj({ ...CSRF, "provider?": str("The provider's id.") }),
+      example: { csrf: "…", provider: "corporate" },
+    }),
+    "POST /unlink": form("unlinkProvider", {
+      about: "Sign-ins by the provider end. The last way to sign in stays.",
+      schema: obj({ ...CSRF, "provider?": str("The provider's id.") }),
+      example: { csrf: "…", provider: "corporate" },
     }),
     "POST /end-all": form("endAllOfAccount", { about: "Like the operator's `POST /users/{email}/revoke`." }),
   },

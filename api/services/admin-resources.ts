@@ -1,6 +1,6 @@
 import { PLANS } from "../../src/platform/plans.ts";
-import type { Entry, Named } from "../model/entry.ts";
-import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
+import type { Entry, Named, Parameter } from "../model/entry.ts";
+import { bool, int, list, map, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
 /** The operator's resources: list, make or replace, show and remove. */
 export interface ResourceWords {
@@ -21,6 +21,8 @@ export interface ResourceWords {
   readonly inUse?: string;
   /** Set if PUT can name a missing parent; lists have one too. */
   readonly parent?: string;
+  /** The list takes `?q=`: what of a record it finds. */
+  readonly searched?: string;
   /** A component for the answer to PUT, if it shows a secret once. */
   readonly written?: string;
 }
@@ -40,6 +42,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
     [`GET ${path}`]: {
       id: `list${many}`,
       tag,
+      ...(words.searched === undefined ? {} : { parameters: { q: searchParameter(words.searched) } }),
       answers: {
         200: { text: "A page, ordered by name.", json: list(ref(shown)), headers: ["Link"] },
       },
@@ -72,11 +75,17 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
   };
 }
 
+const searchParameter = (text: string): Parameter => ({
+  text: `Only those whose ${text} begins so; of names, at most 1,000 are found.`,
+  example: "a",
+});
+
 export const TAGS = {
   tenants: "Tenants",
   users: "Users and roles",
   clients: "Clients",
   services: "Services and packages",
+  files: "Files of clients",
   control: "Revoking and explaining",
   upkeep: "Upkeep",
 } as const;
@@ -86,6 +95,37 @@ const CREATED = 1_763_000_000_000;
 const BUILT_IN = "`built_in`: it belongs to the platform and cannot change.";
 const IN_USE = "`in_use`: `details` names some of its users.";
 const texts = (description: string): Schema => list({ type: "string" }, description);
+
+const brand = obj(
+  {
+    name: str("The name in the pages' head and in mails."),
+    logoUri: str("The logo there."),
+    accentColor: str("The colour of buttons and links, `#rrggbb`."),
+    accentColorDark: str("The same in the dark theme; empty: a lighter tone is made."),
+    termsUri: str("Its terms."),
+    privacyUri: str("Its privacy policy."),
+  },
+  "Its look on pages and in mails; each field may be empty.",
+);
+const brandExample = {
+  name: "Acme",
+  logoUri: "https://acme.example/logo.svg",
+  accentColor: "#0b57d0",
+  accentColorDark: "",
+  termsUri: "https://acme.example/terms",
+  privacyUri: "https://acme.example/privacy",
+};
+const NO_LOOK = Object.fromEntries(Object.keys(brandExample).map((field) => [field, ""]));
+const BRAND_FIELDS = {
+  brand: "Its look on pages for people and in mails. If absent, it stays as it is; `{}` removes it.",
+  "brand.name": "The name in the pages' head, at most 60 characters on one line. The host stays beside it.",
+  "brand.logoUri": "The logo there: https, at most 500 characters. Browsers and mail programs fetch it from there.",
+  "brand.accentColor":
+    "The colour of buttons and links, `#rrggbb`. Its contrast to what is around it must be 4.5:1 (WCAG AA).",
+  "brand.accentColorDark": "The same in the dark theme. If empty, a lighter tone is made.",
+  "brand.termsUri": "Its terms: https, at most 500 characters.",
+  "brand.privacyUri": "Its privacy policy, likewise.",
+};
 
 const quota = obj(
   { "files?": int("The most files.", { minimum: 0 }), "bytes?": int("The most bytes.", { minimum: 0 }) },
@@ -120,11 +160,14 @@ const USED = {
 const PLAN = "Its plan, which sets its limit of requests a minute.";
 const plan = str(PLAN, { enum: PLANS });
 const builtInFlag = bool("It belongs to the platform itself; otherwise absent.", { enum: [true] });
+const secondFactor = bool("People get tokens after two factors alone.");
+const SECOND_FACTOR = "People get tokens after two factors alone. If absent, it stays as it is; false for a new one.";
 const clientFields = {
   clientId: str("The client's id."),
   name: str("Owns topics and files."),
   displayName: str("Its name on pages for people; empty: `name`."),
   logoUri: str("Its logo on these pages; may be empty."),
+  brand,
   tenant: str("Its parent tenant."),
   confidential: bool("It has a secret."),
   "service?": str("The registered service whose client it is."),
@@ -148,6 +191,10 @@ const clientFields = {
   scopes: texts("Scopes that it may request; `*` at the end matches any ending."),
   requirePkce: bool("Codes need PKCE."),
   filesPerUser: bool("Each person reaches only the own files at this client."),
+  thirdParty: bool("People are asked before it gets access."),
+  requireSecondFactor: secondFactor,
+  backchannelLogoutUri: str("Where it is told that a session ended; may be empty."),
+  backchannelLogoutSessionRequired: bool("It wants the session's id in logout tokens."),
   authMethod: { type: "string", enum: ["client_secret", "private_key_jwt"], description: "How it authenticates." },
   requirePushedAuthorizationRequests: bool("Its authorization requests come through `/par` alone."),
   dpopBoundAccessTokens: bool("Its access tokens are bound to keys."),
@@ -162,6 +209,7 @@ const client = {
   name: "demo.shop",
   displayName: "Demo Shop",
   logoUri: "https://shop.example/logo.png",
+  brand: NO_LOOK,
   tenant: "demo",
   confidential: true,
   redirectUris: ["https://shop.example/signed-in"],
@@ -170,6 +218,10 @@ const client = {
   scopes: ["plat.pubsub_publish", "plat.media_view"],
   requirePkce: false,
   filesPerUser: false,
+  thirdParty: false,
+  requireSecondFactor: false,
+  backchannelLogoutUri: "",
+  backchannelLogoutSessionRequired: false,
   authMethod: "client_secret",
   requirePushedAuthorizationRequests: false,
   dpopBoundAccessTokens: false,
@@ -205,7 +257,9 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       disabled: bool("Nobody gets tokens for it."),
       createdAt: created,
       quota,
+      brand,
       plan,
+      requireSecondFactor: secondFactor,
     }),
     example: {
       id: "demo",
@@ -214,7 +268,9 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       disabled: false,
       createdAt: CREATED,
       quota: { files: 10_000 },
+      brand: brandExample,
       plan: "standard",
+      requireSecondFactor: false,
     },
   },
   TenantUsage: {
@@ -302,8 +358,18 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     example: { organization: "demo-org", email: "ada@demo.example", roles: ["editor"], createdAt: CREATED },
   },
   Role: {
-    schema: obj({ name: str("Its name."), scopes: texts("What it allows."), createdAt: created }),
-    example: { name: "editor", scopes: ["plat.media_view", "plat.media_manage"], createdAt: CREATED },
+    schema: obj({
+      name: str("Its name."),
+      scopes: texts("What it allows."),
+      requireSecondFactor: secondFactor,
+      createdAt: created,
+    }),
+    example: {
+      name: "editor",
+      scopes: ["plat.media_view", "plat.media_manage"],
+      requireSecondFactor: false,
+      createdAt: CREATED,
+    },
   },
   Client: { schema: obj(clientFields), example: client },
   WrittenClient: {
@@ -329,6 +395,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       "sourceUrl?": uri("Its private address; absent for a built-in service."),
       proxyPath: str("Its public path at the gateway."),
       scopes: texts("Its scopes; `*` at the end matches any ending."),
+      scopeDescriptions: map(str("The words."), "Words for people, by scope."),
       essential: bool("Tenants need no subscription."),
       tenant: str("The tenant that owns it."),
       access: oneOf(["token", "public"], "Whether the gateway requires a token."),
@@ -341,6 +408,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       sourceUrl: "https://catalog.internal.example/v1",
       proxyPath: "/catalog/v1",
       scopes: ["catalog.view"],
+      scopeDescriptions: { "catalog.view": "see the catalog" },
       essential: false,
       tenant: "demo",
       access: "token",
@@ -444,6 +512,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
   }),
   ...resource({
     path: "/tenants",
+    searched: "id or name",
     key: "id",
     shown: "Tenant",
     ids: ["Tenant", "Tenants"],
@@ -457,7 +526,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       quota: "Its quota; an absent limit means none. If absent, it stays as it is; `{}` removes it.",
       "quota.files": "The most files.",
       "quota.bytes": "The most bytes.",
+      ...BRAND_FIELDS,
       plan: PLAN,
+      requireSecondFactor: SECOND_FACTOR,
     },
     example: { organization: "demo-org", name: "Demo shop", quota: { files: 10_000 } },
     conflict: BUILT_IN,
@@ -465,6 +536,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
   }),
   ...resource({
     path: "/users",
+    searched: "address or name",
     key: "email",
     shown: "User",
     ids: ["User", "Users"],
@@ -523,12 +595,13 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     ids: ["Role", "Roles"],
     tag: TAGS.users,
     removal: "Only a role that no member has.",
-    fields: { scopes: "What it allows." },
+    fields: { scopes: "What it allows.", requireSecondFactor: SECOND_FACTOR.replace("People", "Its holders") },
     example: { scopes: ["plat.media_view", "plat.media_manage"] },
     inUse: IN_USE,
   }),
   ...resource({
     path: "/clients",
+    searched: "id, name or display name",
     key: "clientId",
     shown: "Client",
     written: "WrittenClient",
@@ -542,6 +615,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       name: "Owns topics and files, `<project>.<app>`; default: the id. No other client may have it.",
       displayName: "Its name on pages for people; default: `name`.",
       logoUri: "Its logo on these pages: https, or data of a png, jpeg, gif or webp, at most 8,000 characters.",
+      ...BRAND_FIELDS,
       tenant: "Its parent tenant.",
       confidential: "It has a secret.",
       service: "The registered service whose client it is.",
@@ -553,6 +627,13 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       filesPerUser:
         "Keeps people's files apart: a person reaches only the files that their own token created, and shared ones. The " +
         "client's own token reaches all.",
+      thirdParty:
+        "People are asked before it gets access, by tenant and scopes. It has no password grant. See the guide on sign-in.",
+      requireSecondFactor: SECOND_FACTOR,
+      backchannelLogoutUri:
+        "Where it is told that a session of a person ended, by a logout token (OpenID Connect Back-Channel Logout). https " +
+        "at a public host. Empty: it is not told.",
+      backchannelLogoutSessionRequired: "It wants the session's id (`sid`) in logout tokens. They always have it.",
       authMethod: "`client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret.",
       requirePushedAuthorizationRequests: "Its authorization requests come through `/par` alone (RFC 9126).",
       dpopBoundAccessTokens: "Its access tokens are bound to keys that it proves (DPoP, RFC 9449).",
@@ -591,6 +672,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       sourceUrl: "Its private address: https, a public host, no query.",
       proxyPath: "Its public path at the gateway, apart from the platform's own paths.",
       scopes: "Its scopes; `*` at the end matches any ending. Not one of the platform's.",
+      scopeDescriptions:
+        "Words for people, by scope: what an application may do with it. They appear on the page of consent. Each at most " +
+        "200 characters on one line; together 16,000.",
       essential: "Tenants need no subscription.",
       tenant: "The tenant that owns it.",
       access: "`token`: the gateway requires a valid token. `public`: a token is optional.",
@@ -602,6 +686,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
       sourceUrl: "https://catalog.internal.example/v1",
       proxyPath: "/catalog/v1",
       scopes: ["catalog.view"],
+      scopeDescriptions: { "catalog.view": "see the catalog" },
       tenant: "demo",
       access: "token",
     },

@@ -22,7 +22,22 @@ const topic = {
   shards: 1,
   state: "active",
 };
-const consumer = { client: "acme.erp", ofPerson: false, onlyTenant: null, name: null, lag: 3 };
+const CONSUMER_ID = "8f14e45fceea167a5a36dedd4bea2543";
+const describedConsumer = { id: CONSUMER_ID, client: "acme.erp", ofPerson: false, onlyTenant: null, name: null };
+const consumer = { ...describedConsumer, lag: 3 };
+const consumerFields = {
+  id: str("Its id in this topic."),
+  client: str("The client that reads."),
+  ofPerson: bool("It reads for a person, with a cursor of its own."),
+  onlyTenant: orNull(str("It is shown this tenant's events only; null: all.")),
+  name: orNull(str("The name that the client gave the consumer; null: it has none.")),
+};
+const PLACE: Schema = {
+  anyOf: [
+    { type: "string", enum: ["oldest", "newest"] },
+    { type: "integer", minimum: 0, maximum: 999_999_999_999_999 },
+  ],
+};
 const event = {
   id: "2i9y2sgxk8v5e3a1",
   createdAt: 1_763_000_060_000,
@@ -52,10 +67,7 @@ export const TOPIC_SCHEMAS: Readonly<Record<string, { readonly schema: Schema; r
       newestEventAt: orNull(time("When the newest was published; null: none is stored.")),
       consumers: list(
         obj({
-          client: str("The client that reads."),
-          ofPerson: bool("It reads for a person, with a cursor of its own."),
-          onlyTenant: orNull(str("It is shown this tenant's events only; null: all.")),
-          name: orNull(str("The name that the client gave the consumer; null: it has none.")),
+          ...consumerFields,
           lag: orNull(int("Stored events that it has not committed; null: not known for one tenant's events.")),
         }),
         "Consumers that have read the topic; at most 50.",
@@ -78,6 +90,15 @@ export const TOPIC_SCHEMAS: Readonly<Record<string, { readonly schema: Schema; r
       read: int("Events that were read, matching or not."),
     }),
     example: { events: [event], next: event.id, read: 500 },
+  },
+  CursorMove: {
+    schema: obj({
+      ...consumerFields,
+      again: orNull(int("Events that it would read again; null: not known for one tenant's events.")),
+      skipped: orNull(int("Events that it would never read; null: not known for one tenant's events.")),
+      first: list(ref("Event"), "The first events that it would read then; at most five."),
+    }),
+    example: { ...describedConsumer, again: 9, skipped: 0, first: [event] },
   },
   DeliveryStatus: {
     schema: obj(DELIVERY_STATUS),
@@ -127,6 +148,50 @@ export const TOPIC_ENTRIES: Readonly<Record<string, Entry>> = {
     },
     answers: { 200: { text: "Stored events.", json: ref("OperatedLook") } },
     errors: { 404: "" },
+  },
+  [`POST ${TOPIC}/events`]: {
+    id: "publishOperatedEvent",
+    tag: TAGS.control,
+    about:
+      "The event is the owner's, of its tenant or of another one that it may act for. Nobody publishes to topics of " +
+      "the platform itself. The audit log says who did. With `Idempotency-Key`, a repeat within 24 h answers the " +
+      "same id and stores nothing.",
+    headers: ["Idempotency-Key"],
+    body: {
+      fields: {
+        payload: "At most 256 KiB.",
+        metadata: "Texts beside it; at most 16 KiB.",
+        tenant: "The event's tenant; default: the owner's.",
+      },
+      example: { payload: event.payload },
+    },
+    answers: {
+      201: {
+        text: "It is stored.",
+        json: obj({ id: str("The event's id.") }),
+        example: { id: event.id },
+      },
+    },
+    errors: { 404: "", 409: "The owner is disabled, the topic is the platform's, or the key has another event." },
+  },
+  [`GET ${TOPIC}/consumers/{consumerId}/seek`]: {
+    id: "previewMove",
+    tag: TAGS.control,
+    about: "Nothing is moved. Reads go on meanwhile, so the numbers are those of the moment.",
+    parameters: { to: { text: "`oldest`, `newest`, or a time in milliseconds.", example: "oldest", schema: PLACE } },
+    answers: { 200: { text: "What it would do.", json: ref("CursorMove") } },
+    errors: { 404: "" },
+  },
+  [`POST ${TOPIC}/consumers/{consumerId}/seek`]: {
+    id: "moveCursor",
+    tag: TAGS.control,
+    about: "Its next read begins there. The audit log says who did.",
+    body: {
+      fields: { to: "`oldest`, `newest`, or a time: the first event at or after it." },
+      example: { to: "oldest" },
+    },
+    answers: { 204: { text: "It is moved." } },
+    errors: { 404: "", 409: "It holds a batch; `Retry-After` says until when." },
   },
   [`GET ${SUBSCRIPTION}/status`]: {
     id: "getDeliveryStatus",

@@ -5,6 +5,7 @@ import { BACKUP_ENTRIES, BACKUP_SCHEMAS } from "./admin-backups.ts";
 import { RESTORE_ENTRIES, RESTORE_SCHEMAS } from "./admin-restore.ts";
 import { METRICS_ENTRIES, METRICS_SCHEMAS } from "./admin-metrics.ts";
 import { RESOURCES, SCHEMAS, TAGS } from "./admin-resources.ts";
+import { FILE_ENTRIES, FILE_PARAMETERS, FILE_SCHEMAS } from "./admin-files.ts";
 import { TOPIC_ENTRIES, TOPIC_SCHEMAS } from "./admin-topics.ts";
 
 /** The operator service: the records of the platform and their rights. */
@@ -89,11 +90,13 @@ export const admin: ServiceEntries = {
     { name: TAGS.tenants, description: "Organizations and their tenants." },
     { name: TAGS.users, description: "People, their memberships, roles, and identity providers." },
     { name: TAGS.clients, description: "Programs that get tokens." },
+    { name: TAGS.files, description: "What clients store: the operator does what the client could do." },
     { name: TAGS.services, description: "Services behind the gateway, packages of them, and subscriptions." },
     { name: TAGS.control, description: "Revoking what was issued, and explaining why something is granted or not." },
     { name: TAGS.upkeep, description: "The audit log, signing keys, and the consistency of the media store." },
   ],
   parameters: {
+    ...FILE_PARAMETERS,
     id: { text: "The id.", example: "demo" },
     email: { text: "The user's e-mail, in any spelling.", example: "ada@demo.example", schema: { format: "email" } },
     name: { text: "The name.", example: "editor" },
@@ -102,6 +105,7 @@ export const admin: ServiceEntries = {
     packageId: { text: "The package's id.", example: "platform" },
     topicOwnerClient: { text: "The name of the client that owns the topic, `<project>.<app>`.", example: "demo.shop" },
     eventType: { text: "The topic's event type.", example: "orderCreated" },
+    consumerId: { text: "The consumer's id, as the topic shows it.", example: SUBSCRIPTION_ID },
     eventId: { text: "The event's id.", example: "2i9y2sgxk8v5e3a1" },
     subscriptionId: { text: "The push subscription's id, as the list shows it.", example: SUBSCRIPTION_ID },
     sessionId: { text: "The session id from its tokens (`sid`).", example: "a1b2c3" },
@@ -110,6 +114,7 @@ export const admin: ServiceEntries = {
     ...SCHEMAS,
     ...METRICS_SCHEMAS,
     ...TOPIC_SCHEMAS,
+    ...FILE_SCHEMAS,
     ...BACKUP_SCHEMAS,
     ...RESTORE_SCHEMAS,
     AuditRow: {
@@ -341,6 +346,7 @@ export const admin: ServiceEntries = {
     ...TOPIC_ENTRIES,
     ...BACKUP_ENTRIES,
     ...RESTORE_ENTRIES,
+    ...FILE_ENTRIES,
     "GET /tenants/{id}/usage": {
       id: "getTenantUsage",
       tag: TAGS.tenants,
@@ -350,6 +356,73 @@ export const admin: ServiceEntries = {
       parameters: { month: { text: "A month of the last two years, of UTC.", example: "2026-11" } },
       answers: { 200: { text: "What it stores, and used.", json: ref("TenantUsage") } },
       errors: { 404: "" },
+    },
+    "POST /organizations/{id}/invitations/{email}/link": {
+      id: "makeInvitationLink",
+      tag: TAGS.users,
+      about:
+        "The link works once, for a day, and is in this answer alone; it voids the links before. The person becomes a " +
+        "member by it. The account is made if there is none; the person chooses its password. No mail is sent, and the " +
+        "link proves no address.",
+      body: {
+        fields: {
+          roles: "Roles of the member.",
+          name: "The name of a new account; default: the address.",
+          language: "The language of the page; default: that of the browser.",
+        },
+        example: { roles: ["operator"] },
+      },
+      answers: {
+        201: {
+          text: "The link.",
+          json: obj({ link: uri("The page that asks for a password."), expiresAt: time("When the link ends.") }),
+          example: {
+            link: "https://plinth.example.com/oauth2/v1/invitation?token=Zm9vYmFy",
+            expiresAt: 1_763_086_400_000,
+          },
+        },
+      },
+      errors: { 404: "There is no such organization." },
+    },
+    "GET /attention": {
+      id: "readAttention",
+      tag: TAGS.upkeep,
+      about:
+        "Besides the checks of `/health/deep`. At most 20 of each kind are shown. Of push subscriptions the first 500 are " +
+        "looked at, and 40 of those that deliver are asked; of tenants the first 1,000.",
+      answers: {
+        200: {
+          text: "What needs a person; empty: nothing.",
+          json: obj({
+            items: list(
+              obj({
+                kind: oneOf(
+                  ["account_blocked", "push_stopped", "push_failing", "dead_letters", "quota_almost_full"],
+                  "What is wrong.",
+                ),
+                subject: str("An e-mail address, the id of a push subscription, or a tenant."),
+                topic: orNull(str("The topic of the push subscription.")),
+                name: orNull(str("The name of the push subscription.")),
+                count: orNull(int("Dead letters, events that wait, or percent of the quota.")),
+                untilAt: orNull(time("When the block ends.")),
+              }),
+              "What needs a person.",
+            ),
+          }),
+          example: {
+            items: [
+              {
+                kind: "account_blocked",
+                subject: "ada@demo.example",
+                topic: null,
+                name: null,
+                count: null,
+                untilAt: 1_763_000_900_000,
+              },
+            ],
+          },
+        },
+      },
     },
     "POST /users/{email}/unlock": {
       id: "unlockUser",

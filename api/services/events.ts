@@ -235,6 +235,13 @@ export const events: ServiceEntries = {
       }),
       example: { ...subscription, signingSecret: "whsec_bm90IGEgcmVhbCBzZWNyZXQ=" },
     },
+    SigningSecret: {
+      schema: obj({
+        signingSecret: str("Verifies `webhook-signature`; shown only this once.", { pattern: "^whsec_" }),
+        previousValidUntil: orNull(time("When the last secret ends; null: it has ended.")),
+      }),
+      example: { signingSecret: "whsec_YW5vdGhlciByZWFsIHNlY3JldA==", previousValidUntil: 1_763_003_600_000 },
+    },
     PushSubscription: {
       schema: obj({
         ...subscriptionFields,
@@ -506,6 +513,17 @@ export const events: ServiceEntries = {
       about: `As if it had never been tried. ${SCOPE}`,
       answers: { 202: { text: "It is delivered again." } },
       errors: { ...consumer, 409: "`event_expired`, `subscription_disabled`, or `subscription_unverified`." },
+    },
+    [`POST ${SUBSCRIPTION_PATH}/signing-secret`]: {
+      id: "rotateSigningSecret",
+      tag: PUSH,
+      about: `Until the last secret ends, each delivery has a signature of both, so that the receiver can change at any time. ${SCOPE}`,
+      body: {
+        fields: { previousValidMs: "How long the last secret signs too: 0 to 7 days; default 24 h. 0 if it leaked." },
+        example: { previousValidMs: 3_600_000 },
+      },
+      answers: { 200: { text: "The new secret.", json: ref("SigningSecret") } },
+      errors: { ...consumer, 409: "`credentials_unreadable`: delete the subscription, and create it again." },
     },
     [`POST ${SUBSCRIPTION_PATH}/test`]: {
       id: "testPushSubscription",

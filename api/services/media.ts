@@ -93,17 +93,34 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
       tag,
       about:
         "Returns a link for the upload and one for the commit. A file that is not committed within a day is " +
-        "deleted. Variants named here are made at the commit.",
+        "deleted. Variants named here are made at the commit. With a body of another type than JSON, the request stores " +
+        "and commits the file at once: the bytes, or a multipart form of up to 5 MiB with the part `file` and, if wanted, " +
+        "`metadata` (a JSON object). Then `tenant` and `shared` count as for a commit. A request that is repeated stores " +
+        "another file.",
       body: {
         fields: { "Content-Type": "The type of the upload, `binary/octet-stream` by default; not a multipart form." },
         example: { "Content-Type": "image/jpeg" },
+        others: {
+          "application/octet-stream": BYTES,
+          "multipart/form-data": obj({
+            file: { ...BYTES, description: "The bytes, with their type and file name." },
+            "metadata?": str("A JSON object, as for a commit."),
+          }),
+        },
       },
-      answers: { 200: { text: "The links.", json: ref("NewFile"), headers: ["Cache-Control"] } },
+      answers: {
+        200: { text: "The links.", json: ref("NewFile"), headers: ["Cache-Control"] },
+        202: { ...commitAnswer, text: "With the bytes: stored and committed. Its variants will be made." },
+      },
       errors: {
-        400: VARIANTS_400,
+        400: `${VARIANTS_400} With the bytes: \`too_many_attributes\`, or a digest that they do not have.`,
         403: FORBIDDEN,
-        413: "`quota_exceeded`: the tenant's stored and uncommitted files fill its quota.",
+        404: "With the bytes: there is no such tenant for this token.",
+        409: "With the bytes: the file was removed or changed meanwhile.",
+        413: "`quota_exceeded`: the tenant's stored and uncommitted files fill its quota. Or the body is too large.",
+        415: "A Content-Encoding, or a form that is not multipart.",
         429: "The client has 10,000 uncommitted files.",
+        503: "The storage did not answer.",
       },
     },
     [`GET ${P}`]: {

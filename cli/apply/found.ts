@@ -37,7 +37,7 @@ export async function readFound(
   };
   const list = async (kind: KindName, owner: string): Promise<void> => {
     const owners = owner === "" ? [] : [owner];
-    for await (const row of RESOURCES[kind].list(client, owners, PAGE_SIZE)) take(kind, owner, row);
+    for await (const row of RESOURCES[kind].list(client, owners, { pageSize: PAGE_SIZE })) take(kind, owner, row);
   };
 
   const listed = KINDS.filter(

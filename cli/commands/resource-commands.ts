@@ -36,21 +36,25 @@ const nameOf = (resource: Resource, invocation: Invocation): string => {
   return clean(`${resource.noun} ${values.at(-1)}${owner}`);
 };
 
+const QUERY_OPTION: Option = { flag: "query", value: "<text>", help: "only those whose id or name begins so" };
+
 const listCommand = (resource: Resource): Command => {
   const { noun, word, verbs, keys } = resource;
   return {
     words: [word, verbs.list],
     summary: keys.length === 1 ? `List every ${noun}.` : `List the ${noun}s of ${article(keys[0]?.name ?? "")}.`,
     args: keys.slice(0, -1),
-    options: LIST_OPTIONS,
+    options: resource.searched === true ? [QUERY_OPTION, ...LIST_OPTIONS] : LIST_OPTIONS,
     examples: [
       ...(resource.examples.list ?? [lineOf(resource, "list", 1)]),
       `${lineOf(resource, "list", 1)} --limit 20 --json`,
+      ...(resource.searched === true ? [`${lineOf(resource, "list", 1)} --query ac`] : []),
     ],
     async run(invocation) {
       const { options, io } = invocation;
       const { limit, pageSize } = readBounds(options);
-      const rows = resource.list(await invocation.client(), keysOf(resource, invocation).slice(0, -1), pageSize);
+      const owner = keysOf(resource, invocation).slice(0, -1);
+      const rows = resource.list(await invocation.client(), owner, { pageSize, q: options.value("query") });
       await printRows(rows, {
         io,
         asJson: options.has("json"),

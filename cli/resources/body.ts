@@ -25,6 +25,11 @@ export function fieldOptions(fields: readonly Field[]): Option[] {
           { flag: `remove-${flag}`, value, repeated: true, help: "remove one from the list" },
           { flag: `no-${flag}`, help: "empty the list" },
         ];
+      case "pairs":
+        return [
+          { flag, value, repeated: true, help: `${help}; repeat it for all` },
+          { flag: `no-${flag}`, help: "remove all" },
+        ];
       case "secret":
         return [
           { flag: `${flag}-file`, value: "<file|->", help },
@@ -87,10 +92,20 @@ function apply(field: Field, body: Record<string, unknown>, options: Given, noun
       name,
       [...new Set([...before, ...more])].filter((one) => !less.includes(one)),
     );
+  } else if (type === "pairs") {
+    if (isOff) write(body, name, {});
+    else if (options.has(flag))
+      write(body, name, Object.fromEntries(options.values(flag).map((one) => readPair(one, flag))));
   } else if (type !== "secret") {
-    if (isOff) write(body, name, undefined);
+    if (isOff) write(body, name, field.none);
     else if (value !== undefined) write(body, name, type === "count" ? readCount(value, `--${flag}`) : value);
   }
+}
+
+function readPair(text: string, flag: string): readonly [string, string] {
+  const at = text.indexOf(":");
+  if (at < 1) throw new UsageError(`--${flag} needs a name, a colon and a text.`);
+  return [text.slice(0, at), text.slice(at + 1).trim()];
 }
 
 /** Required flags that are missing. */

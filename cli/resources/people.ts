@@ -1,5 +1,5 @@
 import * as api from "../../api/plinth.ts";
-import { CREATED, NAME, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
+import { BRAND_FIELDS, CREATED, NAME, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
 
 const membersOf = (owner: "tenant" | "organization") =>
   ({
@@ -58,6 +58,7 @@ export const PEOPLE = {
   tenants: resource({
     noun: "tenant",
     word: "tenant",
+    searched: true,
     operations: [api.listTenants, api.getTenant, api.putTenant, api.deleteTenant],
     keys: [{ name: "tenant", help: "its id: 3 to 16 small letters and digits, first a letter" }],
     summary: "customers with separate data: clients act in a tenant, users are its members",
@@ -92,6 +93,12 @@ export const PEOPLE = {
         help: "its limit of requests a minute",
         optional: true,
       },
+      requireSecondFactor: {
+        flag: "require-second-factor",
+        type: "boolean",
+        help: "people get tokens for it after two factors alone",
+      },
+      ...BRAND_FIELDS,
     },
     columns: [
       { field: "id", title: "ID" },
@@ -148,7 +155,14 @@ export const PEOPLE = {
     operations: [api.listRoles, api.getRole, api.putRole, api.deleteRole],
     keys: [{ name: "role", help: "its name" }],
     summary: "named sets of scopes for members",
-    fields: { scopes: scopesField("a scope of the role") },
+    fields: {
+      scopes: scopesField("a scope of the role"),
+      requireSecondFactor: {
+        flag: "require-second-factor",
+        type: "boolean",
+        help: "its holders get tokens after two factors alone",
+      },
+    },
     columns: [{ field: "name", title: "NAME" }, { field: "scopes", title: "SCOPES", kind: "list" }, CREATED],
     verbs: STANDARD_VERBS,
     readOnly: ["name", "createdAt"],
@@ -163,6 +177,7 @@ export const PEOPLE = {
   users: resource({
     noun: "user",
     word: "user",
+    searched: true,
     operations: [api.listUsers, api.getUser, api.putUser, api.deleteUser],
     keys: [{ name: "email", help: "the e-mail address" }],
     summary: "people who sign in",

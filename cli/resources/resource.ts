@@ -21,6 +21,8 @@ export interface Resource {
   readonly columns: readonly Column[];
   /** The names of its verbs. */
   readonly verbs: Verbs;
+  /** The list can be searched. */
+  readonly searched?: true;
   /** Fields of the answer that a body does not have. */
   readonly readOnly: readonly string[];
   /** Consequences of a deletion, shown before it is confirmed. */
@@ -28,10 +30,16 @@ export interface Resource {
   readonly notes?: string;
   readonly examples: Readonly<Partial<Record<keyof Verbs, readonly string[]>>>;
   /** Lists a collection; `values` leave out the last key. */
-  list(client: AdminClient, values: readonly string[], pageSize: number): AsyncIterable<Body>;
+  list(client: AdminClient, values: readonly string[], page: Searched): AsyncIterable<Body>;
   show(client: AdminClient, values: readonly string[]): Promise<Body>;
   set(client: AdminClient, values: readonly string[], body: Body): Promise<Body>;
   remove(client: AdminClient, values: readonly string[]): Promise<void>;
+}
+
+export interface Searched {
+  readonly pageSize: number;
+  /** Only what begins so. */
+  readonly q?: string | undefined;
 }
 
 export interface Verbs {
@@ -51,8 +59,8 @@ export function resource({ operations: [list, show, put, remove], fields, ...res
   return {
     ...rest,
     fields: Object.entries(fields).map(([name, field]) => ({ name, ...field })),
-    list: (client, values, pageSize) =>
-      rowsOf((page: Page) => list(...values, page, client.opts), { pageSize }) as AsyncIterable<Body>,
+    list: (client, values, page) =>
+      rowsOf((query: Page) => list(...values, query, client.opts), page) as AsyncIterable<Body>,
     show: (client, values) => ok(show(...values, client.opts)),
     set: (client, values, body) => ok(put(...values, body, client.opts)),
     remove: async (client, values) => void (await remove(...values, client.opts)),
@@ -64,3 +72,48 @@ export const CREATED = { field: "createdAt", title: "CREATED", kind: "time" } as
 export const NAME = { flag: "name", type: "text", value: "<text>", help: "its display name" } as const;
 export const scopesField = (help: string) =>
   ({ flag: "scope", type: "list", value: "<scope>", help, required: true }) as const;
+
+/** The look of a tenant or a client on pages and in mails. */
+export const BRAND_FIELDS = {
+  "brand.name": {
+    flag: "brand-name",
+    type: "text",
+    value: "<text>",
+    help: "its name in the head of pages and in mails",
+    optional: true,
+    none: "",
+  },
+  "brand.logoUri": {
+    flag: "brand-logo",
+    type: "text",
+    value: "<url>",
+    help: "its logo there: https",
+    optional: true,
+    none: "",
+  },
+  "brand.accentColor": {
+    flag: "brand-color",
+    type: "text",
+    value: "<#rrggbb>",
+    help: "the colour of buttons and links; its contrast must be 4.5:1",
+    optional: true,
+    none: "",
+  },
+  "brand.accentColorDark": {
+    flag: "brand-color-dark",
+    type: "text",
+    value: "<#rrggbb>",
+    help: "the same in the dark theme; without it, a lighter tone is made",
+    optional: true,
+    none: "",
+  },
+  "brand.termsUri": { flag: "brand-terms", type: "text", value: "<url>", help: "its terms", optional: true, none: "" },
+  "brand.privacyUri": {
+    flag: "brand-privacy",
+    type: "text",
+    value: "<url>",
+    help: "its privacy policy",
+    optional: true,
+    none: "",
+  },
+} as const;

@@ -1,11 +1,12 @@
 import * as api from "../../api/plinth.ts";
-import { CREATED, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
+import { BRAND_FIELDS, CREATED, scopesField, resource, STANDARD_VERBS } from "./resource.ts";
 
 /** Clients, services, packages, and external identity providers. */
 export const SOFTWARE = {
   clients: resource({
     noun: "client",
     word: "client",
+    searched: true,
     operations: [api.listClients, api.getClient, api.putClient, api.deleteClient],
     keys: [{ name: "client", help: "its id" }],
     summary: "applications that get tokens",
@@ -63,10 +64,32 @@ export const SOFTWARE = {
         required: true,
       },
       scopes: scopesField("a scope that it may request; * at the end matches any ending"),
+      ...BRAND_FIELDS,
       filesPerUser: {
         flag: "files-per-user",
         type: "boolean",
         help: "keeps people's files apart: each person reaches only the own files",
+      },
+      thirdParty: {
+        flag: "third-party",
+        type: "boolean",
+        help: "people are asked before it gets access; it has no password grant",
+      },
+      requireSecondFactor: {
+        flag: "require-second-factor",
+        type: "boolean",
+        help: "people get its tokens after two factors alone",
+      },
+      backchannelLogoutUri: {
+        flag: "backchannel-logout-uri",
+        type: "text",
+        value: "<url>",
+        help: "where it is told that a session of a person ended",
+      },
+      backchannelLogoutSessionRequired: {
+        flag: "backchannel-logout-session-required",
+        type: "boolean",
+        help: "it wants the session's id in these logout tokens, which always have it",
       },
       requirePkce: { flag: "require-pkce", type: "boolean", help: "codes need PKCE; always on without a secret" },
       authMethod: {
@@ -161,6 +184,12 @@ export const SOFTWARE = {
         required: true,
       },
       scopes: scopesField("a scope of this service"),
+      scopeDescriptions: {
+        flag: "scope-description",
+        type: "pairs",
+        value: "<scope:words>",
+        help: "what an application may do with the scope, in words for people; they are asked by them",
+      },
       tenant: { flag: "tenant", type: "text", value: "<tenant>", help: "the tenant that owns it", required: true },
       access: {
         flag: "access",

@@ -8,6 +8,7 @@ import { printRecord, sayDone } from "../command-line/print.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 import { clean, formatTime } from "../terminal/values.ts";
 import { AS_OPTION, connectAs, findWho } from "./caller.ts";
+import { signInByDevice } from "./device-sign-in.ts";
 import { discover } from "./discover.ts";
 import { loginClientOf } from "./login-client.ts";
 import { openBrowser } from "./open-browser.ts";
@@ -35,6 +36,7 @@ const login: Command = {
     { flag: "client", value: "<client>", help: "the client to sign in with; default: <tenant>.cli" },
     { flag: "scope", value: "<scope>", repeated: true, help: "only this scope; default: all that you may have" },
     { flag: "print-url", help: "print the address, and open nothing" },
+    { flag: "device", help: "show a code to type in a browser of another device, for a machine without one" },
   ],
   notes: [
     "The client <tenant>.cli must exist: an operator makes it once by `npm run plat -- tenant enable-login <tenant>`. " +
@@ -42,7 +44,12 @@ const login: Command = {
     "The tokens are kept in a file that only you can read, below ~/.config/plinth (PLINTH_CONFIG_DIR chooses another " +
       "folder). A sign-in for a tenant and one for an organization are kept side by side. `logout` ends both.",
   ],
-  examples: ["login", "login --tenant acme --url https://platform.example", "login --organization operators"],
+  examples: [
+    "login",
+    "login --tenant acme --url https://platform.example",
+    "login --organization operators",
+    "login --organization operators --device",
+  ],
   async run(invocation) {
     const { io, options, target, about } = invocation;
     const [organization, scopes] = [options.value("organization"), options.values("scope")];
@@ -55,22 +62,37 @@ const login: Command = {
     const kind = organization === undefined ? "tenant" : "organization";
     const discovered = await discover(target.base);
     const placeScope = `${discovered.platform}.${kind === "tenant" ? "tenant" : "org"}=${place}`;
-    const tokens = await signIn({
+    const common = {
       discovered,
       clientId,
       scope: [placeScope, ...scopes].join(" "),
       signal: AbortSignal.timeout(LOGIN_MS),
-      async open(address) {
-        const opened = !options.has("print-url") && (await openBrowser(address, io.env));
-        io.err(
-          opened
-            ? `Sign in in your browser. If it did not open:\n  ${address}\n`
-            : `Open this address to sign in:\n  ${address}\n`,
-        );
-        // The platform sends nobody back to a client that it does not know.
-        io.err(`  If it does not know ${clientId}, an operator runs: ${enableLine(tenant, about)}\n`);
-      },
-    }).catch(toSlow);
+    };
+    // The platform sends nobody back to a client that it does not know.
+    const hint = `  If it does not know ${clientId}, an operator runs: ${enableLine(tenant, about)}\n`;
+    const byDevice = () =>
+      signInByDevice({
+        ...common,
+        show: ({ address, code }) =>
+          io.err(`Open this address in any browser:\n  ${address}\nand type the code:\n  ${code}\n`),
+      }).catch((error: unknown) => {
+        io.err(hint);
+        throw error;
+      });
+    const byBrowser = () =>
+      signIn({
+        ...common,
+        async open(address) {
+          const opened = !options.has("print-url") && (await openBrowser(address, io.env));
+          io.err(
+            opened
+              ? `Sign in in your browser. If it did not open:\n  ${address}\n`
+              : `Open this address to sign in:\n  ${address}\n`,
+          );
+          io.err(hint);
+        },
+      });
+    const tokens = await (options.has("device") ? byDevice() : byBrowser()).catch(toSlow);
     const info = await readInfo(target.base, tokens.accessToken);
     const session: Session = {
       base: target.base,

@@ -2,7 +2,8 @@
 export const loginClientOf = (tenant: string): string => `${tenant}.cli`;
 
 /**
- * The record of that client: a native application, which comes back to any port of this machine (RFC 8252). It lists all
+ * The record of that client: a native application, which comes back to any port of this machine (RFC 8252), or
+ * shows a code for another device (RFC 8628). It lists all
  * that a person can have, so the person's roles alone decide. Scopes of operators are listed by name, since no pattern
  * covers them.
  */
@@ -11,7 +12,11 @@ export const loginClient = (tenant: string, platform: string) => ({
   displayName: "Plinth command line",
   confidential: false,
   redirectUris: ["http://127.0.0.1/callback"],
-  grantTypes: ["authorization_code" as const, "refresh_token" as const],
+  grantTypes: [
+    "authorization_code" as const,
+    "refresh_token" as const,
+    "urn:ietf:params:oauth:grant-type:device_code" as const,
+  ],
   requirePkce: true,
   scopes: ["*", ...["admin_read", "admin_write", "admin_tenant"].map((name) => `${platform}.${name}`)],
 });

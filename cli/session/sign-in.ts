@@ -161,13 +161,13 @@ function readAnswer(
   }
 }
 
-function refusedBy(error: unknown): never {
+export function refusedBy(error: unknown): never {
   const isRefusal = error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError;
   if (!isRefusal) throw error;
   throw new UserError(`The platform refused the sign-in: ${error.error_description ?? error.error}`);
 }
 
-function readTokens(answer: oauth.TokenEndpointResponse): Tokens {
+export function readTokens(answer: oauth.TokenEndpointResponse): Tokens {
   if (answer.refresh_token === undefined)
     throw new UserError("The platform gave no refresh token: the client lacks the grant refresh_token.");
   return {

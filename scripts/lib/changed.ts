@@ -8,6 +8,7 @@ import { UserError } from "./user-error.ts";
 export interface ChosenTests {
   readonly worker: readonly string[];
   readonly acceptance: readonly string[];
+  readonly nightly: readonly string[];
 }
 
 /** Files that differ from a commit, including untracked ones. */
@@ -18,24 +19,32 @@ export async function changedFiles(since: string): Promise<readonly string[]> {
   return `${difference.output}\n${untracked.output}`.split("\n").filter((path) => path !== "");
 }
 
-/** Programs outside the Worker, and the name prefixes of their acceptance tests. */
+/** Programs outside the Worker, and the prefixes of the paths of their tests. */
 const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
-  ["cli/", "plat"],
-  ["tools/bench/", "bench"],
-  ["tools/soak/", "soak"],
-  ["tools/corpora/", "corpora"],
-  ["examples/tour/", "tour"],
-  ["examples/", "example"],
-  ["packages/sdk/", "sdk"],
-  ["console/", "console"],
-  ["scripts/console/", "console"],
-  ["api/", "openapi"],
-  ["api/", "typed-client"],
-  ["migrations/", "start"],
-  ["migrations/", "released"],
-  ["migrations/", "upgrade"],
-  ["test/upgrade/", "released"],
-  ["test/upgrade/", "upgrade"],
+  ["cli/", "acceptance/plat"],
+  ["cli/", "nightly/plat"],
+  ["tools/bench/", "acceptance/bench"],
+  ["tools/bench/", "nightly/bench"],
+  ["tools/soak/", "nightly/soak"],
+  ["tools/corpora/", "nightly/corpora"],
+  ["examples/tour/", "nightly/tour"],
+  ["examples/", "nightly/example"],
+  ["packages/sdk/", "acceptance/sdk"],
+  ["packages/sdk/", "nightly/sdk"],
+  ["tools/deploy/", "nightly/deploy"],
+  ["docs/", "nightly/site"],
+  ["scripts/site/", "nightly/site"],
+  ["src/backup/", "nightly/backup"],
+  ["src/restore/", "nightly/backup"],
+  ["console/", "acceptance/console"],
+  ["scripts/console/", "acceptance/console"],
+  ["api/", "acceptance/openapi"],
+  ["api/", "nightly/typed-client"],
+  ["migrations/", "acceptance/start"],
+  ["migrations/", "acceptance/released"],
+  ["migrations/", "nightly/upgrade"],
+  ["test/upgrade/", "acceptance/released"],
+  ["test/upgrade/", "nightly/upgrade"],
 ];
 
 /**
@@ -43,17 +52,17 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
  * or in its service's folder if there is none. Other breakage is found by `npm test`.
  */
 export function testsFor(changed: readonly string[]): ChosenTests {
-  const worker = new Set<string>();
-  const acceptance = new Set<string>();
+  const paths = new Set<string>();
   for (const path of changed) {
-    if (path.startsWith("test/acceptance/")) acceptance.add(isTest(path) ? path : folderOf(path));
-    else if (path.startsWith("test/") && !path.startsWith("test/upgrade/"))
-      worker.add(isTest(path) ? path : folderOf(path));
-    else if (path.startsWith("src/")) worker.add(mirrorOf(path)).add("test/architecture.test.ts");
-    else if (path.startsWith("migrations/")) worker.add("test/statements.test.ts");
-    for (const [folder, test] of PRODUCTS) if (path.startsWith(folder)) acceptance.add(`test/acceptance/${test}`);
+    if (path.startsWith("test/") && !path.startsWith("test/upgrade/")) paths.add(isTest(path) ? path : folderOf(path));
+    else if (path.startsWith("src/")) paths.add(mirrorOf(path)).add("test/architecture.test.ts");
+    else if (path.startsWith("migrations/")) paths.add("test/statements.test.ts");
+    for (const [folder, test] of PRODUCTS) if (path.startsWith(folder)) paths.add(`test/${test}`);
   }
-  return { worker: [...worker].toSorted(), acceptance: [...acceptance].toSorted() };
+  const all = [...paths].toSorted();
+  const acceptance = all.filter((path) => path.startsWith("test/acceptance/"));
+  const nightly = all.filter((path) => path.startsWith("test/nightly/"));
+  return { worker: all.filter((path) => !acceptance.includes(path) && !nightly.includes(path)), acceptance, nightly };
 }
 
 const isTest = (path: string): boolean => path.endsWith(".test.ts");

@@ -5,10 +5,13 @@ import type { AuditCopies } from "./audit/copies.ts";
 import { auditCopyRoutes, auditRoute } from "./audit/routes.ts";
 import type { EventsPort, MediaPort, MetricsPort, OAuthPort, OutboxPort } from "./model/ports.ts";
 import type { RuleContext } from "./model/rules.ts";
+import { attentionRoute, type AttentionPorts } from "./resources/attention.ts";
 import { clientSecretRoute } from "./resources/client-secret.ts";
 import { clients } from "./resources/clients.ts";
 import { explainRoute, type Explain } from "./resources/explain.ts";
+import { fileRoutes, type OperatedFiles } from "./resources/files.ts";
 import { identityProviders } from "./resources/identity-providers.ts";
+import { invitationLinkRoute } from "./resources/invitation-link.ts";
 import { invitations, type SendInvitation } from "./resources/invitations.ts";
 import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media-consistency.ts";
 import { members } from "./resources/members.ts";
@@ -24,6 +27,7 @@ import { signingKeyRoutes, type SigningKeys } from "./resources/signing-keys.ts"
 import { subscriptions } from "./resources/subscriptions.ts";
 import { tenants, tenantUsageRoute } from "./resources/tenants.ts";
 import { userIdentities } from "./resources/user-identities.ts";
+import { topicChangeRoutes } from "./resources/topic-changes.ts";
 import { topicRoutes, type OperatedTopics } from "./resources/topics.ts";
 import { secondFactorRoute, users, userUnlockRoute } from "./resources/users.ts";
 
@@ -36,10 +40,16 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
     readonly signingKeys: SigningKeys;
     /** Undefined: the platform sends no mail, so nobody is invited. */
     readonly sendInvitation: SendInvitation | undefined;
-  };
+    /** The address of the page behind an invitation. */
+    invitationLink(token: string, origin: string): string;
+  } & AttentionPorts["oauth"];
   readonly outbox: OutboxPort;
-  readonly events: EventsPort & { readonly operated: PushSubscriptions; readonly operatedTopics: OperatedTopics };
-  readonly media: MediaPort & { readonly consistency: MediaConsistency };
+  readonly events: EventsPort & {
+    readonly operated: PushSubscriptions & AttentionPorts["events"]["operated"];
+    readonly operatedTopics: OperatedTopics;
+  };
+  readonly media: MediaPort &
+    AttentionPorts["media"] & { readonly consistency: MediaConsistency; readonly operatedFiles: OperatedFiles };
   readonly metrics: MetricsPort;
   readonly auditCopies: AuditCopies;
   readonly sealKeys: SealKeys;
@@ -63,6 +73,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(members("tenant", deps), deps),
     ...resourceRoutes(members("organization", deps), deps),
     ...invitationRoutes(deps),
+    invitationLinkRoute(deps),
     ...resourceRoutes(roles(deps), deps),
     ...resourceRoutes(clients(deps), deps),
     clientSecretRoute(deps),
@@ -74,9 +85,12 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     explainRoute(deps.oauth.explain),
     ...pushSubscriptionRoutes(deps.events.operated),
     ...topicRoutes(deps.events.operatedTopics, deps),
+    ...topicChangeRoutes(deps.events.operatedTopics, deps),
+    ...fileRoutes(deps.media.operatedFiles, deps),
     ...signingKeyRoutes(deps.oauth.signingKeys),
     sealKeyRoute(deps.sealKeys),
     ...mediaConsistencyRoutes(deps.media.consistency),
+    attentionRoute(deps),
     auditRoute(deps.db),
     ...auditCopyRoutes(deps.auditCopies),
   ];

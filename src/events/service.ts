@@ -5,6 +5,7 @@ import type { PrepareOutcome, RestoreTo } from "../platform/object-restore.ts";
 import type { Isolate } from "../platform/isolate.ts";
 import type { LocationCache } from "../platform/location-cache.ts";
 import { TopicAccess } from "./access/access.ts";
+import { withTopicAhead } from "./access/look-ahead.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";
 import { createTopicStore } from "./access/topic-store.ts";
 import { checkPage, type CheckPage, type CheckPlace } from "./check/check.ts";
@@ -117,7 +118,10 @@ export function createEvents(deps: EventsDeps): Events {
     pushSubscriptions: deps.pushSubscriptions,
   };
   return {
-    routes: [...topicRoutes(ports), ...consumeRoutes(ports), ...subscriptionRoutes(ports), ...subscriberRoutes(ports)],
+    routes: [
+      ...withTopicAhead(ports, [...topicRoutes(ports), ...consumeRoutes(ports), ...subscriptionRoutes(ports)]),
+      ...subscriberRoutes(ports),
+    ],
     topicsOf: store.ownedBy,
     publish: (topic, events, key, nowMs) => publishToPlatformTopic(ports, topic, events, key, nowMs),
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),

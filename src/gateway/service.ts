@@ -16,7 +16,7 @@
  * a body that has to be rewritten, which is requested again as a whole. Nothing is stored: the copy of the registry and
  * the breakers are in the isolate's memory, and bodies pass piece by piece.
  */
-import type { ClientAccess } from "../http/auth.ts";
+import { TOKEN_SCHEME, type ClientAccess } from "../http/auth.ts";
 import { invalid, type Problem } from "../http/errors.ts";
 import type { Fallback, FallbackCall } from "../http/service.ts";
 import type { Isolate } from "../platform/isolate.ts";
@@ -67,6 +67,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     async answer(call) {
       if (isMetadataPath(call.path) && !isPreflight(call.request)) return answerMetadata(deps, registry, call);
+      // Neither look-up needs the other.
+      if (TOKEN_SCHEME.test(call.request.headers.get("authorization") ?? "")) deps.verifier.begin(call.nowMs);
       const service = await registry.find(call.path, call.nowMs);
       if (service === undefined) return undefined;
       return isPreflight(call.request) ? answerPreflight(call.request) : forward(forwardDeps, call, service);

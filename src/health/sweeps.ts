@@ -1,6 +1,7 @@
 /** The sweeps of the cron, in the order of `schedule.ts`. */
 export const SWEEPS = [
   "outbox",
+  "logouts",
   "subscriptions",
   "seals",
   "oauthSeals",

@@ -2,7 +2,7 @@ import type { Names } from "../platform/names.ts";
 import { err, ok, type Result } from "../platform/result.ts";
 import { scopeMatches } from "../platform/scope-pattern.ts";
 import type { Access } from "./access.ts";
-import { authenticate, missingScope, presentedBy, type Principal, userTokenRequired } from "./auth.ts";
+import { authenticate, missingScope, presentedBy, type Meanwhile, type Principal, userTokenRequired } from "./auth.ts";
 import { notFound, problem, type Problem } from "./errors.ts";
 import { rightOf, type Operation } from "./rights.ts";
 import type { Route } from "./route.ts";
@@ -19,12 +19,13 @@ export async function admit(
   service: Service | undefined,
   { verifier, limits, names }: Pick<HttpDeps, "verifier" | "limits" | "names">,
   { url, nowMs, attributeTo }: { readonly url: URL; readonly nowMs: number; attributeTo(tenant: string): void },
+  meanwhile?: Meanwhile,
 ): Promise<Result<Principal | undefined, Problem>> {
   if (access.kind === "public") {
     const excess = await limits.anonymous(request, service?.anonymousUse);
     return excess === undefined ? ok(undefined) : err(excess);
   }
-  const caller = await authenticate(presentedBy(request, url), verifier, names, nowMs);
+  const caller = await authenticate(presentedBy(request, url), verifier, names, nowMs, meanwhile);
   if (caller.ok) attributeTo(caller.value.tenant);
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(request));
   if (excess !== undefined) return err(excess);

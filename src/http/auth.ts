@@ -42,9 +42,15 @@ export interface Actor {
 
 export type TokenFault = "malformed" | "expired" | "revoked" | "unavailable";
 
+/** Begins look-ups for a caller whose token may still turn out to be revoked, so it must change nothing. */
+export type Meanwhile = (caller: Principal) => void;
+
 /** Port to OAuth. */
 export interface TokenVerifier {
-  verify(token: string, nowMs: number): Promise<Result<Principal, TokenFault>>;
+  /** `meanwhile` is called if the token is signed and not expired, but revocations are still to be read. */
+  verify(token: string, nowMs: number, meanwhile?: Meanwhile): Promise<Result<Principal, TokenFault>>;
+  /** Begins to read what the check of any token needs, for a request that reads something else first. */
+  begin(nowMs: number): void;
   readonly proofs: ProofVerifier;
 }
 
@@ -95,9 +101,10 @@ export const TOKEN_SCHEME = /^(?:bearer|dpop)\b/i;
 /** The caller by an `Authorization` header, else a 401 or 503 (RFC 6750 section 3, RFC 9449 section 7). */
 export async function authenticate(
   presented: Presented,
-  verifier: TokenVerifier,
+  verifier: Pick<TokenVerifier, "proofs" | "verify">,
   names: Names,
   nowMs: number,
+  meanwhile?: Meanwhile,
 ): Promise<Result<Principal, Problem>> {
   const header = presented.authorization ?? "";
   const token = /^(?:bearer|dpop) +([^ ]+) *$/i.exec(header)?.[1];
@@ -114,7 +121,7 @@ export async function authenticate(
   };
   if (token === undefined || token.length > MAX_TOKEN_CHARS)
     return refused("The access token is not valid.", "malformed");
-  const verified = await verifier.verify(token, nowMs);
+  const verified = await verifier.verify(token, nowMs, meanwhile);
   if (verified.ok) {
     const caller = verified.value;
     if (!isBound)

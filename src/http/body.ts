@@ -111,6 +111,22 @@ export async function readJson(
   }
 }
 
+/** The parts of a multipart form. */
+export async function readMultipart(
+  request: Request,
+  maxBytes: number,
+  memory?: BodyMemory,
+): Promise<Result<FormData, Problem>> {
+  const bytes = await readBytes(request, maxBytes, memory);
+  if (!bytes.ok) return bytes;
+  const headers = { "content-type": request.headers.get("content-type") ?? "" };
+  try {
+    return ok(await new Response(bytes.value, { headers }).formData());
+  } catch {
+    return err(problem("bad_payload_syntax", "The body is not a well-formed multipart form."));
+  }
+}
+
 /** The fields of a form body, repeats kept; no body is an empty form. */
 export async function readForm(
   request: Request,
@@ -132,7 +148,7 @@ export const mediaType = (contentType: string | null): string =>
   (contentType ?? "").split(";")[0]!.trim().toLowerCase();
 
 /** JSON is UTF-8 (RFC 8259 8.1); a label that says otherwise is not believed. */
-function isJson(contentType: string | null): boolean {
+export function isJson(contentType: string | null): boolean {
   const type = mediaType(contentType);
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType ?? "")?.[1] ?? "utf-8";
   if (!/^utf-?8$/i.test(charset)) return false;

@@ -1,10 +1,10 @@
 import { err, ok, type Result } from "../platform/result.ts";
 import type { Principal } from "./auth.ts";
 import type { BodyMemory } from "./body-memory.ts";
-import { readForm, readJson } from "./body.ts";
+import { isJson, mediaType, readForm, readJson, readMultipart } from "./body.ts";
 import { invalid, problem, type Problem } from "./errors.ts";
 import { readPaging } from "./paging.ts";
-import type { Call, Route } from "./route.ts";
+import type { Call, JsonOrBytes, Route } from "./route.ts";
 import { validate } from "./validate.ts";
 
 type AnyCall = Call<unknown, unknown, unknown, Principal | undefined>;
@@ -57,6 +57,8 @@ async function readBody(route: Route, request: Request, memory: BodyMemory): Pro
     case "none":
     case "stream":
       return ok(undefined);
+    case "json-or-bytes":
+      return readJsonOrBytes(route.body, request, memory);
     case "form":
       return readForm(request, route.body.maxBytes, memory);
     case "json":
@@ -73,6 +75,25 @@ async function readBody(route: Route, request: Request, memory: BodyMemory): Pro
         : err(invalid("invalid_field", "", "The body must be a JSON object."));
     }
   }
+}
+
+async function readJsonOrBytes(
+  { schema, maxBytes, formMaxBytes }: Extract<Route["body"], { kind: "json-or-bytes" }>,
+  request: Request,
+  memory: BodyMemory,
+): Promise<Result<JsonOrBytes<unknown>, Problem>> {
+  const type = mediaType(request.headers.get("content-type"));
+  if (type === "multipart/form-data") {
+    const form = await readMultipart(request, formMaxBytes, memory);
+    return form.ok ? ok({ kind: "form", form: form.value }) : form;
+  }
+  // `curl -d` names that of a form by itself: nobody stores one, and somebody forgot to say that it is JSON.
+  if (type !== "" && !isJson(type) && type !== "application/x-www-form-urlencoded") return ok({ kind: "bytes" });
+  const read = await readJson(request, maxBytes, memory);
+  if (!read.ok) return read;
+  if (read.value === undefined) return ok({ kind: "json", value: undefined });
+  const value = validate("body", schema, read.value.value);
+  return value.ok ? ok({ kind: "json", value: value.value }) : value;
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,10 +1,11 @@
 import { StoreUnavailable } from "../platform/database.ts";
 import { describeError } from "../platform/log.ts";
 import { randomId, type Random } from "../platform/random.ts";
+import { ok } from "../platform/result.ts";
 import type { Span } from "../platform/tracing.ts";
 import { redactSecrets } from "../platform/text.ts";
 import { admit } from "./admit.ts";
-import { authenticate, presentedBy, type Principal } from "./auth.ts";
+import { authenticate, presentedBy, type Meanwhile, type Principal } from "./auth.ts";
 import { createBodyMemory } from "./body-memory.ts";
 import { drain } from "./body.ts";
 import { allowAnyOrigin, preflight } from "./cors.ts";
@@ -15,6 +16,7 @@ import { parse } from "./parse.ts";
 import { lengthIn, sizeOf } from "./request-meter.ts";
 import type { Answer, Call, Route } from "./route.ts";
 import type { Fallback, HttpDeps, ProblemRenderer, Service } from "./service.ts";
+import { validate } from "./validate.ts";
 
 const MAX_URL_CHARS = 16 * 1024;
 
@@ -199,7 +201,7 @@ async function dispatch(
   const handled = await problemIfThrown(deps, context, async () => {
     const refused = await service?.guard?.(request);
     if (refused !== undefined) return refused;
-    const caller = await admit(route, request, service, deps, context);
+    const caller = await admit(route, request, service, deps, context, lookAhead(route, incoming, context));
     if (!caller.ok) return caller.error;
     principal = caller.value;
     const memory = createBodyMemory(context.requestId, context.nowMs);
@@ -211,6 +213,19 @@ async function dispatch(
     }
   });
   return { answer: handled, principal, route };
+}
+
+/** A failure here is dropped: the handler meets it again, and answers. */
+function lookAhead(
+  { ahead, params }: Route,
+  incoming: Incoming,
+  { nowMs, waitUntil }: RequestContext,
+): Meanwhile | undefined {
+  if (ahead === undefined) return undefined;
+  return (principal) => {
+    const found = params === undefined ? ok({}) : validate("path", params, incoming.pathParams());
+    if (found.ok) waitUntil(ahead({ principal, params: found.value, nowMs }).catch(() => undefined));
+  };
 }
 
 /** A GET that changes nothing answers HEAD too, without the body (RFC 9110 section 9.3.2). */

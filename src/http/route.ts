@@ -28,12 +28,31 @@ export interface Route {
   readonly produces: "json" | "any";
   /** True for a GET that changes something, such as the end of a redirect: HEAD must not and gets 405. */
   readonly changes: boolean;
+  /** Look-ups that `handle` needs, begun while revocations of the caller's token are still read. Changes nothing. */
+  readonly ahead?: ((asked: Asked<unknown>) => Promise<unknown>) | undefined;
   readonly handle: (call: Call<unknown, unknown, unknown, Principal | undefined>) => Promise<Answer>;
+}
+
+/** A request whose token is signed, and may still turn out to be revoked. */
+export interface Asked<P> {
+  readonly principal: Principal;
+  readonly params: P;
+  readonly nowMs: number;
 }
 
 export type Body =
   | { readonly kind: "none" }
   | { readonly kind: "json"; readonly schema: Schema; readonly maxBytes: number; readonly optional: boolean }
+  /**
+   * JSON or nothing; a multipart form, read whole; or bytes of any other type, which the handler reads as those of
+   * `stream`.
+   */
+  | {
+      readonly kind: "json-or-bytes";
+      readonly schema: Schema;
+      readonly maxBytes: number;
+      readonly formMaxBytes: number;
+    }
   /** Any JSON object; the handler gets and stores its text as it was sent. */
   | { readonly kind: "json-object"; readonly maxBytes: number; readonly optional: boolean }
   | { readonly kind: "form"; readonly maxBytes: number }
@@ -77,22 +96,31 @@ export const jsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES
   ({ kind: "json", schema, maxBytes, optional: false }) as const;
 export const optionalJsonBody = <T>(schema: Schema<T>, maxBytes: number = JSON_MAX_BYTES) =>
   ({ kind: "json", schema, maxBytes, optional: true }) as const;
+export const jsonOrBytes = <T>(schema: Schema<T>, formMaxBytes: number) =>
+  ({ kind: "json-or-bytes", schema, maxBytes: JSON_MAX_BYTES, formMaxBytes }) as const;
 export const jsonObjectBody = <const O extends boolean>(maxBytes: number, optional: O) =>
   ({ kind: "json-object", maxBytes, optional }) as const;
 export const formBody = (maxBytes: number) => ({ kind: "form", maxBytes }) as const;
 export const streamBody = { kind: "stream" } as const;
 
-type BodyValue<B> = B extends { kind: "json"; schema: Schema<infer T>; optional: infer O }
-  ? true extends O
-    ? T | undefined
-    : T
-  : B extends { kind: "json-object"; optional: infer O }
+export type JsonOrBytes<T> =
+  | { readonly kind: "json"; readonly value: T | undefined }
+  | { readonly kind: "form"; readonly form: FormData }
+  | { readonly kind: "bytes" };
+
+type BodyValue<B> = B extends { kind: "json-or-bytes"; schema: Schema<infer T> }
+  ? JsonOrBytes<T>
+  : B extends { kind: "json"; schema: Schema<infer T>; optional: infer O }
     ? true extends O
-      ? string | undefined
-      : string
-    : B extends { kind: "form" }
-      ? URLSearchParams
-      : undefined;
+      ? T | undefined
+      : T
+    : B extends { kind: "json-object"; optional: infer O }
+      ? true extends O
+        ? string | undefined
+        : string
+      : B extends { kind: "form" }
+        ? URLSearchParams
+        : undefined;
 
 type Caller<O extends Operation> = (typeof RIGHTS)[O]["access"] extends { kind: "public" } ? undefined : Principal;
 

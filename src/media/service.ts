@@ -16,7 +16,7 @@
  * - A consistency run by the operator removes committed files whose bytes are missing (consistency/run.ts).
  * - A removed file is unreadable at once. So are all files of a retired owner, which become removed page by page. The
  *   request, the queue or the sweep then deletes the bytes and sets `purged_at` (erasure/erase.ts). The row is deleted
- *   a day after creation and an hour after removal, when nobody can write bytes any more and a listing has shown none.
+ *   a day after creation and an hour after removal, when nobody can write bytes any more and a look has found none.
  * - Each deletion has a report, written with it, that counts its files through these steps (erasure/reports.ts).
  *
  * States of a variant, one row for each rendition, named by a nonce; bulk operations use the same:
@@ -73,6 +73,8 @@ import { createUsageStore, type Usage, type UsageStore } from "./files/usage-sto
 import { createTransformer } from "./images/transformer.ts";
 import { createJobQueue, type MediaJob } from "./model/job.ts";
 import { createReindexStore } from "./metadata/reindex-store.ts";
+import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts";
+import { createOperatedStore } from "./operated/operated-store.ts";
 import { LIMITS } from "./model/limits.ts";
 import type { Uploads } from "./model/uploads.ts";
 import { createFilterStore } from "./search/filter-store.ts";
@@ -81,6 +83,7 @@ import { createListingStore } from "./search/listing-store.ts";
 import { sweepMedia, sweepOrErase } from "./sweep.ts";
 import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { createPresignedUploads } from "./uploads/presigned-upload.ts";
+import { createStoreAtOnce } from "./uploads/store-at-once.ts";
 import { uploadFile, createWorkerUploads } from "./uploads/worker.ts";
 import { createBulkVariantStore } from "./variants/bulk-store.ts";
 import { createBulkVariants, deleteBulkVariants } from "./variants/bulk.ts";
@@ -127,6 +130,7 @@ export interface Media {
   usage(tenant: string): Promise<Usage>;
   /** Files and bytes of each tenant whose name lies between the two. */
   storedByTenant: UsageStore["byTenant"];
+  nearQuota: UsageStore["nearQuota"];
   /** Rows `{kind, id}` for the committed files of a client, by its name, in one tenant if given. */
   filesOfClient: UsageStore["filesOfClient"];
   filesOfTenant: UsageStore["filesOfTenant"];
@@ -134,13 +138,15 @@ export interface Media {
   readonly backlog: BacklogStore;
   /** Compares R2 with D1 for the operator. */
   readonly consistency: Consistency;
+  /** Files of all clients, for the operator service. */
+  readonly operatedFiles: OperatedFiles;
   /** Makes the index of their metadata anew. */
   reindexFiles(ids: readonly string[]): Promise<void>;
 }
 
 export function createMedia(deps: MediaDeps): Media {
   const pinned = createPinnedUploadStore(deps.db);
-  const blobs = createBlobStore(deps.bucket, deps.random);
+  const blobs = createBlobStore(deps.bucket);
   const links = createLinks(deps.sealer, deps.contentUrl);
   const usage = createUsageStore(deps.db);
   const filters = createFilterStore(deps.db, deps.queryRowBudget);
@@ -179,36 +185,39 @@ export function createMedia(deps: MediaDeps): Media {
     limits: LIMITS.consistency,
   });
   const steps = { erase: (id: string, nowMs: number) => sweepOrErase(media, id, nowMs), compare: consistency.step };
+  const routes = [
+    ...(["private", "public"] as const).flatMap((visibility) => [
+      createFile(media, createStoreAtOnce(media), visibility),
+      listFiles(media, visibility),
+      commitFile(media, visibility),
+      deleteFile(media, visibility),
+      deleteFiles(media, visibility),
+      readMetadata(media, visibility),
+      replaceMetadata(media, visibility),
+      listVariants(media, visibility),
+      createVariants(media, visibility),
+      deleteVariants(media, visibility),
+      createBulkVariants(media, visibility),
+      deleteBulkVariants(media, visibility),
+    ]),
+    fetchPrivateFile(media),
+    fetchPublicFile(media),
+    uploadFile(media),
+    ...erasureRoutes(media),
+  ];
   return {
-    routes: [
-      ...(["private", "public"] as const).flatMap((visibility) => [
-        createFile(media, visibility),
-        listFiles(media, visibility),
-        commitFile(media, visibility),
-        deleteFile(media, visibility),
-        deleteFiles(media, visibility),
-        readMetadata(media, visibility),
-        replaceMetadata(media, visibility),
-        listVariants(media, visibility),
-        createVariants(media, visibility),
-        deleteVariants(media, visibility),
-        createBulkVariants(media, visibility),
-        deleteBulkVariants(media, visibility),
-      ]),
-      fetchPrivateFile(media),
-      fetchPublicFile(media),
-      uploadFile(media),
-      ...erasureRoutes(media),
-    ],
+    routes,
     contentRoutes: contentRoutes(media),
     consume: (batch, waitUntil) => consumeJobs(media, steps, batch, waitUntil),
     sweep: (nowMs) => sweepMedia(media, consistency, nowMs),
     usage: usage.usageOf,
     storedByTenant: usage.byTenant,
+    nearQuota: usage.nearQuota,
     filesOfClient: usage.filesOfClient,
     filesOfTenant: usage.filesOfTenant,
     backlog: createBacklogStore(deps.db),
     consistency,
+    operatedFiles: operatedFiles({ ...media, operated: createOperatedStore(deps.db) }, routes),
     reindexFiles: createReindexStore(deps.db),
   };
 }

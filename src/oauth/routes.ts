@@ -17,8 +17,8 @@ import { userInfoRoutes } from "./endpoints/user-info.ts";
 import type { Federation } from "./federation/federation.ts";
 import type { AnyCall } from "./model/call.ts";
 import { renderOAuthProblem } from "./model/failure.ts";
-import type { RecoveryDeps } from "./recovery/recovery.ts";
-import { createRecoveryRoutes } from "./recovery/routes.ts";
+import type { LinkDeps, RecoveryDeps } from "./recovery/recovery.ts";
+import { createInvitationRoutes, createRecoveryRoutes } from "./recovery/routes.ts";
 import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo, renderProblemPage } from "./pages/page.ts";
 
 /** The dependencies of all endpoints, made once in service.ts. Each takes the part that it uses. */
@@ -29,6 +29,7 @@ export interface RouteDeps extends DeviceDeps {
   readonly uiLocales: readonly string[];
   /** Undefined: the platform sends no mail, so nothing of this exists. */
   readonly recovery: RecoveryDeps | undefined;
+  readonly links: LinkDeps;
 }
 
 export const OAUTH_BASE = "/oauth2/v1";
@@ -158,7 +159,10 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
     {
       name: "oauth",
       base: OAUTH_BASE,
-      routes: deps.recovery === undefined ? [] : createRecoveryRoutes(deps.recovery),
+      routes: [
+        ...(deps.recovery === undefined ? [] : createRecoveryRoutes(deps.recovery)),
+        ...createInvitationRoutes(deps.links),
+      ],
       renderProblem: renderProblemPage(deps.pages),
       crossOrigin: false,
       host: "auth",

@@ -7,6 +7,7 @@
  *   metadata           endpoints/discovery.ts
  *   clients, tenants   clients/directory.ts (a 30 s copy of the registrations)
  *   account page       account/routes.ts (`/account`)
+ *   logout             logout/logout.ts (tells clients that a session ended)
  *   second factors     factors/factors.ts (states), authorize/second-factor.ts, account/second-factor.ts
  *   sign-in            sign-in/: accounts.ts → login-attempts.do.ts (one account; rules in account-block.ts),
  *                      guess-guard.ts → guess-counter.do.ts (one network, one password; rules in guesses.ts)
@@ -44,6 +45,7 @@ import { createClientKeys, type FetchKeySet } from "./clients/client-keys.ts";
 import { ACCOUNT_BASE } from "./account/notice.ts";
 import { createDirectoryStore } from "./clients/directory-store.ts";
 import { createDirectory } from "./clients/directory.ts";
+import { createConsentStore } from "./consent/consent-store.ts";
 import { createExplainStore } from "./explain/explain-store.ts";
 import { explain, type ExplainQuestion, type Explanation } from "./explain/explain.ts";
 import { FETCH_LIMITS, tracedFetchJson, type FetchJson } from "./federation/fetch-json.ts";
@@ -51,7 +53,6 @@ import { createFactorStore } from "./factors/factor-store.ts";
 import { createFederation } from "./federation/federation.ts";
 import { createSealStore } from "./federation/seal-store.ts";
 import { createCodeStore } from "./grants/code-store.ts";
-import { createConsentStore } from "./grants/consent-store.ts";
 import { createDeviceStore } from "./grants/device-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
 import type { PasswordGrant } from "./grants/grant-step.ts";
@@ -59,10 +60,13 @@ import { createRefreshStore } from "./grants/refresh-store.ts";
 import { createRevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
+import { brandOfAddress } from "./pages/brand.ts";
 import type { Mails, Pages } from "./pages/port.ts";
 import { createInvitationStore } from "./recovery/invitation-store.ts";
-import { sendInvitation } from "./recovery/invitation.ts";
+import { invitationLink, sendInvitation } from "./recovery/invitation.ts";
 import { createMailLinkStore } from "./recovery/mail-link-store.ts";
+import { createLogoutStore } from "./logout/logout-store.ts";
+import { createLogouts } from "./logout/logout.ts";
 import { withParameters } from "./model/redirect.ts";
 import type { MailNotice, SendMail } from "../platform/mail.ts";
 import { createOAuthServices, OAUTH_BASE, type RouteDeps } from "./routes.ts";
@@ -172,18 +176,33 @@ export function createOAuth(deps: OAuthDeps) {
   const factors = createFactorStore(deps.db);
   const mailLinks = createMailLinkStore(deps.db);
   const invitations = createInvitationStore(deps.db);
-  const codes = createCodeStore(deps.db);
+  const codes = createCodeStore(deps.db, users);
   const devices = createDeviceStore(deps.db);
   const pushedRequests = createPushedStore(deps.db);
   const usedAssertions = createAssertionStore(deps.db);
   const fetchKeySet = keySetSource(tracedFetchJson(deps.tracing));
   const clientKeys = createClientKeys(deps.isolate, fetchKeySet, deps.allowLoopback, FETCH_LIMITS.timeoutMs);
-  const refreshGrants = createRefreshStore(deps.db);
+  const refreshGrants = createRefreshStore(deps.db, users);
   const federation = createFederation(deps);
   const revocations = createRevokeAllStore(deps.db, trustStore, audit);
   const guesses =
     deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
+
+  const logouts = createLogouts({
+    store: createLogoutStore(deps.db),
+    trust,
+    clock: deps.isolate,
+    log,
+    tracing: deps.tracing,
+    allowLoopback: deps.allowLoopback,
+  });
+  const sessionsEnded = (): void => {
+    if (!logouts.isUsed()) return;
+    deps.isolate.keepAlive(
+      logouts.drain().catch((thrown: unknown) => log.error("clients not told", { error: describeError(thrown) })),
+    );
+  };
 
   const noteRefusal: RouteDeps["noteRefusal"] = (call, action, { error, reason: exactly, actor, clientId }) => {
     const { requestId, nowMs: atMs } = call;
@@ -194,7 +213,7 @@ export function createOAuth(deps: OAuthDeps) {
   };
   const pagesBase = (call: AnyCall): string => issuerAt(authUrl || call.url.origin).issuer;
   const { sendMail } = deps;
-  const shared: Omit<RouteDeps, "recovery"> & Pick<RecoveryDeps, "revocations"> = {
+  const shared: Omit<RouteDeps, "recovery" | "links"> & Pick<RecoveryDeps, "revocations"> = {
     names,
     builtIn,
     random,
@@ -214,6 +233,8 @@ export function createOAuth(deps: OAuthDeps) {
     clientKeys,
     usedAssertions,
     pushedRequests,
+    logouts,
+    sessionsEnded,
     devices,
     guesses,
     proofs,
@@ -232,6 +253,7 @@ export function createOAuth(deps: OAuthDeps) {
       mails: deps.mails,
       log,
       notices: deps.mailNotices,
+      brandOf: (email) => brandOfAddress({ users }, email),
       accountIn: (origin) => `${authUrl || publicUrl || origin}${pathPrefix}${ACCOUNT_BASE}`,
     }),
     forgotAddress: (call: AnyCall) => {
@@ -252,18 +274,18 @@ export function createOAuth(deps: OAuthDeps) {
         headers: { "retry-after": "5" },
       }),
   };
-  const recovery = sendMail && {
+  const links = {
     ...shared,
     mails: deps.mails,
     mailLinks,
     invitations,
-    sendMail,
     // A request's own origin comes from its `Host`, which anybody chooses; only a local platform's mails name that.
     mailBase: (origin: string) => issuerAt(authUrl || publicUrl || origin).issuer,
   };
+  const recovery = sendMail && { ...links, sendMail };
   return {
     ...revocations,
-    services: createOAuthServices({ ...shared, recovery }, pathPrefix),
+    services: createOAuthServices({ ...shared, recovery, links }, pathPrefix),
     verifier,
     access: directory.access,
     /** For requests to this public origin. */
@@ -276,6 +298,7 @@ export function createOAuth(deps: OAuthDeps) {
       directory.clear();
       federation.providers.clear();
       trust.markStale();
+      logouts.recordsChanged();
     },
     /**
      * Revokes all that a client, tenant, user or session got by its records until now, in the caller's transaction.
@@ -291,8 +314,14 @@ export function createOAuth(deps: OAuthDeps) {
       trustStore.revokeRoleHoldersStatement(role, allExpiredSec(nowMs)),
     /** Sends the link of an invitation. Undefined: the platform sends no mail. */
     sendInvitation: recovery && ((invited: Parameters<typeof sendInvitation>[1]) => sendInvitation(recovery, invited)),
+    /** The address that an operator hands over. `origin`: the request's, for a local platform. */
+    invitationLink: (token: string, origin: string) => invitationLink(links.mailBase(origin), token),
     providerSecrets: federation.providers.secrets,
     unlock: accounts.unlock,
+    sessionsEnded,
+    /** Tells clients of sessions that ended, as far as it is their time. */
+    tellClients: logouts.drain,
+    blockedUntil: accounts.blockedUntil,
     /** Removes the user's second factor, in the operator's transaction. */
     secondFactorRemoval: factors.removalStatements,
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */

@@ -8,9 +8,9 @@ export interface Mail {
 
 /**
  * Mails that tell people what happened to their account: a sign-in from a new browser, a changed password, a changed
- * second factor.
+ * second factor, an account at an identity provider that was linked or unlinked.
  */
-export const MAIL_NOTICES = ["sign_in", "password", "factor"] as const;
+export const MAIL_NOTICES = ["sign_in", "password", "factor", "identity"] as const;
 export type MailNotice = (typeof MAIL_NOTICES)[number];
 
 /** Hands a mail over. Throws if it was not taken; a mail that was taken may still not arrive. */

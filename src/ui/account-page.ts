@@ -1,9 +1,10 @@
-import type { AccountApplication, AccountFault, AccountSession, AccountView } from "../oauth/pages/port.ts";
+import type { AccountApplication, AccountFault, AccountSession, AccountView, ScopeView } from "../oauth/pages/port.ts";
 import type { Page } from "./layout.ts";
 import { alert, notice } from "./message.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
 import { browserText, placeText } from "./whereabouts.ts";
 import { codeField, recoveryField } from "./second-factor-pages.ts";
+import { scopeInWords } from "./scope-words.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** The field of a fault; faults without one are shown at the top. */
@@ -22,7 +23,8 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
   const { actions, hidden, user, fault, hasPassword } = view;
   const { account, secondFactor } = texts;
   const inFactor = fault === "wrongCode" || fault === "codeBlocked";
-  const inPassword = hasPassword && fault !== undefined && fault !== "stale" && !inFactor;
+  const inProviders = fault === "notLinked" || fault === "linkedElsewhere" || fault === "lastWay";
+  const inPassword = hasPassword && fault !== undefined && fault !== "stale" && !inFactor && !inProviders;
   const field = inPassword ? FIELD_OF[fault] : undefined;
   const message =
     fault === undefined ? undefined : alert(account.faults[fault], field === undefined && fault !== "wrongCode");
@@ -30,7 +32,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
     html`<form method="post" action="${action}">${hiddenFields(hidden)} ${content}</form>`;
   const main = html`<h1>${account.title}</h1>
     ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
-    ${inPassword || inFactor ? undefined : message}
+    ${inPassword || inFactor || inProviders ? undefined : message}
     <section aria-labelledby="user">
       <h2 id="user">${account.user}</h2>
       <p>${given(user.name)}${user.name === user.email ? undefined : html`<br /><bdi>${user.email}</bdi>`}</p>
@@ -70,7 +72,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
               ${view.applications.map(
                 (one, at) =>
                   html`<li>
-                    ${application(one, `application-${at}`, account, lang)}
+                    ${application(one, `application-${at}`, texts, lang)}
                     ${form(
                       actions.removeAccess,
                       html`<input type="hidden" name="client_id" value="${one.clientId}" />
@@ -99,6 +101,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
           </section>`
         : undefined
     }
+    ${providers(view, account, inProviders ? message : undefined, form)}
     <section aria-labelledby="second-factor">
       <h2 id="second-factor">${secondFactor.section}</h2>
       ${inFactor ? message : undefined}
@@ -126,6 +129,29 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
       ${form(actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
     </section>`;
   return { title: fault === undefined ? account.title : `${texts.signIn.failed}: ${account.title}`, main };
+}
+
+/** Nothing if the platform offers no provider. */
+function providers(
+  { linked, linkable, actions }: AccountView,
+  account: Texts["account"],
+  message: Markup | undefined,
+  form: (action: string, content: Child) => Markup,
+): Markup | undefined {
+  if (linked.length + linkable.length === 0) return message;
+  const buttons = (list: AccountView["linked"], action: string, text: string) =>
+    list.map(({ id, name }) =>
+      form(
+        action,
+        html`<input type="hidden" name="provider" value="${id}" />
+          <button type="submit">${fill(text, { provider: given(name) })}</button>`,
+      ),
+    );
+  return html`<section aria-labelledby="providers">
+    <h2 id="providers">${account.providers}</h2>
+    <p>${linked.length === 0 ? account.noProviders : account.providersLead}</p>
+    ${message} ${buttons(linked, actions.unlink, account.unlink)} ${buttons(linkable, actions.link, account.link)}
+  </section>`;
 }
 
 function verification(
@@ -161,7 +187,7 @@ function session(one: AccountSession, id: string, account: Texts["account"], lan
 function application(
   { clientId, name, access, sinceMs, lastUsedMs }: AccountApplication,
   id: string,
-  account: Texts["account"],
+  { account, consent }: Texts,
   lang: string,
 ): Markup {
   return html`<h3 id="${id}"><bdi>${name}</bdi></h3>
@@ -169,7 +195,7 @@ function application(
     ${access.map(
       ({ place, scopes }) =>
         html`<p>
-          ${fill(place === "" ? account.nowhere : account.inPlace, { place: given(place), scopes: list(scopes) })}
+          ${fill(place === "" ? account.nowhere : account.inPlace, { place: given(place), scopes: list(scopes, consent) })}
         </p>`,
     )}
     <p>
@@ -179,10 +205,10 @@ function application(
     </p>`;
 }
 
-const list = (scopes: readonly string[]): Markup =>
+const list = (scopes: readonly ScopeView[], consent: Texts["consent"]): Markup =>
   scopes.length === 0
     ? html`–`
-    : html`${scopes.map((scope, at) => html`${at === 0 ? undefined : ", "}<code>${scope}</code>`)}`;
+    : html`${scopes.map((scope, at) => html`${at === 0 ? undefined : "; "}${scopeInWords(scope, consent)}`)}`;
 
 /** Tells a password manager the account of the password; not sent. */
 const whose = (email: string): Markup =>

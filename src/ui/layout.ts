@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { raw } from "hono/html";
+import { accentsOf, THEMES, type Brand } from "../platform/brand.ts";
 import { ICON_PATH, iconHref } from "./icon.ts";
-import { html, type Markup } from "./markup.ts";
+import { given, html, type Markup } from "./markup.ts";
 import { stylesheetHref } from "./stylesheet.ts";
 
 /** The content of a document. */
@@ -22,6 +24,9 @@ export interface Document extends Page {
   readonly formTargets?: readonly string[] | undefined;
   /** The only picture of another origin: an https or data URL. */
   readonly logoUri?: string | undefined;
+  readonly brand?: Brand | undefined;
+  /** Below the page: terms and privacy. */
+  readonly links?: readonly { readonly href: string; readonly text: string }[];
   /** The document's form is sent at once. */
   readonly submitsItself?: boolean | undefined;
 }
@@ -32,17 +37,19 @@ const SUBMIT_DIGEST = "sha256-ePniVEkSivX/c7XWBGafqh8tSpiRrKiqYeqbG7N1TOE=";
 
 /** A response with the document, and headers against framing, caching, sniffing and foreign content. */
 export function documentResponse(document: Document, pathPrefix: string): Response {
-  const { status, lang, formTargets, logoUri = "", submitsItself = false } = document;
+  const { status, lang, formTargets, logoUri = "", brand, submitsItself = false } = document;
+  const colours = coloursOf(brand);
+  const sources = new Set([imageSource(logoUri), imageSource(brand?.logoUri ?? "")]);
   const policy = [
     "default-src 'none'",
-    "style-src 'self'",
-    `img-src 'self'${imageSource(logoUri)}`,
+    `style-src 'self'${colours === "" ? "" : ` 'sha256-${createHash("sha256").update(colours).digest("base64")}'`}`,
+    `img-src 'self'${[...sources].join("")}`,
     `form-action ${formTargets === undefined ? "'none'" : formAction(formTargets)}`,
     ...(submitsItself ? [`script-src '${SUBMIT_DIGEST}'`] : []),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ];
-  return new Response(render(document, pathPrefix).toString(), {
+  return new Response(render(document, colours, pathPrefix).toString(), {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
@@ -62,7 +69,8 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
 }
 
 const render = (
-  { lang, title, layout, publicBase, main, footer, submitsItself }: Document,
+  { lang, title, layout, publicBase, main, footer, brand, links = [], submitsItself }: Document,
+  colours: string,
   pathPrefix: string,
 ): Markup =>
   html`<!doctype html>
@@ -71,24 +79,58 @@ const render = (
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${title}</title>
+        <title>${title}${brand === undefined || brand.name === "" ? undefined : ` · ${brand.name}`}</title>
         <link rel="icon" href="${iconHref(pathPrefix)}" type="image/svg+xml" />
         <link rel="stylesheet" href="${stylesheetHref(pathPrefix)}" />
+        ${colours === "" ? undefined : raw(`<style>${colours}</style>`)}
       </head>
       <body class="${layout}">
         <div class="frame">
           <header>
-            <svg viewBox="0 0 24 24" aria-hidden="true">
-              <path d="${ICON_PATH}" />
-            </svg>
-            <p>${new URL(publicBase).host}</p>
+            ${
+              brand === undefined || brand.logoUri === ""
+                ? html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ICON_PATH}" /></svg>`
+                : html`<img src="${brand.logoUri}" alt="" referrerpolicy="no-referrer" />`
+            }
+            <p>
+              ${brand === undefined || brand.name === "" ? undefined : html`${given(brand.name)} <br />`}${
+                new URL(publicBase).host
+              }
+            </p>
           </header>
           <main>${main}</main>
-          ${footer === undefined ? undefined : html`<footer>${footer}</footer>`}
+          ${
+            footer === undefined && links.length === 0
+              ? undefined
+              : html`<footer>
+                  ${footer}
+                  ${
+                    links.length === 0
+                      ? undefined
+                      : html`<p class="legal">
+                          ${links.map(
+                            ({ href, text }) =>
+                              html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}</a> `,
+                          )}
+                        </p>`
+                  }
+                </footer>`
+          }
         </div>
         ${submitsItself === true ? raw(`<script>${SUBMIT}</script>`) : undefined}
       </body>
     </html>`;
+
+/** The brand's colours in the place of the stylesheet's; empty without any. They are digits alone. */
+function coloursOf(brand: Brand | undefined): string {
+  const accents = brand && accentsOf(brand);
+  if (accents === undefined) return "";
+  const rule = (theme: keyof typeof THEMES): string => {
+    const { accent, strong } = accents[theme];
+    return `:root{--accent:${accent};--accent-strong:${strong};--on-accent:${THEMES[theme].onAccent}}`;
+  };
+  return `${rule("light")}@media (prefers-color-scheme:dark){${rule("dark")}}`;
+}
 
 /**
  * The value of `form-action`: this origin, and the schemes that may follow the form. Browsers apply it to every

@@ -1,9 +1,13 @@
 import type { LinkMailView, Mails, NoticeMailView } from "../oauth/pages/port.ts";
 import type { Mail } from "../platform/mail.ts";
+import { accentsOf, NO_BRAND } from "../platform/brand.ts";
 import { html } from "./markup.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import { browserText, placeText } from "./whereabouts.ts";
 import type { Texts } from "./texts/texts.ts";
+
+/** The pages' own, in the light theme. */
+const OWN_ACCENT = "#0e5a75";
 
 /** A name chosen by somebody else: it stays within its line, above all within the subject. */
 const oneLine = (name: string): string => name.replaceAll(/\s+/g, " ").slice(0, 80);
@@ -23,15 +27,25 @@ function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): st
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** A few sentences with one link. Mail programs show no stylesheet and no picture of ours, so it has neither. */
+/**
+ * A few sentences with one link. Mail programs show no stylesheet, so it has none, and no pictures as data. The
+ * host stays in the sentences, so that a brand never hides whose mail it is.
+ */
 function linkMail(
   view: LinkMailView,
   kind: keyof Texts["mails"],
   details: (texts: Texts, lang: Language) => string = () => "",
 ): Mail {
-  const { email, link, base, place = "" } = view;
+  const { email, link, base, place = "", brand = NO_BRAND } = view;
+  const accent = accentsOf(brand)?.light.accent ?? OWN_ACCENT;
   const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
   const texts = LANGUAGES[lang].mails[kind];
+  const { legal } = LANGUAGES[lang];
+  const links = [
+    { href: brand.termsUri, text: legal.terms },
+    { href: brand.privacyUri, text: legal.privacy },
+  ].filter(({ href }) => href !== "");
+  const title = oneLine(brand.name);
   const values: Readonly<Record<string, string>> = {
     user: email,
     host: new URL(base).host,
@@ -44,7 +58,14 @@ function linkMail(
   return {
     to: email,
     subject,
-    text: `${lead}\n\n${link}\n\n${say(texts.rules)}\n\n${texts.otherwise}\n`,
+    text: [
+      ...(title === "" ? [] : [title]),
+      lead,
+      link,
+      say(texts.rules),
+      `${texts.otherwise}\n`,
+      ...links.map(({ href, text }) => `${text}: ${href}\n`),
+    ].join("\n\n"),
     html: html`<!doctype html>
       <html lang="${lang}">
         <head>
@@ -52,16 +73,23 @@ function linkMail(
           <title>${subject}</title>
         </head>
         <body style="font-family: sans-serif; line-height: 1.5; max-width: 36em; margin: 2em auto; padding: 0 1em">
+          ${brand.logoUri.startsWith("https:") ? html`<p><img src="${brand.logoUri}" alt="" height="40" /></p>` : undefined}
+          ${title === "" ? undefined : html`<p><strong>${title}</strong></p>`}
           <p>${lead}</p>
           <p>
             <a
               href="${link}"
-              style="display: inline-block; padding: 0.6em 1.2em; border-radius: 0.5em; background: #0e5a75; color: #ffffff; text-decoration: none"
+              style="display: inline-block; padding: 0.6em 1.2em; border-radius: 0.5em; background: ${accent}; color: #ffffff; text-decoration: none"
               >${texts.button}</a
             >
           </p>
           <p>${say(texts.rules)}</p>
           <p>${texts.otherwise}</p>
+          ${
+            links.length === 0
+              ? undefined
+              : html`<p>${links.map(({ href, text }) => html`<a href="${href}">${text}</a> `)}</p>`
+          }
         </body>
       </html>`.toString(),
   };

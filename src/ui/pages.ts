@@ -10,6 +10,7 @@
  * value on them.
  */
 import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages/port.ts";
+import type { Brand } from "../platform/brand.ts";
 import { devicePage } from "./device-page.ts";
 import { accountPage } from "./account-page.ts";
 import { documentResponse, type Document, type Page } from "./layout.ts";
@@ -23,7 +24,7 @@ import {
   newPasswordPage,
 } from "./recovery-pages.ts";
 import { recoveryCodesPage, secondFactorPage, setUpPage } from "./second-factor-pages.ts";
-import { chooseTenantPage, confirmLinkPage, consentPage, signInPage } from "./sign-in-pages.ts";
+import { chooseTenantPage, confirmLinkPage, consentPage, outsideProviderPage, signInPage } from "./sign-in-pages.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 
@@ -35,15 +36,17 @@ export function createPages(pathPrefix: string): Pages {
     layout: Document["layout"],
     pageOf: (texts: Texts, lang: Language) => Page,
   ): Response => {
-    const { status = 200, publicBase, formTargets, logoUri, submitsItself } = view;
+    const { status = 200, publicBase, formTargets, logoUri, brand, submitsItself } = view;
     const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
     const page = pageOf(LANGUAGES[lang], lang);
-    const document = { status, lang, layout, publicBase, formTargets, logoUri, submitsItself, ...page };
+    const links = linksOf(brand, LANGUAGES[lang]);
+    const document = { status, lang, layout, publicBase, formTargets, logoUri, brand, links, submitsItself, ...page };
     return documentResponse(document, pathPrefix);
   };
   return {
     signIn: (view) => respond(view, view.layout, (texts) => signInPage(view, texts)),
     confirmLink: (view) => respond(view, "page", (texts) => confirmLinkPage(view, texts)),
+    outsideProvider: (view) => respond({ ...view, status: 400 }, "page", (texts) => outsideProviderPage(view, texts)),
     secondFactor: (view) => respond(view, "page", (texts) => secondFactorPage(view, texts)),
     setUpSecondFactor: (view) => respond(view, "page", (texts) => setUpPage(view, texts)),
     recoveryCodes: (view) => respond(view, "page", (texts) => recoveryCodesPage(view, texts)),
@@ -56,13 +59,18 @@ export function createPages(pathPrefix: string): Pages {
     invitation: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => invitationPage(view, texts)),
     confirmAddress: (view) => respond({ ...view, formTargets: [] }, "page", (texts) => confirmAddressPage(view, texts)),
     linkUsed: (view) => respond(view, "page", (texts) => linkUsedPage(view, texts)),
-    account: (view) =>
-      respond({ ...view, formTargets: [] }, "account", (texts, lang) => accountPage(view, texts, lang)),
+    account: (view) => respond(view, "account", (texts, lang) => accountPage(view, texts, lang)),
     error: (view) => respond(view, "page", (texts) => errorPage(view, texts)),
     formPost: (view) => respond({ ...view, submitsItself: true }, "page", (texts) => formPostPage(view, texts)),
     signedOut: (view) => respond(view, "page", signedOutPage),
   };
 }
+
+const linksOf = (brand: Brand | undefined, { legal }: Texts): { readonly href: string; readonly text: string }[] =>
+  [
+    { href: brand?.termsUri ?? "", text: legal.terms },
+    { href: brand?.privacyUri ?? "", text: legal.privacy },
+  ].filter(({ href }) => href !== "");
 
 /** Shows words for the person, the exact fault for the application's developers, and the request id for support. */
 function errorPage({ kind, detail, requestId, account }: ErrorView, texts: Texts): Page {

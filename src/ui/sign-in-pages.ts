@@ -1,12 +1,19 @@
-import type { ConfirmLinkView, ConsentView, SignInView, TenantChooserView } from "../oauth/pages/port.ts";
+import type {
+  ConfirmLinkView,
+  ConsentView,
+  OutsideProviderView,
+  SignInView,
+  TenantChooserView,
+} from "../oauth/pages/port.ts";
 import type { Page } from "./layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert, notice } from "./message.ts";
+import { scopeInWords } from "./scope-words.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** One form with e-mail and password. After a fault the focus is on the field to correct, or on the fault itself. */
 export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
-  const { action, hidden, email, fault } = view;
+  const { action, hidden, email, fault, byPassword } = view;
   const inFields = fault === "wrong" ? FIELDS_ARE_WRONG : undefined;
   const focus = focusOf(view);
   const focusOn = (id: typeof focus) => (id === focus ? AUTOFOCUS : undefined);
@@ -30,25 +37,30 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
         ${inFields}
         ${focusOn("email")}
       />
-      <label for="password">${signIn.password}</label>
-      <input
-        id="password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        required
-        ${inFields}
-        ${focusOn("password")}
-      />
-      <button class="submit" type="submit">${signIn.submit}</button>
       ${
-        view.forgot === undefined
+        byPassword === undefined
+          ? html`<label for="password">${signIn.password}</label>
+              <input
+                id="password"
+                name="password"
+                type="password"
+                autocomplete="current-password"
+                required
+                ${inFields}
+                ${focusOn("password")}
+              />`
+          : undefined
+      }
+      <button class="submit" type="submit">${byPassword === undefined ? signIn.submit : signIn.next}</button>
+      ${
+        view.forgot === undefined || byPassword !== undefined
           ? undefined
           : html`<button class="link" type="submit" formaction="${view.forgot}" formnovalidate>
               ${signIn.forgot}
             </button>`
       }
     </form>
+    ${byPassword === undefined ? undefined : html`<p><a href="${byPassword}">${signIn.byPassword}</a></p>`}
     ${providerLinks(view, signIn)}`;
   return { title: fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`, main };
 }
@@ -68,10 +80,10 @@ const providerLinks = ({ providers = [] }: SignInView, { or, continueWith }: Tex
           )}
         </ul>`;
 
-function focusOf({ notice: done, fault, email }: SignInView): "notice" | "fault" | "email" | "password" {
+function focusOf({ notice: done, fault, email, byPassword }: SignInView): "notice" | "fault" | "email" | "password" {
   if (done !== undefined) return "notice";
   if (fault !== undefined && fault !== "wrong") return "fault";
-  return email === "" ? "email" : "password";
+  return email === "" || byPassword !== undefined ? "email" : "password";
 }
 
 const FIELDS_ARE_WRONG = html`aria-invalid="true" aria-describedby="fault"`;
@@ -114,6 +126,23 @@ export function confirmLinkPage(
   return { title, main, footer: html`<p>${confirmLink.otherwise}</p>` };
 }
 
+/** Says why the sign-in leads nowhere, and where to go from here. */
+export function outsideProviderPage(view: OutsideProviderView, { outsideProvider, signIn }: Texts): Page {
+  const { kind, provider, user, clientName, back, otherWay } = view;
+  const { title, text } = outsideProvider[kind];
+  const names = { provider: given(provider), user: given(user), client: given(clientName) };
+  return {
+    title: `${signIn.failed}: ${title}`,
+    main: html`<h1>${title}</h1>
+      <p>${fill(text, names)}</p>
+      <p>${outsideProvider.whatToDo}</p>
+      <ul class="providers" role="list">
+        <li><a class="other" href="${otherWay}">${outsideProvider.otherWay}</a></li>
+        <li><a class="other" href="${back}">${fill(outsideProvider.back, names)}</a></li>
+      </ul>`,
+  };
+}
+
 /** A button for each tenant; the pressed one is sent as `scope`. */
 export const chooseTenantPage = (
   { action, hidden, clientName, logoUri, user, tenants }: TenantChooserView,
@@ -141,25 +170,16 @@ export const chooseTenantPage = (
 
 /** Names the application, its tenant and the requested access; the two buttons send `decision`. */
 export function consentPage(view: ConsentView, { consent, signIn, chooseTenant }: Texts): Page {
-  const { action, hidden, client, tenant, user, place, scopes, device, lasts, fault } = view;
-  const names = { client: given(client.name), tenant: named(tenant), code: html`<code>${device ?? ""}</code>` };
+  const { action, hidden, client, user, showsName, lasts, fault } = view;
   const main = html`${logo(view.logoUri)}
     <h1>${consent.title}</h1>
-    <p>${fill(device === undefined ? consent.lead : consent.leadForDevice, names)}</p>
-    ${client.name === client.id ? undefined : html`<p><code>${client.id}</code></p>`}
+    ${consentLead(view, consent)} ${client.name === client.id ? undefined : html`<p><code>${client.id}</code></p>`}
     ${fault === undefined ? undefined : alert(consent.stale, true)}
     <section class="asked" aria-labelledby="asked">
       <h2 id="asked">${consent.asked}</h2>
       <ul>
         <li>${fill(consent.identity, { user: given(user) })}</li>
-        ${
-          scopes.length === 0
-            ? undefined
-            : html`<li>
-                ${fill(place === "" ? consent.nowhere : consent.inPlace, { place: given(place) })}
-                ${scopes.map((scope, at) => html`${at === 0 ? undefined : ", "}<code>${scope}</code>`)}
-              </li>`
-        }
+        ${showsName ? html`<li>${consent.oidc.profile}</li>` : undefined} ${consentAccess(view, consent)}
         ${lasts ? html`<li>${consent.lasts}</li>` : undefined}
       </ul>
     </section>
@@ -171,6 +191,34 @@ export function consentPage(view: ConsentView, { consent, signIn, chooseTenant }
     </form>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
   return { title: fault === undefined ? consent.title : `${signIn.failed}: ${consent.title}`, main, footer };
+}
+
+function consentLead({ client, tenant, isMember, source, device }: ConsentView, consent: Texts["consent"]): Markup {
+  const names = { client: given(client.name), tenant: named(tenant), code: html`<code>${device ?? ""}</code>` };
+  if (source !== undefined)
+    return html`<p>${fill(consent.leadUnregistered, names)}</p>
+      <p>
+        ${
+          source.host === ""
+            ? consent.selfRegistered
+            : fill(consent.describedAt, { host: html`<code>${source.host}</code>` })
+        }
+        ${fill(consent.goesTo, { target: html`<code>${source.goesTo}</code>` })}
+      </p>`;
+  const text = device === undefined ? consent.lead : consent.leadForDevice;
+  return html`<p>${fill(text, names)} ${isMember ? undefined : consent.notMember}</p>`;
+}
+
+/** The place of the access, with its scopes in words. */
+function consentAccess({ place, scopes }: ConsentView, consent: Texts["consent"]): Markup | undefined {
+  const places = { place: given(place) };
+  if (scopes.length === 0) return place === "" ? undefined : html`<li>${fill(consent.belongs, places)}</li>`;
+  return html`<li>
+    ${fill(place === "" ? consent.nowhere : consent.inPlace, places)}
+    <ul>
+      ${scopes.map((scope) => html`<li>${scopeInWords(scope, consent)}</li>`)}
+    </ul>
+  </li>`;
 }
 
 /** Shows the id too, since names of tenants are not unique. */

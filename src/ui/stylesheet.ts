@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { THEMES } from "../platform/brand.ts";
 
 /**
  * The stylesheet of all pages. Colours are variables, so that a theme is one block. Contrast is at least 4.5:1 for
@@ -7,30 +8,30 @@ import { createHash } from "node:crypto";
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;
-  --page: #f3f5f7;
-  --surface: #ffffff;
+  --page: ${THEMES.light.page};
+  --surface: ${THEMES.light.surface};
   --text: #18212b;
   --muted: #525e6b;
   --line: #dbe0e6;
   --field-line: #7a8693;
   --accent: #0e5a75;
   --accent-strong: #0a4459;
-  --on-accent: #ffffff;
+  --on-accent: ${THEMES.light.onAccent};
   --alert: #9f1d1d;
   --alert-surface: #fdf2f1;
   font: 100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --page: #0f1418;
-    --surface: #181f26;
+    --page: ${THEMES.dark.page};
+    --surface: ${THEMES.dark.surface};
     --text: #e7ecf1;
     --muted: #a5b1bd;
     --line: #2d3843;
     --field-line: #73808d;
     --accent: #83cbe4;
     --accent-strong: #a9dcee;
-    --on-accent: #06222e;
+    --on-accent: ${THEMES.dark.onAccent};
     --alert: #ffb8b0;
     --alert-surface: #341b1c;
   }
@@ -67,7 +68,11 @@ main {
 header, footer { color: var(--muted); font-size: 0.875rem; }
 header { display: flex; align-items: center; gap: 0.625rem; padding: 0 0 1rem; }
 header svg { flex: none; width: 1.375rem; height: 1.375rem; color: var(--accent); fill: currentColor; }
+header img { flex: none; max-width: 8rem; height: 2.25rem; object-fit: contain; }
 header p, footer p { margin: 0; }
+header strong { color: var(--text); }
+footer p + .legal { margin-top: 0.5rem; }
+.legal a { display: inline-block; padding: 0.25rem 0; margin-inline-end: 1rem; color: inherit; }
 footer { padding: 1rem 0 0; }
 
 h1 { margin: 0; font-size: 1.5rem; font-weight: 600; line-height: 1.25; letter-spacing: -0.01em; text-wrap: balance; }
@@ -140,6 +145,7 @@ main a.submit { color: var(--on-accent); }
 .asked { margin-top: 1.5rem; }
 .asked ul { margin: 0.5rem 0 0; padding-inline-start: 1.25rem; }
 .asked li + li { margin-top: 0.375rem; }
+.asked ul ul { margin-top: 0.375rem; }
 .asked + p { margin-top: 1rem; font-size: 0.9375rem; }
 .decision { display: grid; gap: 0.75rem; margin-top: 1.5rem; }
 .decision .submit { margin-top: 0; }

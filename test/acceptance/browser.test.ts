@@ -1,5 +1,6 @@
 import { accountPageSuite } from "./browser/account-page.ts";
 import { commandLineSuite } from "./browser/command-line.ts";
+import { consentSuite } from "./browser/consent.ts";
 import { defencesSuite } from "./browser/defences.ts";
 import { implicitSuite } from "./browser/implicit.ts";
 import { looksSuite } from "./browser/looks.ts";
@@ -14,6 +15,7 @@ signInPageSuite(stage);
 accountPageSuite(stage);
 looksSuite(stage);
 defencesSuite(stage);
+consentSuite(stage);
 oidcClientSuite(stage);
 implicitSuite(stage);
 commandLineSuite(stage);

@@ -1,4 +1,5 @@
 import { looksSuite } from "./console/looks.ts";
+import { mediaSuite } from "./console/media.ts";
 import { operateSuite } from "./console/operate.ts";
 import { useConsole } from "./console/stage.ts";
 
@@ -6,4 +7,5 @@ import { useConsole } from "./console/stage.ts";
 const stage = useConsole();
 
 operateSuite(stage);
+mediaSuite(stage, 12);
 looksSuite(stage);

@@ -479,7 +479,7 @@ describe("the difference", () => {
   function worldOf(file: File, before: World = {}): World {
     const world: World = { subscriptions: {}, tenantMembers: {}, organizationMembers: {}, linkedIdentities: {} };
     const defaults: Record<string, object> = {
-      services: { essential: false, forwardAuthorization: false, trusted: false },
+      services: { essential: false, scopeDescriptions: {}, forwardAuthorization: false, trusted: false },
       clients: {
         displayName: "",
         logoUri: "",
@@ -491,6 +491,9 @@ describe("the difference", () => {
         authMethod: "client_secret",
         requirePushedAuthorizationRequests: false,
         filesPerUser: false,
+        thirdParty: false,
+        backchannelLogoutUri: "",
+        backchannelLogoutSessionRequired: false,
         dpopBoundAccessTokens: false,
         securityProfile: "none",
       },

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DeepHealth } from "../../api/plinth.ts";
 import { DEMO } from "../../scripts/lib/demo.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
+import { NO_BRAND } from "../../src/platform/brand.ts";
 import { npm, localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 import { plat, tableOf, type Circumstances, type Done } from "./support/plat-command.ts";
 
@@ -80,8 +81,8 @@ describe("makes, lists, shows, changes and removes", () => {
     {
       word: "tenant",
       id: "tenant{n}",
-      set: "--organization base --name T{n} --quota-files 10 --quota-bytes 5MB",
-      change: "--no-quota-files --disabled",
+      set: "--organization base --name T{n} --quota-files 10 --quota-bytes 5MB --brand-name Acme --brand-color #0b57d0 --require-second-factor",
+      change: "--no-quota-files --disabled --no-brand-name",
       shown: {
         id: "tenant1",
         name: "T1",
@@ -89,6 +90,8 @@ describe("makes, lists, shows, changes and removes", () => {
         disabled: false,
         quota: { files: 10, bytes: 5_000_000 },
         plan: "standard",
+        brand: { ...NO_BRAND, name: "Acme", accentColor: "#0b57d0" },
+        requireSecondFactor: true,
       },
       changed: {
         plan: "standard",
@@ -97,6 +100,8 @@ describe("makes, lists, shows, changes and removes", () => {
         organization: "base",
         disabled: true,
         quota: { bytes: 5_000_000 },
+        brand: { ...NO_BRAND, accentColor: "#0b57d0" },
+        requireSecondFactor: true,
       },
       row: { ID: "tenant2", NAME: "T2", ORGANIZATION: "base", DISABLED: "", CREATED: ANY_TIME },
     },
@@ -104,9 +109,9 @@ describe("makes, lists, shows, changes and removes", () => {
       word: "role",
       id: "role{n}",
       set: "--scope a.{n} --scope b.{n}",
-      change: "--add-scope c.1 --remove-scope a.1",
-      shown: { name: "role1", scopes: ["a.1", "b.1"] },
-      changed: { name: "role1", scopes: ["b.1", "c.1"] },
+      change: "--add-scope c.1 --remove-scope a.1 --require-second-factor",
+      shown: { name: "role1", scopes: ["a.1", "b.1"], requireSecondFactor: false },
+      changed: { name: "role1", scopes: ["b.1", "c.1"], requireSecondFactor: true },
       row: { NAME: "role2", SCOPES: "a.2, b.2", CREATED: ANY_TIME },
     },
     {
@@ -122,7 +127,8 @@ describe("makes, lists, shows, changes and removes", () => {
       word: "client",
       id: "client{n}.app",
       set: "--tenant base --no-confidential --grant-type authorization_code --scope base.a --redirect-uri https://a.example/{n} --service base",
-      change: "--no-service --require-pkce --no-redirect-uri --post-logout-redirect-uri https://a.example/bye",
+      change:
+        "--no-service --require-pkce --backchannel-logout-uri https://a.example/out --no-redirect-uri --post-logout-redirect-uri https://a.example/bye",
       shown: {
         clientId: "client1.app",
         name: "client1.app",
@@ -151,6 +157,11 @@ describe("makes, lists, shows, changes and removes", () => {
         authMethod: "client_secret",
         requirePushedAuthorizationRequests: false,
         filesPerUser: false,
+        thirdParty: false,
+        brand: NO_BRAND,
+        requireSecondFactor: false,
+        backchannelLogoutUri: "https://a.example/out",
+        backchannelLogoutSessionRequired: false,
         dpopBoundAccessTokens: false,
         securityProfile: "none",
         jwks: "",
@@ -171,12 +182,13 @@ describe("makes, lists, shows, changes and removes", () => {
       word: "service",
       id: "service{n}",
       set: "--source-url http://127.0.0.1:9/{n} --proxy-path /s{n}/v1 --tenant base --access token --scope s{n}.a",
-      change: "--access public --essential --forward-authorization --trusted",
+      change: "--access public --essential --forward-authorization --trusted --scope-description s1.a:see_s",
       shown: {
         name: "service1",
         sourceUrl: "http://127.0.0.1:9/1",
         proxyPath: "/s1/v1",
         scopes: ["s1.a"],
+        scopeDescriptions: {},
         essential: false,
         tenant: "base",
         access: "token",
@@ -188,6 +200,7 @@ describe("makes, lists, shows, changes and removes", () => {
         sourceUrl: "http://127.0.0.1:9/1",
         proxyPath: "/s1/v1",
         scopes: ["s1.a"],
+        scopeDescriptions: { "s1.a": "see_s" },
         essential: true,
         tenant: "base",
         access: "public",

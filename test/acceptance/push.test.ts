@@ -312,7 +312,7 @@ describe("credentials that leaked", () => {
     (await receiver.wait("/leaked", count, PATIENCE_MS)).slice(-1);
 
   // shows: events/push-subscriptions/credentials-that-leaked
-  test("are replaced: a password at once, a signing secret by a second subscription, without a lost event", async () => {
+  test("are replaced: a password at once, a signing secret by a second one or by rotation, without a lost event", async () => {
     const own = await shop.topic("leaked");
     await subscribe(own, "leaked");
     await publish(own, "before");
@@ -338,5 +338,19 @@ describe("credentials that leaked", () => {
     new Webhook(made.signingSecret).verify(last!.body, last!.headers);
     expect(() => new Webhook(secrets.get("leaked")!).verify(last!.body, last!.headers)).toThrow(/signature/i);
     expect(calls("leaked")).toHaveLength(5);
+
+    const rotate = async (body: object) =>
+      must(await shop.call("POST", `${own}/subscriptions/anew/signing-secret`, body), 200);
+    const second = await rotate({});
+    await publish(own, "signed twice");
+    const [twice] = await came(6);
+    for (const secret of [made.signingSecret, second.signingSecret])
+      new Webhook(secret).verify(twice!.body, twice!.headers);
+    const third = await rotate({ previousValidMs: 0 });
+    await publish(own, "signed once");
+    const [once] = await came(7);
+    new Webhook(third.signingSecret).verify(once!.body, once!.headers);
+    for (const secret of [made.signingSecret, second.signingSecret])
+      expect(() => new Webhook(secret).verify(once!.body, once!.headers)).toThrow(/signature/i);
   });
 });

@@ -156,17 +156,22 @@ describe("npm test -- --changed", () => {
     const of = (...paths: string[]) => testsFor(paths);
     expect(of("src/events/push/eligibility.ts").worker).toEqual(["test/architecture.test.ts", "test/events/push/"]);
     expect(of("src/media/images/gif/lzw.ts").worker).toContain("test/media/images/");
-    expect(of("src/oauth/pages/page.ts").worker).toContain("test/oauth/");
+    expect(of("src/oauth/routes.ts").worker).toContain("test/oauth/");
     expect(of("src/deps.ts").worker).toContain("test/http/");
     expect(of("test/events/push/push-log.test.ts", "test/events/push-app.ts")).toEqual({
       worker: ["test/events/", "test/events/push/push-log.test.ts"],
       acceptance: [],
+      nightly: [],
     });
-    expect(of("cli/main.ts", "README.md")).toEqual({ worker: [], acceptance: ["test/acceptance/plat"] });
-    const upgrade = ["test/acceptance/released", "test/acceptance/upgrade"];
-    expect(of("test/upgrade/rpc.ts")).toEqual({ worker: [], acceptance: upgrade });
-    expect(of("migrations/0001_schema.sql").acceptance).toEqual(expect.arrayContaining(upgrade));
-    expect(of("docs/storage.md")).toEqual({ worker: [], acceptance: [] });
+    const cli = { worker: [], acceptance: ["test/acceptance/plat"], nightly: ["test/nightly/plat"] };
+    expect(of("cli/main.ts", "README.md")).toEqual(cli);
+    expect(of("tools/soak/run.ts")).toEqual({ worker: [], acceptance: [], nightly: ["test/nightly/soak"] });
+    const upgrade = { acceptance: ["test/acceptance/released"], nightly: ["test/nightly/upgrade"] };
+    expect(of("test/upgrade/rpc.ts")).toEqual({ worker: [], ...upgrade });
+    expect(of("migrations/0001_schema.sql").nightly).toEqual(upgrade.nightly);
+    expect(of("docs/storage.md")).toEqual({ worker: [], acceptance: [], nightly: ["test/nightly/site"] });
+    expect(of("examples/tour/main.ts").nightly).toEqual(["test/nightly/example", "test/nightly/tour"]);
+    expect(of("package-lock.json")).toEqual({ worker: [], acceptance: [], nightly: [] });
   });
 
   test("refuses an unknown stage or commit", async () => {

@@ -158,6 +158,12 @@ describe("revocation by an operator", () => {
     expect((await visit(browser, app)).status).toBe(200);
     expect(await isLiving(second.access_token)).toBe(true);
     expect((await visit(another, app)).status).toBe(302);
+    // Before, the id of a session was not the beginning of its key.
+    const older = unique("older");
+    await env.DB.prepare("UPDATE session SET sid = ?2 WHERE email = ?1").bind(user.email, older).run();
+    expect((await visit(another, app)).status).toBe(302);
+    expect((await revoke(`sessions/${older}`)).status).toBe(204);
+    expect((await visit(another, app)).status).toBe(200);
   });
 
   it("of a session works with access tokens alone, which are not stored", async () => {

@@ -2,10 +2,14 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeConsumer } from "../../src/events/operated/consumer-name.ts";
 import { DAY_MS, makePush, stopTheClock } from "../events/push-app.ts";
 import { makePerson, tokenOf, type Person } from "../support/operators.ts";
-import { call, expectJson, makeClient, OPERATOR, tokenFor, unique, type TestClient } from "../support/platform.ts";
+import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type TestClient } from "../support/platform.ts";
 
 const operator = async (path: string, method = "GET") =>
   call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR) });
+const clientOf = async ({ clientId }: TestClient) => {
+  const { createdAt: _, ...client } = await expectJson(await operator(`clients/${clientId}`), 200);
+  return client;
+};
 
 /** A topic of a client, with these payloads. */
 async function makeTopicOf(owner: TestClient, payloads: readonly string[] = []) {
@@ -69,7 +73,14 @@ describe("/admin/v1/topics", () => {
       oldestEventAt: expect.any(Number),
       newestEventAt: expect.any(Number),
       consumers: [
-        { client: reader.clientId, ofPerson: false, onlyTenant: null, name: null, lag: 3 - batch.events.length },
+        {
+          id: expect.stringMatching(/^[0-9a-f]{32}$/),
+          client: reader.clientId,
+          ofPerson: false,
+          onlyTenant: null,
+          name: null,
+          lag: 3 - batch.events.length,
+        },
       ],
       moreConsumers: false,
     });
@@ -114,6 +125,105 @@ describe("/admin/v1/topics", () => {
     });
   });
 
+  // shows: operator/topics/publish
+  it("publishes an event on behalf of the owner, within its rights, and the audit log says who did", async () => {
+    const mine = await makeTopicOf(owner);
+    const publish = async (json: unknown, headers: Record<string, string> = {}) =>
+      call(`/admin/v1/${mine.below}/events`, { token: await tokenFor(OPERATOR), json, headers });
+    const key = { "idempotency-key": unique("by-hand") };
+    const made = await expectJson(await publish({ payload: "by hand", metadata: { why: "a test" } }, key), 201);
+    expect(await expectJson(await publish({ payload: "by hand", metadata: { why: "a test" } }, key), 201)).toEqual(
+      made,
+    );
+    const { events } = await expectJson(await call(`${mine.path}/events`, { token: mine.token }), 200);
+    expect(events).toEqual([
+      {
+        id: made.id,
+        createdAt: expect.any(Number),
+        tenant: owner.tenant,
+        sourceClient: owner.clientId,
+        eventType: mine.eventType,
+        payload: "by hand",
+        metadata: { why: "a test" },
+      },
+    ]);
+    const subject = `${mine.below}/events`;
+    const rows = await expectJson(await operator(`audit?subject=${subject}`), 200);
+    expect(rows[0]).toMatchObject({ actor: "plat.operator", action: "publish", subject, outcome: "done" });
+    for (const refused of [{}, { payload: 1 }, [{ payload: "x" }], { payload: "x".repeat(256 * 1024 + 1) }])
+      expect((await publish(refused)).status).toBeGreaterThanOrEqual(400);
+    // The owner may not act for another tenant, so neither may who publishes for it.
+    const other = await makeClient();
+    expect((await publish({ payload: "x", tenant: other.tenant })).status).toBe(403);
+    expect((await operator("topics/nobody.here/nothing/events", "POST")).status).toBe(400);
+    await put(`clients/${owner.clientId}`, { ...(await clientOf(owner)), disabled: true });
+    const disabled = await publish({ payload: "x" });
+    await put(`clients/${owner.clientId}`, { ...(await clientOf(owner)), disabled: false });
+    expect(disabled.status).toBe(409);
+  });
+
+  it("publishes nothing to the platform's own topics", async () => {
+    const path = "/admin/v1/topics/plat.subscriptions/subscriptionCreated/events";
+    const answer = await call(path, { token: await tokenFor(OPERATOR), json: { payload: "x" } });
+    expect(await expectJson(answer, 409)).toMatchObject({ details: [{ type: "built_in" }] });
+  });
+
+  // shows: operator/topics/move
+  it("moves a consumer's cursor, and says before what it will read again", async () => {
+    const mine = await makeTopicOf(owner, ["1", "2", "3", "4"]);
+    const reader = await makeClient({ scopes: [`plat.pubsub.topic=${owner.clientId}.*`] });
+    const token = await tokenFor(reader);
+    const read = async () =>
+      expectJson(await call(`${mine.path}/read`, { token, json: { limit: 10, ttlMs: 60_000 } }), 200);
+    const commit = async (one: { token: string }) =>
+      expect((await call(`${mine.path}/commit`, { token, json: { token: one.token } })).status).toBe(200);
+    for (let seen = 0; seen < 3;) {
+      const batch = await read();
+      seen += batch.events.length;
+      await commit(batch);
+    }
+    const { consumers } = await expectJson(await operator(mine.below), 200);
+    const [{ id }] = consumers;
+    const seek = `${mine.below}/consumers/${id}/seek`;
+    const lag = 4 - 3;
+    const preview = async (to: string | number) => expectJson(await operator(`${seek}?to=${to}`), 200);
+    expect(await preview("oldest")).toMatchObject({ client: reader.clientId, again: 4 - lag, skipped: 0 });
+    expect((await preview("oldest")).first.map(({ payload }: any) => payload)).toEqual(["1", "2", "3", "4"]);
+    expect(await preview("newest")).toMatchObject({ again: 0, skipped: lag, first: [] });
+    expect(await preview(Date.now() + 60_000)).toMatchObject({ again: 0, skipped: lag });
+    const move = async (to: unknown) => call(`/admin/v1/${seek}`, { token: await tokenFor(OPERATOR), json: { to } });
+    const held = await read();
+    const locked = await move("oldest");
+    expect([locked.status, locked.headers.has("retry-after")]).toEqual([409, true]);
+    await commit(held);
+    expect((await move("oldest")).status).toBe(204);
+    expect(await read()).toMatchObject({ events: [{ payload: "1" }] });
+    const subject = `${mine.below}/consumers/${reader.clientId}`;
+    expect(await expectJson(await operator(`audit?subject=${subject}`), 200)).toMatchObject([
+      { action: "move cursor", actor: "plat.operator", subject, reason: "to oldest" },
+    ]);
+    for (const to of ["soon", -1, 1.5, 1e15]) expect((await move(to)).status).toBe(400);
+    expect((await operator(`${seek}?to=soon`)).status).toBe(400);
+    expect((await operator(`${mine.below}/consumers/${"0".repeat(32)}/seek?to=oldest`)).status).toBe(404);
+  });
+
+  it("lets who runs an organization's tenants change only what is theirs", async () => {
+    const boss = await makePerson(["plat.admin_tenant"]);
+    const token = await tokenOf(boss);
+    const app = await makeClient({ tenant: boss.tenant });
+    const own = await makeTopicOf(app, ["mine"]);
+    const stranger = await makeClient({ scopes: [`plat.pubsub.topic=${app.clientId}.*`] });
+    for (const reader of [app, stranger])
+      await call(`${own.path}/seek`, { token: await tokenFor(reader), json: { to: "newest" } });
+    const ask = (path: string, json: unknown) => call(`/admin/v1/${path}`, { token, json });
+    expect((await ask(`${own.below}/events`, { payload: "x" })).status).toBe(201);
+    expect((await ask(`${topic.below}/events`, { payload: "x" })).status).toBe(404);
+    const { consumers } = await expectJson(await call(`/admin/v1/${own.below}`, { token }), 200);
+    const idOf = ({ clientId }: TestClient) => consumers.find(({ client }: any) => client === clientId).id;
+    expect((await ask(`${own.below}/consumers/${idOf(app)}/seek`, { to: "oldest" })).status).toBe(204);
+    expect((await ask(`${own.below}/consumers/${idOf(stranger)}/seek`, { to: "oldest" })).status).toBe(403);
+  });
+
   // shows: operator/topics/organization
   it("shows people of one organization the topics of its tenants, and nothing of others", async () => {
     const boss: Person = await makePerson(["plat.admin_tenant"]);
@@ -152,10 +262,23 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     expect(dead.map(({ eventId }: any) => eventId).toSorted()).toEqual(ids.toSorted());
     expect(dead[0]).toMatchObject({ state: "dead", attemptCount: 9, nextAttemptAt: null });
     expect(dead[0].attempts.at(-1)).toMatchObject({ status: 500, error: "status" });
+    const { items } = await expectJson(await operator("attention"), 200);
+    expect(items).toContainEqual({
+      kind: "dead_letters",
+      subject: push.id,
+      topic: expect.any(String),
+      name: expect.any(String),
+      count: 3,
+      untilAt: null,
+    });
     await push.answer({ status: 204 });
+    expect(await push.stub.redeliverDead(1)).toEqual({ redelivered: 1, more: true });
+    expect(await expectJson(await operator(`${at}/deliveries?state=pending`), 200)).toMatchObject([
+      { eventId: ids[2] },
+    ]);
     expect((await operator(`${at}/deliveries/${ids[0]}/redeliver`, "POST")).status).toBe(202);
     expect(await expectJson(await operator(`${at}/redeliver-dead`, "POST"), 202)).toEqual({
-      redelivered: 2,
+      redelivered: 1,
       more: false,
     });
     await push.run();

@@ -7,7 +7,12 @@ const TENANT = "conformance";
 const BANK = "bank";
 
 /** Registers, as an operator would, what the plans need. */
-export async function register(base: string, operatorSecret: string, suite: string): Promise<Registered> {
+export async function register(
+  base: string,
+  operatorSecret: string,
+  suite: string,
+  relay: string,
+): Promise<Registered> {
   const token = await operatorToken(base, operatorSecret);
   const put = async (path: string, body: unknown): Promise<void> => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -28,7 +33,7 @@ export async function register(base: string, operatorSecret: string, suite: stri
     await put(`tenants/${TENANT}/members/${email}`, { roles: ["conformance"] });
     return { email, password };
   };
-  const client = async (name: string): Promise<Credentials> => {
+  const client = async (name: string, more: object = {}): Promise<Credentials> => {
     const credentials = { client_id: `${TENANT}.${name}`, client_secret: randomBytes(32).toString("base64url") };
     await put(`clients/${credentials.client_id}`, {
       tenant: TENANT,
@@ -38,6 +43,7 @@ export async function register(base: string, operatorSecret: string, suite: stri
       postLogoutRedirectUris: [`${suite}/test/a/${ALIAS}/post_logout_redirect`],
       grantTypes: ["authorization_code", "refresh_token", "implicit"],
       scopes: ["plat.media_view"],
+      ...more,
     });
     return credentials;
   };
@@ -63,6 +69,7 @@ export async function register(base: string, operatorSecret: string, suite: stri
     user: await person("grace@conformance.example", "Grace Hopper"),
     refuser: await person("henry@conformance.example", "Henry Ford"),
     clients: [await client("one"), await client("two"), await client("post")],
+    toldOfLogout: await client("told", { backchannelLogoutUri: `${relay}/test/a/${ALIAS}/backchannel_logout` }),
     keyHolders: [await keyHolder("first"), await keyHolder("second")],
   };
 }

@@ -64,6 +64,8 @@ export interface Registered {
   readonly refuser: Subject;
   /** The third sends its secret in the form. */
   readonly clients: readonly [Credentials, Credentials, Credentials];
+  /** Gets logout tokens, which modules of other plans would not expect. */
+  readonly toldOfLogout: Credentials;
   /** Of another tenant than the users, who are asked for consent. */
   readonly keyHolders: readonly [KeyHolder, KeyHolder];
 }
@@ -119,7 +121,7 @@ const SIGN_OUTS: Readonly<Record<string, string>> = {
 export function configuration(
   plan: Plan,
   { issuer, suite }: { readonly issuer: string; readonly suite: string },
-  { user, refuser, clients, keyHolders }: Registered,
+  { user, refuser, clients, toldOfLogout, keyHolders }: Registered,
 ): unknown {
   const [client, client2, client_secret_post] = clients;
   const pages = `${issuer}/*`;
@@ -197,7 +199,7 @@ export function configuration(
     };
   return {
     ...common,
-    client,
+    client: plan.key === "backchannel" ? toldOfLogout : client,
     client2,
     client_secret_post,
     browser: [...visit(signIn(), done), ...leave()],

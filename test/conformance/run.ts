@@ -6,6 +6,7 @@ import { configuration, PLANS } from "./plans.ts";
 import { explain, type Explained } from "./explanations.ts";
 import { writeReport } from "./report.ts";
 import { connect } from "./suite.ts";
+import { startRelay } from "./relay.ts";
 import { makeCertificate, startFront } from "./tls-front.ts";
 
 const HELP = `
@@ -49,9 +50,10 @@ export async function runConformance(args: readonly string[]): Promise<void> {
     LOG_LEVEL: "info",
   });
   const closeFront = await startFront(tlsPort, platform.url, makeCertificate());
+  const relay = await startRelay(suiteUrl);
   const outcomes: Record<string, Explained[]> = {};
   try {
-    const registered = await register(platform.url, operatorSecret, suiteUrl);
+    const registered = await register(platform.url, operatorSecret, suiteUrl, relay.url);
     for (const plan of PLANS.filter(({ key }) => positionals.length === 0 || positionals.includes(key))) {
       console.log(`\n${plan.title}`);
       const config = configuration(plan, { issuer: `${origin}/oauth2/v1`, suite: suiteUrl }, registered);
@@ -67,6 +69,7 @@ export async function runConformance(args: readonly string[]): Promise<void> {
       }
     }
   } finally {
+    relay.close();
     closeFront();
     await stopGroup(platform, "SIGTERM");
   }

@@ -127,6 +127,7 @@ export function eventsApp(
       tracing: noTracing,
       verifier: {
         proofs: { check: () => Promise.reject(new Error("no token here is bound")) },
+        begin: () => {},
         verify: async (token) => {
           const text = fromUtf8(fromBase64Url(token) ?? utf8(""));
           if (!text?.startsWith("{")) return { ok: false, error: "malformed" };

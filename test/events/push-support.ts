@@ -48,6 +48,7 @@ export function subscriptionsOf(app: EventsApp, topic: TestTopic, as: Principal 
     get: (name = "orders") => send(`${collection}/${name}`),
     put: (json: unknown, name = "orders") => send(`${collection}/${name}`, { method: "PUT", json }),
     remove: (name = "orders") => send(`${collection}/${name}`, { method: "DELETE" }),
+    rotate: (json?: unknown) => send(`${collection}/orders/signing-secret`, { method: "POST", json }),
     post: (path: string, name = "orders") => send(`${collection}/${name}/${path}`, { method: "POST" }),
   };
 }

@@ -37,7 +37,11 @@ export interface World {
 export function knownValues({ id, method, template }: Operation, name: string, world: World): readonly string[] {
   const [own, foreign] = [world.own, world.foreign];
   if (name === "cursor") return [world.cursors.get(id), ...world.cursors.values()].filter((one) => one !== undefined);
-  if (template.startsWith("/admin/")) {
+  if (/Operated(File|Bulk|Erasure|Variant|Metadata)|FileOwners|WaitingVariants/.test(id)) {
+    const owner = id === "deleteOperatedFiles" ? world.scrap : own.client;
+    if (name === "tenant") return [owner.tenant, foreign.client.tenant];
+    if (name === "client") return [owner.clientId];
+  } else if (template.startsWith("/admin/")) {
     const known = world.pool.values(template, name);
     if (known.length > 0) return known;
   }
@@ -49,6 +53,8 @@ export function knownValues({ id, method, template }: Operation, name: string, w
       return method === "DELETE" && template.endsWith("{eventType}")
         ? [foreign.topic.eventType]
         : [own.topic.eventType, foreign.topic.eventType];
+    case "to":
+      return ["oldest", "newest"];
     case "name":
       return /createPush/i.test(id) ? [unique("push"), SUBSCRIPTION] : [SUBSCRIPTION];
     case "endpoint":
@@ -65,7 +71,7 @@ export function knownValues({ id, method, template }: Operation, name: string, w
       return [world.cursors.get("event") ?? "0", `${world.cursors.get("event") ?? "0"}-0`];
     case "fileId": {
       const { privateFile, publicFile } = own;
-      if (/^delete(Private|Public)File$/.test(id)) return [foreign.privateFile, foreign.publicFile];
+      if (/^delete(Private|Public|Operated)File$/.test(id)) return [foreign.privateFile, foreign.publicFile];
       const two = id.includes("Public") ? [publicFile, privateFile] : [privateFile, publicFile];
       return [...two, foreign.privateFile, foreign.publicFile];
     }

@@ -81,14 +81,16 @@ export class Sandbox {
     if (/subscriptions|subscribers/.test(operation.template)) await this.#subscribe();
     if (/redeliver/i.test(operation.id)) await this.#deliver();
     if (operation.id === "getVariantContent") await this.#makeVariant();
-    if (operation.id === "getErasure") await this.#erase();
+    if (/^get(Operated)?Erasure$/.test(operation.id)) await this.#erase();
   }
 
   /** Before each request. */
   async prepare({ id, method, template }: Operation): Promise<void> {
     this.#world.fresh = {};
     if (method === "DELETE" && /subscribers|push-subscriptions/.test(template)) await this.#subscribe();
-    if (template.startsWith("/admin/"))
+    if (/^\/admin\/v1\/(files|erasures)\/|^\/admin\/v1\/tenants\/\{tenant\}\/files/.test(template))
+      await this.#prepareMedia(id);
+    else if (template.startsWith("/admin/"))
       this.#world.fresh = method === "DELETE" ? await this.#world.pool.victim(template) : {};
     else if (template.startsWith("/media/")) await this.#prepareMedia(id);
     else if (template.startsWith("/oauth2/")) await this.#prepareOauth(id);
@@ -167,8 +169,9 @@ export class Sandbox {
   async #prepareMedia(id: string): Promise<void> {
     const { token } = this.#world.own;
     const place = id.includes("Public") ? "public/files" : "files";
-    if (/^delete(Private|Public)Files$/.test(id)) await makeFile(this.#world.tokens.scrap, place, "text");
-    else if (/^delete(Private|Public)File$/.test(id)) this.#world.fresh = { fileId: (await reserve(token, place)).id };
+    if (/^delete(Private|Public|Operated)Files$/.test(id)) await makeFile(this.#world.tokens.scrap, place, "text");
+    else if (/^delete(Private|Public|Operated)File$/.test(id))
+      this.#world.fresh = { fileId: (await reserve(token, place)).id };
     else if (id.startsWith("commit")) this.#world.fresh = { fileId: (await upload(token, place, "text")).id };
     else if (id === "uploadFile") {
       const { id: fileId, uploadLink } = await reserve(token, place);

@@ -575,6 +575,13 @@ const ROWS: readonly Row[] = [
     cache: SECRET,
     closed: "page",
   },
+  ...["link", "unlink"].map((name): Row => ({
+    name: `POST /account/${name}`,
+    ask: (given) => changeAccount(name, given),
+    status: 400,
+    cache: SECRET,
+    closed: "page",
+  })),
   {
     name: "POST /account/end-session",
     ask: (given) => changeAccount("end-session", given),

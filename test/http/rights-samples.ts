@@ -128,6 +128,7 @@ export const SAMPLES: Partial<Record<Operation, (asked: Asked) => Sample | Promi
   listDeliveries: (asked) => ({ params: subscribed(asked) }),
   // Nothing was delivered yet: callers learn so of their own subscription, and nothing of others.
   redeliverEvent: (asked) => ({ params: { ...subscribed(asked), eventId: "0000000000000000-0" }, owner: 404 }),
+  rotateSigningSecret: (asked) => ({ params: subscribed(asked), changes: true }),
   // The limit is one a second for each subscription.
   testSubscription: (asked) => ({ params: subscribed(asked), changes: true }),
   createFile: () => ({ changes: true }),

@@ -33,8 +33,9 @@ export async function insertCommitted(
       ...owner,
     ),
     env.DB.prepare(
-      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes)
-       SELECT value, owner.id, 'pending', 'text/plain', ?4, ?4, 5, 'e', ?6, ?7 FROM json_each(?5), owner
+      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes,
+         known_places)
+       SELECT value, owner.id, 'pending', 'text/plain', ?4, ?4, 5, 'e', ?6, ?7, 1 FROM json_each(?5), owner
        WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL`,
     ).bind(...owner, createdAt, list, metadata, attributes),
     env.DB.prepare("UPDATE file SET state = 'committed' WHERE id IN (SELECT value FROM json_each(?))").bind(list),

@@ -123,6 +123,7 @@ export function mediaApp(
     log: heardLog,
     verifier: overrides.verifier ?? {
       proofs: { check: () => Promise.reject(new Error("no token here is bound")) },
+      begin: () => {},
       verify: async (token) => ({ ok: true, value: principalOf(token) }),
     },
   });

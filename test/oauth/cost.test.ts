@@ -5,10 +5,15 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Env } from "../../src/env.ts";
+import { hashPassword } from "../../src/platform/password-hash.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { counting, emptyTally } from "../support/counting.ts";
 import { isolate as isolateOf, type Isolate } from "../support/isolate.ts";
-import { basic, call, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
-import { makeFlow, signIn } from "./user-flow.ts";
+import { Browser, landed, toInit } from "../support/browser.ts";
+import { basic, call, expectJson, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
+import { makeApp, visit } from "../support/sign-in.ts";
+import { makeUser } from "../support/users.ts";
+import { CHALLENGE, makeFlow, signIn, VERIFIER } from "./user-flow.ts";
 
 /** A function of Vite, which runs the tests. */
 interface Glob {
@@ -196,6 +201,36 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
           d1RowsRead: expect.any(Number),
         });
       }
+    }
+  });
+});
+
+describe("The cost of a person who signs in", () => {
+  it("is 4 round trips and 11 rows from the form to the redeemed code, and 2 and 4 for a refresh token", async () => {
+    const app = await makeApp({ confidential: false });
+    const user = await makeUser({ tenant: app.tenant });
+    const hash = hashPassword(user.password, systemRandom);
+    await env.DB.prepare("UPDATE user SET password_hash = ?2 WHERE email = ?1").bind(user.email, hash).run();
+    const { env: counted, tally, reset } = counting(env);
+    const own = isolateOf(counted);
+    const token = (form: Record<string, string>) =>
+      own.fetch("/oauth2/v1/token", {
+        method: "POST",
+        body: new URLSearchParams({ client_id: app.clientId, ...form }),
+      });
+    for (let time = 0; time < 2; time++) {
+      const browser = new Browser({ send: (at, init) => own.fetch(at.slice(ORIGIN.length), toInit(init)) });
+      const page = await visit(browser, app, { code_challenge: CHALLENGE, code_challenge_method: "S256" });
+      reset();
+      const code = landed(await browser.submit(page, { ...user })).query.get("code") ?? "";
+      const form = { grant_type: "authorization_code", redirect_uri: app.redirectUri, code, code_verifier: VERIFIER };
+      const redeemed = await token(form);
+      // The isolate's first token also reads the signing keys.
+      if (time === 1) expect(tally).toMatchObject({ d1RoundTrips: 4, d1RowsWritten: 11, auditRows: 0 });
+      reset();
+      const { refresh_token } = await expectJson<{ refresh_token: string }>(redeemed, 200);
+      expect((await token({ grant_type: "refresh_token", refresh_token })).status).toBe(200);
+      expect(tally).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 4, auditRows: 0 });
     }
   });
 });

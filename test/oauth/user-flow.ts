@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { systemRandom } from "../../src/platform/random.ts";
+import { createUserStore } from "../../src/oauth/users/user-store.ts";
 import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
 import { createCode } from "../../src/oauth/grants/authorization-code.ts";
 import type { Authorization } from "../../src/oauth/model/authorization.ts";
@@ -72,7 +73,7 @@ export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<st
   const { authorization, ...request } = options;
   const nowMs = Date.now();
   const code = await createCode(
-    { codes: createCodeStore(env.DB), random: systemRandom },
+    { codes: createCodeStore(env.DB, createUserStore(env.DB, "email", systemRandom)), random: systemRandom },
     {
       clientId: flow.client.clientId,
       email: flow.email,

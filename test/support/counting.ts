@@ -18,10 +18,10 @@ export interface Tally {
   r2Operations: Record<string, number>;
 }
 
-export function counting(env: Env): { env: Env; tally: Tally; reset: () => void } {
+export function counting(env: Env, hold?: Hold): { env: Env; tally: Tally; reset: () => void } {
   const tally: Tally = emptyTally();
   const bindings: Partial<Record<keyof Env, unknown>> = {
-    DB: countDatabase(env.DB, tally),
+    DB: countDatabase(env.DB, tally, hold),
     MEDIA: countMethods(env.MEDIA, (method) => add(tally.r2Operations, method)),
     TOPIC_LOG: countNamespace(env.TOPIC_LOG, (method) => add(tally.objectCalls, `TOPIC_LOG.${method}`)),
     PUSH_SUBSCRIPTION: countNamespace(env.PUSH_SUBSCRIPTION, (method) =>
@@ -54,7 +54,30 @@ const REAL = Symbol("real statement");
 const SQL = Symbol("its text");
 type Counted = D1PreparedStatement & { readonly [REAL]: D1PreparedStatement; readonly [SQL]: string };
 
-function countDatabase(db: D1Database, tally: Tally): D1Database {
+/** Awaited before each round trip of D1. */
+export type Hold = () => Promise<void>;
+
+/**
+ * Lets round trips of D1 that begin within some milliseconds run together, and tells how many ran in each round: those
+ * of one round did not wait for each other.
+ */
+export function inRounds(): { readonly hold: Hold; readonly rounds: number[] } {
+  const rounds: number[] = [];
+  const held: (() => void)[] = [];
+  const letGo = (): void => {
+    rounds.push(held.length);
+    for (const run of held.splice(0)) run();
+  };
+  const hold: Hold = () =>
+    new Promise((resolve) => {
+      if (held.push(resolve) === 1) setTimeout(letGo, ROUND_MS);
+    });
+  return { hold, rounds };
+}
+
+const ROUND_MS = 25;
+
+function countDatabase(db: D1Database, tally: Tally, hold?: Hold): D1Database {
   const count = (statements: number) => {
     tally.d1Statements += statements;
     tally.d1RoundTrips += 1;
@@ -73,7 +96,7 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== "function") return value;
         if (name === "bind") return (...args: unknown[]) => statement(target.bind(...args), sql);
-        return (...args: unknown[]) => {
+        const trip = (...args: unknown[]): unknown => {
           if (AUDIT_ROW.test(sql)) tally.auditRows += 1;
           else count(1);
           if (name === "all" || name === "run")
@@ -90,6 +113,7 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
             });
           return value.apply(target, args) as unknown;
         };
+        return hold === undefined ? trip : (...args: unknown[]) => hold().then(() => trip(...args));
       },
     });
   return new Proxy(db, {
@@ -98,12 +122,13 @@ function countDatabase(db: D1Database, tally: Tally): D1Database {
       if (typeof value !== "function") return value;
       if (name === "prepare") return (sql: string) => statement(target.prepare(sql), sql);
       if (name === "withSession")
-        return (...args: [string?]) => countDatabase(target.withSession(...args) as unknown as D1Database, tally);
+        return (...args: [string?]) => countDatabase(target.withSession(...args) as unknown as D1Database, tally, hold);
       if (name === "batch")
         return async (statements: Counted[]) => {
           const isAudit = statements.every((item) => AUDIT_ROW.test(item[SQL]));
           if (isAudit) tally.auditRows += statements.length;
           else count(statements.length);
+          await hold?.();
           const results = await target.batch(statements.map((item) => item[REAL]));
           if (!isAudit) countRows(results);
           return results;

@@ -1,6 +1,7 @@
-import { applyD1Migrations, reset, type D1Migration } from "cloudflare:test";
+import { reset, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import { forgetModules } from "./forget-modules.ts";
 import { lowerPasswordCost } from "./password-cost.ts";
 
 const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[] };
@@ -12,11 +13,23 @@ const given = env as typeof env & { readonly TEST_MIGRATIONS: D1Migration[] };
  */
 export async function startFresh(): Promise<void> {
   vi.useRealTimers();
-  vi.resetModules();
+  forgetModules();
   await lowerPasswordCost();
   await wakeWhatAllShare();
   await reset();
-  await applyD1Migrations(env.DB, given.TEST_MIGRATIONS);
+  await createSchema(env.DB, given.TEST_MIGRATIONS);
+}
+
+/** All migrations in one batch, which takes half the time of one after the other. */
+async function createSchema(db: D1Database, migrations: readonly D1Migration[]): Promise<void> {
+  const list =
+    "CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, " +
+    "applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
+  const listed = db.prepare("INSERT INTO d1_migrations (name) SELECT value FROM json_each(?)");
+  await db.batch([
+    ...[list, ...migrations.flatMap(({ queries }) => queries)].map((query) => db.prepare(query)),
+    listed.bind(JSON.stringify(migrations.map(({ name }) => name))),
+  ]);
 }
 
 /**

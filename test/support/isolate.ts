@@ -34,3 +34,7 @@ export function isolate(bindings: Partial<Env> = {}): Isolate {
     });
   return { fetch, token };
 }
+
+/** Ends a session that is none, so that the isolate learns whether any client is to be told of ended sessions. */
+export const learnsLogouts = ({ fetch }: Pick<Isolate, "fetch">): Promise<Response> =>
+  fetch("/oauth2/v1/end_session", { headers: { cookie: `__Host-plat_session=${"A".repeat(43)}` } });

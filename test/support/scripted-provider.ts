@@ -46,6 +46,7 @@ export async function makeProvider(
     domains?: string[];
     linking?: string;
     trustEmail?: boolean;
+    button?: string;
   } = {},
 ): Promise<Provider> {
   const id = options.id ?? unique("idp");

@@ -30,6 +30,7 @@ export async function makeApp(
     requirePushedAuthorizationRequests?: boolean;
     dpopBoundAccessTokens?: boolean;
     securityProfile?: string;
+    thirdParty?: boolean;
   } = {},
 ): Promise<TestApp> {
   const tenant = options.tenant ?? (await makeTenant());

@@ -212,7 +212,13 @@ describe("an attempt to push", () => {
     const push = (used: typeof tracing) =>
       attempt(
         { names: createNames("plat"), clock: systemClock, allowLoopback: false, tracing: used },
-        { endpoint: hook, username: "u", password: "p", signingSecret: `whsec_${btoa("a key")}` } as never,
+        {
+          endpoint: hook,
+          username: "u",
+          password: "p",
+          signingSecret: `whsec_${btoa("a key")}`,
+          previous: [],
+        } as never,
         { eventId: "event-1", text: "{}", number: 2 },
       );
     await push(tracing);
@@ -243,7 +249,13 @@ describe("an attempt to push", () => {
     const push = (trace?: string) =>
       attempt(
         { names: createNames("plat"), clock: systemClock, allowLoopback: false, tracing },
-        { endpoint: hook, username: "u", password: "p", signingSecret: `whsec_${btoa("a key")}` } as never,
+        {
+          endpoint: hook,
+          username: "u",
+          password: "p",
+          signingSecret: `whsec_${btoa("a key")}`,
+          previous: [],
+        } as never,
         { eventId: "event-1", text: "{}", number: 1, trace },
       );
     expect((await push()).attempt.trace).toBeUndefined();

@@ -66,12 +66,19 @@ const consent: ConsentView = {
   tenant: { id: "globex", name: "Globex" },
   user: "ada@shop.example",
   place: "Acme Group",
-  scopes: ["acme.read", "acme.write"],
+  isMember: false,
+  source: undefined,
+  scopes: [
+    { scope: "acme.read", own: undefined, words: "read <all>" },
+    { scope: "acme.write", own: undefined, words: undefined },
+    { scope: "plat.pubsub.topic=acme.orders", own: "pubsub.topic=acme.orders", words: undefined },
+  ],
+  showsName: true,
   lasts: true,
   fault: undefined,
   formTargets: ["https://shop.example/callback?x=1"],
 };
-const factorActions = { setUpFactor: "/s", removeFactor: "/f", renewCodes: "/n" };
+const factorActions = { setUpFactor: "/s", removeFactor: "/f", renewCodes: "/n", link: "/l", unlink: "/u" };
 const account: AccountView = {
   ...context,
   status: 200,
@@ -87,6 +94,9 @@ const account: AccountView = {
   hidden: { csrf: "token", more: "of it" },
   user: { email: "ada@shop.example", name: "Ada" },
   verification: "open",
+  linked: [{ id: "corporate", name: "Corporate" }],
+  linkable: [{ id: "other", name: "Other" }],
+  formTargets: ["https://corporate.example"],
   sessions: [
     {
       sid: "s1",
@@ -108,7 +118,13 @@ const account: AccountView = {
       clientId: "acme.shop",
       name: "Web shop",
       access: [
-        { place: "Acme", scopes: ["media_view", "media_manage"] },
+        {
+          place: "Acme",
+          scopes: [
+            { scope: "acme.write", own: undefined, words: undefined },
+            { scope: "acme.read", own: undefined, words: "read <all>" },
+          ],
+        },
         { place: "Globex", scopes: [] },
       ],
       sinceMs: 1_763_000_000_000,
@@ -162,7 +178,11 @@ const kinds = {
   "sign-in after a sign-out": { view: { ...signIn, fault: undefined, notice: "signedOut" }, show: pages.signIn },
   consent: { view: consent, show: pages.consent },
   "consent of a form that was stale, for nothing but who one is": {
-    view: { ...consent, status: 400, fault: "stale", place: "", scopes: [], lasts: false },
+    view: { ...consent, status: 400, fault: "stale", scopes: [], showsName: false, lasts: false },
+    show: pages.consent,
+  },
+  "consent for a client that nobody registered": {
+    view: { ...consent, isMember: true, source: { host: "app.example", goesTo: "app.example" } },
     show: pages.consent,
   },
   account: { view: account, show: pages.account },
@@ -468,6 +488,10 @@ describe("the account page", () => {
       ["password", "password", undefined, "current-password"],
       ["password", "new_password", undefined, "new-password"],
       ["password", "repeated_password", undefined, "new-password"],
+      ...hidden,
+      ["hidden", "provider", "corporate", undefined],
+      ...hidden,
+      ["hidden", "provider", "other", undefined],
       ...hidden,
       ["text", "code", undefined, "one-time-code"],
       ["text", "recovery_code", undefined, "off"],

@@ -33,7 +33,7 @@ describe("/", () => {
     expect(links.length).toBeGreaterThan(6);
     for (const link of links) {
       const { pathname } = new URL(link, "https://platform.example");
-      // test/acceptance/site.test.ts follows the links to pages of the documentation.
+      // test/nightly/site.test.ts follows the links to pages of the documentation.
       if (/^\/docs\/(start|guides)\//.test(pathname)) continue;
       expect((await call(pathname)).status, link).toBeLessThan(400);
     }

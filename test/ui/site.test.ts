@@ -6,7 +6,7 @@ import { createDeps } from "../../src/deps.ts";
 import type { Env } from "../../src/env.ts";
 import { call } from "../support/platform.ts";
 
-/** The pages that these tests see are those of site/unbuilt; test/acceptance/site.test.ts has the built ones. */
+/** The pages that these tests see are those of site/unbuilt; test/nightly/site.test.ts has the built ones. */
 const platformWith = (more: Partial<Env>) => {
   const app = createApp(createDeps({ ...env, ...more }));
   return (address: string, init: RequestInit = {}) =>

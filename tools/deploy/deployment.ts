@@ -31,6 +31,8 @@ export interface Deployment {
   readonly placement: Placement | undefined;
   /** All of wrangler.toml's, with the file's in place. */
   readonly vars: Readonly<Record<string, string>>;
+  /** The address of the first person who operates the platform; undefined: none is invited. */
+  readonly operator: string | undefined;
   /** First of the ids that the rate limits use; they are shared by all Workers of the account. */
   readonly rateLimitIds: number;
   /** File for the secrets that a deployment makes. Not committed. */
@@ -59,6 +61,7 @@ const file = z.strictObject({
   jurisdiction: z.enum(JURISDICTIONS).optional(),
   placement: z.string().regex(PLACEMENT, "must be smart, or a region such as aws:eu-central-1").optional(),
   shards: z.literal(1, "must be 1: a platform has one database").optional(),
+  operator: z.email("must be an e-mail address").optional(),
   rate_limit_ids: z.int().min(1).max(2_000_000_000),
   vars: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
 });
@@ -116,6 +119,7 @@ export function parseDeployment(name: string, text: string): Deployment {
     placement:
       placement === undefined ? undefined : placement === "smart" ? { mode: placement } : { region: placement },
     vars,
+    operator: given.data.operator,
     rateLimitIds: given.data.rate_limit_ids,
     secretsPath: join(ROOT, "deploy", `${name}.secrets`),
   };
@@ -160,7 +164,7 @@ function checkS3Jurisdiction(name: string, endpoint: string, jurisdiction: strin
 }
 
 /** The file that `init` writes. The ids of rate limits differ from other deployments' by the Worker's name. */
-export function newDeploymentFile({ name, host: main, location, jurisdiction }: NewDeployment): string {
+export function newDeploymentFile({ name, host: main, location, jurisdiction, operator }: NewDeployment): string {
   const worker = name === "production" ? "plinth" : `plinth-${name}`;
   const place = location ?? "weur";
   return `# The deployment "${name}". Keep this file: it alone says what the platform is.
@@ -171,6 +175,9 @@ worker = "${worker}"
 host = "${main}"
 # content_host = "content.example.com"   # media alone
 # auth_host = "login.example.com"        # pages for people alone
+
+# The first person who operates it in the console. Each deployment prints a link for them until it is used.
+${operator === undefined ? "# " : ""}operator = "${operator ?? "ada@example.com"}"
 
 # Near where database, bucket and objects are made, for ever: ${LOCATIONS.join(", ")}.
 ${location === undefined ? "# " : ""}location = "${place}"
@@ -192,6 +199,7 @@ export interface NewDeployment {
   readonly host: string;
   readonly location: string | undefined;
   readonly jurisdiction?: string | undefined;
+  readonly operator?: string | undefined;
 }
 
 /** FNV-1a of the name, in steps of 100 so that the ten ids of two deployments do not overlap. */

@@ -25,6 +25,7 @@ import { migrationNames } from "./migrations.ts";
 import { DANGER_FLAGS, makePlan, type Plan } from "./plan.ts";
 import { findWayBack, newClasses } from "./rollback.ts";
 import { askAt, askHost, waitUntilReachable, type Ask } from "./reach.ts";
+import { firstOperator } from "./first-operator.ts";
 import { ESCROW, keepSecrets, planSecrets } from "./secrets.ts";
 import { checkZones, smokeTest, type Check } from "./smoke.ts";
 
@@ -32,7 +33,7 @@ export const HELP = `npm run deploy -- <name> [what] [options]     puts a platfo
 
 A deployment is a file, deploy/<name>.toml: hosts, place, variables. Nothing is taken from the shell but secrets.
 
-  npm run deploy -- production init --host plinth.example.com --location weur
+  npm run deploy -- production init --host plinth.example.com --location weur --operator ada@example.com
   npm run deploy -- production                 shows what changes, asks, does it, and tests it
   npm run deploy -- production --canary 10     10 % of requests go to the new version
   npm run deploy -- production rollback        back to the version before
@@ -69,6 +70,7 @@ const OPTIONS = {
   host: { type: "string" },
   location: { type: "string" },
   jurisdiction: { type: "string" },
+  operator: { type: "string" },
   ...Object.fromEntries(DANGER_FLAGS.map((flag) => [flag, { type: "boolean" } as const])),
 } as const;
 
@@ -158,13 +160,13 @@ function canaryPercent(text: string | undefined): number | undefined {
 const secretsPathOf = ({ secretsPath }: Deployment, { secrets }: Options): string =>
   secrets === undefined ? secretsPath : resolve(secrets);
 
-async function writeFile(name: string, { host, location, jurisdiction }: Options): Promise<void> {
+async function writeFile(name: string, { host, location, jurisdiction, operator }: Options): Promise<void> {
   const path = deploymentPath(name);
   if (existsSync(path)) throw new UserError(`deploy/${name}.toml is there already.`);
   if (host === undefined)
     throw new UserError(`Name its host: npm run deploy -- ${name} init --host plinth.example.com`);
   mkdirSync(join(ROOT, "deploy"), { recursive: true });
-  writeFileSync(path, newDeploymentFile({ name, host, location, jurisdiction }), { flag: "wx" });
+  writeFileSync(path, newDeploymentFile({ name, host, location, jurisdiction, operator }), { flag: "wx" });
   try {
     readDeployment(name);
   } catch (error) {
@@ -255,7 +257,8 @@ async function test(cloudflare: Cloudflare, deployment: Deployment, options: Opt
   report(await checkZones(cloudflare, hosts));
   if (faults > 0) throw new UserError(`\n${deployment.publicUrl} is deployed, and ${faults} of the checks failed.`);
   if (options.tour === true) await takeTour(deployment, options.at ?? deployment.publicUrl, secret);
-  say(`\n${deployment.publicUrl} works. The first operator of its console: docs/console.md.`);
+  say(`\n${deployment.publicUrl} works.`);
+  await firstOperator({ ask, deployment, operatorSecret: secret, say });
 }
 
 function report(checks: readonly Check[]): number {

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
 import { whole } from "./client.ts";
 
 /** Where a page of a list begins: what the service's `next` link says. */
@@ -14,6 +14,14 @@ interface ListAnswer {
   readonly headers?: Headers;
 }
 
+interface ListOptions {
+  readonly enabled?: boolean;
+  /** Shows the rows of the last search until those of the next one are there. */
+  readonly keepRows?: boolean;
+  /** Rows stay fresh so long; 10 s without. */
+  readonly staleMs?: number;
+}
+
 const PAGE_SIZE = 100;
 const FIRST_PAGE: PageStart = { pageSize: PAGE_SIZE };
 
@@ -22,10 +30,16 @@ const FIRST_PAGE: PageStart = { pageSize: PAGE_SIZE };
  *
  *   const list = useList<Tenant>(["tenants"], (page) => listTenants(page, operations));
  */
-export function useList<T>(key: QueryKey, ask: (page: PageStart) => Promise<ListAnswer>, enabled = true): List<T> {
+export function useList<T>(
+  key: QueryKey,
+  ask: (page: PageStart) => Promise<ListAnswer>,
+  { enabled = true, keepRows = false, staleMs }: ListOptions = {},
+): List<T> {
   const query = useInfiniteQuery({
     queryKey: key,
     enabled,
+    ...(staleMs !== undefined && { staleTime: staleMs }),
+    ...(keepRows && { placeholderData: keepPreviousData }),
     initialPageParam: FIRST_PAGE,
     queryFn: async ({ pageParam }) => {
       const { data, headers } = await whole(ask(pageParam));

@@ -6,6 +6,7 @@ import {
   FileClock,
   Fingerprint,
   HelpCircle,
+  Images,
   KeyRound,
   Landmark,
   Radio,
@@ -44,6 +45,7 @@ export const PLACES: readonly Place[] = [
   { to: "/keys", label: (w) => w.keys, group: "access", icon: KeyRound, mayOpen: operators },
   { to: "/explain", label: (w) => w.explain, group: "access", icon: HelpCircle, mayOpen: operators },
   { to: "/topics", label: (w) => w.topics, group: "data", icon: Radio, mayOpen: everybody },
+  { to: "/media", label: (w) => w.files, group: "data", icon: Images, mayOpen: everybody },
 ];
 
 export const GROUPS: readonly Group[] = ["watch", "who", "access", "data"];

@@ -1,34 +1,144 @@
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { AppWindow, Building2, Image, Radio, UserRound, type LucideIcon } from "lucide-react";
+import { useEffect, useState } from "react";
 import { Autocomplete, useFilter } from "react-aria-components";
 import { Header, ListBox, ListBoxItem, ListBoxSection } from "react-aria-components";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { Input, Label, SearchField } from "react-aria-components";
-import { usePerson } from "../session/session.ts";
+import {
+  getOperatedFile,
+  listClients,
+  listOperatedFiles,
+  listOperatedTopics,
+  listTenants,
+  listUsers,
+} from "../../../api/plinth.ts";
+import { answer, operations } from "../api/client.ts";
+import { lastOwner } from "../pages/media/owner.ts";
+import { formatTerms } from "../pages/media/query-terms.ts";
+import { usePerson, type Person } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { PLACES } from "./navigation.ts";
 
-/** Ctrl-K: every page, and what the platform finds by id or name. */
+/** What the service finds: the address of its page, its name, and its id if that differs. */
+interface Found {
+  readonly href: string;
+  readonly name: string;
+  readonly id: string;
+}
+
+interface Kind {
+  readonly key: "tenants" | "applications" | "people" | "topics" | "files";
+  readonly icon: LucideIcon;
+  readonly operatorsOnly?: true;
+  readonly find: (q: string, person: Person) => Promise<readonly Found[]>;
+}
+
+/** Of each kind, so many are shown; a longer text finds the others. */
+const pageSize = 5;
+/** Typing may pause so long before the service is asked. */
+const QUIET_MS = 200;
+const FILE_ID = /^[0-9a-f]{24}$/;
+const TOPIC_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+const KINDS: readonly Kind[] = [
+  {
+    key: "tenants",
+    icon: Building2,
+    find: async (q) =>
+      (await answer(listTenants({ q, pageSize }, operations))).map(({ id, name }) => ({
+        href: `/tenants/${id}`,
+        name,
+        id,
+      })),
+  },
+  {
+    key: "applications",
+    icon: AppWindow,
+    find: async (q) =>
+      (await answer(listClients({ q, pageSize }, operations))).map(({ clientId, name, displayName }) => ({
+        href: `/applications/${clientId}`,
+        name: displayName || name,
+        id: clientId,
+      })),
+  },
+  {
+    key: "people",
+    icon: UserRound,
+    operatorsOnly: true,
+    find: async (q) =>
+      (await answer(listUsers({ q, pageSize }, operations))).map(({ email, name }) => ({
+        href: `/people/${email}`,
+        name,
+        id: email,
+      })),
+  },
+  {
+    key: "topics",
+    icon: Radio,
+    find: async (q) =>
+      TOPIC_NAME.test(q)
+        ? (await answer(listOperatedTopics({ q, pageSize }, operations))).map(({ topicOwnerClient, eventType }) => ({
+            href: `/topics/${topicOwnerClient}/${eventType}`,
+            name: eventType,
+            id: `${topicOwnerClient}.${eventType}`,
+          }))
+        : [],
+  },
+  { key: "files", icon: Image, find: findFiles },
+];
+
+/** A file by its id, whosever it is; by its name, among those that were looked at last. */
+async function findFiles(q: string, person: Person): Promise<readonly Found[]> {
+  if (FILE_ID.test(q)) {
+    const { id, fileName } = await answer(getOperatedFile(q, operations));
+    return [{ href: `/media/files/${id}`, name: fileName ?? id, id }];
+  }
+  const owner = lastOwner(person);
+  if (owner === undefined) return [];
+  const query = { q: formatTerms([{ key: "name", value: q }]), pageSize };
+  const { tenant, client, visibility } = owner;
+  return (await answer(listOperatedFiles(tenant, client, visibility, query, operations))).map(({ id, fileName }) => ({
+    href: `/media/files/${id}`,
+    name: fileName ?? q,
+    id,
+  }));
+}
+
+/** Ctrl-K: every page, and what the platform finds by the beginning of an id or a name. */
 export default function Palette({ close }: { readonly close: () => void }) {
   const { palette, navigation } = useWords();
-  const { rights } = usePerson();
+  const person = usePerson();
+  const { rights } = person;
   const { contains } = useFilter({ sensitivity: "base" });
   const [text, setText] = useState("");
   const navigate = useNavigate();
   const places = PLACES.filter(({ mayOpen }) => mayOpen(rights));
+  const kinds = KINDS.filter(({ operatorsOnly }) => operatorsOnly !== true || rights.read);
+  const asked = useSettled(text.trim());
+  const search = useQuery({
+    queryKey: ["palette", asked],
+    enabled: asked !== "",
+    queryFn: async () =>
+      Promise.all(
+        kinds.map(async ({ key, icon, find }) => ({ key, icon, found: await find(asked, person).catch(() => []) })),
+      ),
+  });
+  const isSearching = text.trim() !== asked || (asked !== "" && search.isPending);
   return (
     <ModalOverlay className="overlay high" isOpen isDismissable onOpenChange={(isOpen) => !isOpen && close()}>
       <Modal className="palette">
         <Dialog aria-label={palette.title}>
           <Autocomplete inputValue={text} onInputChange={setText} filter={contains}>
-            <SearchField autoFocus className="palette-field">
+            <SearchField autoFocus className="palette-field" maxLength={100}>
               <Label className="hidden">{palette.title}</Label>
               <Input placeholder={palette.placeholder} />
             </SearchField>
             <ListBox
               aria-label={palette.title}
               className="palette-list"
-              renderEmptyState={() => <p className="muted">{palette.empty}</p>}
+              renderEmptyState={() => <p className="muted">{isSearching ? palette.searching : palette.empty}</p>}
               onAction={(key) => {
                 close();
                 void navigate({ href: String(key) });
@@ -43,10 +153,34 @@ export default function Palette({ close }: { readonly close: () => void }) {
                   </ListBoxItem>
                 ))}
               </ListBoxSection>
+              {(search.data ?? [])
+                .filter(({ found }) => found.length > 0)
+                .map(({ key, icon: Icon, found }) => (
+                  <ListBoxSection key={key} id={key}>
+                    <Header>{navigation[key]}</Header>
+                    {found.map(({ href, name, id }) => (
+                      <ListBoxItem key={href} id={href} textValue={`${name} ${id}`}>
+                        <Icon aria-hidden size={16} />
+                        {name}
+                        {id !== name && <code className="muted">{id}</code>}
+                      </ListBoxItem>
+                    ))}
+                  </ListBoxSection>
+                ))}
             </ListBox>
           </Autocomplete>
         </Dialog>
       </Modal>
     </ModalOverlay>
   );
+}
+
+/** The text, once it has not changed for a moment. */
+function useSettled(text: string): string {
+  const [settled, settle] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(text), QUIET_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }

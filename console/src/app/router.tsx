@@ -96,6 +96,15 @@ const overview = createRoute({
 const page = <const P extends string>(path: P, load: () => Promise<{ Page: () => React.ReactNode }>) =>
   createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(load, "Page") });
 
+/** A list whose search is in the address. */
+const searched = <const P extends string>(path: P, load: () => Promise<{ Page: () => React.ReactNode }>) =>
+  createRoute({
+    getParentRoute: () => inside,
+    path,
+    validateSearch: words("q"),
+    component: lazyRouteComponent(load, "Page"),
+  });
+
 const audit = createRoute({
   getParentRoute: () => inside,
   path: "/audit",
@@ -131,6 +140,22 @@ const push = createRoute({
   component: lazyRouteComponent(() => import("../pages/topics/push-page.tsx"), "Page"),
 });
 
+const media = createRoute({
+  getParentRoute: () => inside,
+  path: "/media",
+  validateSearch: words("tenant", "client", "visibility", "q", "sort"),
+  component: lazyRouteComponent(() => import("../pages/media/media-page.tsx"), "Page"),
+});
+
+/** A page about the files of one client. */
+const ofOwner = <const P extends string>(path: P, load: () => Promise<{ Page: () => React.ReactNode }>) =>
+  createRoute({
+    getParentRoute: () => inside,
+    path,
+    validateSearch: words("tenant", "client", "visibility"),
+    component: lazyRouteComponent(load, "Page"),
+  });
+
 const routes = inside.addChildren([
   overview,
   audit,
@@ -138,16 +163,22 @@ const routes = inside.addChildren([
   topics,
   topic,
   push,
-  page("/tenants", () => import("../pages/tenants/tenants-page.tsx")),
+  media,
+  ofOwner("/media/erasures", () => import("../pages/media/erasures-page.tsx")),
+  ofOwner("/media/work", () => import("../pages/media/work-page.tsx")),
+  page("/media/files/$id", () => import("../pages/media/file-page.tsx")),
+  page("/media/erasures/$id", () => import("../pages/media/erasure-page.tsx")),
+  page("/media/comparisons/$id", () => import("../pages/media/comparison-page.tsx")),
+  searched("/tenants", () => import("../pages/tenants/tenants-page.tsx")),
   page("/tenants/new", () => import("../pages/tenants/new-tenant-page.tsx")),
   page("/tenants/$id", () => import("../pages/tenants/tenant-page.tsx")),
   page("/organizations", () => import("../pages/organizations/organizations-page.tsx")),
   page("/organizations/new", () => import("../pages/organizations/new-organization-page.tsx")),
   page("/organizations/$id", () => import("../pages/organizations/organization-page.tsx")),
-  page("/people", () => import("../pages/people/people-page.tsx")),
+  searched("/people", () => import("../pages/people/people-page.tsx")),
   page("/people/new", () => import("../pages/people/new-person-page.tsx")),
   page("/people/$email", () => import("../pages/people/person-page.tsx")),
-  page("/applications", () => import("../pages/applications/applications-page.tsx")),
+  searched("/applications", () => import("../pages/applications/applications-page.tsx")),
   page("/applications/new", () => import("../pages/applications/new-application-page.tsx")),
   page("/applications/$clientId", () => import("../pages/applications/application-page.tsx")),
   page("/roles", () => import("../pages/roles/roles-page.tsx")),

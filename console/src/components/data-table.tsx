@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import {
   Cell,
+  Collection,
   Column,
   Row,
   Table,
@@ -76,18 +77,21 @@ export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf
             ))}
           </TableHeader>
           <TableBody>
-            {list.rows.map((row) => {
-              const href = hrefOf?.(row);
-              return (
-                <Row key={idOf(row)} id={idOf(row)} {...(href !== undefined && { href })}>
-                  {shown.map(({ id, cell, align }) => (
-                    <Cell key={id} className={align ?? ""}>
-                      {cell(row)}
-                    </Cell>
-                  ))}
-                </Row>
-              );
-            })}
+            {/* A row is made once: a page that is loaded adds its own rows alone. */}
+            <Collection items={list.rows} dependencies={[isNarrow, common]}>
+              {(row) => {
+                const href = hrefOf?.(row);
+                return (
+                  <Row id={idOf(row)} {...(href !== undefined && { href })}>
+                    {shown.map(({ id, cell, align }) => (
+                      <Cell key={id} className={align ?? ""}>
+                        {cell(row)}
+                      </Cell>
+                    ))}
+                  </Row>
+                );
+              }}
+            </Collection>
             {list.hasMore && (
               <TableLoadMoreItem onLoadMore={list.loadMore} isLoading={list.isLoadingMore}>
                 <span className="muted">{common.loadingMore}</span>

@@ -137,7 +137,7 @@ interface FieldProps {
 interface TextFieldProps extends FieldProps {
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly type?: "text" | "email" | "password" | "number" | "url";
+  readonly type?: "text" | "email" | "password" | "number" | "url" | "datetime-local";
   readonly placeholder?: string;
   readonly isMultiline?: boolean;
   readonly autoComplete?: string;

@@ -26,7 +26,7 @@ export interface AuditLog extends AuditTrail {
     fields: LoggedFields,
   ): {
     readonly before: D1PreparedStatement;
-    readonly row: readonly D1PreparedStatement[];
+    readonly row: D1PreparedStatement;
     readonly end: D1PreparedStatement;
   };
   /** Adds a row for a list that somebody read: one in ten minutes for each isolate, actor and subject. Never throws. */

@@ -1,7 +1,15 @@
 import type { RowRange } from "../../http/paging.ts";
 import type { AuditRecord } from "../../platform/audit.ts";
 import { sanitizeForLog } from "../../platform/text.ts";
-import { CHANGED, namesOf, readChanges, stateStatements, type LoggedFields, type RowQuery } from "./change-store.ts";
+import {
+  CHANGED,
+  fieldsNow,
+  namesOf,
+  readChanges,
+  stateStatements,
+  type LoggedFields,
+  type RowQuery,
+} from "./change-store.ts";
 
 /** Rows by the operator, rows by clients and users, refusals about known accounts, other refusals. */
 export type Share = "operator" | "done" | "known" | "unknown";
@@ -39,14 +47,15 @@ export const toJson = ({ at, requestId, actor, action, subject, outcome, reason,
 const INSERT = `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
   SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
-/** ?9: the fields. */
-const INSERT_CHANGE = `
+/** ?9: the fields; behind it the parameters of the row. */
+const insertChange = (row: RowQuery, fields: LoggedFields): string => `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ${CHANGED.reason}, ?8, changes FROM (SELECT ${CHANGED.changes("?9")} AS changes)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ${CHANGED.reason}, ?8, changes
+  FROM (SELECT ${CHANGED.changes("?9", fieldsNow(row, fields, 9))} AS changes)
   WHERE ${CHANGED.isChange("changes")}`;
 const INSERT_REMOVAL = `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${CHANGED.changes("?9")} WHERE changes() > 0`;
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${CHANGED.changes("?9", "NULL")} WHERE changes() > 0`;
 /** Rows of refusals, as lists of values. */
 const INSERT_ALL = `
   INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
@@ -121,10 +130,13 @@ export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<v
 
     /** Statements around a change: `before` it, `row` directly after it, `end` anywhere later. */
     changeStatements(kind: "put" | "delete", record: AuditRecord, share: Share, row: RowQuery, fields: LoggedFields) {
-      const { before, after, end } = stateStatements(db, row, fields);
-      const insert = db.prepare(kind === "put" ? INSERT_CHANGE : INSERT_REMOVAL);
-      const inserted = insert.bind(...valuesOf(record, share), namesOf(fields));
-      return { before, row: kind === "put" ? [after, inserted] : [inserted], end };
+      const { before, end } = stateStatements(db, row, fields);
+      const values = [...valuesOf(record, share), namesOf(fields)];
+      const inserted =
+        kind === "put"
+          ? db.prepare(insertChange(row, fields)).bind(...values, ...row.values)
+          : db.prepare(INSERT_REMOVAL).bind(...values);
+      return { before, row: inserted, end };
     },
 
     /** Writes rows of refusals in one statement. */

@@ -6,7 +6,8 @@ import { sanitizeForLog } from "../../platform/text.ts";
  *
  *   before   stores the fields as they are
  *   …        the change
- *   after    stores them again; the audit row takes the difference; `end` removes both
+ *   row      the audit row takes the difference to the fields as they are now
+ *   end      removes what was stored
  */
 export interface RowQuery {
   readonly sql: string;
@@ -32,26 +33,28 @@ export interface FieldChange {
 /** Our choice: elements of a list in a row, and characters of a text. */
 const MOST = { elements: 40, chars: 500 } as const;
 
-const STORE = (moment: "before" | "after", { sql }: RowQuery, fields: LoggedFields): string =>
-  `INSERT INTO audit_state (moment, fields) SELECT '${moment}', json_object(${Object.entries(fields)
+const fieldsOf = (sql: string, fields: LoggedFields): string =>
+  `json_object(${Object.entries(fields)
     .map(([name, field]) => `'${name}', ${sqlOf(field)}`)
     .join(", ")}) FROM (${sql}) AS shown`;
-const END = `DELETE FROM audit_state WHERE moment IN ('before', 'after')`;
+const STORE = ({ sql }: RowQuery, fields: LoggedFields): string =>
+  `INSERT INTO audit_state (moment, fields) SELECT 'before', ${fieldsOf(sql, fields)}`;
+const END = `DELETE FROM audit_state WHERE moment = 'before'`;
 
 function sqlOf({ value, flag, list, json, secret }: LoggedField): string {
   if (flag !== undefined) return `json(iif(${flag}, 'true', 'false'))`;
   return list === undefined && json === undefined ? `(${value ?? secret})` : `json(${list ?? json})`;
 }
 
-const stored = (moment: "before" | "after"): string => `(SELECT fields FROM audit_state WHERE moment = '${moment}')`;
+const BEFORE = `(SELECT fields FROM audit_state WHERE moment = 'before')`;
 const IS_NEW = `NOT EXISTS (SELECT 1 FROM audit_state WHERE moment = 'before')`;
 const beyond = (one: string, other: string): string => `
   (SELECT json_group_array(substr(value, 1, ${MOST.chars})) FROM
     (SELECT value FROM json_each(${one}) EXCEPT SELECT value FROM json_each(${other}) LIMIT ${MOST.elements + 1}))`;
 const plain = (value: string): string =>
   `json(iif(json_type(${value}) = 'text', json_quote(substr(${value} ->> '$', 1, ${MOST.chars})), ${value}))`;
-/** `fields`: the names and whether they are secret, as JSON. */
-const difference = (fields: string): string => `
+/** `fields`: the names and whether they are secret, as JSON. `now`: the fields as they are. */
+const difference = (fields: string, now: string): string => `
   (SELECT json_group_array(json(change)) FROM (
     SELECT CASE
       WHEN secret THEN json_object('field', name)
@@ -59,7 +62,7 @@ const difference = (fields: string): string => `
         json_object('field', name, 'added', json(${beyond("is_now", "was")}), 'removed', json(${beyond("was", "is_now")}))
       ELSE json_object('field', name, 'from', ${plain("was")}, 'to', ${plain("is_now")}) END AS change
     FROM (SELECT value ->> 'name' AS name, value ->> 'secret' AS secret,
-        ${stored("before")} -> (value ->> 'name') AS was, ${stored("after")} -> (value ->> 'name') AS is_now
+        ${BEFORE} -> (value ->> 'name') AS was, ${now} -> (value ->> 'name') AS is_now
       FROM json_each(${fields}))
     WHERE coalesce(was, 'null') <> coalesce(is_now, 'null'))
   WHERE change ->> 'added' IS NULL OR change ->> 'added' <> '[]' OR change ->> 'removed' <> '[]')`;
@@ -78,10 +81,16 @@ export const namesOf = (fields: LoggedFields): string =>
   JSON.stringify(Object.entries(fields).map(([name, { secret }]) => ({ name, secret: Number(secret !== undefined) })));
 
 export const stateStatements = (db: D1Database, row: RowQuery, fields: LoggedFields) => ({
-  before: db.prepare(STORE("before", row, fields)).bind(...row.values),
-  after: db.prepare(STORE("after", row, fields)).bind(...row.values),
+  before: db.prepare(STORE(row, fields)).bind(...row.values),
   end: db.prepare(END),
 });
+
+/** SQL: the fields as they are now. The row's parameters come behind `count` others. */
+export const fieldsNow = ({ sql }: RowQuery, fields: LoggedFields, count: number): string =>
+  `(SELECT ${fieldsOf(
+    sql.replaceAll(/\?(\d+)/g, (_, number: string) => `?${Number(number) + count}`),
+    fields,
+  )})`;
 
 /** The changes in answers: bounded, sanitized, without null. */
 export function readChanges(json: string): readonly FieldChange[] {

@@ -10,17 +10,23 @@ export const identifier = matching(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   "must be 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
 );
+/** The beginning of an id or a name. */
+export const searchText = z.string().check(z.minLength(1), z.maxLength(100));
 export const displayName = text(200);
 export const scopePattern = matching(PATTERNS.scope);
 export const scopeList = z.array(scopePattern).check(z.maxLength(500));
 export const flag = z._default(z.boolean(), false);
 /** Has no default, so a PUT about something else never enables what an operator disabled. */
 export const disabledFlag = z.optional(z.boolean());
+/** Likewise, so that a PUT about something else never lets people in with one factor. */
+export const secondFactorFlag = disabledFlag;
 /** A PUT that leaves these out does not change them. */
 export const KEPT_FIELDS: readonly string[] = [
   "disabled",
   "quota",
   "plan",
+  "brand",
+  "requireSecondFactor",
   "tenants",
   "domains",
   "linking",

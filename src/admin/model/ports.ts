@@ -33,6 +33,8 @@ export interface OAuthPort {
    * but one request could not remove all grants.
    */
   revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
+  /** To be called after sessions ended: clients are told beside the answer. */
+  sessionsEnded(): void;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
   secondFactorRemoval(email: string): readonly D1PreparedStatement[];
   /** Forgets the failed sign-ins of an account and ends its block. */

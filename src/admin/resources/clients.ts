@@ -6,7 +6,8 @@ import { parseKeySet } from "../../platform/key-set.ts";
 import { PATTERNS, PATTERN_WORDS } from "../../platform/names.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { randomSecret, type Random } from "../../platform/random.ts";
-import { disabledFlag, flag, flagOrKept, identifier, scopeList, tenantId } from "../model/fields.ts";
+import { brand, brandFaults, brandOrKept, toBrand } from "../model/brand.ts";
+import { disabledFlag, flag, flagOrKept, identifier, scopeList, secondFactorFlag, tenantId } from "../model/fields.ts";
 import { beyondOrganization, ownsClient, type TenantOperator } from "./within-organization.ts";
 import type { EventsPort, MediaPort, OAuthPort } from "../model/ports.ts";
 import { builtInFault, builtInRefusal, refusal, type Fault, type RuleContext } from "../model/rules.ts";
@@ -20,6 +21,7 @@ import {
   type Change,
   type Resource,
 } from "./resource.ts";
+import { search } from "./search.ts";
 import { revokeManyFirst } from "./revocations.ts";
 
 const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
@@ -84,6 +86,7 @@ export const schema = z.object({
   name: z.optional(matching(PATTERNS.clientName)),
   displayName: z._default(z.string().check(z.maxLength(100)), ""),
   logoUri: z._default(logoUri, ""),
+  brand,
   tenant: tenantId,
   confidential: z.boolean(),
   service: z.optional(identifier),
@@ -93,6 +96,10 @@ export const schema = z.object({
   scopes: scopeList,
   requirePkce: flag,
   filesPerUser: flag,
+  thirdParty: flag,
+  requireSecondFactor: secondFactorFlag,
+  backchannelLogoutUri: z._default(z.string().check(z.maxLength(2000)), ""),
+  backchannelLogoutSessionRequired: flag,
   authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
   requirePushedAuthorizationRequests: flag,
   dpopBoundAccessTokens: flag,
@@ -128,7 +135,12 @@ export function check(
     refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);
   if (client.clientSecret !== undefined && client.confidential === false)
     refuse("clientSecret", "A client that is not confidential has no secret.");
-  return [...faults, ...keyFaults(client, allowLoopback), ...profileFaults(client)];
+  if (client.thirdParty === true && client.grantTypes?.includes("password") === true)
+    refuse("grantTypes", "A third-party client needs people's consent, and the password grant has no page for it.");
+  const told = client.backchannelLogoutUri || undefined;
+  const address = told === undefined ? undefined : parseOutboundUrl(told, allowLoopback);
+  if (address?.ok === false) refuse("backchannelLogoutUri", `backchannelLogoutUri ${address.error}.`);
+  return [...faults, ...brandFaults(client), ...keyFaults(client, allowLoopback), ...profileFaults(client)];
 }
 
 /** FAPI 2.0 Security Profile 5.3.2: the rest of it holds by itself for such a client. */
@@ -180,25 +192,39 @@ const CHANGE_IDENTITY = `
 const UPSERT = `
   INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
     scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri,
-    require_pushed, binds_tokens, profile, files_per_user)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+    require_pushed, binds_tokens, profile, files_per_user, third_party, brand,
+    backchannel_logout_uri, backchannel_logout_session_required, second_factor)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, coalesce(?23, '{}'), ?24, ?25, coalesce(?26, 0))
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
     service = excluded.service, redirect_uris = excluded.redirect_uris,
     post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
     scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
     logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
     jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed,
-    files_per_user = excluded.files_per_user,
+    files_per_user = excluded.files_per_user, third_party = excluded.third_party,
+    brand = coalesce(?23, brand), second_factor = coalesce(?26, second_factor),
+    backchannel_logout_uri = excluded.backchannel_logout_uri,
+    backchannel_logout_session_required = excluded.backchannel_logout_session_required,
     binds_tokens = excluded.binds_tokens, profile = excluded.profile, disabled = coalesce(?11, disabled)`;
 const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
     require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, files_per_user, require_pushed,
-    binds_tokens, profile`;
+    binds_tokens, profile, third_party, brand, backchannel_logout_uri, backchannel_logout_session_required,
+    second_factor`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
 const OWN_PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM client
   WHERE tenant IN (SELECT id FROM tenant WHERE organization = ?4) AND +id > ?1 ORDER BY +id LIMIT ?2 OFFSET ?3`;
+const SEARCHED = {
+  table: "client",
+  columns: COLUMNS,
+  key: "id",
+  smallKeys: false,
+  ids: ["name"],
+  names: ["display_name"],
+} as const;
+const OWN_CLIENTS = "tenant IN (SELECT id FROM tenant WHERE organization = ?8)";
 const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
@@ -234,12 +260,17 @@ export const clients = (deps: Deps): Resource<Body> => {
     params,
     schema,
     row: ({ clientId }) => ({ sql: SELECT, values: [clientId] }),
-    page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
+    searched: true,
+    page: (_, { q, ...range }) =>
+      q === undefined
+        ? db.prepare(PAGE).bind(range.after, range.limit, range.skip)
+        : search(db, SEARCHED).page(range, q),
     toJson: (row) => ({
       clientId: row["id"],
       name: row["name"],
       displayName: row["display_name"],
       logoUri: row["logo_uri"],
+      brand: toBrand(row["brand"]),
       tenant: row["tenant"],
       confidential: toFlag(row["confidential"]),
       ...(row["service"] === null ? {} : { service: row["service"] }),
@@ -249,6 +280,10 @@ export const clients = (deps: Deps): Resource<Body> => {
       scopes: toList(row["scopes"]),
       requirePkce: toFlag(row["require_pkce"]),
       filesPerUser: toFlag(row["files_per_user"]),
+      thirdParty: toFlag(row["third_party"]),
+      requireSecondFactor: toFlag(row["second_factor"]),
+      backchannelLogoutUri: row["backchannel_logout_uri"],
+      backchannelLogoutSessionRequired: toFlag(row["backchannel_logout_session_required"]),
       authMethod: row["auth_method"] || "client_secret",
       requirePushedAuthorizationRequests: toFlag(row["require_pushed"]),
       dpopBoundAccessTokens: toFlag(row["binds_tokens"]),
@@ -262,6 +297,7 @@ export const clients = (deps: Deps): Resource<Body> => {
       name: { value: "name" },
       displayName: { value: "display_name" },
       logoUri: { value: "logo_uri" },
+      brand: { json: "brand" },
       tenant: { value: "tenant" },
       confidential: { flag: "confidential" },
       service: { value: "service" },
@@ -271,6 +307,10 @@ export const clients = (deps: Deps): Resource<Body> => {
       scopes: { list: "scopes" },
       requirePkce: { flag: "require_pkce" },
       filesPerUser: { flag: "files_per_user" },
+      thirdParty: { flag: "third_party" },
+      requireSecondFactor: { flag: "second_factor" },
+      backchannelLogoutUri: { value: "backchannel_logout_uri" },
+      backchannelLogoutSessionRequired: { flag: "backchannel_logout_session_required" },
       authMethod: { value: "auth_method" },
       requirePushedAuthorizationRequests: { flag: "require_pushed" },
       dpopBoundAccessTokens: { flag: "binds_tokens" },
@@ -304,7 +344,10 @@ export const clients = (deps: Deps): Resource<Body> => {
     },
     within: {
       owns: ({ clientId }, organization) => ownsClient(clientId, organization),
-      page: (organization, { after, limit, skip }) => db.prepare(OWN_PAGE).bind(after, limit, skip, organization),
+      page: (organization, { q, ...range }) =>
+        q === undefined
+          ? db.prepare(OWN_PAGE).bind(range.after, range.limit, range.skip, organization)
+          : search(db, SEARCHED).own(OWN_CLIENTS, organization, range, q),
       change: {
         permits: ({ params: { clientId = "" }, body: { tenant, service } }, organization) => ({
           sql: OWN_CHANGE,
@@ -398,6 +441,11 @@ async function writes(
         ...bounds,
         client.securityProfile === "none" ? "" : client.securityProfile,
         Number(client.filesPerUser),
+        Number(client.thirdParty),
+        brandOrKept(client.brand),
+        client.backchannelLogoutUri,
+        Number(client.backchannelLogoutSessionRequired),
+        flagOrKept(client.requireSecondFactor),
       ),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];

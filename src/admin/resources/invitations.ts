@@ -33,10 +33,13 @@ export type SendInvitation = (invitation: {
   readonly token: string;
   /** The name of the tenant or organization. */
   readonly place: string;
+  /** The id of a tenant. */
+  readonly tenant?: string;
   /** A tag; may be empty. */
   readonly language: string;
   /** The origin of the request. */
   readonly origin: string;
+  readonly nowMs: number;
 }) => Promise<boolean>;
 
 export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
@@ -47,7 +50,7 @@ export const schema = z.object({
 });
 
 /** `owner` is one of two words and names the tables and their column. */
-const statements = (owner: OwnerNoun) => {
+export const statements = (owner: OwnerNoun) => {
   const columns = `${owner} AS owner, email, roles, name, language, created_at, expires_at,
     (SELECT name FROM ${owner} WHERE id = ${owner}_invitation.${owner}) AS place`;
   return {
@@ -66,7 +69,8 @@ const statements = (owner: OwnerNoun) => {
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
       ON CONFLICT (${owner}, email) DO UPDATE SET roles = excluded.roles, name = excluded.name,
         language = excluded.language, token_hash = excluded.token_hash, created_at = excluded.created_at,
-        expires_at = excluded.expires_at`,
+        expires_at = excluded.expires_at, by_hand = 0`,
+    byHand: `UPDATE ${owner}_invitation SET by_hand = 1 WHERE ${owner} = ?1 AND email = ?2`,
     select: `SELECT ${columns} FROM ${owner}_invitation WHERE ${owner} = ?1 AND email = ?2`,
     page: `
       SELECT ${columns}, email AS page_key FROM ${owner}_invitation
@@ -74,7 +78,7 @@ const statements = (owner: OwnerNoun) => {
     delete: `DELETE FROM ${owner}_invitation WHERE ${owner} = ?1 AND email = ?2`,
   };
 };
-const ADD_USER = `
+export const ADD_USER = `
   INSERT INTO user (email, name, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?3 - 1) ON CONFLICT DO NOTHING`;
 /** Counts for the limit of the address. */
 const ADD_MAIL = `
@@ -137,7 +141,8 @@ export function invitations(owner: OwnerNoun, deps: Deps): Resource<z.output<typ
         db.prepare(sql.upsert).bind(...values),
       ]);
       const place = String(written.row["place"]);
-      const mailed = await deps.sendInvitation({ email: address, token, place, language, origin });
+      const from = owner === "tenant" ? { place, tenant: id } : { place };
+      const mailed = await deps.sendInvitation({ ...from, email: address, token, language, origin, nowMs });
       return { ...written, shownOnce: { mailed } };
     },
     remove: ({ params: { id, email: address = "" } }, remove) => remove(db.prepare(sql.delete).bind(id, address)),

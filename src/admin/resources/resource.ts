@@ -16,6 +16,7 @@ import {
 import type { Schema } from "../../http/validate.ts";
 import type { AuditRecord } from "../../platform/audit.ts";
 import type { Names } from "../../platform/names.ts";
+import { searchText } from "../model/fields.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { rowStatement, type LoggedField, type RowQuery } from "../audit/change-store.ts";
 import { listRecordOf, recordOf } from "../audit/record.ts";
@@ -56,6 +57,8 @@ export interface Resource<B> {
   row(params: Params): RowQuery;
   /** Selects rows `ORDER BY page_key`, from behind `after` on. */
   page(params: Params, page: PageRequest): D1PreparedStatement;
+  /** The list takes `?q=`, and `page` gets its text. */
+  readonly searched?: true;
   toJson(row: Row): object;
   /** The fields of the body in the audit log. */
   readonly logged: { readonly [field in keyof B & string]-?: LoggedField };
@@ -97,6 +100,8 @@ export type Row = Readonly<Record<string, string | number | null>>;
 export interface PageRequest extends RowRange {
   /** The empty text comes before every key. */
   readonly after: string;
+  /** Only rows whose id or name begins with this text. */
+  readonly q?: string | undefined;
 }
 
 export interface Change<B> {
@@ -147,8 +152,14 @@ export interface ResourceDeps {
 }
 
 const NO_PARAMS: Schema<Params> = z.object({});
+const NO_SEARCH: Schema<ListQuery> = z.object({});
+const SEARCH: Schema<ListQuery> = z.object({ q: z.optional(searchText) });
 
-type AdminCall<B> = Call<Params, unknown, B, Principal>;
+interface ListQuery {
+  readonly q?: string | undefined;
+}
+
+type AdminCall<B, Q = unknown> = Call<Params, Q, B, Principal>;
 
 export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Route[] {
   const onePath = `${resource.collection}/{${resource.key}}`;
@@ -160,6 +171,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       summary: `List every ${noun}`,
       operation: "listResources",
       params: resource.owner?.params ?? NO_PARAMS,
+      query: resource.searched === true ? SEARCH : NO_SEARCH,
       paged: true,
       handle: (call) => {
         const record = listRecordOf(call, resource);
@@ -209,7 +221,11 @@ const owns = async (
   { db }: Pick<ResourceDeps, "db">,
 ): Promise<boolean> => within !== undefined && (await holds(db, within.owns(params, organization)));
 
-async function list<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
+async function list<B>(
+  call: AdminCall<unknown, ListQuery>,
+  resource: Resource<B>,
+  deps: ResourceDeps,
+): Promise<Answer> {
   const { cursor, pageSize, skip } = call.paging;
   const after = cursor?.[0] ?? "";
   if (typeof after !== "string" || (cursor?.length ?? 1) !== 1) return invalidCursor();
@@ -224,9 +240,10 @@ async function list<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: Re
     const all = () => resource.page(call.params, range);
     return (await (by === undefined ? all() : (pageWithin?.(by.organization, range) ?? all())).all<Row>()).results;
   };
-  const rows = await read({ after, limit: pageSize + 1, skip });
+  const { q } = call.query;
+  const rows = await read({ after, limit: pageSize + 1, skip, q });
   const found = toPage(rows, call.paging, (row) => [row["page_key"] ?? null]);
-  const page = await checkPreviousPage(found, call.paging, (range) => read({ after: "", ...range }));
+  const page = await checkPreviousPage(found, call.paging, (range) => read({ after: "", ...range, q }));
   return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
 }
 
@@ -273,9 +290,7 @@ async function writeWithAudit<B>(
   const query = resource.row(call.params);
   const found = rowStatement(db, query);
   const { before, row, end } = audit.change("put", recordOf(call, "put", resource), query, resource.logged);
-  const results = (await db.batch<Row>([...first, found, before, ...statements, ...row, end, found])).slice(
-    first.length,
-  );
+  const results = (await db.batch<Row>([...first, found, before, ...statements, row, end, found])).slice(first.length);
   const after = results.at(-1)?.results[0];
   if (after === undefined) throw new Error(`${resource.noun} is missing after it was written`);
   const changes = results.slice(2, 2 + statements.length).map(({ meta }) => meta.changes);
@@ -301,7 +316,7 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
     const removed = await resource.remove({ params, nowMs, record }, async (removal, { before = [], after } = {}) => {
       const audit = deps.audit.change("delete", record, resource.row(params), resource.logged);
       const behind = after === undefined ? [] : [after];
-      const statements = [...first, audit.before, ...before, removal, ...audit.row, ...behind, audit.end];
+      const statements = [...first, audit.before, ...before, removal, audit.row, ...behind, audit.end];
       const results = await deps.db.batch(statements);
       return results[statements.indexOf(removal)]?.meta.changes !== 0;
     });

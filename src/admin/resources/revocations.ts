@@ -66,7 +66,7 @@ interface Deps {
   readonly db: D1Database;
   readonly builtIn: BuiltIn;
   readonly names: Names;
-  readonly oauth: Pick<OAuthPort, "revokeAll">;
+  readonly oauth: Pick<OAuthPort, "revokeAll" | "sessionsEnded">;
   recordsChanged(): void;
 }
 
@@ -92,6 +92,7 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
         } finally {
           // Even if it failed, it may have been written.
           deps.recordsChanged();
+          if (kind === "user" || kind === "session") deps.oauth.sessionsEnded();
         }
       },
     }),

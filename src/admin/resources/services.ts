@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
 import { scopesOverlap } from "../../platform/scope-pattern.ts";
-import { flag, identifier, scopeList, tenantId } from "../model/fields.ts";
+import { flag, identifier, scopeList, scopePattern, tenantId } from "../model/fields.ts";
 import { builtInRefusal, refusal, type Fault, type RuleContext } from "../model/rules.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, toList, type Resource } from "./resource.ts";
 
@@ -29,10 +29,21 @@ function pathsAbove(path: string): string {
 }
 
 export const params = z.object({ name: identifier });
+/** A name of a scope, and the words for people, on one line. */
+const scopeDescriptions = z._default(
+  z.record(
+    scopePattern,
+    z.string().check(z.minLength(1), z.maxLength(200), z.regex(/^[^\p{Cc}]*$/u, "must be one line of text")),
+  ),
+  {},
+);
+const MOST_DESCRIBED_CHARS = 16_000;
+
 export const schema = z.object({
   sourceUrl,
   proxyPath,
   scopes: scopeList,
+  scopeDescriptions,
   essential: flag,
   tenant: tenantId,
   access: z.enum(["token", "public"]),
@@ -46,7 +57,7 @@ export const isBuiltIn = (name: string, { builtIn }: Pick<RuleContext, "builtIn"
 
 export function check(
   _name: string | undefined,
-  { sourceUrl: source, proxyPath: path, scopes }: Partial<Body>,
+  { sourceUrl: source, proxyPath: path, scopes, scopeDescriptions: words = {} }: Partial<Body>,
   { names, builtIn, allowLoopback, origin }: RuleContext,
 ): Fault[] {
   const faults: Fault[] = [];
@@ -64,6 +75,10 @@ export function check(
   const reserved = [...OIDC_SCOPES, ...tenancy, ...ownScopes];
   const taken = scopes?.find((scope) => reserved.some((other) => scopesOverlap(scope, other)));
   if (taken !== undefined) refuse("scopes", `${taken} is, or covers, a scope of the platform itself.`);
+  const stray = scopes && Object.keys(words).find((scope) => !scopes.includes(scope));
+  if (stray !== undefined) refuse("scopeDescriptions", `${stray} is none of the service's scopes.`);
+  if (JSON.stringify(words).length > MOST_DESCRIBED_CHARS)
+    refuse("scopeDescriptions", `The descriptions are at most ${MOST_DESCRIBED_CHARS} characters together.`);
   return faults;
 }
 
@@ -86,17 +101,19 @@ const FAULTS = `
 /** If a nested service appeared meanwhile, access is NULL, which the table refuses. */
 const UPSERT = `
   INSERT INTO service (name, source_url, proxy_path, scopes, essential, tenant, access, created_at,
-    forward_authorization, trusted)
-  VALUES (?1, ?5, ?3, ?6, ?7, ?2, iif(EXISTS (${NESTED}), NULL, ?8), ?9, ?10, ?11)
+    forward_authorization, trusted, scope_descriptions)
+  VALUES (?1, ?5, ?3, ?6, ?7, ?2, iif(EXISTS (${NESTED}), NULL, ?8), ?9, ?10, ?11, ?12)
   ON CONFLICT (name) DO UPDATE SET source_url = excluded.source_url, proxy_path = excluded.proxy_path,
     scopes = excluded.scopes, essential = excluded.essential, tenant = excluded.tenant, access = excluded.access,
-    forward_authorization = excluded.forward_authorization, trusted = excluded.trusted`;
+    forward_authorization = excluded.forward_authorization, trusted = excluded.trusted,
+    scope_descriptions = excluded.scope_descriptions`;
 /** Registered services and, from JSON, the built-in ones, as one list. */
-const COLUMNS = `name, source_url, proxy_path, scopes, essential, tenant, access, created_at, forward_authorization, trusted`;
+const COLUMNS = `name, source_url, proxy_path, scopes, essential, tenant, access, created_at, forward_authorization, trusted,
+  scope_descriptions`;
 const ALL = `
   (SELECT ${COLUMNS} FROM service
    UNION ALL SELECT value ->> 'name', NULL, value ->> 'proxyPath', value -> 'scopes', value ->> 'essential',
-     value ->> 'tenant', 'token', NULL, 0, 0 FROM json_each(?1))`;
+     value ->> 'tenant', 'token', NULL, 0, 0, '{}' FROM json_each(?1))`;
 const SELECT = `SELECT ${COLUMNS} FROM ${ALL} WHERE name = ?2`;
 const PAGE = `SELECT ${COLUMNS}, name AS page_key FROM ${ALL} WHERE name > ?2 ORDER BY name LIMIT ?3 OFFSET ?4`;
 const DEPENDENTS = `
@@ -133,6 +150,7 @@ export const services = (deps: Deps): Resource<Body> => {
           }),
       proxyPath: row["proxy_path"],
       scopes: toList(row["scopes"]),
+      scopeDescriptions: JSON.parse(String(row["scope_descriptions"])) as object,
       essential: toFlag(row["essential"]),
       tenant: row["tenant"],
       access: row["access"],
@@ -141,6 +159,7 @@ export const services = (deps: Deps): Resource<Body> => {
       sourceUrl: { value: "source_url" },
       proxyPath: { value: "proxy_path" },
       scopes: { list: "scopes" },
+      scopeDescriptions: { json: "scope_descriptions" },
       essential: { flag: "essential" },
       tenant: { value: "tenant" },
       access: { value: "access" },
@@ -158,7 +177,7 @@ export const services = (deps: Deps): Resource<Body> => {
       const place = [name, tenant, path, pathsAbove(path)];
       const values = [source, JSON.stringify(scopes), Number(essential), access, nowMs];
       const trust = [Number(service.forwardAuthorization), Number(service.trusted)];
-      return write([db.prepare(UPSERT).bind(...place, ...values, ...trust)]);
+      return write([db.prepare(UPSERT).bind(...place, ...values, ...trust, JSON.stringify(service.scopeDescriptions))]);
     },
     async validateRemoval({ name = "" }) {
       if (isBuiltIn(name, deps)) return builtInRefusal("service", name);

@@ -2,10 +2,12 @@ import * as z from "zod/mini";
 import { invalid, noSuch, type Problem } from "../../http/errors.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { DEFAULT_PLAN, PLANS } from "../../platform/plans.ts";
-import { disabledFlag, displayName, flagOrKept, identifier, tenantId } from "../model/fields.ts";
+import { brand, brandFaults, brandOrKept, toBrand } from "../model/brand.ts";
+import { disabledFlag, displayName, flagOrKept, identifier, secondFactorFlag, tenantId } from "../model/fields.ts";
 import type { MediaPort, MetricsPort, OAuthPort } from "../model/ports.ts";
 import { holds, ownsTenant, tenantOperator } from "./within-organization.ts";
-import { builtInRefusal, type RuleContext } from "../model/rules.ts";
+import { builtInRefusal, refusal, type Fault, type RuleContext } from "../model/rules.ts";
+import { search } from "./search.ts";
 import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, type Resource, type Row } from "./resource.ts";
 
 const maximum = z.optional(z.int().check(z.nonnegative()));
@@ -19,19 +21,24 @@ export const schema = z.object({
   quota: z.optional(z.object({ files: maximum, bytes: maximum })),
   /** Sets the rate limits. Left out, the stored plan stays. */
   plan: z.optional(z.enum(PLANS)),
+  brand,
+  requireSecondFactor: secondFactorFlag,
 });
 export const isBuiltIn = (id: string, { builtIn }: Pick<RuleContext, "builtIn">): boolean => id === builtIn.tenant;
+export const check = (_id: string | undefined, tenant: Partial<z.output<typeof schema>>): Fault[] =>
+  brandFaults(tenant);
 
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'organization' AS field, 'There is no organization ' || ?1 || '.' AS message
   WHERE NOT EXISTS (SELECT 1 FROM organization WHERE id = ?1)`;
 const UPSERT = `
-  INSERT INTO tenant (id, organization, name, disabled, created_at, quota_files, quota_bytes, plan)
-  VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?6, ?7, coalesce(?9, '${DEFAULT_PLAN}'))
+  INSERT INTO tenant (id, organization, name, disabled, created_at, quota_files, quota_bytes, plan, brand,
+    second_factor)
+  VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?6, ?7, coalesce(?9, '${DEFAULT_PLAN}'), coalesce(?10, '{}'), coalesce(?11, 0))
   ON CONFLICT (id) DO UPDATE SET organization = excluded.organization, name = excluded.name,
     disabled = coalesce(?4, disabled), quota_files = iif(?8, ?6, quota_files), quota_bytes = iif(?8, ?7, quota_bytes),
-    plan = coalesce(?9, plan)`;
-const COLUMNS = `id, organization, name, disabled, created_at, quota_files, quota_bytes, plan`;
+    plan = coalesce(?9, plan), brand = coalesce(?10, brand), second_factor = coalesce(?11, second_factor)`;
+const COLUMNS = `id, organization, name, disabled, created_at, quota_files, quota_bytes, plan, brand, second_factor`;
 const SELECT = `SELECT ${COLUMNS} FROM tenant WHERE id = ?1`;
 const PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM tenant
@@ -45,6 +52,8 @@ const DEPENDENTS = `
   UNION ALL SELECT * FROM (SELECT 'subscription', package FROM subscription WHERE tenant = ?1 LIMIT ?2)`;
 const DELETE = `DELETE FROM tenant WHERE id = ?1`;
 const QUOTA = `SELECT quota_files, quota_bytes FROM tenant WHERE id = ?1`;
+
+const SEARCHED = { table: "tenant", columns: COLUMNS, key: "id", smallKeys: true, names: ["name"] } as const;
 
 interface Deps extends Pick<RuleContext, "builtIn"> {
   readonly db: D1Database;
@@ -60,7 +69,9 @@ export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<
   params,
   schema,
   row: ({ id }) => ({ sql: SELECT, values: [id] }),
-  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
+  searched: true,
+  page: (_, { q, ...range }) =>
+    q === undefined ? db.prepare(PAGE).bind(range.after, range.limit, range.skip) : search(db, SEARCHED).page(range, q),
   toJson: (row) => ({
     id: row["id"],
     organization: row["organization"],
@@ -69,6 +80,8 @@ export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<
     createdAt: row["created_at"],
     quota: toQuota(row),
     plan: row["plan"],
+    brand: toBrand(row["brand"]),
+    requireSecondFactor: toFlag(row["second_factor"]),
   }),
   logged: {
     organization: { value: "organization" },
@@ -76,14 +89,27 @@ export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<
     disabled: { flag: "disabled" },
     quota: { json: "json_patch('{}', json_object('files', quota_files, 'bytes', quota_bytes))" },
     plan: { value: "plan" },
+    brand: { json: "brand" },
+    requireSecondFactor: { flag: "second_factor" },
   },
-  async validate({ params: { id = "" }, body: { organization } }) {
+  async validate({ params: { id = "" }, body }) {
     if (isBuiltIn(id, { builtIn })) return builtInRefusal("tenant", id);
-    return refuseFaults(db.prepare(FAULTS).bind(organization));
+    return (await refuseFaults(db.prepare(FAULTS).bind(body.organization))) ?? refusal(check(id, body));
   },
-  put({ params: { id = "" }, body: { organization, name, disabled, quota, plan }, nowMs }, write) {
+  put({ params: { id = "" }, body, nowMs }, write) {
+    const { organization, name, disabled, quota, plan } = body;
     const quotas = [quota?.files ?? null, quota?.bytes ?? null, Number(quota !== undefined)];
-    const values = [id, organization, name, flagOrKept(disabled), nowMs, ...quotas, plan ?? null];
+    const values = [
+      id,
+      organization,
+      name,
+      flagOrKept(disabled),
+      nowMs,
+      ...quotas,
+      plan ?? null,
+      brandOrKept(body.brand),
+      flagOrKept(body.requireSecondFactor),
+    ];
     const revoked = disabled === true ? [oauth.revokeStatement("tenant", id, nowMs, "always")] : [];
     return write([db.prepare(UPSERT).bind(...values), ...revoked]);
   },
@@ -96,7 +122,10 @@ export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<
     remove(db.prepare(DELETE).bind(id), { after: oauth.revokeStatement("tenant", id, nowMs, "if changed") }),
   within: {
     owns: ({ id }, organization) => ownsTenant(id, organization),
-    page: (organization, { after, limit, skip }) => db.prepare(OWN_PAGE).bind(after, limit, skip, organization),
+    page: (organization, { q, ...range }) =>
+      q === undefined
+        ? db.prepare(OWN_PAGE).bind(range.after, range.limit, range.skip, organization)
+        : search(db, SEARCHED).own("organization = ?8", organization, range, q),
   },
 });
 

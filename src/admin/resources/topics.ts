@@ -17,9 +17,23 @@ export interface OperatedTopics {
   list(ranges: readonly Range[], paging: Paging): Promise<Page<object>>;
   show(topic: TopicId, nowMs: number): Promise<Answer>;
   look(topic: TopicId, query: z.output<typeof lookQuery>, nowMs: number): Promise<Answer>;
+  publish(topic: TopicId, byHand: ByHand, nowMs: number): Promise<Answer>;
+  clientOf(topic: TopicId, consumer: string, nowMs: number): Promise<string | undefined>;
+  previewMove(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
+  move(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
 }
 
-interface TopicId {
+/** An event that an operator publishes on behalf of the topic's owner. */
+interface ByHand {
+  readonly owner: { readonly clientId: string; readonly tenant: string };
+  readonly body: unknown;
+  readonly key: string | null;
+}
+
+/** A place in a topic; a number is a time in milliseconds. */
+export type Place = "oldest" | "newest" | number;
+
+export interface TopicId {
   readonly owner: string;
   readonly eventType: string;
 }
@@ -37,8 +51,11 @@ interface Deps {
 const MAX_TENANTS = 1_000;
 const TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS}`;
 
-const ONE = "/topics/{topicOwnerClient}/{eventType}";
-const params = z.object({ topicOwnerClient: matching(PATTERNS.clientName), eventType: matching(PATTERNS.eventType) });
+export const ONE = "/topics/{topicOwnerClient}/{eventType}";
+export const params = z.object({
+  topicOwnerClient: matching(PATTERNS.clientName),
+  eventType: matching(PATTERNS.eventType),
+});
 const listQuery = z.object({ tenant: z.optional(tenantId), q: z.optional(identifier) });
 const lookQuery = z.object({
   after: z.optional(z.string()),
@@ -111,9 +128,9 @@ const ofTenant = (tenant: string): Range => [`${tenant}.`, `${tenant}/`];
 
 const overlap = (a: Range, b: Range): Range => [a[0] > b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]];
 
-async function onTopic(
+export async function onTopic(
   call: Pick<Call<z.output<typeof params>, unknown, unknown, Principal>, "principal" | "params">,
-  { db, names }: Deps,
+  { db, names }: Pick<Deps, "db" | "names">,
   use: Use,
   run: (topic: TopicId) => Promise<Answer>,
 ): Promise<Answer> {

@@ -17,6 +17,7 @@ import { disabledFlag, displayName, email, flagOrKept } from "../model/fields.ts
 import type { OAuthPort } from "../model/ports.ts";
 import { refusal, type Fault, type RuleContext } from "../model/rules.ts";
 import { toFlag, type Resource } from "./resource.ts";
+import { search } from "./search.ts";
 import { revokeManyFirst } from "./revocations.ts";
 
 export const params = z.object({ email });
@@ -61,17 +62,22 @@ const UPSERT = `
 const SELECT = `
   SELECT email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
     disabled, created_at FROM user WHERE email = ?1`;
+const COLUMNS = `email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
+    disabled, created_at`;
 const PAGE = `
-  SELECT email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
-    disabled, created_at, email AS page_key FROM user
+  SELECT ${COLUMNS}, email AS page_key FROM user
   WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
+const SEARCHED = { table: "user", columns: COLUMNS, key: "email", smallKeys: true, names: ["name"] } as const;
 const DELETE = `DELETE FROM user WHERE email = ?1`;
 
 interface Deps extends Pick<RuleContext, "names"> {
   readonly db: D1Database;
   readonly random: Random;
   readonly commonPasswords: CommonPasswords;
-  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement">;
+  readonly oauth: Pick<
+    OAuthPort,
+    "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement" | "sessionsEnded"
+  >;
 }
 
 /**
@@ -85,7 +91,9 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
   params,
   schema,
   row: ({ email: address }) => ({ sql: SELECT, values: [address] }),
-  page: (_, { after, limit, skip }) => db.prepare(PAGE).bind(after, limit, skip),
+  searched: true,
+  page: (_, { q, ...range }) =>
+    q === undefined ? db.prepare(PAGE).bind(range.after, range.limit, range.skip) : search(db, SEARCHED).page(range, q),
   toJson: (row) => ({
     email: row["email"],
     name: row["name"],
@@ -113,14 +121,17 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     const written = await write([oauth.signOutStatement(address, nowMs), revoke, ...statements, upsert]);
     // The rest is revoked already, so the answer may be 200 even if removing it fails.
     if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
+    oauth.sessionsEnded();
     return written;
   },
   async remove({ params: { email: address = "" }, nowMs, record }, remove) {
     const unfinished = await revokeManyFirst("user", address, nowMs, record, oauth);
     if (unfinished !== undefined) return unfinished;
-    return remove(db.prepare(DELETE).bind(address), {
+    const removed = await remove(db.prepare(DELETE).bind(address), {
       after: oauth.revokeStatement("user", address, nowMs, "if changed"),
     });
+    oauth.sessionsEnded();
+    return removed;
   },
 });
 

@@ -118,7 +118,7 @@ export function createLoadStore(db: D1Database) {
         db.prepare(
           `INSERT INTO reservation (tenant, owner_id, files, bytes)
             SELECT reserved_for, owner_id, count(*), coalesce(sum(reserved_bytes), 0) FROM file
-            WHERE state = 'pending' AND reserved_for IS NOT NULL GROUP BY reserved_for, owner_id`,
+            WHERE state = 'pending' AND reserved_for IS NOT NULL AND known_places IS NULL GROUP BY reserved_for, owner_id`,
         ),
         db.prepare(
           `DELETE FROM refresh_token WHERE used_at IS NULL AND EXISTS (

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../platform/result.ts";
+import { SOURCE_ETAG, sourceEtagOf } from "../../platform/source-etag.ts";
 import type { FindingKind } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 
@@ -18,9 +19,6 @@ export interface FileLine {
   readonly copy: string | null;
 }
 
-/** The name in a copy's metadata of the ETag that the bytes had in the bucket of files. */
-const SOURCE = "sourceEtag";
-
 export type FileCopies = ReturnType<typeof createFileCopies>;
 
 export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
@@ -33,10 +31,9 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
   async function copy(from: R2Bucket, to: R2Bucket, source: string, target: string): Promise<R2Object | undefined> {
     const object = await from.get(source);
     if (object === null) return undefined;
-    const { httpMetadata, customMetadata = {} } = object;
-    const { [SOURCE]: given = object.etag, ...own } = customMetadata;
-    const metadata = to === backup ? { ...own, [SOURCE]: given } : own;
-    return to.put(target, object.body, { ...(httpMetadata && { httpMetadata }), customMetadata: metadata });
+    const { httpMetadata } = object;
+    const customMetadata = { ...object.customMetadata, [SOURCE_ETAG]: sourceEtagOf(object) };
+    return to.put(target, object.body, { ...(httpMetadata && { httpMetadata }), customMetadata });
   }
 
   /** Copies that lie in the backup bucket behind a key, by their own keys. */
@@ -55,7 +52,8 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
       const there = copies ? await copiesFrom(prefix, after) : new Map<string, R2Object>();
       const lines: FileLine[] = [];
       let [copied, copiedBytes, end] = [0, 0, after];
-      for (const { key, size, etag } of page.objects) {
+      for (const object of page.objects) {
+        const { key, size, etag } = object;
         if (copied >= LIMITS.copiesAStep || copiedBytes >= LIMITS.copyBytesAStep)
           return { lines, copied, copiedBytes, next: end };
         end = key;
@@ -64,7 +62,7 @@ export function createFileCopies(media: R2Bucket, backup: R2Bucket) {
           continue;
         }
         const earlier = there.get(key) ?? (await backup.head(COPY_PREFIX + key));
-        const isThere = earlier?.size === size && earlier.customMetadata?.[SOURCE] === etag;
+        const isThere = earlier?.size === size && sourceEtagOf(earlier) === sourceEtagOf(object);
         const done = isThere ? earlier : await copy(media, backup, key, COPY_PREFIX + key);
         // Deleted since it was listed.
         if (done === undefined) continue;

@@ -29,6 +29,8 @@ export const TABLES = [
   "identity_provider",
   "user_identity",
   "session",
+  "session_client",
+  "logout_notice",
   "authorization_code",
   "refresh_grant",
   "refresh_token",

@@ -8,6 +8,12 @@ import type { ConsumePorts } from "./read.ts";
 import { consumerOf } from "./stub.ts";
 import type { LockOutcome } from "./types.ts";
 
+interface Ends {
+  /** The client left before it had everything. Undefined: it need not be found out. */
+  readonly onLeft: (() => Promise<void>) | undefined;
+  readonly onEnd: () => void;
+}
+
 /**
  * A batch for a client that waited, and may have left meanwhile:
  *
@@ -16,19 +22,20 @@ import type { LockOutcome } from "./types.ts";
  *   the last ones ───────────────▶ the client has the batch
  *
  * A connection that its client closed breaks at the first bytes sent, not before. A client that leaves later, or whose
- * proxy took the bytes, holds the lock until it expires.
+ * proxy took the bytes, holds the lock until it expires. A large batch for a client that did not wait is sent here too,
+ * since its memory is free only after that.
  */
 export async function handOver(
   response: Response,
   waitUntil: (work: Promise<unknown>) => void,
-  onLeft: () => Promise<void>,
+  { onLeft, onEnd }: Ends,
 ): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const { readable, writable } = new FixedLengthStream(bytes.byteLength);
   const send = async (): Promise<void> => {
     const writer = writable.getWriter();
     try {
-      const last = bytes.byteLength - WAIT.probes;
+      const last = bytes.byteLength - (onLeft === undefined ? 0 : WAIT.probes);
       await writer.write(bytes.subarray(0, last));
       for (let at = last; at < bytes.byteLength; at++) {
         await scheduler.wait(WAIT.probeMs);
@@ -36,7 +43,9 @@ export async function handOver(
       }
       await writer.close();
     } catch {
-      await onLeft();
+      await onLeft?.();
+    } finally {
+      onEnd();
     }
   };
   waitUntil(send());

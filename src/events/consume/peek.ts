@@ -41,6 +41,7 @@ export async function peek(
   reader: Reader,
   query: z.infer<typeof peekQuery>,
   nowMs: number,
+  maxChars: number = READ.maxAnswerChars,
 ): Promise<Result<View, Failure | Problem>> {
   const limit = query.limit === undefined ? PEEK.defaultEvents : Number(query.limit);
   if ((query.limit !== undefined && !/^\d{1,4}$/.test(query.limit)) || limit < 1 || limit > PEEK.maxEvents)
@@ -49,7 +50,7 @@ export async function peek(
   if (query.after !== undefined && after === undefined) return err(NO_EVENT);
   const view = await ports.directory.onActive(id, nowMs, async (topic) => {
     const own = tenantFilter(reader, topic);
-    if (own !== undefined) return peekAtOwn(ports.logs, topic, own, query.after, limit);
+    if (own !== undefined) return peekAtOwn(ports.logs, topic, own, query.after, { limit, maxChars });
     const afterMs = after === undefined ? 0 : await timeOf(ports.logs, topic, after);
     if (typeof afterMs !== "number") return afterMs === "gone" ? undefined : afterMs;
     const from = (shard: number): PeekFrom => {
@@ -57,11 +58,27 @@ export async function peek(
       if (shard === after.shard) return { afterSeq: after.seq };
       return { fromMs: shard < after.shard ? afterMs + 1 : afterMs };
     };
-    return gather(ports.logs, topic, from, limit, nowMs);
+    return gather(ports.logs, topic, from, { limit, maxChars }, nowMs);
   });
   if (view === undefined) return err({ kind: "no_topic" });
   return view === "unknown" ? err(NO_EVENT) : ok(view);
 }
+
+/** The first events behind a position of each shard; undefined if the topic is gone. */
+export const peekBehind = (
+  logs: DurableObjectNamespace<TopicLog>,
+  topic: Topic,
+  positions: readonly number[],
+  limit: number,
+  nowMs: number,
+): Promise<View | undefined> =>
+  gather(
+    logs,
+    topic,
+    (shard) => ({ afterSeq: positions[shard] ?? 0 }),
+    { limit, maxChars: READ.maxPayloadBytes },
+    nowMs,
+  );
 
 const NO_EVENT = invalid("invalid_query_parameter", "after", "after must be the id of an event of this topic.");
 
@@ -94,7 +111,7 @@ async function gather(
   logs: DurableObjectNamespace<TopicLog>,
   topic: Topic,
   from: (shard: number) => PeekFrom,
-  limit: number,
+  { limit, maxChars }: Most,
   nowMs: number,
 ): Promise<View | undefined> {
   let shown: readonly Placed[] = [];
@@ -104,9 +121,9 @@ async function gather(
   const unread = new Map<number, Placed>();
   let asked = shardsOf(topic).map((shard) => ({ shard, from: from(shard) }));
   for (let isFirst = true; asked.length > 0; isFirst = false) {
-    const maxChars = Math.ceil(READ.maxAnswerChars / asked.length);
+    const share = Math.ceil(maxChars / asked.length);
     const answers = await Promise.all(
-      asked.map(async (ask): Promise<PeekOutcome> => logOf(logs, topic, ask.shard).peek(ask.from, limit, maxChars)),
+      asked.map(async (ask): Promise<PeekOutcome> => logOf(logs, topic, ask.shard).peek(ask.from, limit, share)),
     );
     const found: Placed[] = [];
     for (const [index, answer] of answers.entries()) {
@@ -120,7 +137,7 @@ async function gather(
     const all = [...shown, ...found].toSorted(compare);
     // Shards that are complete are not asked again; events published meanwhile belong to the next call.
     const late = isFirst ? undefined : found.toSorted(compare).find((event) => event.createdAtMs > nowMs);
-    shown = fitting(late === undefined ? all : all.slice(0, all.indexOf(late)), limit);
+    shown = fitting(late === undefined ? all : all.slice(0, all.indexOf(late)), { limit, maxChars });
     isCut ||= shown.length < all.length;
     const last = shown.at(-1);
     const mayFollow = !isCut && shown.length < limit;
@@ -133,6 +150,12 @@ async function gather(
     events: shown.map((event) => event.text).join(","),
     next: last !== undefined && (isCut || unread.size > 0) ? idOf(last.text) : null,
   };
+}
+
+/** The most that a response holds: events, and characters of them. */
+interface Most {
+  readonly limit: number;
+  readonly maxChars: number;
 }
 
 interface Placed extends LogEvent {
@@ -150,7 +173,7 @@ async function peekAtOwn(
   topic: Topic,
   own: OwnTenant,
   after: string | undefined,
-  limit: number,
+  { limit, maxChars }: Most,
 ): Promise<View | "unknown" | undefined> {
   const shard = shardFor(own.tenant, topic.shards);
   const from = after === undefined ? { shard, seq: 0 } : positionOf(maskId(after, own) ?? "");
@@ -159,12 +182,12 @@ async function peekAtOwn(
     afterSeq: from.seq,
     minEvents: limit + 1,
     aheadChars: 0,
-    maxChars: READ.maxAnswerChars,
+    maxChars,
   });
   if (answer.kind === "gone") return undefined;
   if (answer.atEnd && from.seq > answer.endSeq) return "unknown";
   const found = answer.segments.flatMap((segment) => unpackSegment(segment, from.seq));
-  const shown = fitting(found, limit);
+  const shown = fitting(found, { limit, maxChars });
   const behind = (): string => maskId(newEventIds(1, shard, answer.endSeq, systemRandom)[0]!, own)!;
   const isCut = shown.length < found.length;
   return {
@@ -174,13 +197,13 @@ async function peekAtOwn(
 }
 
 /** The first events that fit into a response; at least one. */
-function fitting<E extends LogEvent>(events: readonly E[], limit: number): readonly E[] {
+function fitting<E extends LogEvent>(events: readonly E[], { limit, maxChars }: Most): readonly E[] {
   let payloadBytes = 0;
   let chars = 0;
   const end = events.findIndex((event, index) => {
     payloadBytes += event.payloadBytes;
     chars += event.text.length + 1;
-    const isTooMuch = payloadBytes > READ.maxPayloadBytes || chars > READ.maxAnswerChars;
+    const isTooMuch = payloadBytes > READ.maxPayloadBytes || chars > maxChars;
     return index === limit || (index > 0 && isTooMuch);
   });
   return end === -1 ? events : events.slice(0, end);

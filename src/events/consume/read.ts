@@ -5,7 +5,7 @@ import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Failure } from "../model/failure.ts";
 import { refusedKey } from "../model/idempotency-key.ts";
-import { READ } from "../model/limits.ts";
+import { PUBLISH, READ } from "../model/limits.ts";
 import { addressOf, type TopicId } from "../model/topic.ts";
 import { admitConsumer } from "./named-consumers.ts";
 import { consumerOf } from "./stub.ts";
@@ -29,6 +29,12 @@ export const readBody = z.object({
 
 export type ReadBody = z.infer<typeof readBody>;
 
+const eventsAsked = ({ numEvents = READ.defaultEvents }: ReadBody): number => Math.min(numEvents, READ.maxEvents);
+
+/** The memory to reserve for the answer to a read. A text of escapes may take more. */
+export const bytesFor = (body: ReadBody): number =>
+  Math.min(eventsAsked(body) * (PUBLISH.maxPayloadBytes + PUBLISH.maxMetadataBytes), READ.maxPayloadBytes);
+
 /** Result of a successful read. */
 export type ReadAnswer = Extract<ConsumerReadOutcome, { kind: "batch" | "empty" }>;
 
@@ -40,7 +46,8 @@ export interface ConsumePorts {
 
 /**
  * Reads the next events and locks the topic for the reader. With `key`, the `Idempotency-Key` header, a repeat gets
- * the batch of that lock again. The caller has checked that the reader may read the topic.
+ * the batch of that lock again. `maxChars`: for a caller with little memory. The caller has checked that the reader may
+ * read the topic.
  */
 export async function read(
   ports: ConsumePorts,
@@ -49,6 +56,7 @@ export async function read(
   body: ReadBody,
   key: string | null,
   nowMs: number,
+  maxChars?: number,
 ): Promise<Result<ReadAnswer, Failure>> {
   const refused = refusedKey(key);
   if (refused !== undefined) return err(refused);
@@ -59,10 +67,11 @@ export async function read(
       topic: addressOf(topic),
       consumer: reader.name,
       onlyTenant: reader.onlyTenant,
-      numEvents: Math.min(body.numEvents ?? READ.defaultEvents, READ.maxEvents),
+      numEvents: eventsAsked(body),
       ttlMs: body.ttlMs ?? READ.defaultTtlMs,
       autoCommit: body.autoCommit ?? false,
       key: key ?? undefined,
+      maxChars,
     });
     return answer.kind === "gone" ? undefined : answer;
   });

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Principal } from "../../http/auth.ts";
+import { createAnswerMemory, SMALL_BODY_BYTES } from "../../http/body-memory.ts";
 import type { Problem } from "../../http/errors.ts";
 import {
   defineRoute,
@@ -19,14 +20,14 @@ import { ok, type Result } from "../../platform/result.ts";
 import { CONSUMER_NAME, type Reader } from "../access/reader.ts";
 import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
-import { WAIT } from "../model/limits.ts";
+import { READ, WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import { commit, commitBody, extend, extendBody, release, releaseBody } from "./commit.ts";
 import { giveBack, handOver } from "./hand-over.ts";
 import { listConsumers, removeConsumer } from "./named-consumers.ts";
 import { peek, peekQuery } from "./peek.ts";
 import { preferredWaitSec } from "../../http/prefer.ts";
-import { read, readBody, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
+import { bytesFor, read, readBody, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
 import { seek, seekBody } from "./seek.ts";
 import { readWaiting, type WaitPorts } from "./wait.ts";
 
@@ -84,12 +85,19 @@ export const consumeRoutes = (ports: RequestPorts & WaitPorts): Route[] => [
     query: peekQuery,
     handle: (call) =>
       asReader(ports, call, async (topic, reader) => {
-        const view = await peek(ports, topic, reader, call.query, call.nowMs);
-        if (!view.ok) return view;
-        const { events, next } = view.value;
-        return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`, NOT_STORED));
+        const memory = createAnswerMemory(call.requestId, ports.clock);
+        try {
+          const maxChars = memory.reserve(READ.maxPayloadBytes);
+          const view = await peek(ports, topic, reader, call.query, call.nowMs, maxChars);
+          if (!view.ok) return view;
+          const { events, next } = view.value;
+          return ok(jsonText(200, `{"events":[${events}],"next":${JSON.stringify(next)}}`, NOT_STORED));
+        } finally {
+          memory.release();
+        }
       }),
   }),
+
   defineRoute({
     method: "GET",
     path: "/topics/{topicOwnerClient}/{eventType}/consumers",
@@ -140,17 +148,27 @@ async function readEvents(
   };
   const body = call.body ?? {};
   const { checkToken } = call;
-  const answer = await (waitSec === undefined
-    ? read(ports, topic, reader, body, key, call.nowMs)
-    : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken, waited, left }));
-  if (!answer.ok) return answer;
-  meterRead(ports.meter, call.principal.tenant, answer.value);
-  const response = readResponse(answer.value, call.url, ports.names, waitSec);
-  if (answer.value.kind === "empty") return ok(response);
-  const { token } = answer.value;
-  const onLeft = () => giveBack(ports, topic, reader, token);
-  if (left.aborted) await onLeft();
-  return ok(hasWaited ? await handOver(response, call.waitUntil, onLeft) : response);
+  const memory = createAnswerMemory(call.requestId, ports.clock);
+  let isSending = false;
+  try {
+    const answer = await (waitSec === undefined
+      ? read(ports, topic, reader, body, key, call.nowMs, memory.reserve(bytesFor(body)))
+      : readWaiting(ports, topic, reader, body, { ms: waitSec * 1_000, key, checkToken, waited, memory, left }));
+    if (!answer.ok) return answer;
+    meterRead(ports.meter, call.principal.tenant, answer.value);
+    const response = readResponse(answer.value, call.url, ports.names, waitSec);
+    if (answer.value.kind === "empty") return ok(response);
+    const { token, events } = answer.value;
+    const onLeft = () => giveBack(ports, topic, reader, token);
+    if (left.aborted) await onLeft();
+    isSending = events.length > SMALL_BODY_BYTES;
+    if (!hasWaited && !isSending) return ok(response);
+    return ok(
+      await handOver(response, call.waitUntil, { onLeft: hasWaited ? onLeft : undefined, onEnd: memory.release }),
+    );
+  } finally {
+    if (!isSending) memory.release();
+  }
 }
 
 /** A repeat under a key is told without its number of events, and so counts none. */

@@ -89,6 +89,8 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
       this.#repeatedToken = token;
       const left = await this.#replay(request, outcome);
       if (left.kind !== "left") return left;
+      // A batch is repeated whole, so it waits until its caller has room.
+      if (left.events.length > Math.max(mostChars(request), READ.maxEventChars)) return { kind: "failed" };
       // Other calls ran meanwhile: respond only if the lock still holds.
       if (this.#holds(token))
         return {
@@ -217,7 +219,7 @@ export class TopicConsumer extends DurableObject<ConsumerEnv> implements Restora
 
   async #readInTurn(request: ReadRequest, arrival: number): Promise<ConsumerReadOutcome | Repeat> {
     const { topic, numEvents } = request;
-    const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: READ.maxAnswerChars };
+    const limits = { maxEvents: numEvents, maxPayloadBytes: READ.maxPayloadBytes, maxChars: mostChars(request) };
     for (let fetches = 0; ; fetches++) {
       const { buffer } = this.#prefetch;
       // Decide anew after each fetch, since other calls ran meanwhile.
@@ -397,6 +399,8 @@ interface ConsumerEnv {
 }
 
 const NONCE_BYTES = 16;
+
+const mostChars = ({ maxChars = READ.maxAnswerChars }: ReadRequest): number => Math.min(maxChars, READ.maxAnswerChars);
 
 /** Runs async work one at a time. */
 class Mutex {

@@ -13,6 +13,8 @@ export interface ReadRequest {
   readonly autoCommit: boolean;
   /** The `Idempotency-Key`: while its lock holds, the same read under the same key gets the same batch. */
   readonly key?: string | undefined;
+  /** The greatest batch, in characters; the first event always fits. Default: `READ.maxAnswerChars`. */
+  readonly maxChars?: number | undefined;
 }
 
 export type ConsumerReadOutcome =

@@ -1,3 +1,4 @@
+import type { AnswerMemory } from "../../http/body-memory.ts";
 import type { Problem } from "../../http/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
@@ -7,7 +8,7 @@ import { logOf } from "../log/client.ts";
 import type { Failure } from "../model/failure.ts";
 import { WAIT } from "../model/limits.ts";
 import { addressOf, shardFor, shardsOf, type TopicAddress, type TopicId } from "../model/topic.ts";
-import { read, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
+import { bytesFor, read, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
 
 export interface WaitPorts extends ConsumePorts {
   readonly clock: Clock;
@@ -22,6 +23,8 @@ export interface Waiting {
   readonly checkToken: () => Promise<Problem | undefined>;
   /** Told each stretch of time without work. */
   readonly waited: (ms: number) => void;
+  /** Held only while a read runs, and for the batch that it brings. */
+  readonly memory: AnswerMemory;
   /** Aborts when the client has left, as far as the platform is told. */
   readonly left: AbortSignal;
 }
@@ -42,14 +45,15 @@ export async function readWaiting(
   id: TopicId,
   reader: Reader,
   body: ReadBody,
-  { ms, key, checkToken, waited, left }: Waiting,
+  { ms, key, checkToken, waited, memory, left }: Waiting,
 ): Promise<Result<ReadAnswer, Failure | Problem>> {
   const { clock } = ports;
   const endMs = clock.nowMs() + ms;
   for (let rounds = 0; ; rounds++) {
     const nowMs = clock.nowMs();
-    const answer = await read(ports, id, reader, body, key, nowMs);
+    const answer = await read(ports, id, reader, body, key, nowMs, memory.reserve(bytesFor(body)));
     if (!answer.ok || answer.value.kind === "batch" || answer.value.more) return answer;
+    memory.release();
     const { upTo } = answer.value;
     const leftMs = endMs - clock.nowMs();
     if (leftMs <= 0 || upTo === undefined || left.aborted) return answer;

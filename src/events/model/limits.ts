@@ -88,6 +88,8 @@ export const READ = {
   maxPayloadBytes: 5 * 1024 * 1024,
   /** A payload of escapes grows sixfold as JSON, and an object's response may have 32 MiB. */
   maxAnswerChars: 8 * 1024 * 1024,
+  /** One event of escapes only. */
+  maxEventChars: 6 * (PUBLISH.maxPayloadBytes + PUBLISH.maxMetadataBytes) + 1_024,
   /** Characters that a consumer keeps in memory between two reads; many share the 128 MB of an isolate. */
   prefetchChars: 1024 * 1024,
   /** Prefetch at a new place: one segment. Each fetch that continues from there takes more. */
@@ -133,6 +135,11 @@ export const OPERATED = {
   searchedAtOnce: 500,
   pagesASearch: 10,
   maxContainsChars: 200,
+  /** Events that the preview of a moved cursor shows. */
+  previewed: 5,
+  /** Subscriptions that are looked at for trouble, and how many of their objects are asked. */
+  lookedAt: 500,
+  asked: 40,
   /** Dead letters sent again by one request. */
   redelivered: 500,
 } as const;
@@ -162,6 +169,10 @@ export const SUBSCRIPTION = {
   maxEndpointChars: 512,
   /** As long as a name. */
   maxUsernameChars: 256,
+  /** Time in which a signing secret signs beside the next one: default, and most. */
+  previousSecretMs: 86_400_000,
+  maxPreviousSecretMs: 7 * 86_400_000,
+  previousSecrets: 4,
   /** As a base64 header this is far below what servers accept. */
   maxPasswordChars: 1024,
   /** Few enough for a list without pages. */
@@ -219,6 +230,12 @@ export const DELIVERY = {
   maxPending: 10_000,
   maxStoredBytes: 2_000_000_000,
   takenAtOnce: 1_000,
+  /**
+   * Delivered events that are in memory alone before they are saved, and twice as many where one is in their way; those
+   * of one row.
+   */
+  unsaved: 16,
+  packed: 64,
   /** Event texts kept in memory. */
   textChars: 1024 * 1024,
   deliveredKept: 1_000,

@@ -9,8 +9,16 @@ import type { ChangedBy } from "../push/audit.ts";
 import type { PushFilter } from "../push/push-store.ts";
 import type { PushRecord } from "../push/record.ts";
 import type { DeliveryState } from "../push/types.ts";
+import { troubledSubscriptions, type Troubled } from "./troubled.ts";
 import { deleteSubscription } from "../subscriptions/changes.ts";
-import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "../subscriptions/deliveries.ts";
+import {
+  deliveryView,
+  listDeliveries,
+  redeliver,
+  redeliverDead,
+  testSubscription,
+  testView,
+} from "../subscriptions/deliveries.ts";
 import {
   activeTopic,
   statusOf,
@@ -34,6 +42,8 @@ export interface OperatedSubscriptions {
   /** Sends dead letters again, the latest first; as many as one request may. */
   redeliverDead(id: string, nowMs: number): Promise<Answer>;
   test(id: string, tenant: string, nowMs: number): Promise<Answer>;
+  /** Subscriptions whose deliveries need a person, among the first ones by id. */
+  troubled(): Promise<readonly Troubled[]>;
 }
 
 export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): OperatedSubscriptions {
@@ -72,18 +82,10 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
       }),
     redeliverDead: (id, nowMs) =>
       on(id, nowMs, async (found) => {
-        const first = { pageNumber: 1, pageSize: OPERATED.redelivered, skip: 0, cursor: undefined, filters: [] };
-        const dead = await listDeliveries(ports, found, "dead", first);
-        if (!dead.ok) return dead;
-        let redelivered = 0;
-        for (const { eventId } of dead.value.items) {
-          const again = await redeliver(ports, found, eventId);
-          // An event may expire or be sent again meanwhile.
-          if (again.ok) redelivered += 1;
-          else if (again.error.kind !== "no_delivery" && again.error.kind !== "event_expired") return again;
-        }
-        return ok(json(202, { redelivered, more: dead.value.next !== undefined }));
+        const again = await redeliverDead(ports, found, OPERATED.redelivered);
+        return again.ok ? ok(json(202, again.value)) : again;
       }),
+    troubled: () => troubledSubscriptions(ports),
     test: (id, tenant, nowMs) =>
       on(id, nowMs, async (found) => {
         const tried = await testSubscription(ports, found, tenant);

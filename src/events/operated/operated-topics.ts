@@ -1,23 +1,24 @@
-import type { Problem } from "../../http/errors.ts";
+import { problem, type Problem } from "../../http/errors.ts";
 import type { Page, Paging } from "../../http/paging.ts";
-import { json, type Answer } from "../../http/route.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import { empty, json, type Answer } from "../../http/route.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
 import { withRetryAfter, type RequestPorts } from "../access/request.ts";
 import type { NameRange } from "../access/topic-store.ts";
-import { consumerOf } from "../consume/stub.ts";
 import { peek } from "../consume/peek.ts";
-import { logOf } from "../log/client.ts";
+import type { Place } from "../log/types.ts";
 import type { Failure } from "../model/failure.ts";
 import { OPERATED } from "../model/limits.ts";
-import { shardsOf, type Topic, type TopicId } from "../model/topic.ts";
+import type { Topic, TopicId } from "../model/topic.ts";
+import { publish, type PublishPorts } from "../publish/publish.ts";
 import { getTopic, topicFields, type TopicPorts } from "../topics/topics.ts";
-import { describeConsumer } from "./consumer-name.ts";
+import { clientOf, consumersOf, moveConsumer, previewMove } from "./operated-consumers.ts";
 
 /**
  * Topics of all clients, for the operator service. Looking takes no lock, moves no cursor and registers no consumer.
  *
  *   list ──▶ D1                show ──▶ each shard's log, and the object of each consumer
  *   look ──▶ the logs, page after page, until enough events match or enough were read
+ *   publish ──▶ as the owner's own publish        preview, move ──▶ operated-consumers.ts
  *
  * The operator service checks who may ask, and for which topics.
  */
@@ -26,7 +27,24 @@ export interface OperatedTopics {
   list(ranges: readonly NameRange[], paging: Paging): Promise<Page<object>>;
   show(topic: TopicId, nowMs: number): Promise<Answer>;
   look(topic: TopicId, query: LookQuery, nowMs: number): Promise<Answer>;
+  /** Publishes one event on behalf of the topic's owner. */
+  publish(topic: TopicId, byHand: ByHand, nowMs: number): Promise<Answer>;
+  /** The client that reads as this consumer; undefined: there is none. */
+  clientOf(topic: TopicId, consumer: string, nowMs: number): Promise<string | undefined>;
+  /** Tells the effect of moving the consumer's cursor. */
+  previewMove(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
+  move(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
 }
+
+export interface ByHand {
+  /** The client whose name owns the topic. */
+  readonly owner: { readonly clientId: string; readonly tenant: string };
+  readonly body: unknown;
+  /** The `Idempotency-Key`. */
+  readonly key: string | null;
+}
+
+type OperatedPorts = RequestPorts & TopicPorts & PublishPorts;
 
 export interface LookQuery {
   /** The id of the event to begin after. */
@@ -36,13 +54,25 @@ export interface LookQuery {
   readonly contains?: string | undefined;
 }
 
-export const operatedTopics = (ports: RequestPorts & TopicPorts): OperatedTopics => ({
+export const operatedTopics = (ports: OperatedPorts): OperatedTopics => ({
   async list(ranges, paging) {
     const page = await ports.store.list(ranges, paging);
     return { ...page, items: page.items.map(topicFields) };
   },
   show: (topic, nowMs) => withRetryAfter(ports, () => show(ports, topic, nowMs)),
   look: (topic, query, nowMs) => withRetryAfter(ports, () => look(ports, topic, query, nowMs)),
+  publish: (topic, byHand, nowMs) => withRetryAfter(ports, () => publishAs(ports, topic, byHand, nowMs)),
+  async clientOf(id, consumer, nowMs) {
+    const found = await onActive(ports, id, nowMs, async (topic) => ok(await clientOf(ports, topic, consumer)));
+    return found.ok ? found.value : undefined;
+  },
+  previewMove: (id, consumer, to, nowMs) =>
+    withRetryAfter(ports, () => onActive(ports, id, nowMs, (topic) => previewMove(ports, topic, consumer, to, nowMs))),
+  move: (id, consumer, to, nowMs) =>
+    withRetryAfter(ports, async () => {
+      const moved = await onActive(ports, id, nowMs, (topic) => moveConsumer(ports, topic, consumer, to, nowMs));
+      return moved.ok ? ok(empty(204)) : moved;
+    }),
 });
 
 /** Reads as nobody: no consumer has this name. */
@@ -58,29 +88,29 @@ async function show(ports: TopicPorts, id: TopicId, nowMs: number): Promise<Resu
   return ok(json(200, { ...topicFields(topic), ...stored, consumers, moreConsumers: more }));
 }
 
-/** The consumers that have read the topic, and how far each is behind. */
-async function consumersOf(ports: TopicPorts, topic: Topic) {
-  const logs = await Promise.all(
-    shardsOf(topic).map(async (shard) => {
-      const log = logOf(ports.logs, topic, shard);
-      const [stats, names] = await Promise.all([log.stats(), log.consumers(OPERATED.consumers + 1)]);
-      return { stats, names };
-    }),
-  );
-  const names = [...new Set(logs.flatMap((log) => log.names))].toSorted();
-  const consumers = await Promise.all(
-    names.slice(0, OPERATED.consumers).map(async (name) => {
-      const position = await consumerOf(ports.consumers, topic, name).position();
-      const behind = logs.map(({ stats }, shard) =>
-        stats.kind === "stats" ? Math.max(0, stats.lastSeq - Math.max(position?.[shard] ?? 0, stats.firstSeq - 1)) : 0,
-      );
-      const described = describeConsumer(name);
-      // A reader of one tenant's events has not to read the others, which are not told apart here.
-      const lag = described.onlyTenant === null ? behind.reduce((sum, one) => sum + one, 0) : null;
-      return { ...described, lag };
-    }),
-  );
-  return { consumers, more: names.length > OPERATED.consumers };
+/** Publishes an event as the topic's owner would: for its tenant, or for one that it may act for. */
+async function publishAs(
+  ports: OperatedPorts,
+  topic: TopicId,
+  { owner, body, key }: ByHand,
+  nowMs: number,
+): Promise<Result<Answer, Failure | Problem>> {
+  if (!(await ports.clients.isLive(owner.clientId, nowMs)))
+    return err(problem("conflict_resource", "The client that owns the topic, or its tenant, is disabled."));
+  const principal = { ...owner, user: "" };
+  const published = await publish(ports, { topic, principal, body, key, nowMs });
+  return published.ok ? ok(json(201, { id: published.value[0] })) : published;
+}
+
+/** Runs an operation on a topic that is not being deleted. */
+async function onActive<T>(
+  ports: TopicPorts,
+  id: TopicId,
+  nowMs: number,
+  run: (topic: Topic) => Promise<Result<T, Failure | Problem>>,
+): Promise<Result<T, Failure | Problem>> {
+  const topic = await ports.directory.current(id, nowMs);
+  return topic?.state === "active" ? run(topic) : err({ kind: "no_topic" });
 }
 
 interface StoredEvent {

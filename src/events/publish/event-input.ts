@@ -24,7 +24,10 @@ export interface PublishedEvent extends NamedEvent {
 }
 
 /** Parses the body of a publish request: one event, or an array of events. */
-export function readEvents(body: unknown, principal: Principal): Result<readonly PublishedEvent[], Failure | Problem> {
+export function readEvents(
+  body: unknown,
+  principal: Pick<Principal, "tenant">,
+): Result<readonly PublishedEvent[], Failure | Problem> {
   const many = Array.isArray(body);
   // Check the length before the elements: a body may hold millions.
   if (many && (body.length === 0 || body.length > PUBLISH.maxEvents))

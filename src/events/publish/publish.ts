@@ -26,9 +26,12 @@ export interface PublishPorts extends StoringPorts {
   readonly clients: ClientAccess;
 }
 
+/** The owner of the topic: its client, with the tenant of the events that name none. */
+export type Publisher = Pick<Principal, "clientId" | "user" | "tenant">;
+
 export interface PublishRequest {
   readonly topic: TopicId;
-  readonly principal: Principal;
+  readonly principal: Publisher;
   readonly body: unknown;
   /** The `Idempotency-Key` header. */
   readonly key: string | null;
@@ -74,7 +77,7 @@ export async function storeEvents(
 /** Checks tenants other than the token's: the client must be able to get a token for them. */
 async function refusedTenant(
   clients: ClientAccess,
-  principal: Principal,
+  principal: Publisher,
   events: readonly PublishedEvent[],
   nowMs: number,
 ): Promise<Failure | undefined> {

@@ -10,7 +10,7 @@ export interface ChangedBy {
 
 export const BY_PLATFORM: ChangedBy = { actor: "", requestId: "" };
 
-export type PushAction = "create" | "change" | "delete" | "disable" | "end" | "verify";
+export type PushAction = "create" | "change" | "rotate" | "delete" | "disable" | "end" | "verify";
 
 /**
  * An audit row about a subscription. The subject starts with the topic, so a search by topic finds all rows. Names

@@ -1,13 +1,15 @@
 import { DELIVERY } from "../model/limits.ts";
 import type { AfterAttempt, Progress } from "./retry-schedule.ts";
-import type { Attempt, AttemptError, Delivery, DeliveryPage, DeliveryState } from "./types.ts";
+import { attemptOf, toStored, type StoredAttempt } from "./stored-attempt.ts";
+import type { Attempt, Delivery, DeliveryState } from "./types.ts";
 
 /**
- * The deliveries of one subscription, one row per event, in the order in which they were taken from the topic.
+ * The rows of deliveries, one per event that its first attempt did not deliver (deliveries.ts), in the order in which
+ * they were taken from the topic.
  *
- *   (the log) ── taken ──→ pending ── 2xx ──→ delivered ── 7 days, or 1,000 newer ones ──→ removed
- *                          pending ── last attempt failed ──→ dead ── 30 days, or 10,000 newer ones ──→ removed
- *                          delivered, dead, pending ── redeliver ──→ pending, with its whole schedule before it
+ *   (memory) ── put ──→ pending ── 2xx ──→ delivered ── 7 days, or 1,000 newer ones ──→ removed
+ *                       pending ── last attempt failed ──→ dead ── 30 days, or 10,000 newer ones ──→ removed
+ *                       delivered, dead, pending ── redeliver ──→ pending, with its whole schedule before it
  *
  * `at` is when a pending delivery is due, and when any other ended. `text` is the event, kept from the first failure
  * until delivery: before that the log has it, and afterwards nobody needs it.
@@ -35,8 +37,47 @@ export class DeliveryTable {
     this.#counts = undefined;
   }
 
-  add(eventId: string, nowMs: number): void {
-    if (this.#sql.exec(DELIVERY_SQL.add, eventId, nowMs).toArray().length > 0) this.#counted("pending", 1);
+  /** Adds a delivery that was not tried. */
+  add(eventId: string, place: number, dueAtMs: number): void {
+    this.#insert(eventId, place, "pending", dueAtMs, NOT_TRIED, "[]", null);
+  }
+
+  /** Adds a delivery with its first attempt. */
+  addTried(
+    eventId: string,
+    place: number,
+    attempt: Attempt,
+    after: AfterAttempt,
+    text: string | null,
+    nowMs: number,
+  ): void {
+    const isPending = after.state === "pending";
+    const progress = { step: isPending ? after.step : 0, tries: 1, attemptCount: 1 };
+    const attempts = JSON.stringify([toStored(attempt)]);
+    const kept = after.state === "delivered" ? null : text;
+    this.#insert(eventId, place, after.state, isPending ? after.dueAtMs : nowMs, progress, attempts, kept);
+  }
+
+  #insert(
+    eventId: string,
+    place: number,
+    state: DeliveryState,
+    atMs: number,
+    { step, tries, attemptCount }: Progress & { readonly attemptCount: number },
+    attempts: string,
+    text: string | null,
+  ): void {
+    const values = [place, eventId, state, atMs, step, tries, attemptCount, attempts, text];
+    if (this.#sql.exec(DELIVERY_SQL.add, ...values).toArray().length > 0) this.#counted(state, 1);
+  }
+
+  /** The largest place; 0 if there is none. */
+  lastPlace(): number {
+    return this.#sql.exec<{ place: number | null }>(DELIVERY_SQL.lastPlace).one().place ?? 0;
+  }
+
+  has(eventId: string): boolean {
+    return this.#sql.exec(DELIVERY_SQL.has, eventId).toArray().length > 0;
   }
 
   /** The next pending deliveries by due time, including those not due yet. */
@@ -45,15 +86,11 @@ export class DeliveryTable {
   }
 
   /** Due deliveries by due time. With `anewFromMs`, also those not tried since then. */
-  due(limit: number, nowMs: number, anewFromMs: number | undefined): string[] {
-    if (anewFromMs === undefined)
-      return this.next(limit)
-        .filter(({ dueAtMs }) => dueAtMs <= nowMs)
-        .map(({ eventId }) => eventId);
+  due(limit: number, nowMs: number, anewFromMs: number | undefined): PendingDelivery[] {
+    if (anewFromMs === undefined) return this.next(limit).filter(({ dueAtMs }) => dueAtMs <= nowMs);
     return this.#sql
-      .exec<{ eventId: string }>(DELIVERY_SQL.dueAnew, limit, nowMs, anewFromMs)
-      .toArray()
-      .map(({ eventId }) => eventId);
+      .exec<{ eventId: string; dueAtMs: number }>(DELIVERY_SQL.dueAnew, limit, nowMs, anewFromMs)
+      .toArray();
   }
 
   /** The due delivery with the fewest tries; of several, the one due first. */
@@ -101,29 +138,39 @@ export class DeliveryTable {
     this.#moved(state, "pending");
   }
 
+  /** Restarts dead letters, the latest first, ahead of all other due deliveries. Returns their number. */
+  restartDead(limit: number, nowMs: number): number {
+    const firstMs = this.next(1)[0]?.dueAtMs ?? nowMs;
+    const again = this.#sql.exec(DELIVERY_SQL.deadAgain, limit, Math.min(nowMs, firstMs - 1)).toArray().length;
+    this.#counted("dead", -again);
+    this.#counted("pending", again);
+    return again;
+  }
+
   remove({ eventId, state }: StoredDelivery): void {
     this.#sql.exec(DELIVERY_SQL.remove, eventId);
     this.#counted(state, -1);
   }
 
-  /** The latest first. `after` is the place of the previous page's last delivery. */
-  page(state: DeliveryState | undefined, after: number | undefined, skip: number, limit: number): DeliveryPage {
-    const range = [after ?? Number.MAX_SAFE_INTEGER, limit + 1, skip];
-    const rows = (
+  /** The latest first, from behind the place `after` on. */
+  latest(state: DeliveryState | undefined, after: number, skip: number, limit: number): PlacedDelivery[] {
+    const range = [after, limit, skip];
+    const rows =
       state === undefined
         ? this.#sql.exec<DeliveryRow>(DELIVERY_SQL.page, ...range)
-        : this.#sql.exec<DeliveryRow>(DELIVERY_SQL.pageOfState, ...range, state)
-    ).toArray();
-    const items = rows.slice(0, limit);
-    return { items: items.map(toDelivery), next: rows.length > limit ? items.at(-1)?.place : undefined };
+        : this.#sql.exec<DeliveryRow>(DELIVERY_SQL.pageOfState, ...range, state);
+    return rows.toArray().map((row) => ({ place: row.place, delivery: toDelivery(row) }));
   }
 
-  /** Removes a step of expired deliveries, as many as a run can add. True if there may be more. */
-  clear(nowMs: number): boolean {
+  /** Removes a step of expired rows, as many as a run can add. True if there may be more. `packed`: newer ones. */
+  clear(nowMs: number, packed: number): boolean {
     let removed = 0;
     for (const [state, kept, keptMs] of KEPT) {
       // Dead letters take the most space, so remove the oldest.
-      const surplus = state === "dead" && this.#isFull() ? DELIVERY.clearedAStep : this.count(state) - kept;
+      const surplus =
+        state === "dead" && this.isFull()
+          ? DELIVERY.clearedAStep
+          : this.count(state) + (state === "delivered" ? packed : 0) - kept;
       removed += this.#removeOldest(state, Number.MAX_SAFE_INTEGER, Math.min(surplus, DELIVERY.clearedAStep));
       removed += this.#removeOldest(state, nowMs - keptMs, DELIVERY.clearedAStep);
     }
@@ -133,18 +180,18 @@ export class DeliveryTable {
   /** When age next removes something; Infinity if nothing has ended. */
   clearAtMs(): number {
     const times = KEPT.map(([state, , keptMs]) => {
-      const oldest = this.#sql.exec<{ at: number }>(DELIVERY_SQL.oldest, state).toArray()[0];
-      return oldest === undefined ? Infinity : oldest.at + keptMs + DELIVERY.clearGraceMs;
+      const oldestMs = this.oldestMs(state);
+      return oldestMs === undefined ? Infinity : oldestMs + keptMs + DELIVERY.clearGraceMs;
     });
     return Math.min(...times);
   }
 
-  /** Number of further events that may be taken from the logs. */
-  capacity(): number {
-    return this.#isFull() ? 0 : Math.max(0, DELIVERY.maxPending - this.count("pending"));
+  /** When the oldest of these ended, or is due. */
+  oldestMs(state: DeliveryState): number | undefined {
+    return this.#sql.exec<{ at: number }>(DELIVERY_SQL.oldest, state).toArray()[0]?.at;
   }
 
-  #isFull(): boolean {
+  isFull(): boolean {
     return this.#sql.databaseSize > DELIVERY.maxStoredBytes;
   }
 
@@ -163,6 +210,13 @@ export class DeliveryTable {
   #counted(state: DeliveryState, more: number): void {
     if (this.#counts !== undefined) this.#counts[state] += more;
   }
+}
+
+const NOT_TRIED = { step: 0, tries: 0, attemptCount: 0 } as const;
+
+export interface PlacedDelivery {
+  readonly place: number;
+  readonly delivery: Delivery;
 }
 
 export interface PendingDelivery {
@@ -186,10 +240,12 @@ const COLUMNS = `place, event_id AS eventId, state, at, step, tries, attempt_cou
 /** A test explains each statement: none scans the table. */
 export const DELIVERY_SQL = {
   counts: `SELECT state, count(*) AS deliveries FROM delivery GROUP BY state`,
-  add: `INSERT INTO delivery (event_id, state, at, step, tries, attempt_count, attempts)
-    VALUES (?1, 'pending', ?2, 0, 0, 0, '[]') ON CONFLICT (event_id) DO NOTHING RETURNING place`,
+  add: `INSERT INTO delivery (place, event_id, state, at, step, tries, attempt_count, attempts, text)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (event_id) DO NOTHING RETURNING place`,
+  lastPlace: `SELECT max(place) AS place FROM delivery`,
+  has: `SELECT 1 FROM delivery WHERE event_id = ?1`,
   next: `SELECT event_id AS eventId, at AS dueAtMs FROM delivery WHERE state = 'pending' ORDER BY at, place LIMIT ?1`,
-  dueAnew: `SELECT event_id AS eventId FROM delivery
+  dueAnew: `SELECT event_id AS eventId, at AS dueAtMs FROM delivery
     WHERE state = 'pending' AND (at <= ?2 OR json_extract(attempts, '$[#-1][0]') <= ?3) ORDER BY at, place LIMIT ?1`,
   tried: `SELECT event_id AS eventId, tries FROM delivery WHERE state = 'pending' AND at <= ?1 ORDER BY at, place`,
   find: `SELECT ${COLUMNS}, text FROM delivery WHERE event_id = ?1`,
@@ -198,6 +254,9 @@ export const DELIVERY_SQL = {
   postpone: `UPDATE delivery SET at = ?2 WHERE event_id = ?1`,
   again: `UPDATE delivery SET state = 'pending', at = ?2, step = 0, tries = 0, text = coalesce(?3, text)
     WHERE event_id = ?1`,
+  /** A dead letter keeps its event. */
+  deadAgain: `UPDATE delivery SET state = 'pending', at = ?2, step = 0, tries = 0 WHERE place IN
+    (SELECT place FROM delivery WHERE state = 'dead' ORDER BY place DESC LIMIT ?1) RETURNING place`,
   remove: `DELETE FROM delivery WHERE event_id = ?1`,
   page: `SELECT ${COLUMNS} FROM delivery WHERE place < ?1 ORDER BY place DESC LIMIT ?2 OFFSET ?3`,
   pageOfState: `SELECT ${COLUMNS} FROM delivery WHERE state = ?4 AND place < ?1 ORDER BY place DESC LIMIT ?2 OFFSET ?3`,
@@ -222,27 +281,10 @@ interface DeliveryRow extends Record<string, SqlStorageValue> {
   attempts: string;
 }
 
-/** Time, duration, status, error and, if the publish has spans, its trace; up to 20 in one column. */
-type StoredAttempt = readonly [number, number, number | null, AttemptError | null, string?];
-
-const toStored = ({ atMs, durationMs, status, error, trace }: Attempt): StoredAttempt => [
-  atMs,
-  durationMs,
-  status ?? null,
-  error ?? null,
-  ...(trace === undefined ? ([] as const) : ([trace] as const)),
-];
-
 const toDelivery = (row: DeliveryRow): Delivery => ({
   eventId: row.eventId,
   state: row.state,
   nextAttemptAtMs: row.state === "pending" ? row.at : undefined,
-  attempts: (JSON.parse(row.attempts) as StoredAttempt[]).map(([atMs, durationMs, status, error, trace]) => ({
-    atMs,
-    durationMs,
-    status: status ?? undefined,
-    error: error ?? undefined,
-    ...(trace === undefined ? {} : { trace }),
-  })),
+  attempts: (JSON.parse(row.attempts) as StoredAttempt[]).map(attemptOf),
   attemptCount: row.attemptCount,
 });

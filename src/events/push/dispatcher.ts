@@ -13,7 +13,7 @@ import { attempt, type Message } from "./request.ts";
 import { judge, type EndpointResponse } from "./response.ts";
 import { afterAttempt, chance } from "./retry-schedule.ts";
 import type { Attempt, PushPorts } from "./types.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
+import type { Deliveries } from "./deliveries.ts";
 import type { PushEligibility } from "./eligibility.ts";
 import type { PushHandshake } from "./handshake.ts";
 import type { PushIngest } from "./ingest.ts";
@@ -294,10 +294,8 @@ export class PushDispatcher {
 
   #lose(eventId: string): void {
     const { ports, state, deliveries } = this.#parts;
-    const row = deliveries.find(eventId);
-    if (row === undefined) return;
-    state.lose(() => deliveries.remove(row));
-    ports.log.warn("event lost to retention before it was pushed", { push: state.id, eventId });
+    if (deliveries.lose(eventId))
+      ports.log.warn("event lost to retention before it was pushed", { push: state.id, eventId });
   }
 
   /** Waits for an attempt to end, a signal, or the time of the next work. */
@@ -318,7 +316,7 @@ export type RunOutcome = "gone" | "rests" | "goes on";
 /** The parts of an open push subscription's object. */
 export interface PushParts {
   readonly state: PushState;
-  readonly deliveries: DeliveryTable;
+  readonly deliveries: Deliveries;
   readonly ingest: PushIngest;
   readonly eligibility: PushEligibility;
   readonly handshake: PushHandshake;

@@ -3,7 +3,7 @@ import { describeError } from "../../platform/log.ts";
 import { withTimeout } from "../../platform/with-timeout.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { BY_PLATFORM, pushAudit } from "./audit.ts";
-import { openCredentials } from "./credentials.ts";
+import { openCredentials, type PreviousSecret } from "./credentials.ts";
 import type { PushRecord } from "./record.ts";
 import type { PushState } from "./state.ts";
 import type { PushPorts } from "./types.ts";
@@ -15,6 +15,7 @@ export interface Target {
   readonly username: string;
   readonly password: string;
   readonly signingSecret: string;
+  readonly previous: readonly PreviousSecret[];
   /** The tenant that the subscription was made in; empty if it is not known. */
   readonly tenant: string;
 }
@@ -145,9 +146,9 @@ export class PushEligibility {
   }
 
   async #open(record: PushRecord): Promise<Target> {
-    const { password, signingSecret } = await openCredentials(this.#ports.sealer, record);
+    const { password, signingSecret, previous = [] } = await openCredentials(this.#ports.sealer, record);
     const { version, endpoint, username, made } = record;
-    return { version, endpoint, username, password, signingSecret, tenant: made?.tenant ?? "" };
+    return { version, endpoint, username, password, signingSecret, previous, tenant: made?.tenant ?? "" };
   }
 }
 

@@ -8,13 +8,13 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { ReadOutcome } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { pushObjectName, shardsOf } from "../model/topic.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
+import type { Deliveries } from "./deliveries.ts";
 import type { PushState } from "./state.ts";
 
 export interface IngestPorts {
   readonly logs: DurableObjectNamespace<TopicLog>;
   readonly state: PushState;
-  readonly deliveries: DeliveryTable;
+  readonly deliveries: Deliveries;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -23,8 +23,8 @@ export interface IngestPorts {
 export type Taken = { readonly more: boolean; readonly failed: boolean } | "gone";
 
 /**
- * Takes events from the topic's logs. Rows and cursor are written together, so each event is taken exactly once. The
- * texts stay in memory and are read again if they were lost.
+ * Takes events from the topic's logs into memory (deliveries.ts). The texts stay there too, and are read again if they
+ * were lost.
  */
 export class PushIngest {
   readonly #ports: IngestPorts;
@@ -45,7 +45,8 @@ export class PushIngest {
   /** Takes as many events behind the cursor as there is capacity for. */
   async take(): Promise<Taken> {
     const { logs, state, deliveries, clock, log } = this.#ports;
-    const { topic, cursor } = state;
+    const { topic } = state;
+    const cursor = deliveries.taken;
     const share = Math.ceil(DELIVERY.textChars / topic.shards);
     const shards = shardsOf(topic);
     const asked = shards.filter((shard) => !this.#isLeftOut(shard, clock.nowMs()));
@@ -82,10 +83,8 @@ export class PushIngest {
     });
     const passed = ends.reduce((sum, end, shard) => sum + end - cursor[shard]!, 0);
     if (passed > 0) {
-      const nowMs = clock.nowMs();
-      state.moveCursor(ends, passed - events.length, () => {
-        for (const event of events) deliveries.add(idOf(event.text), nowMs);
-      });
+      const taken = events.map(({ text, shard, seq }) => ({ eventId: idOf(text), shard, seq }));
+      deliveries.take(taken, ends, passed - events.length, clock.nowMs());
       for (const event of events) this.#texts.put(idOf(event.text), event);
       if (passed > events.length)
         log.warn("events lost to retention before they were pushed", {
@@ -101,8 +100,9 @@ export class PushIngest {
    * Undefined: no log did.
    */
   async #rewind(answers: readonly (ReadOutcome | undefined)[]): Promise<Taken | undefined> {
-    const { logs, state, log } = this.#ports;
-    const cursor = [...state.cursor];
+    const { logs, state, deliveries, log } = this.#ports;
+    const taken = deliveries.taken;
+    const cursor = [...taken];
     const seen = new Map<number, string>();
     let failed = false;
     for (const [shard, answer] of answers.entries()) {
@@ -127,9 +127,9 @@ export class PushIngest {
         log.warn("a push subscription goes back", { push: state.id, shard, from, to: cursor[shard] });
     }
     if (this.#closed) return { more: false, failed: false };
-    if (seen.size === 0 && cursor.every((after, shard) => after === state.cursor[shard]))
+    if (seen.size === 0 && cursor.every((after, shard) => after === taken[shard]))
       return failed ? { more: false, failed } : undefined;
-    state.rewind(cursor, seen);
+    deliveries.rewind(cursor, seen);
     return { more: true, failed };
   }
 

@@ -69,6 +69,8 @@ export const PUSH_SQL = {
   update: `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = ?11, verification = ?12,
     made_in_tenant = ?8, made_by_request = ?9, made_by_scope = ?10, version = version + 1, updated_at = ?7
     WHERE id = ?1 AND version = ?2`,
+  renew: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4, version = version + 1, updated_at = ?5
+    WHERE id = ?1 AND version = ?2`,
   remove: `DELETE FROM push_subscription WHERE id = ?`,
   disable: `UPDATE push_subscription SET state = 'disabled', version = version + 1, updated_at = ?3
     WHERE id = ?1 AND version = ?2 AND state = 'active'`,
@@ -212,6 +214,14 @@ export function createPushStore(db: D1Database, audit: AuditTrail, names: Names)
         );
       return change(update, row === undefined ? [] : [row]);
     },
+
+    /** Stores other credentials if the record still has this version. Enables nothing. */
+    renew: (
+      { id, version }: PushRecord,
+      { credentials, sealKey }: Pick<PushRecord, "credentials" | "sealKey">,
+      nowMs: number,
+      row: AuditRecord,
+    ): Promise<boolean> => change(db.prepare(PUSH_SQL.renew).bind(id, version, credentials, sealKey, nowMs), [row]),
 
     /** True if it was there. */
     remove: (id: string, row: AuditRecord): Promise<boolean> => change(db.prepare(PUSH_SQL.remove).bind(id), [row]),

@@ -9,7 +9,7 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { LogStats, ReadOutcome } from "../log/types.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { pushObjectName, shardsOf } from "../model/topic.ts";
-import { DeliveryTable } from "./delivery-table.ts";
+import { Deliveries } from "./deliveries.ts";
 import { PushDispatcher, type PushParts, type RunOutcome } from "./dispatcher.ts";
 import { PushEligibility } from "./eligibility.ts";
 import { PushHandshake } from "./handshake.ts";
@@ -19,6 +19,7 @@ import { wasReached } from "./response.ts";
 import { PushState } from "./state.ts";
 import { exportPush, importPushPage, type PushPage } from "./transfer.ts";
 import type {
+  DeadAgain,
   DeliveryPage,
   DeliveryState,
   OpenOutcome,
@@ -43,13 +44,14 @@ import type {
  * - A deletion calls `destroy`. The dispatcher is stopped, so work in flight writes nothing.
  *
  * Failures:
- * - Eviction, deployment, crash: cursor, rows and pauses are in SQLite. The alarm finds due work again; it is set
- *   before a run does anything, and again at its end in one turn with the last look. An attempt whose outcome was not
- *   written is repeated: delivery is at least once. Nothing counts as tried before it was.
+ * - Eviction, deployment, crash: cursor, rows and pauses are in SQLite, and the log gives again what the cursor has not
+ *   passed (deliveries.ts). The alarm finds due work again; it is set before a run does anything, and again at its end
+ *   in one turn with the last look. An attempt whose outcome was not written is repeated: delivery is at least once.
+ *   Nothing counts as tried before it was.
  * - Lost response: every method may be repeated. The next wake or the sweep makes up for a lost wake.
  * - Log or D1 fails: nothing is lost, and the object retries seconds later.
  *
- * delivery-table.ts has the states of a delivery, endpoint-health.ts those of the endpoint, and handshake.ts those of
+ * deliveries.ts has the states of a delivery, endpoint-health.ts those of the endpoint, and handshake.ts those of
  * the handshake: while the record is unverified, the dispatcher pings the endpoint instead of sending events.
  */
 export class PushSubscriptionObject extends DurableObject<PushEnv> implements Subscriber, Restorable {
@@ -165,7 +167,9 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     if (this.#open !== open) return NOTHING;
     const untaken = stats.reduce(
       (sum, log, shard) =>
-        log.kind === "gone" ? sum : sum + Math.max(0, log.lastSeq - Math.max(state.cursor[shard]!, log.firstSeq - 1)),
+        log.kind === "gone"
+          ? sum
+          : sum + Math.max(0, log.lastSeq - Math.max(deliveries.taken[shard]!, log.firstSeq - 1)),
       0,
     );
     return {
@@ -202,6 +206,20 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
     return "again";
   }
 
+  /** Delivers dead letters again from the start of their schedule, the latest first. `more`: some are left. */
+  redeliverDead(limit: number): DeadAgain {
+    const open = this.#open;
+    if (open === undefined) return { redelivered: 0, more: false };
+    const redelivered = open.deliveries.restartDead(limit, systemClock.nowMs());
+    const more = open.deliveries.count("dead") > 0;
+    if (redelivered > 0) {
+      open.dispatcher.unpause();
+      open.dispatcher.signal();
+      this.#runBy(0);
+    }
+    return { redelivered, more };
+  }
+
   /** Sends a test event, ahead of all deliveries. Not called `test`, which runtimes reserve. */
   async sendTest(tenant: string): Promise<TestOutcome> {
     const open = this.#open;
@@ -234,7 +252,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
 
   /** Position of each shard up to which events were taken; undefined if there is no such object. */
   position(): readonly number[] | undefined {
-    return this.#open?.state.cursor;
+    return this.#open?.deliveries.taken;
   }
 
   prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
@@ -249,7 +267,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   /** Exports state and deliveries behind a place. */
   exportPage(after: number | undefined): PushPage | { readonly kind: "gone" } {
     const open = this.#open;
-    return open === undefined ? { kind: "gone" } : exportPush(this.ctx.storage.sql, open.state.toRow(), after ?? -1);
+    return open === undefined ? { kind: "gone" } : exportPush(this.ctx.storage.sql, open, after ?? -1);
   }
 
   /** Takes a page into an absent object; the last one opens it. Its logs know it by their own import. */
@@ -281,7 +299,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   #assemble(state: PushState): OpenParts {
     const { ports, env, ctx } = this;
     const clock = systemClock;
-    const deliveries = new DeliveryTable(ctx.storage.sql);
+    const deliveries = new Deliveries(ctx.storage.sql, state);
     const ingest = new PushIngest({ logs: env.TOPIC_LOG, state, deliveries, clock, log: ports.log });
     const eligibility = new PushEligibility(ports, clock, state);
     const handshake = new PushHandshake(ports, clock, state);
@@ -295,6 +313,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
   #endRun({ state, deliveries, dispatcher }: OpenParts, outcome: RunOutcome | "failed"): void {
     try {
       const nowMs = systemClock.nowMs();
+      deliveries.settle();
       const clearMs = deliveries.clear(nowMs) ? nowMs : deliveries.clearAtMs();
       // Finds out after a while that its record is gone, even if nothing is published.
       const idleMs = outcome === "rests" ? dispatcher.nextMs() : nowMs;

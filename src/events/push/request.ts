@@ -47,7 +47,9 @@ export async function attempt(
     "user-agent": `${names.platform}-push`,
     "webhook-id": eventId,
     "webhook-timestamp": String(timestampSec),
-    "webhook-signature": signWebhook(target.signingSecret, eventId, timestampSec, body),
+    "webhook-signature": secretsAt(target, atMs)
+      .map((secret) => signWebhook(secret, eventId, timestampSec, body))
+      .join(" "),
     [names.header("delivery-attempt")]: String(number),
   };
   const address = parseOutboundUrl(target.endpoint, allowLoopback);
@@ -119,6 +121,12 @@ async function beginningOf(body: ReadableStream<Uint8Array> | null, maxBytes: nu
   }
   return text;
 }
+
+/** After a rotation the receiver may know any of them for a while: a signature of each, as Standard Webhooks asks. */
+const secretsAt = ({ signingSecret, previous }: Target, nowMs: number): readonly string[] => [
+  signingSecret,
+  ...previous.filter(({ untilMs }) => nowMs < untilMs).map((one) => one.signingSecret),
+];
 
 /**
  * The `webhook-signature` of Standard Webhooks: HMAC-SHA-256 over id, time and body. `secret` is `whsec_` and base64

@@ -85,7 +85,7 @@ export class PushState {
     return this.#storage.sql.exec<StateRow>(`SELECT ${COLUMNS} FROM subscription WHERE id = 1`).one();
   }
 
-  /** Position of each shard up to which events were taken. */
+  /** Position of each shard up to which events are packed or have a row. */
   get cursor(): readonly number[] {
     return this.#cursor;
   }
@@ -133,6 +133,10 @@ export class PushState {
     for (const [shard, id] of seen) this.#seenResets.set(shard, id);
   }
 
+  inTransaction(write: () => void): void {
+    this.#storage.transactionSync(write);
+  }
+
   /** Counts one lost event in one transaction with `write`. */
   lose(write: () => void): void {
     this.moveCursor(this.#cursor, 1, write);
@@ -177,6 +181,7 @@ export interface StateRow extends Record<string, SqlStorageValue> {
  *
  * - `subscription`: one row, what PushState holds.
  * - `delivery`: see delivery-table.ts.
+ * - `delivered`: see delivered-packs.ts. It is made with its first row.
  * - `seen_reset`: the last reset of each shard's log that it has seen. Most objects have no such table.
  */
 export const PUSH_SCHEMA: ObjectSchema = { object: "PushSubscription", table: "subscription", version: 1 };

@@ -1,9 +1,13 @@
 import { hasTable } from "../../platform/has-table.ts";
 import { fillPage, PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
+import type { PackedDelivery } from "./delivered-packs.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { PushState, type StateRow } from "./state.ts";
+import { toStored } from "./stored-attempt.ts";
 
 /**
- * A push subscription's object as pages: its state, and its deliveries in the order in which they were taken.
+ * A push subscription's object as pages: its state, and its deliveries in the order in which they were taken. Each
+ * packed delivery becomes a row.
  *
  * Every page has the state of its moment, and the last one counts: what was taken from the topic since the first page
  * is on a later one, so no event falls between cursor and deliveries. A delivery that ended meanwhile may be exported
@@ -32,11 +36,40 @@ export interface ExportedDelivery extends Record<string, SqlStorageValue> {
   text: string | null;
 }
 
-export function exportPush(sql: SqlStorage, state: StateRow, after: number): PushPage {
+export function exportPush(
+  sql: SqlStorage,
+  { state, deliveries }: { readonly state: PushState; readonly deliveries: Deliveries },
+  after: number,
+): PushPage {
+  const packed = deliveries.packed().filter(({ place }) => place > after);
   const rows = sql.exec<ExportedDelivery>(`SELECT ${COLUMNS} FROM delivery WHERE place > ? ORDER BY place`, after);
-  const { page, isAll } = fillPage(rows, ({ attempts, text }) => 100 + attempts.length + (text?.length ?? 0));
-  return { kind: "push", format: PAGE_FORMAT, state, deliveries: page, next: isAll ? undefined : page.at(-1)?.place };
+  const { page, isAll } = fillPage(byPlace(rows, packed.map(toRow)), ({ attempts, text }) => {
+    return 100 + attempts.length + (text?.length ?? 0);
+  });
+  const next = isAll ? undefined : page.at(-1)?.place;
+  return { kind: "push", format: PAGE_FORMAT, state: state.toRow(), deliveries: page, next };
 }
+
+function* byPlace(rows: Iterable<ExportedDelivery>, packed: readonly ExportedDelivery[]): Generator<ExportedDelivery> {
+  let at = 0;
+  for (const row of rows) {
+    while (at < packed.length && packed[at]!.place < row.place) yield packed[at++]!;
+    yield row;
+  }
+  yield* packed.slice(at);
+}
+
+const toRow = ({ place, eventId, atMs, attempt }: PackedDelivery): ExportedDelivery => ({
+  place,
+  event_id: eventId,
+  state: "delivered",
+  at: atMs,
+  step: 0,
+  tries: 1,
+  attempt_count: 1,
+  attempts: JSON.stringify([toStored(attempt)]),
+  text: null,
+});
 
 export function importPushPage(storage: DurableObjectStorage, place: ImportPlace, page: PushPage): ImportOutcome {
   const { sql } = storage;

@@ -103,6 +103,12 @@ export interface PushStatus {
 }
 
 /** `expired`: neither the delivery nor the topic still has the event. */
+export interface DeadAgain {
+  readonly redelivered: number;
+  /** There are more dead letters. */
+  readonly more: boolean;
+}
+
 export type RedeliverOutcome = "again" | "unknown" | "expired";
 
 /** `busy`: another test is under way, or was a moment ago. `gone`: there is no such subscription. */

@@ -4,7 +4,7 @@ import { withTimeout } from "../../platform/with-timeout.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/audit.ts";
-import { changePassword, findCredentials } from "../push/credentials.ts";
+import { changePassword, findCredentials, rotateSecret } from "../push/credentials.ts";
 import { stateBy, type PushMaking, type PushRecord, type Verification } from "../push/record.ts";
 import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
@@ -55,6 +55,39 @@ export async function updateSubscription(
     if (await push.store.update(record.id, record.version, change, nowMs, audit)) {
       await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), waitUntil);
       return ok(after);
+    }
+    record = await push.store.findById(record.id);
+    if (record === undefined) return err({ kind: "no_subscription" });
+  }
+  return err({ kind: "unavailable" });
+}
+
+/**
+ * Gives a subscription another signing secret and returns it. The last one signs beside it for `previousMs`, so that a
+ * receiver can learn the new one without missing an event; with 0 it ends at once. The state stays as it is.
+ */
+export async function rotateSigningSecret(
+  { push, pushSubscriptions }: SubscriptionPorts,
+  { topic, record: found }: FoundSubscription,
+  previousMs: number,
+  by: ChangedBy,
+  nowMs: number,
+  waitUntil: WaitUntil,
+): Promise<Result<{ readonly signingSecret: string; readonly previousUntilMs: number | undefined }, Failure>> {
+  const previousUntilMs = previousMs === 0 ? undefined : nowMs + previousMs;
+  const reason = previousMs === 0 ? "the last secret ends at once" : `the last secret ends after ${previousMs} ms`;
+  const row = pushAudit(found, "rotate", by, nowMs, reason, ["signingSecret"]);
+  let record: PushRecord | undefined = found;
+  for (let attempt = 0; attempt < SUBSCRIPTION.updateAttempts; attempt++) {
+    const before = await findCredentials(push.sealer, record);
+    if (before === undefined) {
+      push.log.error("push credentials do not open", { push: record.id });
+      return err({ kind: "credentials_unreadable" });
+    }
+    const { sealed, signingSecret } = await rotateSecret(push, record, before, previousUntilMs, nowMs);
+    if (await push.store.renew(record, sealed, nowMs, row)) {
+      await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), waitUntil);
+      return ok({ signingSecret, previousUntilMs });
     }
     record = await push.store.findById(record.id);
     if (record === undefined) return err({ kind: "no_subscription" });

@@ -5,7 +5,15 @@ import { positionOf } from "../log/event-id.ts";
 import type { Failure } from "../model/failure.ts";
 import type { PushRecord } from "../push/record.ts";
 import { pushOf } from "../push/stub.ts";
-import type { Attempt, Delivery, DeliveryPage, DeliveryState, RedeliverOutcome, TestOutcome } from "../push/types.ts";
+import type {
+  Attempt,
+  DeadAgain,
+  Delivery,
+  DeliveryPage,
+  DeliveryState,
+  RedeliverOutcome,
+  TestOutcome,
+} from "../push/types.ts";
 import type { FoundSubscription, SubscriptionPorts } from "./subscriptions.ts";
 
 /** A page of deliveries, the latest first. */
@@ -36,9 +44,8 @@ export async function redeliver(
 ): Promise<Result<void, Failure>> {
   // A text that is not an event id was never delivered.
   if (positionOf(eventId) === undefined) return err({ kind: "no_delivery" });
-  const { state } = found.record;
-  if (state !== "active")
-    return err({ kind: state === "disabled" ? "subscription_disabled" : "subscription_unverified" });
+  const refused = notActive(found);
+  if (refused !== undefined) return err(refused);
   const outcome: RedeliverOutcome = await objectOf(ports, found).redeliver(eventId);
   switch (outcome) {
     case "again":
@@ -49,6 +56,20 @@ export async function redeliver(
       return err({ kind: "event_expired" });
   }
 }
+
+/** Delivers dead letters again, the latest first. */
+export async function redeliverDead(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+  limit: number,
+): Promise<Result<DeadAgain, Failure>> {
+  const refused = notActive(found);
+  return refused === undefined ? ok(await objectOf(ports, found).redeliverDead(limit)) : err(refused);
+}
+
+/** Why nothing can be delivered. */
+const notActive = ({ record: { state } }: FoundSubscription): Failure | undefined =>
+  state === "active" ? undefined : { kind: state === "disabled" ? "subscription_disabled" : "subscription_unverified" };
 
 /** Sends a test event to the endpoint once and returns the attempt. */
 export async function testSubscription(

@@ -2,13 +2,14 @@ import * as z from "zod/mini";
 import type { Principal } from "../../http/auth.ts";
 import { invalid, type Problem } from "../../http/errors.ts";
 import { pageLinks } from "../../http/paging.ts";
-import { defineRoute, empty, json, jsonBody, type Answer, type Route } from "../../http/route.ts";
+import { defineRoute, empty, json, jsonBody, optionalJsonBody, type Answer, type Route } from "../../http/route.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { asConsumer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
+import { SUBSCRIPTION } from "../model/limits.ts";
 import { DELIVERY_STATES } from "../push/types.ts";
 import { subscriptionBodies, subscriptionName, subscriptionView } from "./body.ts";
-import { deleteSubscription, updateSubscription } from "./changes.ts";
+import { deleteSubscription, rotateSigningSecret, updateSubscription } from "./changes.ts";
 import { deliveryView, listDeliveries, redeliver, testSubscription, testView } from "./deliveries.ts";
 import {
   createSubscription,
@@ -24,6 +25,10 @@ const COLLECTION = "/topics/{topicOwnerClient}/{eventType}/subscriptions";
 const ONE = `${COLLECTION}/{name}`;
 
 const params = z.extend(topicParams, { name: subscriptionName });
+
+const rotation = z.object({
+  previousValidMs: z.optional(z.int().check(z.gte(0), z.lte(SUBSCRIPTION.maxPreviousSecretMs))),
+});
 
 /** Routes for push subscriptions of the calling client. */
 export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Route[] => {
@@ -142,6 +147,26 @@ export const subscriptionRoutes = (ports: RequestPorts & SubscriptionPorts): Rou
         onSubscription(ports, call, async (found) => {
           const again = await redeliver(ports, found, call.params.eventId);
           return again.ok ? ok(empty(202)) : again;
+        }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${ONE}/signing-secret`,
+      summary: "Replace the signing secret; the answer shows the new one once",
+      operation: "rotateSigningSecret",
+      params,
+      body: optionalJsonBody(rotation),
+      handle: (call) =>
+        onSubscription(ports, call, async (found) => {
+          const { body, nowMs } = call;
+          const previousMs = body?.previousValidMs ?? SUBSCRIPTION.previousSecretMs;
+          const rotated = await rotateSigningSecret(ports, found, previousMs, callerOf(call), nowMs, (work) =>
+            call.waitUntil(work),
+          );
+          if (!rotated.ok) return rotated;
+          const { signingSecret, previousUntilMs } = rotated.value;
+          const view = { signingSecret, previousValidUntil: previousUntilMs ?? null };
+          return ok(json(200, view, { "cache-control": "no-store" }));
         }),
     }),
     defineRoute({

@@ -9,7 +9,7 @@ import { owns } from "../access/access.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
-import { addressOf, nameOf, topicNamed, type Topic, type TopicId } from "../model/topic.ts";
+import { addressOf, nameOf, topicNamed, type Incarnation, type Topic, type TopicId } from "../model/topic.ts";
 import { describeCreation, pushAudit, type ChangedBy } from "../push/audit.ts";
 import { makeCredentials } from "../push/credentials.ts";
 import type { Admission } from "../push/push-store.ts";
@@ -187,11 +187,21 @@ export async function activeTopic(
   return topic?.state === "active" ? topic : undefined;
 }
 
+/** Progress of the delivery; null: the object does not answer. */
+export interface DeliveryStanding {
+  readonly lag: number | null;
+  readonly deadLetters: number | null;
+  readonly eventsLost: number | null;
+  readonly pausedUntil: number | null;
+  /** Present while the endpoint is to prove that it wants the events. */
+  readonly verification?: object | null;
+}
+
 /** Progress of the delivery; unknown if the object does not answer in time. */
 export async function statusOf(
   { push, pushSubscriptions }: SubscriptionPorts,
-  { topic, record }: FoundSubscription,
-): Promise<object> {
+  { topic, record }: { readonly topic: Incarnation; readonly record: PushRecord },
+): Promise<DeliveryStanding> {
   // Nothing to report if it is verified or was never asked.
   const isAsked = record.state === "unverified" || record.state === "failed";
   try {

@@ -41,7 +41,9 @@ export async function admitCaller(
     const excess = await limits.anonymous(call.request, "content");
     return excess === undefined ? ok(undefined) : err(excess);
   }
-  const caller = await authenticate(presentedAt(call, headers), verifier, names, nowMs);
+  const meanwhile = (early: Principal): void =>
+    call.waitUntil(mayUse(access, early, service, nowMs).catch(() => undefined));
+  const caller = await authenticate(presentedAt(call, headers), verifier, names, nowMs, meanwhile);
   if (caller.ok) call.onIdentified(caller.value);
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(call.request));
   if (excess !== undefined) return err(excess);

@@ -1,4 +1,3 @@
-import { randomId, type Random } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { UploadDigest } from "../model/upload-digest.ts";
@@ -11,8 +10,9 @@ import { watchStream } from "./watched-stream.ts";
  * - `blob/{file}`: the master, written once, on condition that the key is free.
  * - `blob/{file}.{etag}`: the master of a file uploaded by a presigned link, copied from `incoming/{file}`.
  * - `incoming/{file}`: written by a presigned link, any number of times (uploads/presigned-upload.ts).
- * - `incoming/{file}/{random}`: an upload of unknown length before it becomes the master. What a crash leaves is
- *   deleted with the file, or by the bucket's lifecycle rule.
+ * - `incoming/{file}/collected`: an upload of unknown length before it becomes the master. What a crash leaves is
+ *   deleted with the file, or by the bucket's lifecycle rule. Of several uploads at once, one is moved and the others
+ *   fail. Older releases wrote `incoming/{file}/{random}`.
  * - `variant/{file}/{nonce}`: one rendition of a variant. Only jobs with this nonce write it, all the same bytes.
  */
 export type BlobStore = ReturnType<typeof createBlobStore>;
@@ -55,6 +55,7 @@ export type ReservationFault = "over_quota" | "not_pending" | "gone";
 export const masterKey = (fileId: string): string => `blob/${fileId}`;
 export const variantKey = (fileId: string, nonce: string): string => `variant/${fileId}/${nonce}`;
 export const incomingKey = (fileId: string): string => `incoming/${fileId}`;
+export const collectedKey = (fileId: string): string => `${incomingKey(fileId)}/collected`;
 export const pinnedKey = (fileId: string, etag: string): string => `${masterKey(fileId)}.${etag}`;
 
 /** The name from an upload. Percent-encoded, because R2 sends metadata in headers. */
@@ -63,7 +64,7 @@ export const fileNameOf = (object: R2Object): string | undefined => {
   return encoded === undefined ? undefined : decodeURIComponent(encoded);
 };
 
-export function createBlobStore(bucket: R2Bucket, random: Random) {
+export function createBlobStore(bucket: R2Bucket) {
   return {
     head: (key: string): Promise<R2Object | null> => bucket.head(key),
 
@@ -73,7 +74,7 @@ export function createBlobStore(bucket: R2Bucket, random: Random) {
     /** Stores all of the upload or nothing. Throws if the storage fails. */
     putMaster: (upload: MasterUpload): Promise<Result<R2Object, UploadFault>> =>
       upload.lengthBytes === undefined && upload.body !== null
-        ? putUnknownLength(bucket, random, upload, new PartReader(upload.body, LIMITS.partBytes))
+        ? putUnknownLength(bucket, upload, new PartReader(upload.body, LIMITS.partBytes))
         : putKnownLength(bucket, upload, upload.body, upload.lengthBytes ?? 0),
 
     /** Stores a stream of unknown length; its size in bytes, undefined if it broke off. */
@@ -111,6 +112,16 @@ export function createBlobStore(bucket: R2Bucket, random: Random) {
     /** All keys of each file, at most a thousand of each kind. */
     listAll: (fileIds: readonly string[]): Promise<readonly FileKeys[]> =>
       listEach(bucket, fileIds, [masterKey, (fileId) => variantKey(fileId, ""), incomingKey]),
+
+    /** Those of the keys that have an object. */
+    async present(places: readonly FileKeys[]): Promise<readonly FileKeys[]> {
+      const found = places.map(({ fileId }) => ({ fileId, keys: [] as string[] }));
+      const asked = places.flatMap(({ keys }, at) => keys.map((key) => ({ key, present: found[at]!.keys })));
+      await inParallel(asked, LIMITS.parallelLists, async ({ key, present }) => {
+        if ((await bucket.head(key)) !== null) present.push(key);
+      });
+      return found;
+    },
   };
 }
 
@@ -182,7 +193,6 @@ async function putKnownLength(
 /** R2 needs the length of a stream in advance, so a long upload is collected in parts first and then moved. */
 async function putUnknownLength(
   bucket: R2Bucket,
-  random: Random,
   upload: MasterUpload,
   parts: PartReader,
 ): Promise<Result<R2Object, UploadFault>> {
@@ -193,12 +203,13 @@ async function putUnknownLength(
     const fault = await reserve(first.value.byteLength);
     return fault === undefined ? putMaster(bucket, upload, first.value) : err(fault);
   }
-  const key = `${incomingKey(upload.fileId)}/${randomId(random)}`;
+  const key = collectedKey(upload.fileId);
   const collected = await putParts(bucket, key, first.value, parts, reserve, {});
   if (!collected.ok) return collected;
   try {
-    const object = await bucket.get(key);
-    if (object === null) throw new Error("a collected upload is missing");
+    const object = await bucket.get(key, { onlyIf: { etagMatches: collected.value.etag } });
+    // Another upload of the file, at the same time, replaced or deleted it.
+    if (object === null || !("body" in object)) return err("interrupted");
     const moved = await putKnownLength(bucket, upload, object.body, object.size);
     if (!moved.ok && moved.error === "interrupted") throw new Error("a collected upload could not be read");
     return moved;

@@ -1,3 +1,5 @@
+import { sourceEtagOf } from "../../platform/source-etag.ts";
+
 /** The keyspaces of the bucket, in the order of a run. */
 export const KEYSPACES = [
   { name: "files", prefix: "blob/", missing: "missing_bytes" },
@@ -35,7 +37,9 @@ export function classify(
   if (expected?.need === "bytes" && expected.key === key) {
     if (object === undefined) return keyspace.missing;
     if (object.size !== expected.sizeBytes) return "size_differs";
-    return expected.etag === null || object.etag === expected.etag ? undefined : "etag_differs";
+    return expected.etag === null || [object.etag, sourceEtagOf(object)].includes(expected.etag)
+      ? undefined
+      : "etag_differs";
   }
   if (object === undefined || expected?.need === "any") return undefined;
   return object.uploaded.getTime() <= oldUntilMs ? "orphan_object" : undefined;

@@ -136,7 +136,7 @@ const SQL = {
   // If something else changed D1 first, the finding is obsolete, not repaired.
   recordOutcomes: `UPDATE consistency_finding SET outcome = CASE
       WHEN kind = 'missing_bytes' AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = consistency_finding.file_id
-        AND file.state = 'removed' AND file.removed_at = ?4 AND file.erasure_id IS NULL) THEN 'obsolete'
+        AND file.state = 'removed' AND file.removed_at = ?4 AND coalesce(file.erasure_id, file.erased_by) IS NULL) THEN 'obsolete'
       WHEN kind = 'missing_variant' AND NOT EXISTS (SELECT 1 FROM variant
         WHERE variant.file_id = consistency_finding.file_id AND variant.nonce = done.newNonce) THEN 'obsolete'
       ELSE done.outcome END

@@ -14,7 +14,7 @@ import { toProblem, type MediaFailure } from "../model/failure.ts";
 import { newFileId, type Visibility, type FileCaller } from "../model/file.ts";
 import type { FilterStore } from "../search/filter-store.ts";
 import { deletionTerms, type Term } from "../search/query.ts";
-import { startErasure, type EraseDeps } from "./erase.ts";
+import { purgeAlone, startErasure, type EraseDeps } from "./erase.ts";
 import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-store.ts";
 
 interface DeleteFileDeps extends AccessDeps, EraseDeps {
@@ -44,7 +44,7 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
       });
       if (!erasure.ok) return toProblem(erasure.error);
       if (visibility === "public") await deps.edge.invalidateFile(fileId);
-      waitUntil(startErasure(deps, erasure.value, nowMs));
+      waitUntil(purgeAlone(deps, fileId, nowMs));
       return empty(204, { location: deps.links.erasure(publicBase, erasure.value.id) });
     },
   });

@@ -1,8 +1,9 @@
 import { OWNED, ownedBy } from "../files/file-store.ts";
-import type { Visibility, FileCaller } from "../model/file.ts";
+import { KEYS_KEY } from "../metadata/attributes.ts";
+import { firstFileId, type Visibility, type FileCaller } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { Selected } from "../search/filter-store.ts";
-import { REMOVED_FILE, type RemovedFile } from "./removed-store.ts";
+import { provableAt, REMOVED_FILE, toRemoved, type RemovedFile, type RemovedRow } from "./removed-store.ts";
 
 /**
  * Deletions and their reports. A removal and its report are written in one batch. It does nothing if the report is
@@ -57,18 +58,34 @@ const IS_EMPTY = `NOT EXISTS (SELECT 1 FROM file WHERE file.owner_id = owner.id 
 /** The client of this name. Triggers on the table of clients rename and delete it with the client. */
 const requester = (client: string): string => `(SELECT id FROM requester WHERE client = ${client})`;
 
+/** The caller's file, ?1 to ?5 as in OWNED, that no deletion has removed; ?6 is a new one. */
+const REMOVABLE = `${OWNED} AND file.state <> 'removed' AND ${isNew("?6")}`;
+
 const NEW_COLUMNS =
   "id, requester_id, tenant, visibility, kind, requested_at, due_at, files, bytes, deleted_at, verified_at";
 
 const SQL = {
-  ensureRequester: `INSERT INTO requester (client) VALUES (?1) ON CONFLICT DO NOTHING`,
-  removeFile: `UPDATE file SET state = 'removed', removed_at = ?7, due_at = ?7, erasure_id = ?6
-    WHERE ${OWNED} AND state <> 'removed' AND ${isNew("?6")}`,
-  // The file's own row is due first; this one when the report expires. A pending file counts for the caller's tenant.
+  ensureRequester: `INSERT INTO requester (client) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM requester WHERE client = ?1)`,
+  // Together with the index rows, so that the row changes once. It is due when its proof is.
+  removeFile: `UPDATE file SET state = 'removed', removed_at = ?7, due_at = ${provableAt("created_at", "?7")},
+    erased_by = ?6, file_name = NULL, commit_digest = NULL, metadata = NULL, attributes = NULL, unindexed_pairs = NULL
+    WHERE ${REMOVABLE}`,
+  removeIndex: `DELETE FROM attribute WHERE (owner_id, key, value, file_id) IN (
+    SELECT file.owner_id, pair.value ->> 0, pair.value ->> 1, file.id
+    FROM file CROSS JOIN json_each(file.attributes, '$.rows') AS pair
+    WHERE file.id = (SELECT id FROM file WHERE ${REMOVABLE}))`,
+  removeKeySet: `DELETE FROM key_set WHERE id IN (SELECT key_set.id
+    FROM file CROSS JOIN json_each(file.attributes, '$.rows') AS pair
+    CROSS JOIN key_set ON key_set.owner_id = file.owner_id AND key_set.digest = pair.value ->> 1
+    WHERE file.id = (SELECT id FROM file WHERE ${REMOVABLE}) AND pair.value ->> 0 = '${KEYS_KEY}' AND NOT EXISTS (SELECT 1 FROM attribute
+      WHERE attribute.owner_id = file.owner_id AND attribute.key = '${KEYS_KEY}'
+        AND attribute.value = key_set.digest))`,
+  // The file's row is due, not this one. A pending file counts for the caller's tenant.
   recordFile: `INSERT INTO erasure (${NEW_COLUMNS})
-    SELECT ?1, ${requester("?5")}, iif(owner.tenant = '', ?4, owner.tenant), owner.visibility, 'file', ?2, ?3,
+    SELECT ?1, ${requester("?4")}, iif(owner.tenant = '', ?3, owner.tenant), owner.visibility, 'file', ?2, NULL,
       1, coalesce(file.size_bytes, 0), NULL, NULL
-    FROM file JOIN owner ON owner.id = file.owner_id WHERE file.erasure_id = ?1 ON CONFLICT DO NOTHING`,
+    FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?5 AND file.erased_by = ?1
+    ON CONFLICT DO NOTHING`,
   countMatching: (ids: string) => `SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM file
     WHERE id IN (${ids}) AND state = 'committed' AND ${isLive("?2")}`,
   countAll: `SELECT coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes FROM owner
@@ -116,6 +133,9 @@ const SQL = {
   postponeListed: `UPDATE erasure SET due_at = ?2 WHERE id IN (SELECT value FROM json_each(?1))`,
   deleteExpired: `DELETE FROM erasure WHERE id IN (SELECT id FROM erasure
     WHERE due_at <= ?1 AND requested_at <= ?2 AND verified_at IS NOT NULL ORDER BY due_at LIMIT ?3) RETURNING id`,
+  // Ids begin with the time.
+  deleteExpiredAlone: `DELETE FROM erasure WHERE id IN (SELECT id FROM erasure
+    WHERE id < ?1 AND due_at IS NULL AND requested_at <= ?3 AND verified_at IS NOT NULL ORDER BY id LIMIT ?2) RETURNING id`,
 } as const;
 
 export function createErasureStore(db: D1Database) {
@@ -140,11 +160,15 @@ export function createErasureStore(db: D1Database) {
       fileId: string,
       caller: FileCaller,
       requestedBy: string,
-    ): Promise<Erasure | undefined> =>
-      recorded(id, requestedBy, [
-        prepared(SQL.removeFile, ...ownedBy(fileId, caller), id, requestedAt),
-        prepared(SQL.recordFile, id, requestedAt, requestedAt + LIMITS.erasureKeptMs, caller.tenant, requestedBy),
-      ]),
+    ): Promise<Erasure | undefined> => {
+      const file = [...ownedBy(fileId, caller), id];
+      return recorded(id, requestedBy, [
+        prepared(SQL.removeIndex, ...file),
+        prepared(SQL.removeKeySet, ...file),
+        prepared(SQL.removeFile, ...file, requestedAt),
+        prepared(SQL.recordFile, id, requestedAt, caller.tenant, requestedBy, fileId),
+      ]);
+    },
 
     /** Committed → removed, all that match in one write. */
     async removeMatching(
@@ -196,12 +220,12 @@ export function createErasureStore(db: D1Database) {
 
     /** The next page of files that are due. Files of a retired owner become removed page by page. */
     async takePage(id: string, nowMs: number, maxRows: number): Promise<readonly RemovedFile[]> {
-      const [, due] = await db.batch<RemovedFile>([
+      const [, due] = await db.batch<RemovedRow>([
         prepared(SQL.removePage, id, nowMs, maxRows),
         prepared(SQL.duePage, id, nowMs, maxRows),
         prepared(SQL.postpone, id, nowMs + LIMITS.workResendMs),
       ]);
-      return due?.results ?? [];
+      return (due?.results ?? []).map(toRemoved);
     },
 
     /** After the last page that was due: deletes rows of the retired owner, and says whether any are left. */
@@ -226,7 +250,12 @@ export function createErasureStore(db: D1Database) {
 
     /** Deletes reports that have expired; how many. */
     async deleteExpired(nowMs: number, maxRows: number): Promise<number> {
-      return (await prepared(SQL.deleteExpired, nowMs, nowMs - LIMITS.erasureKeptMs, maxRows).all()).results.length;
+      const keptFromMs = nowMs - LIMITS.erasureKeptMs;
+      const [due, alone] = await db.batch([
+        prepared(SQL.deleteExpired, nowMs, keptFromMs, maxRows),
+        prepared(SQL.deleteExpiredAlone, firstFileId(keptFromMs + 1_000), maxRows, keptFromMs),
+      ]);
+      return Math.max(due?.results.length ?? 0, alone?.results.length ?? 0);
     },
   };
 }

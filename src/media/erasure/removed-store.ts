@@ -1,10 +1,10 @@
 import type { FileKeys } from "../blobs/blob-store.ts";
 import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";
-import type { VariantJob } from "../model/job.ts";
+import { firstFileId } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /**
- * Rows of removed files, from the removal to the listing that proves them gone. Works on sets of files: the number of
+ * Rows of removed files, from the removal to the proof that they are gone. Works on sets of files: the number of
  * statements does not depend on the number of files. Each change tests the state that it counts, so a repeated one
  * counts once.
  */
@@ -18,30 +18,62 @@ export interface RemovedFile {
   readonly pinnedEtag: string | null;
   /** When its bytes were deleted; then only the proof is due. */
   readonly purgedAt: number | null;
+  /** 1: rows name all places where it can have bytes. */
+  readonly knownPlaces: number | null;
+  /** 1: a deletion of this file alone removed it, and its row changed then (erasure-store.ts). */
+  readonly isAlone: 0 | 1;
+  /** All renditions that it has rows of. */
+  readonly nonces: readonly string[];
 }
 
-export const REMOVED_FILE = "id, blob_key AS blobKey, pinned_etag AS pinnedEtag, purged_at AS purgedAt";
+export type RemovedRow = Omit<RemovedFile, "nonces"> & { readonly nonces: string };
+
+/** The report of a file that was deleted alone says when its bytes were deleted. */
+export const REMOVED_FILE = `id, blob_key AS blobKey, pinned_etag AS pinnedEtag, known_places AS knownPlaces,
+  erased_by IS NOT NULL AS isAlone,
+  coalesce(purged_at, (SELECT deleted_at FROM erasure WHERE erasure.id = file.erased_by)) AS purgedAt,
+  (SELECT json_group_array(nonce) FROM variant WHERE variant.file_id = file.id) AS nonces`;
+
+export const toRemoved = (row: RemovedRow): RemovedFile => ({ ...row, nonces: JSON.parse(row.nonces) as string[] });
 
 /** ?1 is a JSON list of ids. */
 const EACH_LISTED = "json_each(?1) AS listed CROSS JOIN file ON file.id = listed.value";
 const LISTED = "IN (SELECT value FROM json_each(?1))";
-const NOT_PURGED = "file.state = 'removed' AND file.purged_at IS NULL";
-const PURGED = "file.state = 'removed' AND file.purged_at IS NOT NULL";
+const NOT_PURGED = "file.state = 'removed' AND file.purged_at IS NULL AND file.erased_by IS NULL";
+const PURGED = "file.state = 'removed' AND (file.purged_at IS NOT NULL OR file.erased_by IS NOT NULL)";
+const ERASURE_OF = "coalesce(file.erased_by, file.erasure_id)";
+/** From then on nobody can write bytes of the file any more. */
+export const provableAt = (createdAt: string, removedAt: string): string =>
+  `max(${createdAt} + ${LIMITS.uncommittedTtlMs}, ${removedAt} + ${LIMITS.lastWriteMs})`;
+
+/** A restore may have undone the commits of older files. */
+const NOT_HELD = `created_at > coalesce((SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)`;
 
 const SQL = {
-  expirePending: `UPDATE file SET state = 'removed', removed_at = ?1 WHERE
-    id IN (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending'
-      AND created_at > coalesce((SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)
-      ORDER BY due_at LIMIT ?2)`,
+  // Files of the release before, and those given up, have a time; the ids of the others say when they were made.
+  expirePending: `UPDATE file SET state = 'removed', removed_at = ?1, due_at = ?1 WHERE id IN (
+    SELECT id FROM (SELECT id FROM file WHERE due_at <= ?1 AND state = 'pending' AND ${NOT_HELD}
+      ORDER BY due_at LIMIT ?2)
+    UNION SELECT id FROM (SELECT id FROM file INDEXED BY file_pending
+      WHERE state = 'pending' AND id < ?3 AND due_at IS NULL AND created_at <= ?4 AND ${NOT_HELD} LIMIT ?2))`,
   due: `SELECT ${REMOVED_FILE} FROM file WHERE due_at <= ?1 AND state = 'removed' ORDER BY due_at LIMIT ?2`,
-  renditionsOf: `SELECT file_id AS fileId, nonce FROM variant WHERE file_id ${LISTED}`,
+  named: `SELECT ${REMOVED_FILE} FROM file WHERE id ${LISTED} AND state = 'removed'`,
+  countAlone: `UPDATE erasure SET deleted_files = files, deleted_bytes = bytes, deleted_at = ?2
+    WHERE deleted_at IS NULL AND id IN (SELECT file.erased_by FROM ${EACH_LISTED} WHERE file.erased_by IS NOT NULL)`,
+  dueWithProof: `UPDATE file SET due_at = ${provableAt("created_at", "removed_at")}
+    WHERE id ${LISTED} AND state = 'removed' AND erased_by IS NOT NULL
+      AND due_at < ${provableAt("created_at", "removed_at")}`,
   countPurged: `UPDATE erasure SET deleted_files = deleted_files + page.files, deleted_bytes = deleted_bytes + page.bytes,
     deleted_at = CASE WHEN deleted_files + page.files >= erasure.files THEN ?2 END
     FROM (SELECT file.erasure_id, count(*) AS files, sum(coalesce(file.size_bytes, 0)) AS bytes
       FROM ${EACH_LISTED} WHERE ${NOT_PURGED} AND file.erasure_id IS NOT NULL GROUP BY file.erasure_id) AS page
     WHERE erasure.id = page.erasure_id`,
-  deleteVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM ${EACH_LISTED} WHERE ${NOT_PURGED})`,
-  markPurged: `UPDATE file SET purged_at = ?2, due_at = max(created_at + ?3, removed_at + ?4), file_name = NULL,
+  // No job is sent for them any more. Where the proof asks for places, their rows name some.
+  endVariants: `UPDATE variant SET due_at = NULL WHERE file_id ${LISTED} AND due_at IS NOT NULL`,
+  deleteUnasked: `DELETE FROM variant WHERE file_id IN (
+    SELECT file.id FROM ${EACH_LISTED} WHERE file.state = 'removed' AND file.known_places IS NULL)`,
+  deleteVariants: `DELETE FROM variant WHERE file_id IN (SELECT file.id FROM ${EACH_LISTED} WHERE ${PURGED})`,
+  markPurged: `UPDATE file SET purged_at = ?2, due_at = ${provableAt("created_at", "removed_at")}, file_name = NULL,
     commit_digest = NULL, metadata = NULL, attributes = NULL, unindexed_pairs = NULL
     WHERE id ${LISTED} AND ${NOT_PURGED}`,
   // A union, so that no key counts twice.
@@ -53,9 +85,9 @@ const SQL = {
   countVerified: `UPDATE erasure SET verified_files = verified_files + page.files,
     late_objects = late_objects + page.late,
     verified_at = CASE WHEN verified_files + page.files >= erasure.files THEN ?2 END
-    FROM (SELECT file.erasure_id, count(*) AS files,
+    FROM (SELECT ${ERASURE_OF} AS erasure_id, count(*) AS files,
         sum(json_array_length(coalesce(file.late_keys, '[]'))) AS late
-      FROM ${EACH_LISTED} WHERE ${PURGED} AND file.erasure_id IS NOT NULL GROUP BY file.erasure_id) AS page
+      FROM ${EACH_LISTED} WHERE ${PURGED} AND ${ERASURE_OF} IS NOT NULL GROUP BY ${ERASURE_OF}) AS page
     WHERE erasure.id = page.erasure_id`,
   delete: `DELETE FROM file WHERE id ${LISTED} AND ${PURGED}`,
 } as const;
@@ -68,31 +100,44 @@ export function createRemovedFileStore(db: D1Database) {
      * the removed files that are due, oldest first.
      */
     async due(nowMs: number, maxRows: number): Promise<readonly RemovedFile[]> {
-      const [, due] = await db.batch<RemovedFile>([
-        prepared(SQL.expirePending, nowMs, maxRows),
+      const createdBeforeMs = nowMs - LIMITS.uncommittedTtlMs;
+      const [, due] = await db.batch<RemovedRow>([
+        prepared(SQL.expirePending, nowMs, maxRows, firstFileId(createdBeforeMs + 1_000), createdBeforeMs),
         prepared(SQL.due, nowMs, maxRows),
       ]);
-      return due?.results ?? [];
+      return (due?.results ?? []).map(toRemoved);
     },
 
-    /** All renditions that the files have rows of. */
-    async renditionsOf(fileIds: readonly string[]): Promise<readonly VariantJob[]> {
-      return (await prepared(SQL.renditionsOf, JSON.stringify(fileIds)).all<VariantJob>()).results;
+    /** Those of the files that are removed. */
+    async named(fileIds: readonly string[]): Promise<readonly RemovedFile[]> {
+      return (await prepared(SQL.named, JSON.stringify(fileIds)).all<RemovedRow>()).results.map(toRemoved);
     },
 
     /** After the bytes are deleted: counts the files as deleted, and deletes all that the rows say of their content. */
-    async markPurged(fileIds: readonly string[], nowMs: number): Promise<void> {
-      const ids = JSON.stringify(fileIds);
+    async markPurged(files: readonly RemovedFile[], nowMs: number): Promise<void> {
+      const idsOf = (some: readonly RemovedFile[]): string => JSON.stringify(some.map(({ id }) => id));
+      const alone = files.filter(({ isAlone }) => isAlone === 1);
+      const others = idsOf(files.filter(({ isAlone }) => isAlone === 0));
+      const known = files.filter(({ knownPlaces }) => knownPlaces !== null);
+      const unknown = files.filter(({ knownPlaces }) => knownPlaces === null);
       await db.batch([
-        prepared(SQL.countPurged, ids, nowMs),
-        prepared(SQL.deleteVariants, ids),
-        prepared(ATTRIBUTE_SQL.remove, ids),
-        prepared(ATTRIBUTE_SQL.removeKeySets, ids),
-        prepared(SQL.markPurged, ids, nowMs, LIMITS.uncommittedTtlMs, LIMITS.lastWriteMs),
+        ...(alone.length === 0
+          ? []
+          : [prepared(SQL.countAlone, idsOf(alone), nowMs), prepared(SQL.dueWithProof, idsOf(alone))]),
+        ...(known.length === 0 ? [] : [prepared(SQL.endVariants, idsOf(known))]),
+        ...(unknown.length === 0 ? [] : [prepared(SQL.deleteUnasked, idsOf(unknown))]),
+        ...(alone.length === files.length
+          ? []
+          : [
+              prepared(SQL.countPurged, others, nowMs),
+              prepared(ATTRIBUTE_SQL.remove, others),
+              prepared(ATTRIBUTE_SQL.removeKeySets, others),
+              prepared(SQL.markPurged, others, nowMs),
+            ]),
       ]);
     },
 
-    /** Records keys that a later listing found, before they are deleted. */
+    /** Records keys that the proof found, before they are deleted. */
     async recordLate(found: readonly FileKeys[]): Promise<void> {
       await prepared(SQL.recordLate, JSON.stringify(found)).run();
     },
@@ -101,10 +146,14 @@ export function createRemovedFileStore(db: D1Database) {
       await prepared(SQL.postpone, JSON.stringify(fileIds), dueAt).run();
     },
 
-    /** After a listing that found no bytes: counts the files as verified, and deletes their rows. */
+    /** After a proof that found no bytes: counts the files as verified, and deletes their rows. */
     async markVerified(fileIds: readonly string[], nowMs: number): Promise<void> {
       const ids = JSON.stringify(fileIds);
-      await db.batch([prepared(SQL.countVerified, ids, nowMs), prepared(SQL.delete, ids)]);
+      await db.batch([
+        prepared(SQL.countVerified, ids, nowMs),
+        prepared(SQL.deleteVariants, ids),
+        prepared(SQL.delete, ids),
+      ]);
     },
   };
 }

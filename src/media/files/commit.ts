@@ -18,7 +18,7 @@ import type { PendingFile, PinnedUpload, Uploads } from "../model/uploads.ts";
 import type { OwnedFile, FileStore } from "./file-store.ts";
 import { filePath, type Links } from "./links.ts";
 
-interface CommitDeps extends AccessDeps {
+export interface CommitDeps extends AccessDeps {
   readonly files: FileStore;
   readonly variants: { pendingNonces(fileId: string): Promise<readonly string[]> };
   readonly uploads: Uploads;
@@ -42,19 +42,34 @@ export const commitFile = (deps: CommitDeps, visibility: Visibility): Route =>
       if (!tenant.ok) return toProblem(tenant.error);
       const isShared = query.shared !== undefined;
       const request = { fileId, tenant: tenant.value, isShared, metadata: body ?? "{}", nowMs };
-      const seenPins = new Set<string>();
-      const committed = await withCaller(deps, principal, visibility, fileId, nowMs, "own", (caller) =>
-        commit(deps, caller, request, seenPins),
-      );
-      waitUntil(deps.uploads.clear(fileId, [...seenPins]));
-      if (!committed.ok) return toProblem(committed.error);
-      waitUntil(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
-      return json(202, { id: fileId, link: deps.links.file(publicBase, visibility, fileId) });
+      const committed = await commitAs(deps, principal, visibility, request, waitUntil);
+      return committed.ok
+        ? json(202, { id: fileId, link: deps.links.file(publicBase, visibility, fileId) })
+        : toProblem(committed.error);
     },
   });
 
+/** Commits a file of the caller and sends the jobs of its variants. */
+export async function commitAs(
+  deps: CommitDeps,
+  principal: Principal,
+  visibility: Visibility,
+  request: CommitRequest,
+  waitUntil: (work: Promise<unknown>) => void,
+): Promise<Result<void, MediaFailure>> {
+  const { fileId, nowMs } = request;
+  const seenPins = new Set<string>();
+  const committed = await withCaller(deps, principal, visibility, fileId, nowMs, "own", (caller) =>
+    commit(deps, caller, request, seenPins),
+  );
+  waitUntil(deps.uploads.clear(fileId, [...seenPins]));
+  if (!committed.ok) return committed;
+  waitUntil(deps.queue.send(committed.value.map((nonce) => ({ fileId, nonce }))));
+  return ok(undefined);
+}
+
 /** The tenant named, else the token's. A token for one tenant can name only that one. */
-async function tenantOf(
+export async function tenantOf(
   deps: CommitDeps,
   principal: Principal,
   named: string | undefined,
@@ -64,7 +79,7 @@ async function tenantOf(
   return (await mayActForTenant(deps, principal, tenant, nowMs)) ? ok(tenant) : err({ kind: "foreign_tenant" });
 }
 
-interface CommitRequest {
+export interface CommitRequest {
   readonly fileId: string;
   readonly tenant: string;
   readonly isShared: boolean;
@@ -84,6 +99,21 @@ async function commit(
 ): Promise<Result<readonly string[], MediaFailure>> {
   if (hasTooManyPairs(metadata)) return err({ kind: "too_many_attributes" });
   const digest = await sha256Hex(JSON.stringify([tenant, metadata, ...(isShared ? ["shared"] : [])]));
+  const write = (upload: PinnedUpload, contentType: string, person: string | null): Promise<Committed> => {
+    const { pinnedEtag, key, sizeBytes, etag, fileName } = upload;
+    const attributes = attributesOf(metadata, contentType, { isShared, person });
+    const variantsDueAt = nowMs + LIMITS.variantResendMs;
+    const file = { pinnedEtag, key, sizeBytes, etag, fileName, contentType, person };
+    const given = { tenant, isShared, committedAt: nowMs, digest, metadata, attributes, variantsDueAt };
+    // Repeating it changes nothing; the row tells which commit was first.
+    return retryOnce(() => deps.files.commit(fileId, caller, { ...file, ...given }));
+  };
+  // Nearly every file is as its upload says, so that its row need not be read.
+  const fixed = await deps.uploads.fixed(fileId).catch(() => undefined);
+  if (fixed !== undefined) {
+    const committed = await write(fixed, fixed.contentType, null);
+    if (committed.ok) return counted(deps, tenant, fixed, committed);
+  }
   let failure: MediaFailure | undefined;
   for (let round = 0; ; round++) {
     // Read again after each failure: another commit, a deletion or the sweep may have been first, or this very commit.
@@ -98,27 +128,18 @@ async function commit(
       failure = pinned.error;
       continue;
     }
-    const variantsDueAt = nowMs + LIMITS.variantResendMs;
-    const attributes = attributesOf(metadata, file.contentType, { isShared, person: file.person });
-    const write = {
-      ...pinned.value,
-      tenant,
-      isShared,
-      committedAt: nowMs,
-      digest,
-      metadata,
-      attributes,
-      variantsDueAt,
-    };
-    // Repeating it changes nothing; the row tells which commit was first.
-    const started = await retryOnce(() => deps.files.commit(fileId, caller, write));
-    if (started.ok) {
-      // Uploads have no token, and those to R2 never come here: their bytes count with the file's tenant.
-      deps.meter.add("received_bytes", { service: "media", tenant }, pinned.value.sizeBytes);
-      return started;
-    }
+    const started = await write(pinned.value, file.contentType, file.person);
+    if (started.ok) return counted(deps, tenant, pinned.value, started);
     failure = started.error === "over_quota" ? { kind: "quota_exceeded", tenant } : { kind: "upload_changed" };
   }
+}
+
+type Committed = Awaited<ReturnType<FileStore["commit"]>>;
+
+/** Uploads have no token, and those to R2 never come here: their bytes count with the file's tenant. */
+function counted<T>(deps: CommitDeps, tenant: string, { sizeBytes }: PinnedUpload, committed: T): T {
+  deps.meter.add("received_bytes", { service: "media", tenant }, sizeBytes);
+  return committed;
 }
 
 async function pin(

@@ -1,67 +1,71 @@
 import * as z from "zod/mini";
-import { defineRoute, json, optionalJsonBody, type Route } from "../../http/route.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { personOf, type TenantAccess } from "../model/access.ts";
-import { isContentType, isMasterType, isMultipartForm } from "../model/content-type.ts";
+import type { Principal } from "../../http/auth.ts";
+import {
+  defineRoute,
+  json,
+  jsonOrBytes,
+  type Answer,
+  type Call,
+  type JsonOrBytes,
+  type Route,
+} from "../../http/route.ts";
+import { matching } from "../../http/validate.ts";
+import { PATTERNS } from "../../platform/names.ts";
 import { toProblem } from "../model/failure.ts";
-import { newFileId, type Visibility } from "../model/file.ts";
+import { SHARING, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
+import type { VariantName } from "../model/sizes.ts";
 import type { Uploads } from "../model/uploads.ts";
 import { namedVariants, variantParameters } from "../model/variant-query.ts";
 import { filePath, type Links } from "./links.ts";
-import type { PendingStore } from "./pending-store.ts";
+import { contentType, createPending, type PendingDeps } from "./new-file.ts";
 
-interface CreateDeps extends TenantAccess {
-  readonly random: Random;
-  readonly pending: PendingStore;
+interface CreateDeps extends PendingDeps {
   readonly uploads: Uploads;
   readonly links: Links;
 }
 
+/** The parameters of the commit that a request with bytes is, too. */
+export interface CommitQuery {
+  readonly tenant?: string | undefined;
+  readonly shared?: string | undefined;
+}
+
+/** Stores and commits the bytes of the request (uploads/store-at-once.ts). */
+export type StoreAtOnce = (
+  visibility: Visibility,
+  call: Call<unknown, CommitQuery, unknown, Principal>,
+  body: Exclude<JsonOrBytes<unknown>, { readonly kind: "json" }>,
+  variants: readonly VariantName[],
+) => Promise<Answer>;
+
 const DEFAULT_CONTENT_TYPE = "binary/octet-stream";
 
-const contentType = z.string().check(
-  z.maxLength(LIMITS.contentTypeMaxChars),
-  z.refine(isContentType, "must be a media type such as image/png"),
-  z.refine(
-    (type) => !isMultipartForm(type),
-    "must not be multipart/form-data, which is not supported: send the file itself",
-  ),
-);
-
-/** `POST P`: creates a pending file. Its row exists before its link, so every byte has an owner. */
-export const createFile = (deps: CreateDeps, visibility: Visibility): Route =>
+/**
+ * `POST P`: creates a pending file. Its row exists before its link, so every byte has an owner. A request that brings
+ * the bytes stores and commits them too (uploads/store-at-once.ts).
+ */
+export const createFile = (deps: CreateDeps, storeAtOnce: StoreAtOnce, visibility: Visibility): Route =>
   defineRoute({
     method: "POST",
     path: filePath(visibility),
-    summary: `Create the upload link of a ${visibility} file`,
+    summary: `Create the upload link of a ${visibility} file, or store one`,
     operation: "createFile",
-    query: z.object(variantParameters),
-    body: optionalJsonBody(z.object({ "Content-Type": z.optional(contentType) })),
-    async handle({ principal, query, body, nowMs, publicBase }) {
+    query: z.object({
+      ...variantParameters,
+      tenant: z.optional(matching(PATTERNS.tenant)),
+      shared: z.optional(z.enum(SHARING)),
+    }),
+    body: jsonOrBytes(z.object({ "Content-Type": z.optional(contentType) }), LIMITS.formMaxBytes),
+    async handle(call) {
+      const { principal, query, body, nowMs, publicBase } = call;
       const named = namedVariants(query);
       if (!named.ok) return toProblem(named.error);
-      const type = body?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
-      if (named.value.length > 0 && !isMasterType(type))
-        return toProblem({ kind: "unsupported_content_type", contentType: type });
-      const id = newFileId(nowMs, deps.random);
-      const created = await deps.pending.create({
-        id,
-        reservedFor: principal.tenant,
-        client: principal.clientName,
-        person: await personOf(deps, principal, nowMs),
-        visibility,
-        contentType: type,
-        variants: named.value.map((name) => ({ ...name, nonce: randomId(deps.random) })),
-        createdAt: nowMs,
-        dueAt: nowMs + LIMITS.uncommittedTtlMs,
-      });
-      if (!created.ok)
-        return toProblem(
-          created.error === "over_quota"
-            ? { kind: "quota_full", tenant: principal.tenant }
-            : { kind: "too_many_pending", count: LIMITS.pendingFilesPerClient },
-        );
+      if (body.kind !== "json") return storeAtOnce(visibility, call, body, named.value);
+      const type = body.value?.["Content-Type"] ?? DEFAULT_CONTENT_TYPE;
+      const created = await createPending(deps, visibility, principal, { type, variants: named.value }, nowMs);
+      if (!created.ok) return created.error;
+      const id = created.value;
       const uploadLink = await deps.uploads.makeLink(publicBase, id, type, nowMs);
       const commitLink = `${deps.links.file(publicBase, visibility, id)}/commit`;
       return json(200, { id, uploadLink, commitLink }, { "cache-control": "no-store" });

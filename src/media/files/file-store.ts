@@ -50,6 +50,9 @@ export interface Commit {
   readonly fileName: string | undefined;
   /** The commit fails if the row has another one by now. */
   readonly pinnedEtag: string | null;
+  /** The commit fails if the row has others. The attributes tell of both. */
+  readonly person: string | null;
+  readonly contentType: string;
   readonly digest: string;
   readonly metadata: string;
   readonly attributes: FileAttributes;
@@ -79,7 +82,9 @@ export const ownedBy = (fileId: string, { client, visibility, tenant, isPerson }
   isPerson ? 1 : 0,
 ];
 
-export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`;
+/** Asks first: an insert that does nothing still writes the counter of ids. */
+export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) SELECT ?1, ?2, ?3
+  WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL)`;
 
 /** Changes of `state` use RETURNING, since D1 counts the changes of triggers too. */
 const SQL = {
@@ -109,7 +114,7 @@ const SQL = {
     state = 'committed', due_at = CASE WHEN ?13 IS NOT NULL THEN created_at + ${LIMITS.lateUploadMs} END,
     committed_at = ?7, size_bytes = ?8, etag = ?9, file_name = ?10, commit_digest = ?11, metadata = ?12, blob_key = ?14,
     attributes = ?15, unindexed_pairs = ?16, shared_in = ?17
-    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
+    WHERE ${OWNED} AND state = 'pending' AND pinned_etag IS ?13 AND owner_user IS ?18 AND content_type = ?19 AND NOT ${overQuota("?6", "?8", "file.reserved_for")} RETURNING id`,
   isOverQuota: `SELECT 1 FROM file WHERE file.id = ?3 AND ${overQuota("?1", "?2", "file.reserved_for")}`,
   startVariants: `UPDATE variant SET state = 'pending', due_at = ?2 WHERE file_id = ?1 AND state = 'declared'
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'committed') RETURNING nonce`,
@@ -160,11 +165,12 @@ export function createFileStore(db: D1Database) {
       const place = [pinnedEtag, key === masterKey(fileId) ? null : key];
       const { unindexed, ...attributes } = commit.attributes;
       const index = [JSON.stringify(attributes), unindexed];
+      const seen = [commit.person, commit.contentType];
       const share = commit.isShared ? shareOf(caller.visibility, tenant) : null;
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
         prepared(ENSURE_OWNER, caller.client, tenant, caller.visibility),
         prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
-        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, ...index, share),
+        prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, ...index, share, ...seen),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),
         prepared(ATTRIBUTE_SQL.addKeySet, JSON.stringify([fileId])),
         prepared(ATTRIBUTE_SQL.add, JSON.stringify([fileId])),

@@ -20,18 +20,18 @@ export interface NewFile {
   readonly contentType: string;
   readonly variants: readonly (VariantName & { readonly nonce: string })[];
   readonly createdAt: number;
-  readonly dueAt: number;
 }
 
 /** `too_many_pending`: the client has its most files without a commit. */
 export type CreationFault = "over_quota" | "too_many_pending";
 
 const SQL = {
-  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for, owner_user)
-    SELECT ?1, owner.id, 'pending', ?2, ?3, ?4, ?7, ?9 FROM owner
-    WHERE owner.client = ?5 AND owner.tenant = '' AND owner.visibility = ?6 AND owner.erasure_id IS NULL
-    AND NOT ${isFull("?7")} AND NOT EXISTS (SELECT 1 FROM reservation
-      WHERE reservation.tenant = ?7 AND reservation.owner_id = owner.id AND reservation.files >= ?8) RETURNING id`,
+  create: `INSERT INTO file (id, owner_id, state, content_type, created_at, due_at, reserved_for, owner_user, known_places)
+    SELECT ?1, owner.id, 'pending', ?2, ?3, NULL, ?6, ?8, 1 FROM owner
+    WHERE owner.client = ?4 AND owner.tenant = '' AND owner.visibility = ?5 AND owner.erasure_id IS NULL
+    AND NOT ${isFull("?6")} AND ?7 > (SELECT count(*) FROM (SELECT 1 FROM file AS waiting INDEXED BY file_pending
+      WHERE waiting.reserved_for = ?6 AND waiting.owner_id = owner.id AND waiting.state = 'pending' LIMIT ?7))
+    RETURNING id`,
   isFull: `SELECT 1 WHERE ${isFull("?1")}`,
   declareVariants: `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
     SELECT ?1, value ->> 'nonce', value ->> 'type', value ->> 'size', 'declared', ?2 FROM json_each(?3)
@@ -44,6 +44,7 @@ const SQL = {
   // No reservation: the tenant had no quota when the upload began.
   release: `UPDATE file SET reserved_bytes = max(0, reserved_bytes - ?2)
     WHERE id = ?1 AND state = 'pending' AND reserved_bytes IS NOT NULL`,
+  abandon: `UPDATE file SET due_at = ?2 WHERE id = ?1 AND state = 'pending'`,
   alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
     LEFT JOIN tenant ON tenant.id = file.reserved_for
     WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
@@ -54,9 +55,9 @@ export function createPendingStore(db: D1Database) {
   return {
     /** Creates a pending file and its variants in one write, unless the quota is full. */
     async create(file: NewFile): Promise<Result<void, CreationFault>> {
-      const { id, client, visibility, contentType, createdAt, dueAt, reservedFor, variants, person } = file;
+      const { id, client, visibility, contentType, createdAt, reservedFor, variants, person } = file;
       const place = [client, visibility, reservedFor, LIMITS.pendingFilesPerClient, person ?? null];
-      const values = [id, contentType, createdAt, dueAt, ...place];
+      const values = [id, contentType, createdAt, ...place];
       const statements = [
         prepared(ENSURE_OWNER, client, "", visibility),
         prepared(SQL.isFull, reservedFor),
@@ -84,6 +85,11 @@ export function createPendingStore(db: D1Database) {
     /** Gives reserved bytes back. Commit and removal give back all that is left. */
     async release(fileId: string, bytes: number): Promise<void> {
       await prepared(SQL.release, fileId, bytes).run();
+    },
+
+    /** The next sweep removes the file, unless it was committed. */
+    async abandon(fileId: string, nowMs: number): Promise<void> {
+      await prepared(SQL.abandon, fileId, nowMs).run();
     },
 
     /** False once the file is removed. */

@@ -1,6 +1,6 @@
 /**
- * Files and bytes of tenants. Committed files are counted in the rows of their owners, pending ones in `reservation`;
- * triggers keep both.
+ * Files and bytes of tenants. Committed files are counted in the rows of their owners, by triggers; pending ones are
+ * counted when it is asked for, along an index that has them alone.
  */
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
@@ -11,15 +11,24 @@ export interface Usage {
   readonly pending: { readonly files: number; readonly bytes: number };
 }
 
+export interface NearQuota {
+  readonly tenant: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly mostFiles: number | null;
+  readonly mostBytes: number | null;
+}
+
 type Column = "files" | "bytes";
 
 /** Committed files and bytes. One row for each client of the tenant; retired owners do not count. */
 const sumOf = (column: Column, tenant: string): string =>
   `(SELECT coalesce(sum(${column}), 0) FROM owner WHERE owner.tenant = ${tenant} AND owner.erasure_id IS NULL)`;
 
-/** Files and bytes of pending files that the tenant reserved. */
+/** Files and bytes of pending files that the tenant reserved. Each client has a limited number. */
 const reservedOf = (column: Column, tenant: string): string =>
-  `(SELECT coalesce(sum(${column}), 0) FROM reservation WHERE reservation.tenant = ${tenant})`;
+  `(SELECT ${column === "files" ? "count(*)" : "coalesce(sum(waiting.reserved_bytes), 0)"}
+    FROM file AS waiting INDEXED BY file_pending WHERE waiting.reserved_for = ${tenant} AND waiting.state = 'pending')`;
 
 /**
  * SQL: committing one more file of this size exceeds the tenant's quota. The arguments are parameters or columns of the
@@ -52,6 +61,11 @@ const SQL = {
     ${reservedOf("files", "?1")} AS pendingFiles, ${reservedOf("bytes", "?1")} AS pendingBytes`,
   byTenant: `SELECT tenant, sum(files) AS files, sum(bytes) AS bytes FROM owner
     WHERE erasure_id IS NULL AND tenant >= ?1 AND tenant < ?2 GROUP BY tenant HAVING sum(files) > 0`,
+  nearQuota: `SELECT * FROM (SELECT page.id AS tenant, quota_files AS mostFiles, quota_bytes AS mostBytes,
+      ${sumOf("files", "page.id")} AS files, ${sumOf("bytes", "page.id")} AS bytes
+    FROM (SELECT id, quota_files, quota_bytes FROM tenant WHERE id > '' ORDER BY id LIMIT ?2) AS page
+    WHERE quota_files IS NOT NULL OR quota_bytes IS NOT NULL)
+    WHERE files >= ?1 * mostFiles OR bytes >= ?1 * mostBytes LIMIT ?3`,
   filesOfClient: `${NAMED} AND client = ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY tenant, visibility LIMIT ?2`,
   filesOfTenant: `${NAMED} AND tenant = ?1 LIMIT ?2`,
 } as const;
@@ -63,6 +77,9 @@ export const createUsageStore = (db: D1Database) => ({
     return { files, bytes, pending: { files: pendingFiles, bytes: pendingBytes } };
   },
   /** Files and bytes of each tenant whose name lies between the two. */
+  /** Tenants that store this share of a quota, of the first so many tenants. */
+  nearQuota: async (share: number, among: number, limit: number) =>
+    (await db.prepare(SQL.nearQuota).bind(share, among, limit).all<NearQuota>()).results,
   byTenant: async (from: string, before: string) =>
     (await db.prepare(SQL.byTenant).bind(from, before).all<{ tenant: string; files: number; bytes: number }>()).results,
   /** Rows `{kind, id}`, one for each owner with files of the client, in one tenant if given; `id` is for people. */

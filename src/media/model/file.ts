@@ -47,4 +47,7 @@ export function newFileId(nowMs: number, random: Random): string {
   return toHex(bytes);
 }
 
+/** No id of this time or later comes before it. */
+export const firstFileId = (atMs: number): string => toSec(Math.max(0, atMs)).toString(16).padStart(8, "0");
+
 export const isFileId = (text: string): boolean => /^[0-9a-f]{24}$/.test(text);

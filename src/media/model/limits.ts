@@ -25,6 +25,8 @@ export const LIMITS = {
   rangesPerRequest: 10,
   /** Metadata is read and compared as a whole, and a row of D1 holds 2 MB. */
   metadataMaxBytes: 64 * 1024,
+  /** A form with a file and its metadata is read whole. */
+  formMaxBytes: 5 * 1024 * 1024,
   /** Promised. */
   variantMaxSide: 5000,
   /** Promised. */
@@ -104,6 +106,8 @@ export const LIMITS = {
   erasureKeptMs: 400 * 24 * 60 * 60_000,
   /** Files of one step of a deletion. Each costs up to three listings, and an invocation may run four steps. */
   erasePage: 100,
+  /** Renditions that a proof asks for one by one: a listing costs as much as twelve of these. */
+  namedPlaces: 8,
   /** Rows of an index, or old reports, that one statement deletes. */
   rowsPerDelete: 1000,
   /**

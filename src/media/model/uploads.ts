@@ -14,6 +14,11 @@ export interface Uploads {
    * once. Throws if the storage does not answer.
    */
   pin(file: PendingFile, caller: FileCaller): Promise<Result<PinnedUpload, MediaFailure>>;
+  /**
+   * Bytes that nothing can change any more, with the type that their link named. Undefined if there are none, or if
+   * `pin` must look at the file's row.
+   */
+  fixed(fileId: string): Promise<FixedUpload | undefined>;
   /** Deletes a file's other uploads and copies, once its row finally says which one is kept. */
   clear(fileId: string, pinnedEtags: readonly string[]): Promise<void>;
 }
@@ -22,6 +27,10 @@ export interface PendingFile {
   readonly id: string;
   /** The ETag that its row has pinned. */
   readonly pinnedEtag: string | null;
+}
+
+export interface FixedUpload extends PinnedUpload {
+  readonly contentType: string;
 }
 
 export interface PinnedUpload {

@@ -26,7 +26,7 @@ export interface ListingDeps extends TenantAccess {
   readonly listing: ListingStore;
 }
 
-interface ListFilesDeps extends ListingDeps {
+export interface ListFilesDeps extends ListingDeps {
   readonly log: Log;
   readonly links: Links;
 }
@@ -53,17 +53,36 @@ export const listFiles = (deps: ListFilesDeps, visibility: Visibility): Route =>
       if (misused !== undefined) return misused;
       const page = await pageOfFiles(deps, principal, request, nowMs);
       if (!page.ok) return toProblem(page.error);
-      const toText = (file: ListedFile, metadata: string) =>
-        fileToJson(deps, publicBase, visibility, query.tenant, { client: query.client, ...file }, metadata);
-      return new Response(await pageBody(deps, page.value.items, toText), {
-        headers: {
-          "content-type": "application/json",
-          "cache-control": "no-cache, private",
-          link: pageLinks(url, paging, page.value),
-        },
-      });
+      const answered = { ...query, visibility, publicBase, url, paging };
+      return answerPage(deps, answered, page.value);
     },
   });
+
+interface Answered {
+  readonly visibility: Visibility;
+  readonly tenant: string;
+  /** Shown with each file, in a list of shared files. */
+  readonly client?: string | undefined;
+  readonly publicBase: string;
+  readonly url: URL;
+  readonly paging: Paging;
+  /** Links to small pictures of the files, by their ids. */
+  readonly previews?: ReadonlyMap<string, string>;
+}
+
+/** A page of files as the interface shows it, with links to the pages beside it. */
+export async function answerPage(deps: ListFilesDeps, answered: Answered, page: Page<ListedFile>): Promise<Response> {
+  const { visibility, tenant, client, publicBase, url, paging, previews } = answered;
+  const toText = (file: ListedFile, metadata: string) =>
+    fileToJson(deps, publicBase, visibility, tenant, { client, ...file }, metadata, previews?.get(file.id));
+  return new Response(await pageBody(deps, page.items, toText), {
+    headers: {
+      "content-type": "application/json",
+      "cache-control": "no-cache, private",
+      link: pageLinks(url, paging, page),
+    },
+  });
+}
 
 export interface FilesWanted extends FilterParameters {
   readonly visibility: Visibility;
@@ -142,6 +161,7 @@ function fileToJson(
   tenant: string,
   file: ListedFile,
   metadata: string,
+  preview?: string,
 ): string {
   const before = {
     id: file.id,
@@ -157,6 +177,7 @@ function fileToJson(
   const after = {
     variants: variantsToJson(deps, publicBase, visibility, file.id, file.variants),
     ...(visibility === "public" ? { link: deps.links.content(publicBase, file.id, undefined) } : {}),
+    ...(preview === undefined ? {} : { preview }),
   };
   return `${JSON.stringify(before).slice(0, -1)},"metadata":${metadata},${JSON.stringify(after).slice(1)}`;
 }

@@ -47,6 +47,8 @@ export function createPresignedUploads({
   return {
     makeLink: (_publicBase, fileId, contentType, nowMs) => s3.presignPut(incomingKey(fileId), contentType, nowMs),
 
+    fixed: async () => undefined,
+
     async pin(file, caller) {
       const from = incomingKey(file.id);
       const object = await blobs.head(from);

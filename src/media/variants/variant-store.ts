@@ -73,6 +73,9 @@ const SQL = {
     RETURNING nonce`,
   delete: `DELETE FROM variant WHERE state = 'removed' AND (file_id, nonce) IN
     (SELECT value ->> 'fileId', value ->> 'nonce' FROM json_each(?1))`,
+  // A late job may write such a rendition again, and no row names it then.
+  forgetPlaces: `UPDATE file SET known_places = NULL WHERE known_places = 1
+    AND id IN (SELECT value ->> 'fileId' FROM json_each(?1))`,
   pendingNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending'`,
   findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
     coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
@@ -148,7 +151,8 @@ export function createVariantStore(db: D1Database) {
 
     /** Deletes the rows of removed renditions whose bytes are deleted. */
     async delete(renditions: readonly VariantJob[]): Promise<void> {
-      await prepared(SQL.delete, JSON.stringify(renditions)).run();
+      const given = JSON.stringify(renditions);
+      await db.batch([prepared(SQL.forgetPlaces, given), prepared(SQL.delete, given)]);
     },
 
     async pendingNonces(fileId: string): Promise<readonly string[]> {

@@ -96,10 +96,12 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
   const { nowMs, requestId } = call;
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `sessions/${sid}` };
   try {
-    await deps.revocations.revokeAll("session", sid, nowMs, { ...by, action: "revoke", outcome: "done", reason: "" });
+    const record = { ...by, action: "revoke", outcome: "done", reason: "" } as const;
+    await deps.revocations.revokeAll("session", sid, nowMs, record, email);
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
+    deps.sessionsEnded();
   }
   deps.log.info("session ended", { requestId, user: email });
   return redirectToAccount(deps, call, "sessionEnded");
@@ -121,6 +123,7 @@ export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Resp
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
+    deps.sessionsEnded();
   }
   deps.log.info("everything of a user ended", { requestId, user: email });
   return withCookie(redirectToAccount(deps, call, "ended"), await endBrowserSession(deps, call));

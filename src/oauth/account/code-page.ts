@@ -1,4 +1,5 @@
 import type { AnyCall } from "../model/call.ts";
+import { brandOfPerson } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
 import type { CodeFault } from "../pages/port.ts";
 import { csrfToken } from "../sign-in/browser.ts";
@@ -15,7 +16,7 @@ export async function accountCodePage(
   fault: CodeFault | undefined,
 ): Promise<Response> {
   return deps.pages.secondFactor({
-    ...pageContext(call, requestedLocales(call)),
+    ...pageContext(call, requestedLocales(call), brandOfPerson(user)),
     status: fault === undefined ? 200 : 400,
     action: accountAddress(call, "/second-factor"),
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)) },

@@ -2,7 +2,7 @@ import type { CommonPasswords } from "../../platform/common-passwords.ts";
 import type { FactorDeps } from "../factors/factors.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
-import type { ConsentStore } from "../grants/consent-store.ts";
+import type { ConsentStore } from "../consent/consent-store.ts";
 import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
 import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";

@@ -1,5 +1,5 @@
 import type { AnyCall } from "../model/call.ts";
-import { redirect, withParameters } from "../model/redirect.ts";
+import { redirect, redirectStatus, withParameters } from "../model/redirect.ts";
 import { refusedPage } from "../pages/page.ts";
 import { ACCOUNT_NOTICES, type AccountNotice } from "../pages/port.ts";
 import { readRawCookie, deleteCookie, setCookie, withCookie } from "../sign-in/browser.ts";
@@ -38,7 +38,7 @@ export function redirectToAccount(
   notice: AccountNotice | undefined,
 ): Response {
   const cookie = notice === undefined ? undefined : setCookie(call, "notice", notice, names);
-  return withCookie(redirect(303, accountAddress(call)), cookie);
+  return withCookie(redirect(redirectStatus(call), accountAddress(call)), cookie);
 }
 
 /** The result of the previous form, and the cookie that deletes it from the browser. */

@@ -1,12 +1,14 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import { toScopeView } from "../consent/scope-words.ts";
 import type { Application } from "../grants/grant-list-store.ts";
 import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { oidcScopes } from "../model/authorization.ts";
+import { brandOfPerson } from "../pages/brand.ts";
 import { readParameters } from "../model/parameters.ts";
 import { pageContext } from "../pages/page.ts";
-import type { AccountApplication, AccountFault } from "../pages/port.ts";
+import type { AccountApplication, AccountFault, ScopeView } from "../pages/port.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
 import type { ListedSession } from "../sign-in/session-store.ts";
 import { findSession, needsCode, type Session } from "../sign-in/sessions.ts";
@@ -15,7 +17,7 @@ import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
 import { accountCodePage } from "./code-page.ts";
 import { formKey } from "./form-key.ts";
-import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
+import { accountSignInForm, accountSignInPage, signInAtProvider } from "./sign-in.ts";
 
 /** More applications than people use and a page can show. */
 const MOST_APPLICATIONS = 100;
@@ -34,7 +36,8 @@ export async function account(deps: AccountDeps, call: AnyCall): Promise<Respons
     const { description: detail, reason } = parameters.error;
     return accountErrorPage(deps, call, "account", { detail, reason });
   }
-  const provider = parameters.value.get(deps.names.parameter("id_provider")) ?? DEFAULT_PROVIDER;
+  const provider = parameters.value.get(deps.names.parameter("id_provider"));
+  if (provider === undefined) return accountSignInForm(deps, call);
   return LOCAL.includes(provider)
     ? accountSignInPage(deps, call, { email: "", fault: undefined })
     : signInAtProvider(deps, call, provider);
@@ -48,14 +51,18 @@ export async function accountPage(
   fault: AccountFault | undefined,
 ): Promise<Response> {
   const ownHash = await sha256Hex(readCookie(call, "session", deps.names) ?? "");
-  const [applications, { hasPassword, sessions }, recoveryCodes] = await Promise.all([
-    deps.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
-    deps.sessions.list(user.email, ownHash, call.nowMs, MOST_SESSIONS + 1),
-    user.hasSecondFactor ? deps.factors.countRecoveryCodes(user.email) : 0,
-  ]);
+  const [{ applications, words }, { hasPassword, sessions, linked }, recoveryCodes, linkable, current] =
+    await Promise.all([
+      deps.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
+      deps.sessions.list(user.email, ownHash, call.nowMs, MOST_SESSIONS + 1),
+      user.hasSecondFactor ? deps.factors.countRecoveryCodes(user.email) : 0,
+      deps.federation.providers.linkableBy(user.email, call.nowMs),
+      LOCAL.includes(provider) ? undefined : deps.federation.providers.find(provider, call.nowMs),
+    ]);
+  const toLink = linkable.filter(({ id }) => linked.every((one) => one.provider !== id));
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.account({
-    ...pageContext(call, requestedLocales(call)),
+    ...pageContext(call, requestedLocales(call), brandOfPerson(user)),
     status: fault === undefined ? 200 : 400,
     actions: {
       signOut: accountAddress(call, "/sign-out"),
@@ -66,6 +73,8 @@ export async function accountPage(
       verifyAddress: accountAddress(call, "/verify-address"),
       setUpFactor: accountAddress(call, "/second-factor/set-up"),
       removeFactor: accountAddress(call, "/second-factor/remove"),
+      link: accountAddress(call, "/link"),
+      unlink: accountAddress(call, "/unlink"),
       renewCodes: accountAddress(call, "/second-factor/recovery"),
     },
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)) },
@@ -73,12 +82,18 @@ export async function accountPage(
     verification: deps.recovery === undefined ? undefined : user.emailVerified ? "verified" : "open",
     signedInAtMs: authenticatedAtMs,
     provider: LOCAL.includes(provider) ? undefined : provider,
-    applications: applications.slice(0, MOST_APPLICATIONS).map((one) => toView(one, user)),
+    applications: applications
+      .slice(0, MOST_APPLICATIONS)
+      .map((one) => toView(one, user, (scope) => toScopeView(scope, words, deps.names))),
     hasMore: applications.length > MOST_APPLICATIONS,
     secondFactor: user.hasSecondFactor ? { recoveryCodes } : undefined,
     sessions: sessions.slice(0, MOST_SESSIONS).map(toSessionView),
     hasMoreSessions: sessions.length > MOST_SESSIONS,
     hasPassword,
+    linked: linked.map(({ provider: id, name }) => ({ id, name })),
+    linkable: toLink.map(({ id, button }) => ({ id, name: button })),
+    // Two forms lead to a provider: to link one, and to show once more who it is.
+    formTargets: [...toLink, ...(current === undefined ? [] : [current])].map(({ issuer }) => issuer),
     notice: fault === undefined ? notice : undefined,
     fault,
   });
@@ -93,7 +108,11 @@ const toSessionView = ({ provider, authenticatedAtMs, seenAtMs, isCurrent, ...wh
   isCurrent: isCurrent === 1,
 });
 
-function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application, user: UserRecord) {
+function toView(
+  { clientId, clientName, access, createdAtMs, lastUsedAtMs }: Application,
+  user: UserRecord,
+  scopeView: (scope: string) => ScopeView,
+) {
   // By id, because two places may have the same name.
   const places = new Map<string, { readonly place: string; readonly scopes: Set<string> }>();
   for (const { tenant, org, scopes, ...oidc } of access) {
@@ -106,7 +125,7 @@ function toView({ clientId, clientName, access, createdAtMs, lastUsedAtMs }: App
   return {
     clientId,
     name: clientName,
-    access: [...places.values()].map(({ place, scopes }) => ({ place, scopes: [...scopes].sort() })),
+    access: [...places.values()].map(({ place, scopes }) => ({ place, scopes: [...scopes].sort().map(scopeView) })),
     sinceMs: createdAtMs,
     lastUsedMs: lastUsedAtMs > createdAtMs ? lastUsedAtMs : undefined,
   } satisfies AccountApplication;

@@ -110,5 +110,6 @@ async function storePassword(
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
+    deps.sessionsEnded();
   }
 }

@@ -3,7 +3,7 @@
  * revoke and change them.
  *
  *   nobody ──form, or another provider, and the second factor──▶ signed in ──sign out · end everything · 12 h──▶ nobody
- *                                     └── remove access · change password or factor: still signed in
+ *                                     └── remove access · change password, factor, provider: still signed in
  *
  * A browser must be signed in, and reaches only its own user. The forms carry a token bound to the session, so no other
  * site can send them. Each is answered by a redirect to the page, or by the page with the error (changes.ts,
@@ -14,6 +14,7 @@ import { askToVerify, endSession, revokeAll, removeAccess, signOut, type FormCal
 import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
 import { changePassword } from "./password.ts";
+import { linkProvider, unlinkProvider } from "./providers.ts";
 import {
   confirmSecondFactor,
   enterAccountCode,
@@ -69,6 +70,8 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
     form("/second-factor/confirm", "changeAccount", "Set up a second factor", confirmSecondFactor),
     form("/second-factor/recovery", "changeAccount", "Get new recovery codes", renewRecoveryCodes),
     form("/second-factor/remove", "changeAccount", "Remove the second factor", removeSecondFactor),
+    form("/link", "changeAccount", "Link an account at an identity provider", linkProvider),
+    form("/unlink", "changeAccount", "Unlink an account at an identity provider", unlinkProvider),
     form("/end-all", "changeAccount", "End every session, grant and token of the user", revokeAll),
   ];
 }

@@ -5,11 +5,13 @@ import { isLocal } from "../model/binding.ts";
 import { RECENT_MS } from "../factors/factors.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
+import { brandOfPerson } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
 import type { AccountFault, CodeFault } from "../pages/port.ts";
 import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken } from "../sign-in/browser.ts";
 import { knownDevice } from "../sign-in/device.ts";
 import { findSession, needsCode, type Session } from "../sign-in/sessions.ts";
+import type { UserRecord } from "../users/user-store.ts";
 import { admit, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountAddress, accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
@@ -86,7 +88,7 @@ async function offerPage(
 ): Promise<Response> {
   const credential = await deps.users.credential(user.email);
   return deps.pages.setUpSecondFactor({
-    ...pageContext(call, requestedLocales(call)),
+    ...pageContext(call, requestedLocales(call), brandOfPerson(user)),
     status: fault === undefined ? 200 : 400,
     action: accountAddress(call, "/second-factor/confirm"),
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)), offer: sealed },
@@ -131,12 +133,12 @@ export async function confirmSecondFactor(deps: AccountDeps, call: FormCall): Pr
   }
   const done = await setUp(deps, call, session, offer, step);
   if (done === undefined) return redirectToAccount(deps, call, "notChanged");
-  return done.signIn(codesPage(deps, call, done.recoveryCodes));
+  return done.signIn(codesPage(deps, call, user, done.recoveryCodes));
 }
 
-const codesPage = (deps: AccountDeps, call: AnyCall, codes: readonly string[]): Response =>
+const codesPage = (deps: AccountDeps, call: AnyCall, user: UserRecord, codes: readonly string[]): Response =>
   deps.pages.recoveryCodes({
-    ...pageContext(call, requestedLocales(call)),
+    ...pageContext(call, requestedLocales(call), brandOfPerson(user)),
     codes,
     action: accountAddress(call),
     hidden: undefined,
@@ -153,7 +155,7 @@ export async function renewRecoveryCodes(deps: AccountDeps, call: FormCall): Pro
   const codes = newRecoveryCodes(deps.random);
   const hashes = await recoveryHashes(email, codes);
   await deps.factors.replaceRecoveryCodes(email, stored.sealedSecret, hashes, auditOf(deps, call, email, RENEW));
-  return codesPage(deps, call, codes);
+  return codesPage(deps, call, admitted.session.user, codes);
 }
 
 /** `POST /account/second-factor/remove`: for a code. From now on one factor is enough. */

@@ -1,6 +1,8 @@
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
 import { DEFAULT_PROVIDER } from "../../platform/names.ts";
+import type { SignInFormContent } from "../authorize/prompt.ts";
 import { beginFederation } from "../federation/begin.ts";
+import { ADDRESS_STEP, providerOf } from "../federation/discovery.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -8,7 +10,6 @@ import { BY_PASSWORD } from "../model/methods.ts";
 import { readParameters } from "../model/parameters.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext } from "../pages/page.ts";
-import type { SignInFault } from "../pages/port.ts";
 import {
   csrfToken,
   isCrossSite,
@@ -26,18 +27,19 @@ import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "
 const ACTION = "sign in to the account";
 
 /** The sign-in form of the account page. It leads back to that page only. */
-export async function accountSignInPage(
-  deps: AccountDeps,
-  call: AnyCall,
-  form: { readonly email: string; readonly fault: SignInFault | undefined },
-): Promise<Response> {
+export async function accountSignInPage(deps: AccountDeps, call: AnyCall, form: SignInFormContent): Promise<Response> {
+  const { byDomain = [] } = form;
   const browser = recognizeBrowser(deps, call);
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.signIn({
     ...pageContext(call, requestedLocales(call)),
     status: form.fault === undefined ? 200 : 400,
     action: accountAddress(call, "/sign-in"),
-    hidden: { csrf: await csrfToken(deps, browser.key) },
+    hidden: {
+      csrf: await csrfToken(deps, browser.key),
+      ...(byDomain.length === 0 ? {} : { step: ADDRESS_STEP }),
+    },
+    byPassword: byDomain.length === 0 ? undefined : ownDirectory(deps, call),
     email: form.email.slice(0, EMAIL_MAX_CHARS),
     clientName: "",
     tenant: "",
@@ -45,10 +47,24 @@ export async function accountSignInPage(
     fault: form.fault,
     notice: form.fault === undefined ? notice : undefined,
     forgot: deps.forgotAddress(call),
-    formTargets: [],
+    formTargets: byDomain.map(({ issuer }) => issuer),
   });
   return withCookie(withCookie(page, browser.cookie), cookie);
 }
+
+/** The page with the form for the password. */
+function ownDirectory({ names }: AccountDeps, call: AnyCall): string {
+  const address = new URL(accountAddress(call));
+  address.searchParams.set(names.parameter("id_provider"), DEFAULT_PROVIDER);
+  return address.href;
+}
+
+/** The first form of the page: for the address alone if that may lead to a provider. */
+export const accountSignInForm = async (deps: AccountDeps, call: AnyCall): Promise<Response> =>
+  accountSignInPage(deps, call, { email: "", fault: undefined, byDomain: await providersByDomain(deps, call) });
+
+const providersByDomain = ({ federation }: AccountDeps, call: AnyCall) =>
+  federation.providers.byDomain(undefined, call.nowMs);
 
 /** `POST /account/sign-in`: like the sign-in form for a client (authorize/sign-in-form.ts), without a client. */
 export async function accountSignIn(
@@ -62,10 +78,17 @@ export async function accountSignIn(
     return accountErrorPage(deps, call, ACTION, { detail, reason });
   }
   const email = form.value.get("email") ?? "";
+  const asksAddress = form.value.get("step") === ADDRESS_STEP;
+  const byDomain = asksAddress ? await providersByDomain(deps, call) : [];
   if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
     const reason = "the form was not made for this browser";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
-    return accountSignInPage(deps, call, { email, fault: "stale" });
+    return accountSignInPage(deps, call, { email, fault: "stale", byDomain });
+  }
+  if (asksAddress) {
+    const provider = providerOf(email, byDomain);
+    if (provider === undefined) return accountSignInPage(deps, call, { email, fault: undefined });
+    return signInAtProvider(deps, call, provider.id, email);
   }
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return accountSignInPage(deps, call, { email, fault: signedIn.kind });
@@ -80,11 +103,21 @@ export async function accountSignIn(
 }
 
 /** Redirects the browser to another identity provider. */
-export async function signInAtProvider(deps: AccountDeps, call: AnyCall, provider: string): Promise<Response> {
+export async function signInAtProvider(
+  deps: AccountDeps,
+  call: AnyCall,
+  provider: string,
+  expected?: string,
+): Promise<Response> {
   const browser = recognizeBrowser(deps, call);
-  const address = await beginFederation(deps, provider, { request: FOR_ACCOUNT, browserKey: browser.key }, call);
+  const address = await beginFederation(
+    deps,
+    provider,
+    { request: FOR_ACCOUNT, browserKey: browser.key, expected },
+    call,
+  );
   if (!address.ok) return refuseAccountSignIn(deps, call, address.error);
-  return withCookie(redirect(302, address.value.href), browser.cookie);
+  return withCookie(redirect(redirectStatus(call), address.value.href), browser.cookie);
 }
 
 /** A provider vouched for the user. */

@@ -1,3 +1,4 @@
+import { mergeBrands } from "../../platform/brand.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
@@ -222,7 +223,7 @@ function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names 
 /** Builds the request from the values that the checks accepted. */
 async function toRequest(
   deps: CheckDeps,
-  { parameters, client, asOfMs, redirectUri, flow, device, scopes, claims }: ParsedRequest,
+  { parameters, client, tenant, asOfMs, redirectUri, flow, device, scopes, claims }: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   const { names } = deps;
@@ -236,6 +237,8 @@ async function toRequest(
     parameters,
     client,
     clientAsOfMs: asOfMs,
+    // The checks admitted the tenant, so no client shows the look of one that it does not act for.
+    brand: mergeBrands(client.brand, tenant?.brand),
     redirectUri,
     flow,
     device,

@@ -1,4 +1,5 @@
-import { needsConsent } from "../grants/consent.ts";
+import { consentRule } from "../consent/consent.ts";
+import type { Consent } from "../consent/consent-store.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
 import { refusedPage } from "../pages/page.ts";
@@ -56,22 +57,23 @@ export async function decideConsent(
     const failure = refused("access_denied", "The user denied the request.", `${user.email} denied the request`);
     return refusedAnswer(deps, request, failure, call);
   }
-  // A member needs no consent. What is allowed for a device is for that device alone.
-  if (needsConsent(request.client, user, { tenant: "" }))
-    await storeConsent(deps, consentText, authenticatedAtMs, call);
+  const consent = parseConsent(consentText);
+  // A device of a client that needs no consent is allowed for itself alone.
+  if (consentRule(request.client, user, consent) !== "never")
+    await storeConsent(deps, consent, authenticatedAtMs, call);
   return finish(deps, request, identity.value, call, { allowed: consentText });
 }
 
 /** Adds the scopes that the page showed to those that the user allowed before. */
 async function storeConsent(
   { consents, audit, log }: AuthorizeDeps,
-  consentText: string,
+  consent: Consent,
   authenticatedAtMs: number,
   { nowMs, requestId }: AnyCall,
 ): Promise<void> {
-  const consent = parseConsent(consentText);
-  const { email, clientId } = consent;
-  const reason = [consent.org === "" ? "" : `org ${consent.org}`, ...consent.scopes].join(" ").trim();
+  const { email, clientId, tenant, org } = consent;
+  const place = tenant !== "" ? [`tenant ${tenant}`] : org !== "" ? [`org ${org}`] : [];
+  const reason = [...place, ...consent.scopes].join(" ");
   const about = { actor: `user ${email}`, action: "allow client", subject: `users/${email}/consents/${clientId}` };
   await consents.allow(consent, { authenticatedAtMs, nowMs }, [
     audit.statement("if changed", { ...about, atMs: nowMs, requestId, outcome: "done", reason }),

@@ -1,10 +1,13 @@
 import { OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
-import type { Consent } from "../grants/consent-store.ts";
-import { requestedConsent, isAllowed, needsConsent } from "../grants/consent.ts";
+import type { Consent } from "../consent/consent-store.ts";
+import { consentRule, isAllowed, requestedConsent } from "../consent/consent.ts";
+import { toScopeView } from "../consent/scope-words.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
+import type { ScopeView } from "../pages/port.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import type { Granted } from "../tokens/issue.ts";
+import type { UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
@@ -13,8 +16,8 @@ import { formTargets, toParametersAfterSignIn, type AuthorizationRequest } from 
 import { refusedAnswer } from "./response.ts";
 
 /**
- * The page on which a user allows or denies the scopes that a client of another tenant requests (grants/consent.ts).
- * Undefined if no consent is needed. A user known by an ID token hint alone signs in first, since a stolen token must
+ * The page on which a user allows or denies the scopes that a client requests (consent/consent.ts). Undefined if no
+ * consent is needed. A user known by an ID token hint alone signs in first, since a stolen token must
  * not give consent. `stale`: the form was made for another sign-in or for other scopes than are requested now.
  */
 export async function promptConsent(
@@ -28,13 +31,15 @@ export async function promptConsent(
   const { client, prompt, parameters, asksConsent } = request;
   const { user } = identity;
   const { device } = request;
-  if (device === undefined && !needsConsent(client, user, granted)) return undefined;
+  const rule = consentRule(client, user, granted);
+  if (device === undefined && rule === "never") return undefined;
   const consent = requestedConsent(deps, client, granted);
   // Each device is asked about: a person can be talked into typing the code of somebody else's.
-  if (device !== undefined && allowed === JSON.stringify(consent)) return undefined;
+  const asksEachTime = device !== undefined || rule === "always";
+  if (asksEachTime && allowed === JSON.stringify(consent)) return undefined;
   const stored = await deps.consents.find(consent);
-  if (device === undefined && !asksConsent && isAllowed(consent, stored)) return undefined;
-  const reason = `${user.email} is no member of tenant ${client.tenant}, and has not given client ${client.id} consent`;
+  if (!asksEachTime && !asksConsent && isAllowed(consent, stored)) return undefined;
+  const reason = `${user.email} has not given client ${client.id} consent`;
   if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
   if (prompt === "none")
@@ -44,7 +49,7 @@ export async function promptConsent(
   // The user has just signed in as the client wants, so the form must not ask for a sign-in or for consent again.
   const { id_token_hint: _hint, ...carried } = await toParametersAfterSignIn(deps, request);
   return deps.pages.consent({
-    ...pageContext(call, parameters.get("ui_locales")),
+    ...pageContext(call, parameters.get("ui_locales"), request.brand),
     status: stale ? 400 : 200,
     action: `${deps.pagesBase(call)}/consent`,
     hidden: {
@@ -55,15 +60,45 @@ export async function promptConsent(
     client: { id: client.id, name: shownName(client) },
     logoUri: client.logoUri,
     tenant: { id: client.tenant, name: stored.tenantName },
+    isMember: user.tenants.some(({ id }) => id === client.tenant),
+    source: client.unregistered && { host: client.unregistered.host, goesTo: destination(request.redirectUri) },
     user: user.email,
-    place: consent.org === "" ? "" : (user.organizations.find(({ id }) => id === consent.org)?.name ?? consent.org),
-    scopes: consent.scopes.filter((scope) => !OIDC_SCOPES.includes(scope)),
+    place: placeName(consent, user),
+    scopes: await scopesInWords(deps, consent, user, call.nowMs),
+    showsName: consent.scopes.includes("profile"),
     device: device?.userCode,
     lasts: request.flow === "code" && client.grantTypes.includes("refresh_token"),
     fault: stale ? "stale" : undefined,
     formTargets: formTargets(request),
   });
 }
+
+const placeName = ({ tenant, org }: Consent, { tenants, organizations }: UserRecord): string =>
+  tenant !== ""
+    ? (tenants.find(({ id }) => id === tenant)?.name ?? tenant)
+    : (organizations.find(({ id }) => id === org)?.name ?? org);
+
+/** Only services that are usable in the place name its scopes, so none describes the scopes of another. */
+async function scopesInWords(
+  deps: AuthorizeDeps,
+  { clientId, tenant, org, scopes }: Consent,
+  { organizations }: UserRecord,
+  nowMs: number,
+): Promise<readonly ScopeView[]> {
+  const asked = scopes.filter((scope) => !OIDC_SCOPES.includes(scope));
+  const usable =
+    tenant === ""
+      ? organizations.find(({ id }) => id === org)?.services
+      : (await deps.directory.find(clientId, tenant, nowMs)).tenant?.services;
+  const words = await deps.consents.words((usable ?? []).map(({ name }) => name));
+  return asked.map((scope) => toScopeView(scope, words, deps.names));
+}
+
+/** The host of the redirect URI, or the scheme of an application on the device. */
+const destination = (redirectUri: string): string => {
+  const url = URL.parse(redirectUri);
+  return url === null || url.host === "" ? (url?.protocol ?? redirectUri) : url.host;
+};
 
 /** The decision that a form brought. */
 export interface Decided {
@@ -73,7 +108,7 @@ export interface Decided {
 }
 
 /** Binds the form to the sign-in and to the consent that it shows. */
-export const consentFormKey = (sid: string, consent: string): string => `consent ${sid} ${consent}`;
+export const consentFormKey = (sid: string, consent: string): string => `consent to ${sid} ${consent}`;
 
 /** Call this only for a form whose token is valid. */
 export const parseConsent = (consent: string): Consent => JSON.parse(consent) as Consent;

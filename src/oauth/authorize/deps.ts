@@ -4,6 +4,7 @@ import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { GrantDeps } from "../grants/grant-step.ts";
 import type { Addresses } from "../model/call.ts";
+import type { Logouts } from "../logout/logout.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { PushedStore } from "./pushed-store.ts";
 
@@ -12,4 +13,5 @@ export interface AuthorizeDeps extends FactorDeps, FederationDeps, GrantDeps, Re
   readonly federation: Federation;
   readonly audit: AuditTrail;
   readonly pushedRequests: PushedStore;
+  readonly logouts: Pick<Logouts, "rememberStatement">;
 }

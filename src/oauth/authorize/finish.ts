@@ -1,8 +1,10 @@
 import { sha256Hex } from "../../platform/hash.ts";
+import { DEFAULT_PROVIDER } from "../../platform/names.ts";
 import { createCode } from "../grants/authorization-code.ts";
 import { DEVICE_LIFETIME_SEC } from "../grants/device-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { signInTimes, toAuthorization } from "../model/authorization.ts";
+import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import { type Granted, issueIdTokenAlone, issueTokens } from "../tokens/issue.ts";
@@ -12,6 +14,7 @@ import type { AuthorizeDeps } from "./deps.ts";
 import { promptSecondFactor } from "./second-factor.ts";
 import { refused, scopeRefused } from "./failure.ts";
 import { prefilledEmail, type Identity } from "./identify.ts";
+import { outsideProviderPage } from "./outside-provider.ts";
 import { FLOWS } from "./parse.ts";
 import { promptSignIn } from "./prompt.ts";
 import type { AuthorizationRequest } from "./request.ts";
@@ -29,6 +32,11 @@ export async function finish(
   const { client, flow } = request;
   const wantsTwoFactors = asksTwoFactors(request.acr, identity);
   if (isUnmet(request.acr, identity) && !wantsTwoFactors) {
+    // A password may be what the client wants, and the person can still enter it.
+    if (identity.from === "session" && isLocal(request.provider) && !isLocal(identity.provider ?? DEFAULT_PROVIDER)) {
+      const reason = "the client takes no sign-in at another identity provider";
+      return promptSignIn(deps, request, { email: prefilledEmail(request, identity.user.email), reason }, call);
+    }
     const failure = refused("unmet_authentication_requirements", "Another identity provider signed the user in.");
     return refusedAnswer(deps, request, failure, call);
   }
@@ -57,18 +65,17 @@ export async function finish(
     const reason = "the user who is signed in gets nothing here";
     return promptSignIn(deps, request, { email: prefilledEmail(request, identity.user.email), reason }, call);
   }
-  switch (refusal.kind) {
-    case "scope":
-      return refusedAnswer(deps, request, scopeRefused(refusal.refusal), call);
-    case "no-tenant": {
-      const failure = refused("access_denied", "The user is not a member of a suitable tenant.", refusal.reason);
-      return refusedAnswer(deps, request, failure, call);
-    }
-    case "choose":
-      return request.prompt === "none"
-        ? refusedAnswer(deps, request, refused("interaction_required", "The user has to choose a tenant."), call)
-        : chooseTenant(deps, request, identity.user, refusal.tenants, call);
-  }
+  if (refusal.kind === "choose")
+    return request.prompt === "none"
+      ? refusedAnswer(deps, request, refused("interaction_required", "The user has to choose a tenant."), call)
+      : chooseTenant(deps, request, identity.user, refusal.tenants, call);
+  const failure =
+    refusal.kind === "scope"
+      ? scopeRefused(refusal.refusal)
+      : refused("access_denied", "The user is not a member of a suitable tenant.", refusal.reason);
+  const answer = refusedAnswer(deps, request, failure, call);
+  if (refusal.isBeyondProvider === undefined || identity.from === "hint") return answer;
+  return outsideProviderPage(deps, request, { kind: "tenant", user: identity.user.email, answer }, call);
 }
 
 /** A hint gives no more than its grant has. */
@@ -86,7 +93,7 @@ async function issue(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   granted: Granted,
-  { user, sid: sessionId, hint, ...signIn }: Identity,
+  { user, sid: sessionId, hint, beginning, ...signIn }: Identity,
   call: AnyCall,
 ): Promise<Response> {
   const { client, flow, nonce, challenge, callerSessionId } = request;
@@ -98,6 +105,9 @@ async function issue(
     return refusedAnswer(deps, request, failure, call);
   }
   const { device } = request;
+  const { issuer } = deps.issuerFor(call);
+  const asTold = { sid: sessionId, clientId: client.id, email: user.email, subject: granted.subject, issuer };
+  const toldOfLogout = client.isToldOfLogout === true ? [asTold] : [];
   if (flow === "code") {
     const bounds = hint && { endsAtMs: hint.endsAtMs, tenant: hint.tenant, scopes: hint.scopes };
     const proofKey = request.parameters.get("dpop_jkt");
@@ -120,6 +130,7 @@ async function issue(
         ...(device === undefined ? {} : { lifetimeMs: DEVICE_LIFETIME_SEC * 1000 }),
       },
       call.nowMs,
+      { beginning, beside: toldOfLogout.map(deps.logouts.rememberStatement) },
     );
     const allowed =
       code !== undefined &&
@@ -139,6 +150,9 @@ async function issue(
     });
     return grantedAnswer(deps, request, device === undefined ? { code } : { allowed: "true" }, call);
   }
+  if (beginning !== undefined && !(await beginning.start()))
+    return refusedAnswer(deps, request, refused("access_denied", "The user may not sign in here."), call);
+  for (const told of toldOfLogout) await deps.logouts.rememberStatement(told).run();
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
   const idToken = { ...signInTimes(times), nonce };
   const of = {

@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import { authTimeMs, type SignInTimes, signInTimes, type HintBounds } from "../model/authorization.ts";
 import { isBound, isLocal, type Binding } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
-import { type Session, findSessionById } from "../sign-in/sessions.ts";
+import { type PreparedSession, type Session, findSessionById } from "../sign-in/sessions.ts";
 import { isSignedFor, readIdTokenHint, type HintBasis, type IdTokenHint } from "../tokens/id-token.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import type { AuthorizeDeps } from "./deps.ts";
@@ -16,6 +16,8 @@ export interface Identity extends SignInTimes {
   /** The binding of the identity provider that vouched. */
   readonly binding: Binding;
   readonly from: "sign-in" | "hint" | "session";
+  /** The session, if it begins with this answer. */
+  readonly beginning?: PreparedSession;
   /** The grant of a hint, which its tokens continue, and their bounds. */
   readonly hint?: HintBounds & { readonly grantId: string };
 }

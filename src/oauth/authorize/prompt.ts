@@ -1,6 +1,8 @@
 import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
-import { LEGACY_PROVIDER } from "../../platform/names.ts";
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
 import { beginFederation } from "../federation/begin.ts";
+import { ADDRESS_STEP, providerOf } from "../federation/discovery.ts";
+import type { OfferedProvider } from "../federation/federation-store.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
@@ -10,6 +12,7 @@ import { csrfToken, recognizeBrowser, withCookie } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import type { Unidentified } from "./identify.ts";
+import { addressWithProvider } from "./outside-provider.ts";
 import { formTargets, MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
@@ -26,23 +29,69 @@ export async function promptSignIn(
   // With an unreadable hint, the provider's user could not be compared with the expected one.
   if (request.prompt === "none" && (local || request.expectedUser === "unknown"))
     return refusedAnswer(deps, request, refused("login_required", "The user has to sign in.", reason), call);
-  return local ? signInPage(deps, request, { email, fault: undefined }, call) : sendToProvider(deps, request, call);
+  return local ? signInForm(deps, request, email, call) : sendToProvider(deps, request, call);
+}
+
+/** The form for the address alone if that may lead to a provider, else for the password too. */
+async function signInForm(
+  deps: AuthorizeDeps,
+  request: AuthorizationRequest,
+  email: string,
+  call: AnyCall,
+): Promise<Response> {
+  const byDomain = await providersByDomain(deps, request, call);
+  return signInPage(deps, request, { email, fault: undefined, byDomain }, call);
+}
+
+/** Empty if the request names a provider, even our own. */
+export const providersByDomain = async (
+  deps: AuthorizeDeps,
+  { parameters, scopes, client }: AuthorizationRequest,
+  call: AnyCall,
+): Promise<readonly OfferedProvider[]> =>
+  parameters.get(deps.names.parameter("id_provider")) === undefined
+    ? deps.federation.providers.byDomain(scopes.tenant ?? client.tenant, call.nowMs)
+    : [];
+
+/** Leads from the form for the address to the provider of its domain, or to the form for the password. */
+export async function discoverProvider(
+  deps: AuthorizeDeps,
+  request: AuthorizationRequest,
+  email: string,
+  call: AnyCall,
+): Promise<Response> {
+  const provider = providerOf(email, await providersByDomain(deps, request, call));
+  if (provider === undefined) return signInPage(deps, request, { email, fault: undefined }, call);
+  return redirect(303, await addressWithProvider(deps, request, provider.id, call, { login_hint: email }));
+}
+
+export interface SignInFormContent {
+  readonly email: string;
+  readonly fault: SignInFault | undefined;
+  /** The form asks for the address alone, since it may lead to one of these. Absent or empty: for the password too. */
+  readonly byDomain?: readonly OfferedProvider[];
 }
 
 /** The sign-in form, empty or with the error of the last attempt. */
 export async function signInPage(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
-  form: { readonly email: string; readonly fault: SignInFault | undefined },
+  form: SignInFormContent,
   call: AnyCall,
 ): Promise<Response> {
   const { parameters, client, provider, scopes } = request;
+  const { byDomain = [] } = form;
   const browser = recognizeBrowser(deps, call);
   const page = deps.pages.signIn({
-    ...pageContext(call, parameters.get("ui_locales")),
+    ...pageContext(call, parameters.get("ui_locales"), request.brand),
     status: form.fault === undefined ? 200 : 400,
     action: `${deps.pagesBase(call)}/sign-in`,
-    hidden: { request: await encodeRequest(deps, request), csrf: await csrfToken(deps, browser.key) },
+    hidden: {
+      request: await encodeRequest(deps, request),
+      csrf: await csrfToken(deps, browser.key),
+      ...(byDomain.length === 0 ? {} : { step: ADDRESS_STEP }),
+    },
+    byPassword: byDomain.length === 0 ? undefined : await addressWithProvider(deps, request, DEFAULT_PROVIDER, call),
     email: form.email.slice(0, EMAIL_MAX_CHARS),
     clientName: shownName(client),
     logoUri: client.logoUri,
@@ -51,7 +100,7 @@ export async function signInPage(
     layout: provider === LEGACY_PROVIDER && parameters.get("display") === "popup" ? "popup" : "page",
     fault: form.fault,
     forgot: deps.forgotAddress(call),
-    formTargets: formTargets(request),
+    formTargets: [...formTargets(request), ...byDomain.map(({ issuer }) => issuer)],
   });
   return withCookie(page, browser.cookie);
 }
@@ -60,12 +109,12 @@ export async function signInPage(
 async function otherProviders(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall) {
   const { scopes, client } = request;
   const buttons = await deps.federation.providers.buttonsFor(scopes.tenant ?? client.tenant, call.nowMs);
-  if (buttons.length === 0) return [];
-  const parameters = await toParametersWithoutHint(deps, request);
-  return buttons.map(({ id, button: name }) => {
-    const query = new URLSearchParams({ ...parameters, [deps.names.parameter("id_provider")]: id });
-    return { name, href: `${deps.pagesBase(call)}/authorize?${query.toString()}` };
-  });
+  return Promise.all(
+    buttons.map(async ({ id, button }) => ({
+      name: button,
+      href: await addressWithProvider(deps, request, id, call),
+    })),
+  );
 }
 
 async function sendToProvider(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall): Promise<Response> {

@@ -1,3 +1,4 @@
+import type { Brand } from "../../platform/brand.ts";
 import { DEFAULT_PROVIDER, type Names } from "../../platform/names.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import {
@@ -26,6 +27,8 @@ export interface AuthorizationRequest {
   readonly client: ClientRecord;
   /** The database's time when the client was read. */
   readonly clientAsOfMs: number;
+  /** The look of the pages. */
+  readonly brand: Brand | undefined;
   readonly redirectUri: string;
   readonly flow: Flow;
   /** As in ParsedRequest. */

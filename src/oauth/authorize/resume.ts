@@ -6,12 +6,14 @@ import { signInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { FederationFailure } from "../model/provider-failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
-import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
+import { prepareSession, type NewSignIn } from "../sign-in/sessions.ts";
+import type { UserRecord } from "../users/user-store.ts";
 import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import { finish } from "./finish.ts";
 import type { Identity } from "./identify.ts";
+import { outsideProviderPage } from "./outside-provider.ts";
 import { isExpectedUser, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 
@@ -51,23 +53,29 @@ export async function refuseSignIn(
 ): Promise<Response> {
   const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
-  const { error, reason } = failure;
-  return refusedAnswer(deps, checked.value, refused(error, "The sign-in failed.", reason), call);
+  const { error, reason, outsideUser } = failure;
+  const answer = refusedAnswer(deps, checked.value, refused(error, "The sign-in failed.", reason), call);
+  if (outsideUser === undefined) return answer;
+  return outsideProviderPage(deps, checked.value, { kind: "domain", user: outsideUser, answer }, call);
 }
 
-/** Starts a session for a new sign-in. Undefined if the user does not exist or may not sign in. */
+/**
+ * Starts a session for a new sign-in. Undefined if the user does not exist or may not sign in. The row of the session
+ * is written with the code; alone, if the answer is another. `known`: the user as read with the password.
+ */
 export async function startSessionAndFinish(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   newSignIn: NewSignIn,
   call: AnyCall,
+  known?: UserRecord,
 ): Promise<Response | undefined> {
-  const session = await startSession(deps, call, newSignIn);
-  if (session === undefined) return undefined;
+  const session = await prepareSession(deps, call, newSignIn);
   const times = signInTimes({ ...newSignIn, authenticatedAtMs: call.nowMs });
-  const user = await deps.users.find(newSignIn.email);
+  const user = known ?? (await deps.users.find(newSignIn.email));
   const binding = await deps.federation.findBinding(newSignIn.email, times);
   if (user === undefined || binding === undefined) return undefined;
-  const identity: Identity = { user, sid: session.sid, ...times, binding, from: "sign-in" };
-  return withCookie(await finish(deps, request, identity, call), session.cookie);
+  const identity: Identity = { user, sid: session.sid, ...times, binding, from: "sign-in", beginning: session };
+  const response = await finish(deps, request, identity, call);
+  return (await session.start()) ? withCookie(response, session.cookie) : undefined;
 }

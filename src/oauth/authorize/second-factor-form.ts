@@ -87,7 +87,7 @@ async function enterFirstCode(deps: AuthorizeDeps, call: AnyCall, entered: Enter
   const done = await setUp(deps, call, session, offer, step);
   if (done === undefined) return signInAgain(deps, call, entered);
   const page = deps.pages.recoveryCodes({
-    ...pageContext(call, request.parameters.get("ui_locales")),
+    ...pageContext(call, request.parameters.get("ui_locales"), request.brand),
     codes: done.recoveryCodes,
     action: `${deps.pagesBase(call)}/second-factor`,
     hidden: { request: await carriedRequest(deps, request) },

@@ -41,7 +41,7 @@ export async function promptSecondFactor(
   if (from === "hint" || (!user.hasSecondFactor && call.nowMs - authenticatedAtMs >= RECENT_MS))
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
   const page = {
-    ...pageContext(call, parameters.get("ui_locales")),
+    ...pageContext(call, parameters.get("ui_locales"), request.brand),
     status: fault === undefined ? 200 : 400,
     action: `${deps.pagesBase(call)}/second-factor`,
     user: user.email,

@@ -1,4 +1,5 @@
 import { normalizeEmail } from "../../platform/email.ts";
+import { ADDRESS_STEP } from "../federation/discovery.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { BY_PASSWORD } from "../model/methods.ts";
@@ -8,7 +9,7 @@ import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken, readCookie } from "../si
 import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
-import { signInPage } from "./prompt.ts";
+import { discoverProvider, providersByDomain, signInPage } from "./prompt.ts";
 import { startSessionAndFinish } from "./resume.ts";
 
 /**
@@ -18,6 +19,7 @@ import { startSessionAndFinish } from "./resume.ts";
  *   the request is not valid any more ──▶ as `/authorize` would answer
  *   the form was made for another browser ──▶ 400, the page again
  *   another user than the client expects ──▶ 400, the page again; the password is not checked
+ *   the form for the address alone ──▶ 303 to the provider of its domain, or 200, the form for the password
  *   wrong password or blocked account ──▶ 400, the page again, with no other detail
  *   right password ──▶ a new session, 303 on with the request
  */
@@ -39,10 +41,12 @@ export async function signIn(
   if (!isLocal(request.provider)) return refusePage("The request is for another identity provider.");
 
   const email = form.value.get("email") ?? "";
+  const asksAddress = form.value.get("step") === ADDRESS_STEP;
   if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
     const reason = "the form was not made for this browser";
     deps.noteRefusal(call, "sign in", { error: "invalid_request", reason, actor: request.client.id });
-    return signInPage(deps, request, { email, fault: "stale" }, call);
+    const byDomain = asksAddress ? await providersByDomain(deps, request, call) : [];
+    return signInPage(deps, request, { email, fault: "stale", byDomain }, call);
   }
   const { expectedUser } = request;
   if (typeof expectedUser === "object" && expectedUser.email !== normalizeEmail(email)) {
@@ -50,6 +54,7 @@ export async function signIn(
     deps.noteRefusal(call, "sign in", { error: "login_required", reason, actor: request.client.id });
     return signInPage(deps, request, { email: expectedUser.email, fault: "another" }, call);
   }
+  if (asksAddress) return discoverProvider(deps, request, email, call);
   const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return signInPage(deps, request, { email, fault: signedIn.kind }, call);
   const response = await startSessionAndFinish(
@@ -57,6 +62,7 @@ export async function signIn(
     request,
     { email: signedIn.email, provider: request.provider, methods: BY_PASSWORD },
     call,
+    await signedIn.user(),
   );
   return response === undefined
     ? signInPage(deps, request, { email, fault: "wrong" }, call)

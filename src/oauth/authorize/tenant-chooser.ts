@@ -33,7 +33,7 @@ export async function chooseTenant(
     return refusedAnswer(deps, request, failure, call);
   }
   return deps.pages.chooseTenant({
-    ...pageContext(call, parameters.get("ui_locales")),
+    ...pageContext(call, parameters.get("ui_locales"), request.brand),
     action: `${deps.pagesBase(call)}/authorize`,
     hidden,
     clientName: shownName(client),

@@ -1,5 +1,6 @@
 import type { ServiceRecord } from "../../platform/built-in.ts";
 import { DATABASE_NOW_MS } from "../../platform/database.ts";
+import { readBrand, type Brand } from "../../platform/brand.ts";
 import { planOf } from "../../platform/plans.ts";
 import type { ClientRights, TenantRights } from "../model/granted-scopes.ts";
 
@@ -9,6 +10,7 @@ export interface ClientRecord extends ClientRights {
   /** The name and the logo on pages for people. May be empty; undefined in copies of an earlier version. */
   readonly displayName?: string;
   readonly logoUri?: string;
+  readonly brand?: Brand | undefined;
   readonly confidential: boolean;
   /** Gets tokens of people only after two factors. Undefined in copies of an earlier version. */
   readonly asksTwoFactors?: boolean;
@@ -21,6 +23,12 @@ export interface ClientRecord extends ClientRights {
   readonly requirePushed?: boolean;
   /** Keeps people's files apart. */
   readonly filesPerUser?: boolean;
+  /** People are asked before it gets access (consent/consent.ts). */
+  readonly thirdParty?: boolean;
+  /** Nobody registered it, so people are asked each time and shown where its data come from. */
+  readonly unregistered?: ClientSource;
+  /** It is told when a session ends (logout/logout.ts). */
+  readonly isToldOfLogout?: boolean;
   /** It keeps to the FAPI 2.0 Security Profile: signed assertions, pushed requests, PKCE with S256, bound tokens. */
   readonly isFapi?: boolean;
   /** Its access tokens are bound to keys (RFC 9449). */
@@ -30,6 +38,11 @@ export interface ClientRecord extends ClientRights {
   readonly requirePkce: boolean;
   readonly grantTypes: readonly string[];
   readonly secretDigests: readonly string[];
+}
+
+/** The host of the document that describes the client. Empty: the client registered itself. */
+export interface ClientSource {
+  readonly host: string;
 }
 
 export interface ClientRow extends ClientRecord {
@@ -54,13 +67,14 @@ const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
 const CLIENT = `
   SELECT id, name, display_name AS displayName, logo_uri AS logoUri, tenant, confidential, service, redirect_uris AS redirectUris,
     post_logout_redirect_uris AS postLogoutRedirectUris, require_pkce AS requirePkce, grant_types AS grantTypes, scopes,
-    disabled, second_factor AS asksTwoFactors, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
+    disabled, second_factor AS asksTwoFactors, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, third_party AS thirdParty, brand, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
+    backchannel_logout_uri <> '' AS isToldOfLogout,
     (SELECT json_group_array(digest) FROM client_secret
       WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
   FROM client WHERE id = ?1`;
 
 const TENANT = `
-  SELECT id, disabled, plan, second_factor AS asksTwoFactors,
+  SELECT id, disabled, plan, second_factor AS asksTwoFactors, brand,
     (SELECT json_group_array(package) FROM subscription WHERE tenant = tenant.id) AS packages,
     (SELECT json_group_array(DISTINCT package_service.service) FROM subscription
       JOIN package_service ON package_service.package = subscription.package
@@ -96,18 +110,22 @@ export const createDirectoryStore = (db: D1Database) => ({
         ...client,
         displayName: client.displayName ?? "",
         logoUri: client.logoUri ?? "",
+        brand: readBrand(client.brand ?? "{}"),
         confidential: client.confidential === 1,
         asksTwoFactors: client.asksTwoFactors === 1,
         authMethod: client.authMethod ?? "",
         jwks: client.jwks ?? "",
         jwksUri: client.jwksUri ?? "",
         filesPerUser: client.filesPerUser === 1,
+        thirdParty: client.thirdParty === 1,
+        unregistered: undefined,
         requirePushed: client.requirePushed === 1 || client.isFapi === 1,
         bindsTokens: client.bindsTokens === 1 || client.isFapi === 1,
         service: client.service ?? undefined,
         redirectUris: toList(client.redirectUris),
         postLogoutRedirectUris: toList(client.postLogoutRedirectUris),
         isFapi: client.isFapi === 1,
+        isToldOfLogout: client.isToldOfLogout === 1,
         requirePkce: client.requirePkce === 1 || client.isFapi === 1,
         grantTypes: toList(client.grantTypes),
         scopes: toList(client.scopes),
@@ -119,6 +137,7 @@ export const createDirectoryStore = (db: D1Database) => ({
         disabled: found.disabled === 1,
         asksTwoFactors: found.asksTwoFactors === 1,
         plan: planOf(found.plan),
+        brand: readBrand(found.brand ?? "{}"),
         packages: toList(found.packages),
         subscribed: toList(found.subscribed),
         services: ((services?.results ?? []) as Columns<ServiceRecord>[]).map((service) => ({

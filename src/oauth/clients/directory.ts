@@ -57,7 +57,7 @@ export function createDirectory(
     return cache.getFrom(key, nowMs, throughLocation(location, shared));
 
     function entryOf({ client, tenant: row, asOfMs }: ClientAndTenant): Entry {
-      const found = row === undefined ? undefined : withBuiltIn(row, builtIn);
+      const found = row && withBuiltIn(row, builtIn);
       if (clientId === undefined) return { client: undefined, tenant: found, asOfMs };
       // An unknown client is cached as a miss only, so made-up ids cannot fill the memory with tenants.
       if (client === undefined || client.disabled) return { client: undefined, tenant: undefined, asOfMs };
@@ -124,8 +124,8 @@ function withBuiltIn(row: TenantRow, builtIn: BuiltIn): TenantRights {
   const fromPackage = row.packages.includes(builtIn.package.id) ? builtIn.package.services : [];
   const subscribed = [...new Set([...row.subscribed, ...fromPackage])];
   const usable = builtIn.services.filter((service) => service.essential || subscribed.includes(service.name));
-  const { id, disabled, plan, asksTwoFactors } = row;
-  return { id, disabled, plan, asksTwoFactors, subscribed, services: [...usable, ...row.services] };
+  const { id, disabled, plan, asksTwoFactors, brand } = row;
+  return { id, disabled, plan, asksTwoFactors, brand, subscribed, services: [...usable, ...row.services] };
 }
 
 function operatorEntry(

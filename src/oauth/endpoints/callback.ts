@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../platform/result.ts";
+import { finishLink } from "../account/providers.ts";
 import { refuseAccountSignIn, enterAccount } from "../account/sign-in.ts";
 import { resumeSignIn, refuseSignIn } from "../authorize/resume.ts";
 import { readClientRequest } from "../federation/begin.ts";
@@ -7,11 +8,13 @@ import { linkAtFirstUse } from "../federation/linking.ts";
 import type { ProviderMetadata } from "../federation/metadata.ts";
 import { FOR_ACCOUNT, type PendingSignIn } from "../federation/pending.ts";
 import { vouch, type Vouched } from "../federation/vouch.ts";
+import { mayVouchFor } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters, promptValues } from "../model/parameters.ts";
 import {
   denied,
   faulty,
+  outside,
   quoted,
   SILENT_FAILURES,
   unreachable,
@@ -33,12 +36,20 @@ export async function federationCallback(deps: PageEndpointDeps, call: AnyCall, 
   const pending = await deps.federation.pending.take(state, readCookie(call, "browser", deps.names), call.nowMs);
   if (!pending.ok) return refuse(pending.error);
 
-  const { request, provider } = pending.value;
+  const { request, provider, linkFor } = pending.value;
+  if (linkFor !== undefined) {
+    const read = await readAnswer(deps, parameters.value, providerId, pending.value, call);
+    if (!read.ok) {
+      const failure = { ...read.error, reason: `identity provider ${provider}: ${read.error.reason}` };
+      return finishLink(deps, call, linkFor, { failure });
+    }
+    const { vouched } = read.value;
+    return finishLink(deps, call, linkFor, { account: vouched, linked: vouched.isLinked ? vouched.email : undefined });
+  }
   const forAccount = request === FOR_ACCOUNT;
   const admitted = await admit(deps, parameters.value, providerId, pending.value, call);
   if (!admitted.ok) {
-    const { error, reason } = admitted.error;
-    const failure = { error, reason: `identity provider ${provider}: ${reason}` };
+    const failure = { ...admitted.error, reason: `identity provider ${provider}: ${admitted.error.reason}` };
     if (forAccount) return refuseAccountSignIn(deps, call, failure);
     return refuseSignIn(deps, call, { request, failure });
   }
@@ -70,6 +81,7 @@ async function admit(
   const read = await readAnswer(deps, answer, providerId, pending, call);
   if (!read.ok) return read;
   const { vouched, provider } = read.value;
+  if (!mayVouchFor(provider, vouched.email)) return outside(vouched.email);
   if (vouched.isLinked) return ok({ vouched, mustConfirm: false });
   const linked = await linkAtFirstUse(deps, { ...vouched, vouchedAtMs: call.nowMs }, provider, call);
   if (!linked.ok) return linked;

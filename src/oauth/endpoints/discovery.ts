@@ -65,6 +65,8 @@ export function serverMetadata({
     // The registration of a client decides.
     require_pushed_authorization_requests: false,
     end_session_endpoint: `${pages}/end_session`,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     scopes_supported: scopes,
     response_types_supported: Object.keys(FLOWS),
     response_modes_supported: [...new Set(flows.map(({ mode }) => mode)), FORM_POST],

@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../../platform/result.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
+import { brandOfClient } from "../pages/brand.ts";
 import { pageContext, refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite, withCookie } from "../sign-in/browser.ts";
 import { endBrowserSession } from "../sign-in/sessions.ts";
@@ -33,7 +34,7 @@ export async function endSession(
   deps.log.info("session ended", { requestId: call.requestId, clientId });
   const answer =
     target === undefined
-      ? deps.pages.signedOut(pageContext(call, uiLocales))
+      ? deps.pages.signedOut(pageContext(call, uiLocales, await brandOfClient(deps, clientId, call.nowMs)))
       : redirect(302, withParameters(target, state === undefined ? {} : { query: { state } }));
   return withCookie(answer, cookie);
 }

@@ -92,12 +92,13 @@ async function linkPageContext(
   deps: PageEndpointDeps,
   call: AnyCall,
   { request, email }: PendingLink,
-): Promise<Pick<ConfirmLinkView, "clientName" | "formTargets"> | Response> {
+): Promise<Pick<ConfirmLinkView, "brand" | "clientName" | "formTargets"> | Response> {
   if (request === FOR_ACCOUNT) return { clientName: "", formTargets: [] };
   const checked = await readRequest(deps, call, new URLSearchParams(request));
   if (!checked.ok) return checked.error;
   if (!isExpectedUser(checked.value, email)) return refuseUnexpectedUser(deps, checked.value, email, call);
-  return { clientName: shownName(checked.value.client), formTargets: formTargets(checked.value) };
+  const { brand, client } = checked.value;
+  return { brand, clientName: shownName(client), formTargets: formTargets(checked.value) };
 }
 
 async function open(deps: PageEndpointDeps, vouched: string, call: AnyCall): Promise<PendingLink | undefined> {

@@ -57,7 +57,7 @@ async function userInfo(
   return json(200, { sub: subject, ...claims }, { "cache-control": "no-store" });
 }
 
-const strict = (verifier: UserInfoDeps["verifier"]): TokenVerifier => ({
+const strict = (verifier: UserInfoDeps["verifier"]): Pick<TokenVerifier, "proofs" | "verify"> => ({
   proofs: verifier.proofs,
   async verify(token, nowMs) {
     const verified = await verifier.verifyNow([token], nowMs);

@@ -5,7 +5,7 @@ import { err } from "../../platform/result.ts";
 import type { DirectoryStore, ClientRecord } from "../clients/directory-store.ts";
 import { createDirectory, type Directory, type Entry } from "../clients/directory.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";
-import { needsConsent } from "../grants/consent.ts";
+import { consentRule } from "../consent/consent.ts";
 import { passwordGrantFault, type PasswordGrant } from "../grants/grant-step.ts";
 import { defaultTenantFor } from "../grants/password.ts";
 import {
@@ -219,7 +219,8 @@ async function forUser(
     return noPlace(reason, client, builtIn, false);
   }
   const { rights, roles, scope } = place.value;
-  const once = needsConsent(client, user, place.value) ? ", once they allow it on a page" : "";
+  const isAsked = consentRule(client, user, place.value) !== "never";
+  const once = isAsked ? ", once they allow it on a page" : "";
   const granted = await grantForUser(rules, grantRequest, nowMs);
   return {
     reason: granted.ok ? "" : reasonOf(granted.error),

@@ -7,6 +7,7 @@ import type { Addresses, AnyCall } from "../model/call.ts";
 import { readAuthorizationParameters, type AuthorizationParameters, promptValues } from "../model/parameters.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import type { Federation } from "./federation.ts";
+import type { PendingSignIn } from "./pending.ts";
 
 /** Dependencies of a sign-in at a provider. */
 export interface FederationDeps extends Pick<Addresses, "pagesBase"> {
@@ -41,7 +42,11 @@ export async function beginFederation(
     request,
     browserKey,
     expected,
-  }: { readonly request: string; readonly browserKey: string; readonly expected?: string | undefined },
+    linkFor,
+  }: Pick<PendingSignIn, "request" | "linkFor"> & {
+    readonly browserKey: string;
+    readonly expected?: string | undefined;
+  },
   call: AnyCall,
 ): Promise<Result<URL, FederationFailure>> {
   const { federation, random } = deps;
@@ -52,7 +57,7 @@ export async function beginFederation(
 
   const [state, nonce, verifier] = [randomSecret(random), randomSecret(random), randomSecret(random)];
   const { issuer, clientId } = provider;
-  const pending = { provider: providerId, issuer, clientId, nonce, verifier, request, begunAtMs: call.nowMs };
+  const pending = { provider: providerId, issuer, clientId, nonce, verifier, request, begunAtMs: call.nowMs, linkFor };
   if (!(await federation.pending.add(state, browserKey, pending)))
     return faulty(`the identity provider ${providerId} has just been removed`);
 

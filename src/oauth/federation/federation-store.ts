@@ -15,11 +15,9 @@ export interface ProviderRecord extends Binding {
   readonly linking: Linking;
 }
 
-/** A provider on the sign-in page: the name on its button, and the tenants that it is bound to. */
-export interface ProviderButton {
-  readonly id: string;
+/** A provider on pages. The name on its button is empty if there is none. */
+export interface OfferedProvider extends Binding, Pick<ProviderRecord, "id" | "issuer" | "linking"> {
   readonly button: string;
-  readonly tenants: readonly string[];
 }
 
 /**
@@ -43,8 +41,10 @@ const PROVIDER = `
     trusts_email AS trustsEmail
   FROM identity_provider WHERE id = ?1`;
 /** More than any deployment has. */
-const BUTTONS = `
-  SELECT id, button, tenants FROM identity_provider WHERE button > '' ORDER BY button, id LIMIT 500`;
+const OFFERED = `id, issuer, button, tenants, domains, linking FROM identity_provider`;
+const WITH_BUTTON = `SELECT ${OFFERED} WHERE button > '' ORDER BY button, id LIMIT 500`;
+/** A list with a domain sorts before the empty list. */
+const WITH_DOMAINS = `SELECT ${OFFERED} WHERE domains < '[]' ORDER BY domains, id LIMIT 500`;
 const BEGIN = `
   INSERT INTO federation (state_hash, browser_hash, provider, sealed, expires_at)
   SELECT ?1, ?2, id, ?4, ?5 FROM identity_provider WHERE id = ?3`;
@@ -57,6 +57,8 @@ const DELETE_EXPIRED = `
 type ProviderRow = Omit<ProviderRecord, "scopes" | "trustsEmail" | keyof Binding> &
   Record<"scopes" | keyof Binding, string> & { readonly trustsEmail: number };
 
+type OfferedRow = Omit<OfferedProvider, keyof Binding> & Record<keyof Binding, string>;
+
 export type FederationStore = ReturnType<typeof createFederationStore>;
 
 export const createFederationStore = (db: D1Database) => ({
@@ -66,10 +68,11 @@ export const createFederationStore = (db: D1Database) => ({
       ? undefined
       : { ...row, scopes: JSON.parse(row.scopes) as string[], trustsEmail: row.trustsEmail === 1, ...readBinding(row) };
   },
-  /** The providers that sign-in pages offer. */
-  async buttons(): Promise<readonly ProviderButton[]> {
-    const { results } = await db.prepare(BUTTONS).all<Record<"id" | "button" | "tenants", string>>();
-    return results.map(({ id, button, tenants }) => ({ id, button, tenants: JSON.parse(tenants) as string[] }));
+  /** The providers with a button or with domains. */
+  async offered(): Promise<readonly OfferedProvider[]> {
+    const found = await db.batch<OfferedRow>([WITH_BUTTON, WITH_DOMAINS].map((sql) => db.prepare(sql)));
+    const rows = new Map(found.flatMap(({ results }) => results).map((row) => [row.id, row]));
+    return [...rows.values()].map((row) => ({ ...row, ...readBinding(row) }));
   },
   /** Returns false if the provider has just been removed. */
   async begin({ stateHash, browserHash, provider, sealed, expiresAtMs }: FederationRow): Promise<boolean> {

@@ -9,6 +9,12 @@ export interface Account {
   readonly subject: string;
 }
 
+/** The person who links an account at a provider, and the session in which they do. */
+export interface LinkFor {
+  readonly email: string;
+  readonly sid: string;
+}
+
 export type LinkedBy = "password" | "verified_email";
 
 export interface NewLink extends Account {
@@ -37,6 +43,22 @@ const LINK = `
   WHERE user.email = ?1 AND user.disabled = 0 AND user.signed_out_at < ?7
     AND provider.id = ?2 AND provider.issuer = ?3 AND provider.trusted_since <= ?6
   ON CONFLICT DO NOTHING`;
+/** The session, not only the user, has to be valid still: the person may just have ended it. */
+const LINK_IN_SESSION = `
+  INSERT INTO user_identity (email, provider, subject, linked_by, linked_at)
+  SELECT user.email, provider.id, ?3, 'password', ?6
+  FROM session JOIN user ON user.email = session.email JOIN identity_provider AS provider ON provider.id = ?2
+  WHERE session.sid = ?4 AND session.email = ?1 AND session.expires_at > ?6 AND session.authenticated_at > user.signed_out_at
+    AND user.disabled = 0 AND provider.issuer = ?5 AND provider.linking <> 'operator' AND provider.tenants = '[]'
+    AND provider.trusted_since <= ?6
+  ON CONFLICT DO NOTHING`;
+/** Keeps one way to sign in: a password, or a provider that reaches all of the account. */
+const UNLINK = `
+  DELETE FROM user_identity WHERE email = ?1 AND provider = ?2 AND (
+    EXISTS (SELECT 1 FROM user WHERE email = ?1 AND password_hash IS NOT NULL)
+    OR EXISTS (
+      SELECT 1 FROM user_identity AS other JOIN identity_provider AS provider ON provider.id = other.provider
+      WHERE other.email = ?1 AND other.provider <> ?2 AND provider.tenants = '[]'))`;
 const BINDING = `
   SELECT provider.tenants, provider.domains
   FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider
@@ -66,6 +88,21 @@ export const createIdentityStore = (db: D1Database) => ({
   ): Promise<void> {
     const link = db.prepare(LINK).bind(email, provider, issuer, subject, by, vouchedAtMs, nowMs);
     await db.batch([link, ...beside]);
+  },
+  /** Links the account to the user of a session that is valid still, unless either is linked already. */
+  async linkInSession(
+    { provider, issuer, subject }: Account,
+    { email, sid }: LinkFor,
+    nowMs: number,
+    beside: readonly D1PreparedStatement[],
+  ): Promise<void> {
+    const linkTo = db.prepare(LINK_IN_SESSION).bind(email, provider, subject, sid, issuer, nowMs);
+    await db.batch([linkTo, ...beside]);
+  },
+  /** Returns false if the account is not linked, or is the only way to sign in. */
+  async unlink(email: string, provider: string, beside: readonly D1PreparedStatement[]): Promise<boolean> {
+    const [removed] = await db.batch([db.prepare(UNLINK).bind(email, provider), ...beside]);
+    return removed?.meta.changes === 1;
   },
   /** The provider's binding, or undefined if a sign-in that it vouched for at that time is not valid any more. */
   async findBinding(email: string, provider: string, vouchedAtMs: number): Promise<Binding | undefined> {

@@ -1,6 +1,5 @@
 import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { ok, type Result } from "../../platform/result.ts";
-import { mayVouchFor } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { denied, type FederationFailure } from "../model/provider-failure.ts";
 import type { ProviderRecord } from "./federation-store.ts";
@@ -16,7 +15,7 @@ export interface LinkingDeps {
  * An account at a provider that signs in here for the first time. Issuer and `sub` identify it (OIDC Core 5.7). Its
  * verified e-mail address names a user, but somebody has to confirm that the account is theirs:
  *
- *   address outside the provider's domains, no such user, or user linked to another account there ──▶ denied
+ *   address of no user, or of one that is linked to another account there ──▶ denied
  *   `linking` is `confirm`, user has a password ──▶ the user confirms once by password (endpoints/link-identity.ts)
  *   `linking` is `verified_email`, provider bound to domains ──▶ linked
  *   else ──▶ denied: an operator links them
@@ -35,7 +34,6 @@ export async function linkAtFirstUse(
   call: AnyCall,
 ): Promise<Result<"linked" | "to confirm", FederationFailure>> {
   const { email } = unlinked;
-  if (!mayVouchFor(provider, email)) return denied(`it is not bound to the domain of ${email}`);
   const user = await deps.federation.identities.candidate(email, provider.id);
   if (user === undefined) return denied(`user ${email} is unknown or disabled`);
   if (user.isLinked) return denied(`${email} is linked to another account there`);

@@ -2,6 +2,7 @@ import { equalDigests, sha256Hex } from "../../platform/hash.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Sealer } from "../../platform/seal.ts";
 import type { FederationStore } from "./federation-store.ts";
+import type { LinkFor } from "./identity-store.ts";
 
 /** A sign-in in progress at a provider: its expected response and its purpose. */
 export interface PendingSignIn {
@@ -15,6 +16,8 @@ export interface PendingSignIn {
   /** The authorization request to continue with, form-encoded, or `FOR_ACCOUNT`. */
   readonly request: string;
   readonly begunAtMs: number;
+  /** A person who is signed in links the account there. Undefined: somebody signs in. */
+  readonly linkFor?: LinkFor | undefined;
 }
 
 /** Used instead of a request, which is never empty: the user signs in for the account page. */

@@ -1,7 +1,8 @@
 import { FreshCache } from "../../platform/fresh-cache.ts";
 import type { Isolate } from "../../platform/isolate.ts";
 import type { Sealer } from "../../platform/seal.ts";
-import type { FederationStore, ProviderButton, ProviderRecord } from "./federation-store.ts";
+import { isBoundToTenants, mayVouchFor, reaches, type Binding } from "../model/binding.ts";
+import type { FederationStore, OfferedProvider, ProviderRecord } from "./federation-store.ts";
 
 /** Seals the client secrets that the operator service stores. */
 export interface ProviderSecrets {
@@ -18,7 +19,8 @@ export type Providers = ReturnType<typeof createProviders>;
 /** The registered providers. The isolate keeps each for 30 s, unknown ids too. */
 export function createProviders(store: FederationStore, sealer: Sealer, isolate: Isolate) {
   const cache = new FreshCache<string, ProviderRecord | undefined>(CACHE, isolate);
-  const buttons = new FreshCache<"", readonly ProviderButton[]>({ ...CACHE, maxEntries: 1 }, isolate);
+  const list = new FreshCache<"", readonly OfferedProvider[]>({ ...CACHE, maxEntries: 1 }, isolate);
+  const offered = (nowMs: number): Promise<readonly OfferedProvider[]> => list.get("", nowMs, () => store.offered());
   const secrets: ProviderSecrets = {
     seal: (id, secret) => sealer.seal(secret, providerSealContext(id)),
     open: (id, sealed) => sealer.open(sealed, providerSealContext(id)),
@@ -27,20 +29,33 @@ export function createProviders(store: FederationStore, sealer: Sealer, isolate:
     find: async (id: string, nowMs: number): Promise<ProviderRecord | undefined> =>
       ID.test(id) ? cache.get(id, nowMs, () => store.provider(id)) : undefined,
     /** The providers that the sign-in page of a client of this tenant offers. */
-    buttonsFor: async (tenant: string, nowMs: number): Promise<readonly ProviderButton[]> =>
-      (await buttons.get("", nowMs, () => store.buttons())).filter(
-        ({ tenants }) => tenants.length === 0 || tenants.includes(tenant),
+    buttonsFor: async (tenant: string, nowMs: number): Promise<readonly OfferedProvider[]> =>
+      (await offered(nowMs)).filter((one) => one.button !== "" && reaches(one, tenant)),
+    /**
+     * The providers bound to domains, which sign-ins for a client of this tenant can be led to by the address. For the
+     * account page, `undefined`: those that reach all of the account.
+     */
+    byDomain: async (tenant: string | undefined, nowMs: number): Promise<readonly OfferedProvider[]> =>
+      (await offered(nowMs)).filter(
+        (one) => one.domains.length > 0 && (tenant === undefined ? !isBoundToTenants(one) : reaches(one, tenant)),
       ),
+    /** The providers that a user of this address may link at the account page. */
+    linkableBy: async (email: string, nowMs: number): Promise<readonly OfferedProvider[]> =>
+      (await offered(nowMs)).filter((one) => one.button !== "" && isLinkableBy(one, email)),
     /** Undefined if the key that sealed it is not configured any more. */
     openSecret: ({ id, sealedClientSecret }: ProviderRecord): Promise<string | undefined> =>
       secrets.open(id, sealedClientSecret),
     secrets,
     clear(): void {
       cache.clear();
-      buttons.clear();
+      list.clear();
     },
   };
 }
 
 /** A sealed secret that is copied to another provider's row does not open. */
 export const providerSealContext = (id: string): string => `identity_provider:${id}`;
+
+/** Only a provider that reaches all of the account, and where linking is not the operator's. */
+export const isLinkableBy = (provider: Pick<OfferedProvider, keyof Binding | "linking">, email: string): boolean =>
+  provider.linking !== "operator" && !isBoundToTenants(provider) && mayVouchFor(provider, email);

@@ -53,6 +53,9 @@ export async function vouch(
   const provenAtMs = provenAt(claims.value["auth_time"], call.nowMs);
   const user = await deps.federation.identities.findUser(account);
   if (user !== undefined) return ok({ ...account, provenAtMs, isLinked: true, email: user });
+  // A person who links the account is signed in here, so its address says nothing.
+  if (pending.linkFor !== undefined)
+    return ok({ ...account, provenAtMs, isLinked: false, email: pending.linkFor.email });
   const source = { ...metadata, trustsEmail: provider.trustsEmail };
   const email = await findEmail(deps.federation.fetchJson, claims.value, tokens.value.accessToken, source);
   return email.ok ? ok({ ...account, provenAtMs, isLinked: false, email: email.value }) : email;

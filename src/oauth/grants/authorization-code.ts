@@ -6,9 +6,10 @@ import type { Caller } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
+import { newGrantId } from "../model/grant-id.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
-import type { CodeStore, Redemption, StoredCode, CodeRequest } from "./code-store.ts";
+import type { CodeCompany, CodeStore, Redemption, StoredCode, CodeRequest } from "./code-store.ts";
 import { idTokenAlg, identifyGrantClient, type GrantDeps, type GrantStep, type TokenRequest } from "./grant-step.ts";
 import { reauthorize, invalidGrant } from "./reauthorize.ts";
 import { revokeGrants } from "./revoke-grants.ts";
@@ -128,19 +129,23 @@ async function redeemWithRetry(
  */
 const CODE_LIFETIME_MS = 60_000;
 
-/** Makes a code for the client. Undefined if the client or the user has just been removed, or the session revoked. */
+/**
+ * Makes a code for the client. Undefined if the client or the user has just been removed, or the session revoked.
+ * `beginning`: the session that begins with the code.
+ */
 export async function createCode(
   deps: { readonly codes: CodeStore; readonly random: Random },
   { lifetimeMs = CODE_LIFETIME_MS, ...request }: CodeRequest & { readonly lifetimeMs?: number },
   nowMs: number,
+  company: CodeCompany = {},
 ): Promise<string | undefined> {
   const code = randomSecret(deps.random);
   const record = {
     ...request,
     codeHash: await sha256Hex(code),
-    grantId: request.grantId ?? randomId(deps.random),
+    grantId: request.grantId ?? newGrantId(request.authorization.sessionId, deps.random),
     expiresAtMs: Math.min(nowMs + lifetimeMs, request.authorization.hint?.endsAtMs ?? Infinity),
   };
-  const added = await deps.codes.add(record, nowMs);
+  const added = await deps.codes.add(record, nowMs, company);
   return added ? code : undefined;
 }

@@ -1,4 +1,5 @@
 import type { Paging } from "../../http/paging.ts";
+import { toScopeWords, type ScopeWords } from "../consent/scope-words.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
@@ -43,7 +44,7 @@ const PAGE = `
     AND refresh_grant.authorization ->> 'authenticatedAtMs' > user.signed_out_at
   ORDER BY refresh_grant.created_at DESC, refresh_grant.id DESC LIMIT ?5 OFFSET ?6`;
 const APPLICATIONS = `
-  SELECT refresh_grant.client AS clientId, client.name AS clientName, min(refresh_grant.created_at) AS createdAtMs,
+  SELECT refresh_grant.client AS clientId, coalesce(nullif(client.display_name, ''), client.name) AS clientName, min(refresh_grant.created_at) AS createdAtMs,
     max(refresh_grant.last_used_at) AS lastUsedAtMs,
     json_group_array(DISTINCT json_remove(refresh_grant.authorization,
       '$.sessionId', '$.authenticatedAtMs', '$.provenAtMs', '$.tenantExplicit') || '') AS access
@@ -52,12 +53,24 @@ const APPLICATIONS = `
   GROUP BY refresh_grant.client ORDER BY max(refresh_grant.last_used_at) DESC, refresh_grant.client LIMIT ?2`;
 /** A consent in the shape of a grant. */
 const CONSENTS = `
-  SELECT consent.client AS clientId, client.name AS clientName, min(consent.given_at) AS createdAtMs,
+  SELECT consent.client AS clientId, coalesce(nullif(client.display_name, ''), client.name) AS clientName, min(consent.given_at) AS createdAtMs,
     min(consent.given_at) AS lastUsedAtMs,
-    json_group_array(json_object('tenant', '', 'org', consent.org, 'openid', json('false'),
+    json_group_array(json_object('tenant', iif(consent.org LIKE 'tenant=%', substr(consent.org, 8), ''),
+      'org', iif(consent.org LIKE 'tenant=%', '', consent.org), 'openid', json('false'),
       'scopes', json(consent.scopes)) || '') AS access
   FROM consent JOIN client ON client.id = consent.client AND client.tenant = consent.tenant
   WHERE consent.email = ?1 GROUP BY consent.client ORDER BY consent.client LIMIT ?2`;
+/** The words of the services that the person's tenants use. */
+const WORDS = `
+  SELECT words.key AS scope, words.value AS words FROM service, json_each(service.scope_descriptions) AS words
+  WHERE service.name IN (
+    SELECT name FROM service WHERE essential = 1
+    UNION SELECT service.name FROM tenant_member JOIN service ON service.tenant = tenant_member.tenant
+      WHERE tenant_member.email = ?1
+    UNION SELECT package_service.service FROM tenant_member
+      JOIN subscription ON subscription.tenant = tenant_member.tenant
+      JOIN package_service ON package_service.package = subscription.package WHERE tenant_member.email = ?1)
+  ORDER BY service.name LIMIT 1000`;
 const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND +client = ?2 LIMIT ?3`;
 const BELONGS_TO_USER = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
 const REMOVE_REST = [
@@ -82,14 +95,24 @@ export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "re
     const { results } = await statement.all<Row<ListedGrant, "authorization">>();
     return results.map((row) => ({ ...row, authorization: JSON.parse(row.authorization) as Authorization }));
   },
-  /** The clients that hold grants of the user or are allowed anything, the last used first, at most `limit`. */
-  async applications(email: string, limit: number): Promise<readonly Application[]> {
+  /**
+   * The clients that hold grants of the user or are allowed anything, the last used first, at most `limit`, and words
+   * for their scopes.
+   */
+  async applications(
+    email: string,
+    limit: number,
+  ): Promise<{ readonly applications: readonly Application[]; readonly words: ScopeWords }> {
     const statements = [APPLICATIONS, CONSENTS].map((sql) => db.prepare(sql).bind(email, limit));
-    const found = await db.batch<Row<Application, "access">>(statements);
+    const [grants, consents, words] = await db.batch([...statements, db.prepare(WORDS).bind(email)]);
     const byClient = new Map<string, Application>();
-    for (const application of found.flatMap(({ results }) => results.map(toApplication)))
+    const found = [grants, consents].flatMap((result) => (result?.results ?? []) as Row<Application, "access">[]);
+    for (const application of found.map(toApplication))
       byClient.set(application.clientId, mergeApplications(byClient.get(application.clientId), application));
-    return [...byClient.values()].sort((a, b) => b.lastUsedAtMs - a.lastUsedAtMs).slice(0, limit);
+    return {
+      applications: [...byClient.values()].sort((a, b) => b.lastUsedAtMs - a.lastUsedAtMs).slice(0, limit),
+      words: toScopeWords((words?.results ?? []) as { scope: string; words: string }[]),
+    };
   },
   /** At most `limit` grant ids. */
   async grantIds(email: string, clientId: string, limit: number): Promise<readonly string[]> {

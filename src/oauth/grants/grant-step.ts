@@ -11,6 +11,7 @@ import {
 } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Directory } from "../clients/directory.ts";
+import type { ConsentStore } from "../consent/consent-store.ts";
 import type { Bindings } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { Parameters } from "../model/parameters.ts";
@@ -21,7 +22,6 @@ import type { StrictVerifier } from "../tokens/access-token.ts";
 import { FAPI_ID_TOKEN_ALG, type SigningAlg } from "../tokens/signing-key.ts";
 import type { UserStore } from "../users/user-store.ts";
 import type { CodeStore } from "./code-store.ts";
-import type { ConsentStore } from "./consent-store.ts";
 import type { DeviceStore } from "./device-store.ts";
 import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 

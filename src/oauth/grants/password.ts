@@ -3,8 +3,10 @@ import { LEGACY_PROVIDER } from "../../platform/names.ts";
 import { randomId, randomSecret } from "../../platform/random.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { authenticateClient, noCredentials, provesItself, type Caller } from "../clients/authentication.ts";
+import { isThirdParty } from "../consent/consent.ts";
 import { toAuthorization } from "../model/authorization.ts";
 import { UNBOUND } from "../model/binding.ts";
+import { newGrantId } from "../model/grant-id.ts";
 import { BY_PASSWORD } from "../model/methods.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ClientRights } from "../model/granted-scopes.ts";
@@ -53,6 +55,8 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   // Before the password is looked at: nobody shall try passwords where none can be enough.
   if (client?.asksTwoFactors === true)
     return err(failure("unauthorized_client", NO_SECOND_FACTOR, `client ${client.id} needs two factors`, client.id));
+  if (client !== undefined && isThirdParty(client))
+    return err(failure("unauthorized_client", NO_CONSENT, `client ${client.id} needs consent`, client.id));
 
   const refused = (kind: Exclude<SignIn["kind"], "ok">, reason: string) =>
     failure("invalid_grant", REFUSAL[kind], reason, client?.id);
@@ -92,7 +96,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   const outcome = { granted, sessionId, idToken };
   if (client === undefined || !clientAuthenticated || !client.grantTypes.includes("refresh_token"))
     return ok({ ...outcome, grantId: undefined, refreshToken: undefined });
-  const grantId = randomId(deps.random);
+  const grantId = newGrantId(sessionId, deps.random);
   const authorization = toAuthorization(
     granted,
     { sessionId, authenticatedAtMs: call.nowMs, methods: BY_PASSWORD },
@@ -102,6 +106,8 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   return ok({ ...outcome, grantId, refreshToken: await createRefreshGrant(deps, grant, call.nowMs) });
 };
 
+const NO_CONSENT =
+  "The client needs the consent of the person, and this grant has no page for it. Use the authorization code flow.";
 const NO_SECOND_FACTOR =
   "Two factors are needed, and this grant has no page to ask for the second one. Use the authorization code flow.";
 

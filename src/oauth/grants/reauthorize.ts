@@ -1,16 +1,19 @@
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { Caller } from "../clients/authentication.ts";
+import type { UserRecord } from "../users/user-store.ts";
+import { requestedConsent, isAllowed, consentRule } from "../consent/consent.ts";
 import { narrow, type Authorization, type Narrowed } from "../model/authorization.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Granted } from "../tokens/issue.ts";
-import { requestedConsent, isAllowed, needsConsent } from "./consent.ts";
 import { refusedScope, type GrantDeps } from "./grant-step.ts";
 import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
 
 /** An authorization from an earlier request. */
 export interface Authorized {
   readonly email: string;
+  /** Undefined if unknown or disabled. */
+  user(): Promise<UserRecord | undefined>;
   readonly authorization: Authorization;
 }
 
@@ -31,14 +34,14 @@ export interface Reauthorized {
 export async function reauthorize(
   deps: GrantDeps,
   caller: Caller,
-  { email, authorization }: Authorized,
+  { email, authorization, user: findUser }: Authorized,
   requested: ScopeRequest,
   nowMs: number,
 ): Promise<Result<Reauthorized, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;
   const narrowed = narrow(authorization, requested, client.tenant, deps.names);
   if (!narrowed.ok) return err(refusedScope(narrowed.error, client.id));
-  const user = await deps.users.find(email);
+  const user = await findUser();
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
   if (authorization.authenticatedAtMs <= user.signedOutAtMs)
     return err(invalidGrant(`the sign-in of ${email} counts no more`, client.id));
@@ -63,7 +66,7 @@ export async function reauthorize(
     nowMs,
   );
   if (!granted.ok) return err(toFailure(granted.error, requested, client.id));
-  if (needsConsent(client, user, granted.value)) {
+  if (consentRule(client, user, granted.value) !== "never") {
     const consent = requestedConsent(deps, client, granted.value);
     if (!isAllowed(consent, await deps.consents.find(consent)))
       return err(invalidGrant(`${email} does not allow the client this, or no more`, client.id));

@@ -1,4 +1,6 @@
 import type { Authorization } from "../model/authorization.ts";
+import { RUNS_OF_A_DAY, sliceAt } from "../model/slice.ts";
+import type { UserStore, WithUser } from "../users/user-store.ts";
 
 /** A refresh grant. Refresh tokens stand for it. */
 export interface RefreshGrant {
@@ -17,6 +19,10 @@ export interface StoredRefreshToken {
   readonly usedAtMs: number | undefined;
   readonly sealedSuccessor: string | undefined;
   readonly successorUsed: boolean;
+}
+
+export interface FoundRefreshToken extends StoredRefreshToken {
+  readonly grant: RefreshGrant & Pick<WithUser<unknown>, "user">;
 }
 
 export interface Successor {
@@ -44,6 +50,7 @@ const FIND = `
   FROM refresh_token AS token JOIN refresh_grant ON refresh_grant.id = token.grant_id
     LEFT JOIN refresh_token AS successor ON successor.token_hash = token.successor_hash
   WHERE token.token_hash = ?1`;
+const OWNER = `(SELECT email FROM refresh_grant WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1))`;
 const SUPERSEDE = `
   UPDATE refresh_token SET used_at = ?4, successor_hash = ?2, sealed_successor = ?3
   WHERE token_hash = ?1 AND used_at IS NULL`;
@@ -62,7 +69,7 @@ const OWNERS = `
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
 const DELETE_USED = `
   DELETE FROM refresh_token WHERE token_hash IN (
-    SELECT token_hash FROM refresh_token WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`;
+    SELECT token_hash FROM refresh_token WHERE token_hash >= ?3 AND token_hash < ?4 AND used_at <= ?1 LIMIT ?2)`;
 /** A used token that is presented later is unknown. */
 const REUSE_KNOWN_MS = 30 * 86_400_000;
 
@@ -75,7 +82,7 @@ interface TokenRow extends Pick<RefreshGrant, "id" | "clientId" | "email">, Pick
 
 export type RefreshStore = ReturnType<typeof createRefreshStore>;
 
-export const createRefreshStore = (db: D1Database) => ({
+export const createRefreshStore = (db: D1Database, users: Pick<UserStore, "findBeside">) => ({
   async add(grant: RefreshGrant, tokenHash: string, nowMs: number): Promise<void> {
     const authorization = JSON.stringify(grant.authorization);
     await db.batch([
@@ -83,8 +90,11 @@ export const createRefreshStore = (db: D1Database) => ({
       db.prepare(ADD_TOKEN).bind(tokenHash, grant.id, nowMs),
     ]);
   },
-  async find(tokenHash: string): Promise<StoredRefreshToken | undefined> {
-    return toStoredToken(await db.prepare(FIND).bind(tokenHash).first<TokenRow>());
+  /** The token and its user, in one round trip. */
+  async find(tokenHash: string): Promise<FoundRefreshToken | undefined> {
+    const { rows, user } = await users.findBeside<TokenRow>(FIND, tokenHash, OWNER);
+    const found = toStoredToken(rows[0]);
+    return found && { ...found, grant: { ...found.grant, user } };
   },
   /**
    * Marks the grant as used. A successor replaces the token unless another successor did already. Returns the token
@@ -105,7 +115,7 @@ export const createRefreshStore = (db: D1Database) => ({
           ];
     const touch = db.prepare(TOUCH).bind(tokenHash, nowMs);
     const results = await db.batch<TokenRow>([...rotation, touch, db.prepare(FIND).bind(tokenHash)]);
-    return toStoredToken(results.at(-1)?.results[0] ?? null);
+    return toStoredToken(results.at(-1)?.results[0]);
   },
   async owners(tokenHashes: readonly string[]): Promise<readonly TokenOwner[]> {
     const { results } = await db
@@ -117,15 +127,16 @@ export const createRefreshStore = (db: D1Database) => ({
   /** Removes grants with all their tokens, as part of the caller's transaction. */
   removeStatement: (grantIds: readonly string[]): D1PreparedStatement =>
     db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
-  /** Deletes at most `limit` tokens that were used long ago and returns how many. */
+  /** Deletes at most `limit` tokens that were used long ago, of a day's part of all, and returns how many. */
   async deleteUsed(nowMs: number, limit: number): Promise<number> {
-    const deletion = db.prepare(DELETE_USED).bind(nowMs - REUSE_KNOWN_MS, limit);
+    const { from, to } = sliceAt(nowMs, RUNS_OF_A_DAY);
+    const deletion = db.prepare(DELETE_USED).bind(nowMs - REUSE_KNOWN_MS, limit, from, to);
     return (await deletion.run()).meta.changes;
   },
 });
 
-function toStoredToken(row: TokenRow | null): StoredRefreshToken | undefined {
-  if (row === null) return undefined;
+function toStoredToken(row: TokenRow | undefined): StoredRefreshToken | undefined {
+  if (row === undefined) return undefined;
   const { createdAtMs, usedAtMs, sealedSuccessor, successorUsed, authorization, ...grant } = row;
   return {
     grant: { ...grant, authorization: JSON.parse(authorization) as Authorization },

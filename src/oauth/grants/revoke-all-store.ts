@@ -2,7 +2,7 @@ import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
-import { signedOutAt } from "../users/user-store.ts";
+import { SESSIONS_OF_SID, signedOutAt } from "../users/user-store.ts";
 
 /** One transaction of a cleanup. */
 export interface CleanupStep {
@@ -28,30 +28,36 @@ const COLUMN = {
   session: "authorization ->> 'sessionId'",
 } as const satisfies Record<OwnerKind, string>;
 
-/** Two statements of a transaction select the same rows, because the order is that of the index. */
-const some = (table: "refresh_grant" | "authorization_code", kind: OwnerKind, column: string): string => {
-  const id = table === "refresh_grant" ? "id" : "code_hash";
-  return `SELECT ${column} FROM ${table} WHERE ${COLUMN[kind]} = ?1 ORDER BY ${id} LIMIT ${MAX_ROWS[kind]}`;
-};
-const hasMore = (kind: OwnerKind): string =>
-  `SELECT 1 FROM refresh_grant WHERE ${COLUMN[kind]} = ?1 LIMIT 1 OFFSET ${MAX_ROWS[kind]}`;
-const removeGrants = (kind: OwnerKind): string =>
-  `DELETE FROM refresh_grant WHERE id IN (${some("refresh_grant", kind, "id")})`;
-const removeCodes = (kind: OwnerKind): string =>
-  `DELETE FROM authorization_code WHERE code_hash IN (${some("authorization_code", kind, "code_hash")})`;
+/** The ids of a session's grants begin with its own. Grants from before have other ids, and are in an index. */
+const GRANTS_OF_SESSION = `
+  SELECT id, client FROM refresh_grant WHERE id > ?1 || '.' AND id < ?1 || '/'
+  UNION ALL SELECT id, client FROM refresh_grant WHERE authorization ->> 'sessionId' = ?1 AND instr(id, '.') = 0`;
+const grantsOf = (kind: OwnerKind): string =>
+  kind === "session" ? `(${GRANTS_OF_SESSION})` : `refresh_grant WHERE ${COLUMN[kind]} = ?1`;
+/** Two statements of a transaction select the same rows, because the order is that of the key. */
+const someGrants = (kind: OwnerKind, columns: string): string =>
+  `SELECT ${columns} FROM ${grantsOf(kind)} ORDER BY id LIMIT ${MAX_ROWS[kind]}`;
+/** A walk through the codes of the last hours, unless their user (`?2`) is known. */
+const someCodes = (kind: OwnerKind, columns: string, isUserKnown: boolean): string => `
+  SELECT ${columns} FROM authorization_code WHERE ${isUserKnown ? "email = ?2 AND " : ""}${COLUMN[kind]} = ?1
+  ORDER BY code_hash LIMIT ${MAX_ROWS[kind]}`;
+const hasMore = (kind: OwnerKind): string => `SELECT 1 FROM ${grantsOf(kind)} LIMIT 1 OFFSET ${MAX_ROWS[kind]}`;
+const removeGrants = (kind: OwnerKind): string => `DELETE FROM refresh_grant WHERE id IN (${someGrants(kind, "id")})`;
+const removeCodes = (kind: OwnerKind, isUserKnown: boolean): string =>
+  `DELETE FROM authorization_code WHERE code_hash IN (${someCodes(kind, "code_hash", isUserKnown)})`;
 const REMOVE_SESSIONS = {
   user: `DELETE FROM session WHERE email = ?1`,
-  session: `DELETE FROM session WHERE sid = ?1`,
+  session: `DELETE FROM session WHERE id_hash IN (${SESSIONS_OF_SID})`,
 } as const;
 /** Consents go too: an intruder may have given them in the user's name. */
 const removeConsents = (kind: "client" | "user"): string => `
   DELETE FROM consent WHERE (email, client, org) IN (
     SELECT email, client, org FROM consent WHERE ${kind === "user" ? "email" : "client"} = ?1 LIMIT ${MAX_ROWS[kind]})`;
-const REVOKE_GRANTS = `
+const revokeGrants = (isUserKnown: boolean): string => `
   INSERT OR REPLACE INTO revocation (seq, kind, key, until_ms, expires_sec, issued_to)
-  SELECT ${NEXT_REVOCATION}, 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?2, client FROM (
-    SELECT id, client FROM (${some("refresh_grant", "session", "id, client")})
-    UNION SELECT grant_id, client FROM (${some("authorization_code", "session", "grant_id, client")}))`;
+  SELECT ${NEXT_REVOCATION}, 'grant', id, ${Number.MAX_SAFE_INTEGER}, ?3, client FROM (
+    SELECT id, client FROM (${someGrants("session", "id, client")})
+    UNION SELECT grant_id, client FROM (${someCodes("session", "grant_id, client", isUserKnown)}))`;
 const SIGN_OUT = `UPDATE user SET signed_out_at = ${signedOutAt("?2")} WHERE email = ?1`;
 
 export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
@@ -72,15 +78,17 @@ export function createRevokeAllStore(db: D1Database, trust: Pick<TrustStore, "re
   const signOutStatement = (email: string, nowMs: number): D1PreparedStatement =>
     db.prepare(SIGN_OUT).bind(email, nowMs);
 
-  const cleanupStep = (kind: OwnerKind, key: string, nowMs: number): CleanupStep => ({
+  const cleanupStep = (kind: OwnerKind, key: string, nowMs: number, email?: string): CleanupStep => ({
     mostRows: MAX_ROWS[kind],
     exceeds: db.prepare(hasMore(kind)).bind(key),
     statements: [
-      ...(kind === "session" ? [db.prepare(REVOKE_GRANTS).bind(key, allExpiredSec(nowMs))] : []),
+      ...(kind === "session"
+        ? [db.prepare(revokeGrants(email !== undefined)).bind(key, email ?? null, allExpiredSec(nowMs))]
+        : []),
       ...(kind === "session" || kind === "user" ? [db.prepare(REMOVE_SESSIONS[kind]).bind(key)] : []),
       ...(kind === "client" || kind === "user" ? [db.prepare(removeConsents(kind)).bind(key)] : []),
       db.prepare(removeGrants(kind)).bind(key),
-      db.prepare(removeCodes(kind)).bind(key),
+      db.prepare(removeCodes(kind, email !== undefined)).bind(...(email === undefined ? [key] : [key, email])),
     ],
   });
 
@@ -89,9 +97,10 @@ export function createRevokeAllStore(db: D1Database, trust: Pick<TrustStore, "re
     key: string,
     nowMs: number,
     beside: (step: number) => readonly D1PreparedStatement[],
+    email?: string,
   ): Promise<"ended" | "more"> {
     for (let step = 0; step < MAX_STEPS; step++) {
-      const { statements, mostRows } = cleanupStep(kind, key, nowMs);
+      const { statements, mostRows } = cleanupStep(kind, key, nowMs, email);
       const results = await db.batch([...beside(step), ...statements]);
       if (results.every(({ meta }) => meta.changes < mostRows)) return "ended";
     }
@@ -103,18 +112,24 @@ export function createRevokeAllStore(db: D1Database, trust: Pick<TrustStore, "re
     signOutStatement,
     /** The part that removes rows, for the caller's transaction. */
     cleanupStep,
-    /** `more`: everything is revoked, but grants remain to be removed. Repeating the call removes more of them. */
+    /**
+     * `more`: everything is revoked, but grants remain to be removed. Repeating the call removes more of them. `email`:
+     * the user of a session, if known.
+     */
     revokeAll: (
       kind: OwnerKind,
       key: string,
       nowMs: number,
       record: AuditRecord | undefined,
-    ): Promise<"ended" | "more"> =>
-      cleanUp(kind, key, nowMs, (step) => [
+      email?: string,
+    ): Promise<"ended" | "more"> => {
+      const beside = (step: number): readonly D1PreparedStatement[] => [
         ...(kind === "user" ? [signOutStatement(key, nowMs)] : []),
         trust.revokeStatement(kind, key, allExpiredSec(nowMs), "always"),
         ...(step === 0 && record !== undefined ? [audit.statement("always", record)] : []),
-      ]),
+      ];
+      return cleanUp(kind, key, nowMs, beside, email);
+    },
     /** Removes the rows of a user who was signed out. They are invalid already, so rows that remain do no harm. */
     async deleteSignedOut(email: string, nowMs: number): Promise<void> {
       await cleanUp("user", email, nowMs, () => []);

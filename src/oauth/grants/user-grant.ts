@@ -4,6 +4,7 @@ import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Directory } from "../clients/directory.ts";
+import { consentRule } from "../consent/consent.ts";
 import { oidcScopes } from "../model/authorization.ts";
 import { isBoundToTenants, reaches, type Binding } from "../model/binding.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import { hasTwoFactors, type Methods } from "../model/methods.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { Membership, TenantMembership, UserRecord } from "../users/user-store.ts";
-import { needsConsent } from "./consent.ts";
 
 /**
  * The access that a user can give a client, or get without one: the tenant or organization, and the scopes.
@@ -44,7 +44,7 @@ export interface UserGrantRequest {
   readonly methods: Methods | undefined;
   /** The client's request asks for two factors. */
   readonly asksTwoFactors: boolean;
-  /** The user can consent on a page (consent.ts). If false, requests that need consent are refused. */
+  /** The user can consent on a page (consent/consent.ts). If false, requests that need consent are refused. */
   readonly hasPages: boolean;
 }
 
@@ -54,11 +54,16 @@ export type UserGrantRefusal =
   | { readonly kind: "second-factor"; readonly reason: string };
 
 export type PlaceRefusal =
-  | { readonly kind: "scope"; readonly refusal: ScopeRefusal }
+  | ({ readonly kind: "scope"; readonly refusal: ScopeRefusal } & BeyondProvider)
   /** The user is not a member of any suitable tenant. */
-  | { readonly kind: "no-tenant"; readonly reason: string }
+  | ({ readonly kind: "no-tenant"; readonly reason: string } & BeyondProvider)
   /** Several tenants, none named. */
   | { readonly kind: "choose"; readonly tenants: readonly Pick<Membership, "id" | "name">[] };
+
+/** The provider that vouched is bound to other tenants. */
+interface BeyondProvider {
+  readonly isBeyondProvider?: true;
+}
 
 export interface UserGrantDeps {
   readonly names: Names;
@@ -146,11 +151,11 @@ export async function findPlace(
   const outside = { tenant: "", org: "", plan: DEFAULT_PLAN, asOfMs: user.asOfMs };
   const beyond = `the identity provider that vouched for ${user.email} is bound to ${binding.tenants.join(", ")}`;
   const outsideScope = requested.noTenant ? "no_tenant" : requested.organization && `org=${requested.organization}`;
-  if (outsideScope !== undefined && isBoundToTenants(binding)) return refusedPlace(names.scope(outsideScope), beyond);
-  if (outsideScope !== undefined && !request.hasPages && needsConsent(client, user, outside)) {
-    const stranger = `${user.email} is no member of tenant ${client?.tenant}`;
-    return refusedPlace(names.scope(outsideScope), `${stranger}, and this grant has no page to allow it on`);
-  }
+  if (outsideScope !== undefined && isBoundToTenants(binding))
+    return refusedBeyond(refusedPlace(names.scope(outsideScope), beyond));
+  const needsPage = (tenant: string): boolean => !request.hasPages && consentRule(client, user, { tenant }) !== "never";
+  const noPage = `client ${client?.id} needs the consent of ${user.email}, and this grant has no page to give it on`;
+  if (outsideScope !== undefined && needsPage("")) return refusedPlace(names.scope(outsideScope), noPage);
   if (requested.noTenant)
     return ok({
       ...outside,
@@ -174,9 +179,10 @@ export async function findPlace(
   const scope = names.scope(`tenant=${chosen}`);
   const refuse = (reason: string): Result<never, PlaceRefusal> =>
     requested.tenant === undefined ? err({ kind: "no-tenant", reason }) : refusedPlace(scope, reason);
-  if (!reaches(binding, chosen)) return refuse(beyond);
+  if (!reaches(binding, chosen)) return refusedBeyond(refuse(beyond));
   const membership = user.tenants.find(({ id }) => id === chosen);
   if (membership === undefined) return refuse(`${user.email} is no member of tenant ${chosen}`);
+  if (needsPage(chosen)) return refuse(noPage);
   // If no tenant was named, the client's own tenant came with the client.
   const own = requested.tenant === undefined && chosen === client?.tenant;
   const entry = await deps.directory.find(client?.id, own ? undefined : chosen, nowMs);
@@ -215,3 +221,6 @@ function defaultTenant({ client, user, binding, defaultTenant: rule }: UserGrant
 
 const refusedPlace = (scope: string, reason: string): Result<never, PlaceRefusal> =>
   err({ kind: "scope", refusal: { scope, reason } });
+
+const refusedBeyond = (refused: Result<never, PlaceRefusal>): Result<never, PlaceRefusal> =>
+  refused.ok || refused.error.kind === "choose" ? refused : err({ ...refused.error, isBeyondProvider: true });

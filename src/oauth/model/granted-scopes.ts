@@ -12,6 +12,7 @@
  * The scopes of operators (`plat.admin_write`) are stricter. Only a person who signed in on a page gets them, and only
  * for an organization. Client and role must list them by name: no pattern covers them.
  */
+import type { Brand } from "../../platform/brand.ts";
 import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
 import { PATTERNS, type Names } from "../../platform/names.ts";
 import { OIDC_SCOPES, PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
@@ -112,6 +113,7 @@ export interface TenantRights {
   readonly plan: Plan;
   /** Tokens of people need two factors. Undefined in copies of an earlier version. */
   readonly asksTwoFactors?: boolean;
+  readonly brand?: Brand | undefined;
   readonly services: readonly ServiceRecord[];
   /** Names of the services that came with a package. */
   readonly subscribed: readonly string[];

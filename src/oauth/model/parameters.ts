@@ -36,6 +36,7 @@ const SINGLE: ReadonlySet<string> = new Set([
   "token_type_hint",
   "request",
   "csrf",
+  "step",
   "asked",
   "decision",
   "email",

@@ -6,6 +6,8 @@ export interface FederationFailure {
   readonly error: "access_denied" | "temporarily_unavailable" | "server_error" | SilentFailure;
   /** The exact cause, without tokens and secrets. Never sent out. */
   readonly reason: string;
+  /** The provider vouched for this user and is bound to domains that the address is not in. */
+  readonly outsideUser?: string;
 }
 
 /** A provider's errors when it was asked to show no page (OIDC Core 3.1.2.6). */
@@ -19,6 +21,10 @@ export type SilentFailure = (typeof SILENT_FAILURES)[number];
 
 /** The provider vouched for nobody, or its response failed a check. */
 export const denied = (reason: string): Result<never, FederationFailure> => err({ error: "access_denied", reason });
+
+/** The provider vouched for a user of a domain that it is not bound to. */
+export const outside = (email: string): Result<never, FederationFailure> =>
+  err({ error: "access_denied", reason: `it is not bound to the domain of ${email}`, outsideUser: email });
 
 /** The provider does not respond now. A retry may succeed. */
 export const unreachable = (reason: string): Result<never, FederationFailure> =>

@@ -1,5 +1,6 @@
 import { PROBLEM_TYPES, invalid, type Problem } from "../../http/errors.ts";
 import type { ProblemRenderer } from "../../http/service.ts";
+import type { Brand } from "../../platform/brand.ts";
 import type { AnyCall, Refusals } from "../model/call.ts";
 import type { ErrorView, PageContext, Pages } from "./port.ts";
 
@@ -12,7 +13,8 @@ export interface RefusedPageDeps extends Pick<Refusals, "noteRefusal"> {
 export const pageContext = (
   { request, publicBase, requestId }: Pick<AnyCall, "request" | "publicBase" | "requestId">,
   uiLocales: string | undefined,
-): PageContext => ({ uiLocales, acceptLanguage: request.headers.get("accept-language"), publicBase, requestId });
+  brand?: Brand,
+): PageContext => ({ uiLocales, acceptLanguage: request.headers.get("accept-language"), publicBase, requestId, brand });
 
 /** A failure that only the person at the browser can be told about. */
 export interface PageRefusal {

@@ -1,3 +1,4 @@
+import type { Brand } from "../../platform/brand.ts";
 import type { Mail, MailNotice } from "../../platform/mail.ts";
 
 /** The place and the reader of a page. */
@@ -8,6 +9,7 @@ export interface PageContext {
   /** `{origin}{PATH_PREFIX}` */
   readonly publicBase: string;
   readonly requestId: string;
+  readonly brand?: Brand | undefined;
 }
 
 export interface SignInView extends PageContext {
@@ -27,6 +29,8 @@ export interface SignInView extends PageContext {
   /** Other identity providers that the person may use instead. */
   readonly providers?: readonly { readonly name: string; readonly href: string }[];
   readonly layout: "page" | "popup";
+  /** The form asks for the address alone; this leads to one that asks for the password too. */
+  readonly byPassword?: string | undefined;
   readonly fault: SignInFault | undefined;
   /** Reports the previous action. */
   readonly notice?: AccountNotice | undefined;
@@ -42,9 +46,23 @@ export interface SignInView extends PageContext {
 /**
  * - `stale`: the form was made for another browser.
  * - `provider`: the other provider vouched for nobody who may sign in here.
+ * - `again`: no fault; the sign-in is too old for what the person wants.
  * - `another`: not the user whom the client expects. The expected address is prefilled.
  */
-export type SignInFault = "wrong" | "blocked" | "stale" | "provider" | "another";
+export type SignInFault = "wrong" | "blocked" | "stale" | "provider" | "again" | "another";
+
+/** A bound provider vouched for an address outside its domains, or for a place outside its tenants. */
+export interface OutsideProviderView extends PageContext {
+  readonly kind: "domain" | "tenant";
+  /** The provider's id. */
+  readonly provider: string;
+  readonly user: string;
+  readonly clientName: string;
+  /** The client's address with the error. */
+  readonly back: string;
+  /** The same request with the platform's own form. */
+  readonly otherWay: string;
+}
 
 /** At the first sign-in by a provider, the user confirms by password that the account there is theirs. */
 export interface ConfirmLinkView extends PageContext {
@@ -115,7 +133,15 @@ export interface TenantChooserView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
-/** The scopes that a client of another tenant requests of a user. */
+/** A scope, in the words of the service that has it. */
+export interface ScopeView {
+  readonly scope: string;
+  /** The name without the prefix, if it is a scope of the platform: the pages have words for these. */
+  readonly own: string | undefined;
+  readonly words: string | undefined;
+}
+
+/** The scopes that a client requests of a user. */
 export interface ConsentView extends PageContext {
   readonly status: 200 | 400;
   readonly action: string;
@@ -124,11 +150,17 @@ export interface ConsentView extends PageContext {
   readonly logoUri?: string | undefined;
   /** The client's tenant. */
   readonly tenant: { readonly id: string; readonly name: string };
+  /** The user is a member there. */
+  readonly isMember: boolean;
+  /** Nobody registered the client: the host of the document that describes it, and where the browser goes back to. */
+  readonly source: { readonly host: string; readonly goesTo: string } | undefined;
   /** The address of the signed-in user. */
   readonly user: string;
-  /** The organization that the scopes are for. Empty outside any. */
+  /** The tenant or organization that the scopes are for. Empty outside any. */
   readonly place: string;
-  readonly scopes: readonly string[];
+  readonly scopes: readonly ScopeView[];
+  /** The client learns the user's name. */
+  readonly showsName: boolean;
   /** The code of the device that waits for the decision. Undefined: the browser waits itself. */
   readonly device?: string | undefined;
   /** The client keeps access while the user is away. */
@@ -207,7 +239,7 @@ export interface LinkUsedView extends PageContext {
 }
 
 /** A mail with a link. */
-export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLanguage"> {
+export interface LinkMailView extends Pick<PageContext, "uiLocales" | "acceptLanguage" | "brand"> {
   /** The address of the person and of the account. */
   readonly email: string;
   readonly link: string;
@@ -226,7 +258,9 @@ type AccountForm =
   | "endSession"
   | "setUpFactor"
   | "removeFactor"
-  | "renewCodes";
+  | "renewCodes"
+  | "link"
+  | "unlink";
 
 /** The page `/account` of a signed-in user. */
 export interface AccountView extends PageContext {
@@ -250,10 +284,20 @@ export interface AccountView extends PageContext {
   readonly hasMoreSessions: boolean;
   /** The user can sign in by password, and so can change it. */
   readonly hasPassword: boolean;
+  /** Identity providers by which the user can sign in, and others that the user may link. */
+  readonly linked: readonly AccountProvider[];
+  readonly linkable: readonly AccountProvider[];
+  /** As in SignInView. */
+  readonly formTargets: readonly string[];
   /** Undefined: none is set up. `recoveryCodes`: how many are left. */
   readonly secondFactor: { readonly recoveryCodes: number } | undefined;
   readonly notice: AccountNotice | undefined;
   readonly fault: AccountFault | undefined;
+}
+
+export interface AccountProvider {
+  readonly id: string;
+  readonly name: string;
 }
 
 /** A browser in which the user is signed in. Browser, system, country (ISO 3166-1) and city may be empty. */
@@ -276,7 +320,7 @@ export interface AccountApplication {
   readonly clientId: string;
   readonly name: string;
   /** `place`: the name of a tenant or an organization. Empty outside any. */
-  readonly access: readonly { readonly place: string; readonly scopes: readonly string[] }[];
+  readonly access: readonly { readonly place: string; readonly scopes: readonly ScopeView[] }[];
   readonly sinceMs: number;
   /** Undefined if it was not used since it was given. */
   readonly lastUsedMs: number | undefined;
@@ -292,6 +336,8 @@ export const ACCOUNT_NOTICES = [
   "sessionEnded",
   "linkSent",
   "factorRemoved",
+  "linked",
+  "unlinked",
 ] as const;
 export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
 
@@ -300,10 +346,12 @@ export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
  * - `stale`: the form was made for another sign-in.
  * - `wrong`, `blocked`: about the old password.
  * - `wrongCode`, `codeBlocked`: about the code of the second factor.
+ * - `notLinked`, `linkedElsewhere`: about an account at a provider. `lastWay`: nothing else would sign the user in.
  * - The others are about the new password: its length, too common, part of the account, repeated differently,
  *   unchanged.
  */
-export type AccountFault = PasswordFormFault | "stale" | "wrongCode" | "codeBlocked";
+export type AccountFault = PasswordFormFault | ProviderFault | "stale" | "wrongCode" | "codeBlocked";
+export type ProviderFault = "notLinked" | "linkedElsewhere" | "lastWay";
 export type PasswordFormFault = "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";
 
 export type NewPasswordFault = Extract<AccountFault, "stale" | "length" | "common" | "own" | "repeated">;
@@ -334,6 +382,7 @@ export interface FormPostView extends PageContext {
 export interface Pages {
   signIn(view: SignInView): Response;
   confirmLink(view: ConfirmLinkView): Response;
+  outsideProvider(view: OutsideProviderView): Response;
   secondFactor(view: SecondFactorView): Response;
   setUpSecondFactor(view: SetUpView): Response;
   recoveryCodes(view: RecoveryCodesView): Response;

@@ -3,6 +3,7 @@ import { readRequest } from "../authorize/authorize.ts";
 import { MAX_CARRIED_CHARS } from "../authorize/request.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
+import { brandOfRequest } from "../pages/brand.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import {
   CROSS_SITE_FORM,
@@ -54,7 +55,7 @@ export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promis
       }),
     );
   const page = deps.pages.forgot({
-    ...pageContext(call, locales.value),
+    ...pageContext(call, locales.value, await brandOfRequest(deps, request, call.nowMs)),
     action: `${deps.pagesBase(call)}/forgot`,
     hidden: { csrf: await csrfToken(deps, browser.key), send: "1", ...(request === "" ? {} : { request }) },
     email,

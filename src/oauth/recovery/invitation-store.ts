@@ -9,6 +9,8 @@ export interface Invitation {
   readonly language: string;
   /** The person cannot sign in yet: there is neither a password nor an account at a provider. */
   readonly needsPassword: boolean;
+  /** An operator handed the link over, so it proves no address. */
+  readonly byHand: boolean;
 }
 
 const KINDS = ["tenant", "organization"] as const;
@@ -18,14 +20,15 @@ const NEEDS_PASSWORD = `
   password_hash IS NULL AND NOT EXISTS (SELECT 1 FROM user_identity WHERE user_identity.email = user.email)`;
 const find = (kind: Kind): string => `
   SELECT '${kind}' AS kind, ${kind} AS owner, ${kind}.name AS place, user.email AS email, language,
-    ${NEEDS_PASSWORD} AS needsPassword
+    ${NEEDS_PASSWORD} AS needsPassword, by_hand AS byHand
   FROM ${kind}_invitation AS invitation JOIN user ON user.email = invitation.email
     JOIN ${kind} ON ${kind}.id = invitation.${kind}
   WHERE token_hash = ?1 AND expires_at > ?2 AND user.disabled = 0`;
 const FIND = KINDS.map(find).join(" UNION ALL ");
 /** `?3`: the hash of the new password, or null if the person can sign in already. */
 const accept = (kind: Kind): string => `
-  UPDATE user SET password_hash = coalesce(?3, password_hash), email_verified_at = coalesce(email_verified_at, ?2)
+  UPDATE user SET password_hash = coalesce(?3, password_hash), email_verified_at = coalesce(email_verified_at,
+    (SELECT iif(by_hand, NULL, ?2) FROM ${kind}_invitation WHERE token_hash = ?1))
   WHERE email = (SELECT email FROM ${kind}_invitation WHERE token_hash = ?1 AND expires_at > ?2)
     AND disabled = 0 AND (${NEEDS_PASSWORD}) = (?3 IS NOT NULL)`;
 /** Fails, and so undoes its transaction, unless the statement before it changed a row. */
@@ -49,7 +52,7 @@ export function createInvitationStore(db: D1Database) {
   /** Undefined if the invitation is unknown, accepted, withdrawn or expired, or its person is disabled. */
   async function findOpen(tokenHash: string, nowMs: number): Promise<Invitation | undefined> {
     const row = await db.prepare(FIND).bind(tokenHash, nowMs).first<InvitationRow>();
-    return row === null ? undefined : { ...row, needsPassword: row.needsPassword === 1 };
+    return row === null ? undefined : { ...row, needsPassword: row.needsPassword === 1, byHand: row.byHand === 1 };
   }
   return {
     find: findOpen,
@@ -88,4 +91,4 @@ export function createInvitationStore(db: D1Database) {
   };
 }
 
-type InvitationRow = Omit<Invitation, "needsPassword"> & { readonly needsPassword: number };
+type InvitationRow = Omit<Invitation, "needsPassword" | "byHand"> & Record<"needsPassword" | "byHand", number>;

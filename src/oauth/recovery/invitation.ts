@@ -1,5 +1,6 @@
 /**
- * Invitations: an operator invites a person by mail, who becomes a member by the link.
+ * Invitations: an operator invites a person by mail, who becomes a member by the link. Where no mail is sent, or for
+ * the first operator, the operator gets the link and hands it over; such a link proves no address.
  *
  *   PUT …/invitations/{email} ──mail──▶ GET /invitation: asks ──▶ POST /invitation ──▶ a member; on to the account page
  *                                         │ for a password too, if the person has no way to sign in yet
@@ -14,6 +15,7 @@ import { hashPassword } from "../../platform/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";
+import { brandOfPlace } from "../pages/brand.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { NewPasswordFault } from "../pages/port.ts";
 import {
@@ -30,9 +32,13 @@ import type { FormCall } from "./forgot.ts";
 import type { Invitation } from "./invitation-store.ts";
 import { accountOf } from "./link.ts";
 import { chosenPasswordFault } from "./new-password.ts";
-import type { RecoveryDeps } from "./recovery.ts";
+import type { LinkDeps, RecoveryDeps } from "./recovery.ts";
 
 const ACTION = "accept invitation";
+
+/** The address of the page behind an invitation. */
+export const invitationLink = (base: string, token: string): string =>
+  withParameters(`${base}/invitation`, { query: { token } });
 
 /** Sends the link to the person. Returns false if the mail was not taken. */
 export async function sendInvitation(
@@ -41,15 +47,21 @@ export async function sendInvitation(
     readonly email: string;
     readonly token: string;
     readonly place: string;
+    /** Undefined: an organization invites. */
+    readonly tenant?: string;
     readonly language: string;
     readonly origin: string;
+    readonly nowMs: number;
   },
 ): Promise<boolean> {
-  const { email, token, place, language, origin } = invited;
+  const { email, token, place, tenant, language, origin, nowMs } = invited;
   const base = deps.mailBase(origin);
-  const link = withParameters(`${base}/invitation`, { query: { token } });
+  const link = invitationLink(base, token);
   try {
-    await deps.sendMail(deps.mails.invitation({ uiLocales: language, acceptLanguage: null, email, link, base, place }));
+    const from = { kind: tenant === undefined ? "organization" : "tenant", owner: tenant ?? "" };
+    const brand = await brandOfPlace(deps, from, nowMs);
+    const view = { uiLocales: language, acceptLanguage: null, brand };
+    await deps.sendMail(deps.mails.invitation({ ...view, email, link, base, place }));
     return true;
   } catch (thrown) {
     deps.log.error("mail not sent", { user: email, error: describeError(thrown) });
@@ -58,7 +70,7 @@ export async function sendInvitation(
 }
 
 /** `GET /invitation`: the link of the mail. */
-export async function openInvitation(deps: RecoveryDeps, call: AnyCall): Promise<Response> {
+export async function openInvitation(deps: LinkDeps, call: AnyCall): Promise<Response> {
   const token = call.url.searchParams.get("token") ?? "";
   const invitation = await deps.invitations.find(await sha256Hex(token), call.nowMs);
   return invitation === undefined ? voidPage(deps, call) : invitationPage(deps, call, { invitation, token });
@@ -71,7 +83,7 @@ export async function openInvitation(deps: RecoveryDeps, call: AnyCall): Promise
  *   the form is stale, or the password is not acceptable, or not needed any more ──▶ 400, the page again
  *   else ──▶ a member, with a verified address
  */
-export async function acceptInvitation(deps: RecoveryDeps, call: FormCall): Promise<Response> {
+export async function acceptInvitation(deps: LinkDeps, call: FormCall): Promise<Response> {
   const refusePage = (detail: string, reason = detail): Response =>
     refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
   if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
@@ -92,13 +104,17 @@ export async function acceptInvitation(deps: RecoveryDeps, call: FormCall): Prom
   const hash = needsPassword ? hashPassword(password, deps.random) : null;
   if (!(await accept(deps, call, { tokenHash, invitation, hash }))) return openAgain(deps, call, token);
   deps.log.info("invitation accepted", { requestId: call.requestId, user: email });
-  const view = { ...pageContext(call, localesOf(invitation)), next: accountOf(call), place: invitation.place };
+  const view = {
+    ...pageContext(call, localesOf(invitation), await brandOfPlace(deps, invitation, call.nowMs)),
+    next: accountOf(call),
+    place: invitation.place,
+  };
   const page = deps.pages.linkUsed({ ...view, kind: "invitation" });
   return needsPassword ? withCookie(page, await deviceCookie(deps, call, email, call.nowMs)) : page;
 }
 
 /** The person got another way to sign in since the page was shown, or somebody was faster. */
-async function openAgain(deps: RecoveryDeps, call: FormCall, token: string): Promise<Response> {
+async function openAgain(deps: LinkDeps, call: FormCall, token: string): Promise<Response> {
   const invitation = await deps.invitations.find(await sha256Hex(token), call.nowMs);
   return invitation === undefined
     ? voidPage(deps, call)
@@ -106,27 +122,30 @@ async function openAgain(deps: RecoveryDeps, call: FormCall, token: string): Pro
 }
 
 function accept(
-  { invitations, audit }: RecoveryDeps,
+  { invitations, audit }: LinkDeps,
   { nowMs, requestId }: AnyCall,
   accepted: { readonly tokenHash: string; readonly invitation: Invitation; readonly hash: string | null },
 ): Promise<boolean> {
   const { tokenHash, invitation, hash } = accepted;
-  const { email, kind, owner } = invitation;
+  const { email, kind, owner, byHand } = invitation;
   const subject = `${kind}s/${owner}/members/${email}`;
   const record = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject, outcome: "done" } as const;
-  const row = audit.statement("always", { ...record, reason: "by a link sent to the address" });
+  const row = audit.statement("always", {
+    ...record,
+    reason: byHand ? "by a link from an operator" : "by a link sent to the address",
+  });
   return invitations.accept(tokenHash, invitation, hash, nowMs, row);
 }
 
 async function invitationPage(
-  deps: RecoveryDeps,
+  deps: LinkDeps,
   call: AnyCall,
   shown: { readonly invitation: Invitation; readonly token: string; readonly fault?: NewPasswordFault },
 ): Promise<Response> {
   const { invitation, token, fault } = shown;
   const browser = recognizeBrowser(deps, call);
   const page = deps.pages.invitation({
-    ...pageContext(call, localesOf(invitation)),
+    ...pageContext(call, localesOf(invitation), await brandOfPlace(deps, invitation, call.nowMs)),
     status: fault === undefined ? 200 : 400,
     action: `${deps.pagesBase(call)}/invitation`,
     hidden: { token, csrf: await csrfToken(deps, browser.key) },
@@ -138,7 +157,7 @@ async function invitationPage(
   return withCookie(page, browser.cookie);
 }
 
-function voidPage(deps: RecoveryDeps, call: AnyCall): Response {
+function voidPage(deps: LinkDeps, call: AnyCall): Response {
   const reason = "the invitation is unknown, accepted, withdrawn or expired";
   deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
   return deps.pages.linkVoid({ ...pageContext(call, undefined), kind: "invitation", account: accountOf(call) });

@@ -5,6 +5,7 @@ import { describeError } from "../../platform/log.ts";
 import { randomSecret } from "../../platform/random.ts";
 import type { AnyCall } from "../model/call.ts";
 import { withParameters } from "../model/redirect.ts";
+import { brandOfAddress } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
 import { createMac, recognizeBrowser } from "../sign-in/browser.ts";
 import type { MailLink, Purpose } from "./mail-link-store.ts";
@@ -49,7 +50,8 @@ export async function sendLink(deps: RecoveryDeps, call: AnyCall, wanted: Wanted
       return await deps.audit.note({ ...about, outcome: "refused", reason });
     }
     const link = withParameters(`${base}${PATH[purpose]}`, { query: { token } });
-    await deps.sendMail(deps.mails[purpose]({ ...pageContext(call, wanted.locales), email, link, base }));
+    const brand = await brandOfAddress(deps, email);
+    await deps.sendMail(deps.mails[purpose]({ ...pageContext(call, wanted.locales, brand), email, link, base }));
     await deps.audit.note({ ...about, outcome: "done", reason: "a link was sent" });
   } catch (thrown) {
     deps.log.error("mail not sent", { requestId, user: email, error: describeError(thrown) });

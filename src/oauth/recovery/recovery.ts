@@ -38,5 +38,8 @@ export interface RecoveryDeps extends AuthorizeDeps {
   readonly revocations: Pick<RevokeAllStore, "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }
 
+/** The pages behind links, which a platform without mail has too. */
+export type LinkDeps = Omit<RecoveryDeps, "sendMail">;
+
 /** Our choice: long enough for a slow mail, short enough for a mailbox that somebody else reads later. */
 export const LINK_LIFE_MS = 30 * 60_000;

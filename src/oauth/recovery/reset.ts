@@ -2,6 +2,7 @@ import { hashPassword } from "../../platform/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";
+import { brandOfRequest } from "../pages/brand.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { NewPasswordFault } from "../pages/port.ts";
 import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
@@ -51,7 +52,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   call.waitUntil(deps.accounts.unlock(email));
   call.waitUntil(deps.revocations.deleteSignedOut(email, call.nowMs));
   const page = deps.pages.linkUsed({
-    ...pageContext(call, localesOf(link)),
+    ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call.nowMs)),
     kind: "reset",
     next: nextOf(deps, call, link),
   });
@@ -80,6 +81,7 @@ async function store(
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
+    deps.sessionsEnded();
   }
 }
 
@@ -90,7 +92,7 @@ async function newPasswordPage(
   fault: NewPasswordFault | undefined,
 ): Promise<Response> {
   return deps.pages.newPassword({
-    ...pageContext(call, localesOf(link)),
+    ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call.nowMs)),
     status: fault === undefined ? 200 : 400,
     action: `${deps.pagesBase(call)}/reset`,
     hidden: { token, csrf: await csrfToken(deps, browserKey) },

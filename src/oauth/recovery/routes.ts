@@ -1,6 +1,6 @@
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { forgotPassword } from "./forgot.ts";
-import type { RecoveryDeps } from "./recovery.ts";
+import type { LinkDeps, RecoveryDeps } from "./recovery.ts";
 import { acceptInvitation, openInvitation } from "./invitation.ts";
 import { openLink, resetPassword } from "./reset.ts";
 import { openVerifyLink, verifyAddress } from "./verify.ts";
@@ -53,6 +53,10 @@ export const createRecoveryRoutes = (deps: RecoveryDeps): readonly Route[] => [
     produces: "any",
     handle: (call) => verifyAddress(deps, call),
   }),
+];
+
+/** The page behind an invitation, by mail or by hand. */
+export const createInvitationRoutes = (deps: LinkDeps): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/invitation",

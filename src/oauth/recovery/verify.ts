@@ -1,5 +1,6 @@
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
+import { brandOfAddress } from "../pages/brand.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken } from "../sign-in/browser.ts";
 import type { FormCall } from "./forgot.ts";
@@ -31,12 +32,16 @@ export async function verifyAddress(deps: RecoveryDeps, call: FormCall): Promise
     deps.audit.statement("if changed", { ...about, outcome: "done", reason: "by a link sent to the address" }),
   ]);
   if (!verified) return voidPage(deps, call, ACTION, { kind: "void" });
-  return deps.pages.linkUsed({ ...pageContext(call, undefined), kind: "verify", next: accountOf(call) });
+  return deps.pages.linkUsed({
+    ...pageContext(call, undefined, await brandOfAddress(deps, email)),
+    kind: "verify",
+    next: accountOf(call),
+  });
 }
 
 const confirmPage = async (deps: RecoveryDeps, call: AnyCall, { link, token, browserKey }: OpenedLink) =>
   deps.pages.confirmAddress({
-    ...pageContext(call, undefined),
+    ...pageContext(call, undefined, await brandOfAddress(deps, link.email)),
     action: `${deps.pagesBase(call)}/verify`,
     hidden: { token, csrf: await csrfToken(deps, browserKey) },
     email: link.email,

@@ -7,7 +7,7 @@ import { hashPassword, isOutdated } from "../../platform/password-hash.ts";
 import type { Random } from "../../platform/random.ts";
 import { nfkc } from "../../platform/text.ts";
 import type { AnyCall } from "../model/call.ts";
-import type { Credential, UserStore } from "../users/user-store.ts";
+import type { Credential, UserRecord, UserStore } from "../users/user-store.ts";
 import { UNCOUNTED, type GuessGuard } from "./guess-guard.ts";
 import type { GuessKind } from "./guesses.ts";
 import type { AttemptOutcome, LoginAttempts } from "./login-attempts.do.ts";
@@ -25,6 +25,8 @@ interface SignedInUser {
   readonly email: string;
   readonly device: boolean;
   readonly needsCode: boolean;
+  /** The user as read with the password's hash, before the password was checked. */
+  user(): Promise<UserRecord | undefined>;
 }
 
 /** `hash`: the stored hash that the password was checked against. */
@@ -92,10 +94,11 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
     call: AnyCall,
   ): Promise<Confirmation> {
     const guess = { request: byClient ? undefined : call.request, account: name, password };
-    const [credential, early] = await Promise.all([
-      email === undefined ? undefined : users.credential(email),
+    const [found, early] = await Promise.all([
+      email === undefined ? undefined : users.findForSignIn(email),
       sentDevice === undefined ? guesses.begin(guess) : undefined,
     ]);
+    const credential = found?.credential;
     const isKnown =
       credential !== undefined && sentDevice !== undefined && sentDevice.sinceMs > credential.signedOutAtMs;
     const device = isKnown ? sentDevice : undefined;
@@ -108,7 +111,8 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
         )
       : { kind: "held", by: admission.by, untilMs: admission.allowedAtMs };
     if (admission.admitted) call.waitUntil(admission.settle(outcome.kind === "wrong"));
-    if (outcome.kind === "ok" && hash !== undefined) return { kind: "ok", hash, device: isKnown, needsCode };
+    if (outcome.kind === "ok" && hash !== undefined && found !== undefined)
+      return { kind: "ok", hash, device: isKnown, needsCode, user: found.user };
     const reason = refusalReason(outcome, wrongReason(email, credential), isKnown);
     return refuse({ email, actor, action, known: credential !== undefined }, outcome, reason, call);
   }
@@ -139,7 +143,8 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
       if (email === undefined) return { kind: "wrong" };
       log.info("signed in", { requestId: call.requestId, user: email });
       if (isOutdated(confirmed.hash)) call.waitUntil(upgrade(email, confirmed.hash, attempt.password));
-      return { kind: "ok", email, device: confirmed.device, needsCode: confirmed.needsCode };
+      const { device, needsCode, user } = confirmed;
+      return { kind: "ok", email, device, needsCode, user };
     },
 
     /** Checks the password of a signed-in user. `action`: the reason, for the audit log. */
@@ -163,6 +168,10 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
       const reason = refusalReason(outcome, "wrong code", device !== undefined);
       return refuse({ email, actor: `user ${email}`, action, known: true }, outcome, reason, call);
     },
+
+    /** The end of the account's block; undefined: it has none. */
+    blockedUntil: (email: string): Promise<number | undefined> =>
+      onAccount(email, async (account) => account.blockedUntil()),
 
     /** Clears the failures of an account and ends its block, for the operator. */
     unlock: (email: string): Promise<void> => onAccount(email, async (account) => account.unlock()),

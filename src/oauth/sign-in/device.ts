@@ -47,7 +47,7 @@ export async function rememberDevice(
   deps: SignInDeps,
   call: AnyCall,
   answer: Response,
-  { email, device, needsCode }: Extract<SignIn, { readonly kind: "ok" }>,
+  { email, device, needsCode }: Omit<Extract<SignIn, { readonly kind: "ok" }>, "user">,
 ): Promise<Response> {
   if (device || needsCode) return answer;
   deps.tell(call, "sign_in", email);

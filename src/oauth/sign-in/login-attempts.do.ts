@@ -65,6 +65,13 @@ export class LoginAttempts extends DurableObject {
     return { kind: "wrong", blockedFromNow: isBlocked(next, nowMs) };
   }
 
+  /** The end of the longest block that lasts; undefined: none does. */
+  blockedUntil(): number | undefined {
+    const nowMs = systemClock.nowMs();
+    const blocks = [...this.#attempts.values()].filter((one) => isBlocked(one, nowMs)).map(({ untilMs }) => untilMs);
+    return blocks.length === 0 ? undefined : Math.max(...blocks);
+  }
+
   /** Clears the failures and ends every block. */
   unlock(): void {
     if (this.#attempts.size === 0) return;

@@ -1,4 +1,6 @@
+import { carryOnStatement, forgetExpiredStatement } from "../logout/logout-store.ts";
 import type { SignInTimes } from "../model/authorization.ts";
+import { RUNS_OF_AN_HOUR, sliceAt } from "../model/slice.ts";
 import type { Whereabouts } from "./whereabouts.ts";
 
 /** A signed-in browser. Its user is read with the user's other records (`UserStore.findBySession`). */
@@ -6,7 +8,7 @@ export interface SessionRecord extends SignInTimes, Whereabouts {
   /** SHA-256 of the cookie, in hex. */
   readonly idHash: string;
   readonly email: string;
-  /** The session id in the browser's tokens. */
+  /** The session id in the browser's tokens: the beginning of `idHash`. */
   readonly sid: string;
   readonly provider: string;
   readonly expiresAtMs: number;
@@ -29,6 +31,8 @@ interface SignIns {
   readonly sessions: readonly ListedSession[];
   /** The user can sign in by password. */
   readonly hasPassword: boolean;
+  /** The identity providers by which the user can sign in. */
+  readonly linked: readonly { readonly provider: string; readonly name: string }[];
 }
 
 const START = `
@@ -42,36 +46,49 @@ const LIST = `
     AND authenticated_at > (SELECT signed_out_at FROM user WHERE email = ?1)
   ORDER BY isCurrent DESC, seenAtMs DESC LIMIT ?4`;
 const HAS_PASSWORD = `SELECT 1 FROM user WHERE email = ?1 AND password_hash IS NOT NULL`;
+const LINKED = `
+  SELECT linked.provider, iif(provider.button = '', provider.id, provider.button) AS name
+  FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider
+  WHERE linked.email = ?1 ORDER BY name, linked.provider`;
 const OWNS = `SELECT 1 FROM session WHERE sid = ?1 AND email = ?2`;
 const END = `DELETE FROM session WHERE id_hash = ?1`;
 const DELETE_EXPIRED = `
-  DELETE FROM session WHERE id_hash IN (SELECT id_hash FROM session WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+  DELETE FROM session WHERE id_hash IN (
+    SELECT id_hash FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 LIMIT ?2)`;
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 export const createSessionStore = (db: D1Database) => ({
   /**
-   * Stores the session and ends the one that the browser had. Returns false if the user was removed, disabled or signed
-   * out since the sign-in began.
+   * Statements of one transaction: the first stores the session, unless the user was removed, disabled or signed out
+   * since the sign-in began; the other ends the session that the browser had.
    */
-  async start(session: SessionRecord, replacedHash: string | undefined): Promise<boolean> {
+  startStatements(session: SessionRecord, replacedHash: string | undefined): readonly D1PreparedStatement[] {
     const { idHash, email, sid, provider, authenticatedAtMs, expiresAtMs, provenAtMs = null, seenAtMs } = session;
     const { browser, system, country, city } = session;
     const times = [authenticatedAtMs, expiresAtMs, provenAtMs];
     const methods = session.methods?.join(" ") ?? null;
     const where = [browser, system, country, city];
     const start = db.prepare(START).bind(idHash, email, sid, provider, ...times, ...where, seenAtMs, methods);
-    const replaced = replacedHash === undefined ? [] : [db.prepare(END).bind(replacedHash)];
-    const [started] = await db.batch([start, ...replaced]);
-    return started?.meta.changes === 1;
+    const replaced =
+      replacedHash === undefined
+        ? []
+        : [carryOnStatement(db, replacedHash, session), db.prepare(END).bind(replacedHash)];
+    return [start, ...replaced];
   },
+  run: async (statements: readonly D1PreparedStatement[]): Promise<readonly D1Result[]> => db.batch([...statements]),
   /** The valid sessions of a user, the browser that asks first, then the last used. One round trip. */
   async list(email: string, ownHash: string, nowMs: number, limit: number): Promise<SignIns> {
-    const [user, sessions] = await db.batch([
+    const [user, linked, sessions] = await db.batch([
       db.prepare(HAS_PASSWORD).bind(email),
+      db.prepare(LINKED).bind(email),
       db.prepare(LIST).bind(email, ownHash, nowMs, limit),
     ]);
-    return { hasPassword: (user?.results.length ?? 0) > 0, sessions: (sessions?.results ?? []) as ListedSession[] };
+    return {
+      hasPassword: (user?.results.length ?? 0) > 0,
+      linked: (linked?.results ?? []) as SignIns["linked"],
+      sessions: (sessions?.results ?? []) as ListedSession[],
+    };
   },
   /** True if the session is one of the user's. It never becomes another's. */
   owns: async (email: string, sid: string): Promise<boolean> =>
@@ -79,8 +96,10 @@ export const createSessionStore = (db: D1Database) => ({
   async end(idHash: string): Promise<void> {
     await db.prepare(END).bind(idHash).run();
   },
-  /** Deletes at most `limit` expired sessions and returns how many. */
+  /** Deletes at most `limit` expired sessions, of an hour's part of all, and returns how many. */
   async deleteExpired(nowMs: number, limit: number): Promise<number> {
-    return (await db.prepare(DELETE_EXPIRED).bind(nowMs, limit).run()).meta.changes;
+    const part = { nowMs, limit, ...sliceAt(nowMs, RUNS_OF_AN_HOUR) };
+    const deletion = db.prepare(DELETE_EXPIRED).bind(nowMs, limit, part.from, part.to);
+    return (await db.batch([forgetExpiredStatement(db, part), deletion])).at(-1)!.meta.changes;
   },
 });

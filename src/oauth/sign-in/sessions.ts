@@ -1,11 +1,11 @@
 import { sha256Hex } from "../../platform/hash.ts";
 import type { Log } from "../../platform/log.ts";
-import { randomId, randomSecret } from "../../platform/random.ts";
+import { randomSecret } from "../../platform/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { hasTwoFactors } from "../model/methods.ts";
-import type { SignedIn, UserRecord, UserStore } from "../users/user-store.ts";
+import { SID_CHARS, type SignedIn, type UserRecord, type UserStore } from "../users/user-store.ts";
 import { deleteCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
 import type { SessionStore } from "./session-store.ts";
 import { whereaboutsOf } from "./whereabouts.ts";
@@ -16,6 +16,8 @@ export interface SessionDeps extends BrowserDeps {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly federation: Bindings;
+  /** To be called after sessions ended: clients are told beside the answer (logout/logout.ts). */
+  sessionsEnded(): void;
 }
 
 /**
@@ -73,6 +75,9 @@ async function ifValid({ federation }: SessionDeps, found: SignedIn | undefined)
   return binding && { ...found, binding };
 }
 
+/** Half of the hash of a cookie of 256 bits: it finds the row by its key, and nobody the cookie. */
+const sidOf = (idHash: string): string => idHash.slice(0, SID_CHARS);
+
 export interface NewSignIn extends Partial<SignInTimes> {
   readonly email: string;
   readonly provider: string;
@@ -83,22 +88,42 @@ export interface NewSession {
   readonly cookie: string;
 }
 
-/**
- * `authenticatedAtMs`: the time of the call if absent. Undefined if the user has just been disabled, signed out or
- * removed.
- */
+/** A session whose row is not written yet: with its first code, or alone. */
+export interface PreparedSession extends NewSession {
+  /** The key of its row. */
+  readonly idHash: string;
+  /** The first begins it, if its user may sign in. */
+  readonly statements: readonly D1PreparedStatement[];
+  /** Takes the result of the first, from the transaction that ran them all. */
+  tookEffect(result: D1Result | undefined): boolean;
+  /** Writes the row unless it is written. False if the user has just been disabled, signed out or removed. */
+  start(): Promise<boolean>;
+}
+
+/** Undefined if the user has just been disabled, signed out or removed. */
 export async function startSession(
   deps: SessionDeps,
   call: AnyCall,
-  { email, provider, authenticatedAtMs = call.nowMs, provenAtMs, methods }: NewSignIn,
+  newSignIn: NewSignIn,
 ): Promise<NewSession | undefined> {
+  const session = await prepareSession(deps, call, newSignIn);
+  return (await session.start()) ? session : undefined;
+}
+
+/** `authenticatedAtMs`: the time of the call if absent. */
+export async function prepareSession(
+  deps: SessionDeps,
+  call: AnyCall,
+  { email, provider, authenticatedAtMs = call.nowMs, provenAtMs, methods }: NewSignIn,
+): Promise<PreparedSession> {
   const { names, random } = deps;
   const secret = randomSecret(random);
   const replaced = readCookie(call, "session", names);
-  const sid = randomId(random);
-  const started = await deps.sessions.start(
+  const idHash = await sha256Hex(secret);
+  const sid = sidOf(idHash);
+  const statements = deps.sessions.startStatements(
     {
-      idHash: await sha256Hex(secret),
+      idHash,
       email,
       sid,
       provider,
@@ -111,14 +136,29 @@ export async function startSession(
     },
     replaced === undefined ? undefined : await sha256Hex(replaced),
   );
-  if (!started) return undefined;
-  deps.log.info("session started", { requestId: call.requestId, user: email, provider, sessionId: sid });
-  return { sid, cookie: setCookie(call, "session", secret, names) };
+  let started: boolean | undefined;
+  const tookEffect = (result: D1Result | undefined): boolean => {
+    started = result?.meta.changes === 1;
+    if (replaced !== undefined) deps.sessionsEnded();
+    if (started) deps.log.info("session started", { requestId: call.requestId, user: email, provider, sessionId: sid });
+    return started;
+  };
+  return {
+    sid,
+    idHash,
+    cookie: setCookie(call, "session", secret, names),
+    statements,
+    tookEffect,
+    start: async () => started ?? tookEffect((await deps.sessions.run(statements))[0]),
+  };
 }
 
 /** Ends the browser's session, if any, and returns the cookie that removes it from the browser. */
 export async function endBrowserSession(deps: SessionDeps, call: AnyCall): Promise<string> {
   const cookie = readCookie(call, "session", deps.names);
-  if (cookie !== undefined) await deps.sessions.end(await sha256Hex(cookie));
+  if (cookie !== undefined) {
+    await deps.sessions.end(await sha256Hex(cookie));
+    deps.sessionsEnded();
+  }
   return deleteCookie(call, "session", deps.names);
 }

@@ -1,3 +1,4 @@
+import type { Brand } from "../../platform/brand.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import type { MailNotice, SendMail } from "../../platform/mail.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -22,10 +23,11 @@ interface TellDeps {
   readonly notices: readonly MailNotice[];
   /** The address of the account page in a mail. `origin`: the request's, for a local platform. */
   accountIn(origin: string): string;
+  brandOf(email: string): Promise<Brand | undefined>;
 }
 
 export const createTell =
-  ({ sendMail, mails, log, notices, accountIn }: TellDeps): Tell =>
+  ({ sendMail, mails, log, notices, accountIn, brandOf }: TellDeps): Tell =>
   (call, notice, email) => {
     if (sendMail === undefined || !notices.includes(notice)) return;
     const link = accountIn(call.url.origin);
@@ -35,9 +37,12 @@ export const createTell =
       link,
       base: link,
     };
-    const mail = mails.notice({ ...view, notice, atMs: call.nowMs, ...whereaboutsOf(call) });
-    const { requestId } = call;
+    const { requestId, nowMs } = call;
+    const send = async (): Promise<void> => {
+      const brand = await brandOf(email);
+      await sendMail(mails.notice({ ...view, brand, notice, atMs: nowMs, ...whereaboutsOf(call) }));
+    };
     const failed = (thrown: unknown): void =>
       log.error("mail not sent", { requestId, user: email, notice, error: describeError(thrown) });
-    call.waitUntil(sendMail(mail).catch(failed));
+    call.waitUntil(send().catch(failed));
   };

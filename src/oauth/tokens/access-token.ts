@@ -99,14 +99,29 @@ export function createTokenVerifier(
     if (key !== undefined) verified.remember({ token, kid, key, issued });
     return ok(issued);
   };
+  const hasKnownKey = (token: string): boolean => {
+    try {
+      return trust.knowsKey(decodeProtectedHeader(token).kid ?? "");
+    } catch {
+      return false;
+    }
+  };
   const check = async (token: string, nowMs: number): Promise<Result<IssuedToken, Fault>> => {
     const issued = await read(token, nowMs);
     return issued.ok && trust.isRevoked(issued.value) ? err("revoked") : issued;
   };
   return {
     proofs,
-    async verify(token, nowMs) {
-      return (await trust.ensure(nowMs, "recent")) ? check(token, nowMs) : err("unavailable");
+    begin(nowMs) {
+      trust.begin(nowMs);
+    },
+    async verify(token, nowMs, meanwhile) {
+      if (trust.isRecent(nowMs))
+        return (await trust.ensure(nowMs, "recent")) ? check(token, nowMs) : err("unavailable");
+      const ensured = trust.ensure(nowMs, "recent");
+      const early = meanwhile === undefined || !hasKnownKey(token) ? undefined : await read(token, nowMs);
+      if (early?.ok === true) meanwhile?.(early.value);
+      return (await ensured) ? check(token, nowMs) : err("unavailable");
     },
     async verifyNow(tokens, nowMs) {
       // Made-up and expired tokens cost no read of D1: the copy at hand knows the keys.

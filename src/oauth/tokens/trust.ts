@@ -286,6 +286,12 @@ export function createTrust(
 
   return {
     ensure,
+    /** Begins to update an old copy. Who needs it awaits `ensure`. */
+    begin(nowMs: number): void {
+      if (!hasRecent(TRUST_AGE.maxMs, nowMs) && !isRefreshing(nowMs)) isolate.keepAlive(ensureRecent(nowMs));
+    },
+    /** True if a token that names the key is checked without a read of D1 for the key. */
+    knowsKey: (kid: string): boolean => keys.has(kid),
     /** True if no check has to wait for D1. */
     isRecent: (nowMs: number): boolean => hasRecent(TRUST_AGE.maxMs, nowMs),
     markStale,

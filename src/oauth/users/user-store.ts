@@ -36,6 +36,8 @@ export interface Membership {
 export interface TenantMembership extends Membership {
   /** Registered services in the tenant's packages. */
   readonly subscribed: readonly string[];
+  /** JSON (platform/brand.ts). */
+  readonly brand: string;
 }
 
 export interface OrganizationMembership extends Membership {
@@ -62,6 +64,13 @@ export interface SignedIn extends SignInTimes {
 /** The form of `sub`: the address, or an opaque text that is never given to another user. */
 export type Subject = "email" | "opaque";
 
+/** Rows of a statement, and the user to whom they belong. */
+export interface WithUser<T> {
+  readonly rows: readonly T[];
+  /** Undefined for an unknown or disabled user. Asks the database only to give the user a subject. */
+  user(): Promise<UserRecord | undefined>;
+}
+
 export interface PasswordChange {
   readonly email: string;
   readonly authenticatedAtMs: number;
@@ -71,11 +80,18 @@ export interface PasswordChange {
 }
 
 const AS_OF = `SELECT ${DATABASE_NOW_MS} AS asOfMs`;
+/** The session id of a session is the beginning of its key. */
+export const SID_CHARS = 32;
+/** Keys of the sessions with the session id `?1`. Those from before had an id of their own, and are in an index. */
+export const SESSIONS_OF_SID = `
+  SELECT id_hash FROM session WHERE id_hash >= ?1 AND id_hash < ?1 || 'g' AND +sid = ?1
+  UNION ALL SELECT id_hash FROM session WHERE sid = ?1 AND sid <> substr(id_hash, 1, ${SID_CHARS})`;
+const WITH_KEY = { id_hash: "id_hash = ?1", sid: `id_hash IN (${SESSIONS_OF_SID})` } as const;
 const session = (key: SessionKey) => `
-  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr FROM session WHERE ${key} = ?1 AND expires_at > ?2`;
+  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2`;
 /** Expressions for the user's address in the statements below. */
 const BY_EMAIL = `?1`;
-const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${key} = ?1 AND expires_at > ?2)`;
+const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2)`;
 type SessionKey = "id_hash" | "sid";
 const user = (email: string) => `
   SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified,
@@ -85,7 +101,7 @@ const user = (email: string) => `
 const ROLES = `json_object('asked', max(role.second_factor),
     'scopes', json_group_array(scope.value) FILTER (WHERE scope.value IS NOT NULL))`;
 const tenants = (email: string) => `
-  SELECT tenant.id, tenant.name,
+  SELECT tenant.id, tenant.name, tenant.brand,
     (SELECT ${ROLES} FROM tenant_member_role AS held
       JOIN role ON role.name = held.role LEFT JOIN json_each(role.scopes) AS scope
       WHERE held.tenant = tenant_member.tenant AND held.email = tenant_member.email) AS roles,
@@ -140,6 +156,19 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     return own === null ? undefined : { ...found, subject: own };
   }
 
+  const recordsOf = (key: string, email: string): readonly D1PreparedStatement[] =>
+    RECORDS.map((sql) => db.prepare(sql(email)).bind(key));
+
+  /** Runs a statement with the key `?1`, and reads the user whose address the expression `email` gives for it. */
+  async function findBeside<T>(sql: string, key: string, email: string = BY_EMAIL): Promise<WithUser<T>> {
+    const [times, found, ...records] = await db.batch([
+      db.prepare(AS_OF),
+      db.prepare(sql).bind(key),
+      ...recordsOf(key, email),
+    ]);
+    return { rows: (found?.results ?? []) as T[], user: async () => withSubject(toUser(times, records)) };
+  }
+
   async function findBySessionKey(key: SessionKey, value: string, nowMs: number): Promise<SignedIn | undefined> {
     const [times, sessions, ...records] = await db.batch([
       db.prepare(AS_OF),
@@ -155,12 +184,15 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
   return {
     /** Undefined for an unknown or disabled user. One round trip. */
     async find(email: string): Promise<UserRecord | undefined> {
-      const [times, ...records] = await db.batch([
-        db.prepare(AS_OF),
-        ...RECORDS.map((sql) => db.prepare(sql(BY_EMAIL)).bind(email)),
-      ]);
+      const [times, ...records] = await db.batch([db.prepare(AS_OF), ...recordsOf(email, BY_EMAIL)]);
       return withSubject(toUser(times, records));
     },
+    /** Credential and user, in one round trip that is the same for an unknown address. */
+    async findForSignIn(email: string): Promise<ForSignIn> {
+      const found = await findBeside<CredentialRow>(CREDENTIAL, email);
+      return { credential: toCredential(found.rows[0]), user: found.user };
+    },
+    findBeside,
     /** The user of a session, by the hash of its cookie. One round trip. */
     findBySession: (sessionHash: string, nowMs: number) => findBySessionKey("id_hash", sessionHash, nowMs),
     /** The user of a session, by the session id in tokens. One round trip. */
@@ -172,10 +204,7 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     },
     /** Undefined for an unknown user. */
     async credential(email: string): Promise<Credential | undefined> {
-      const row = await db.prepare(CREDENTIAL).bind(email).first<CredentialRow>();
-      if (row === null) return undefined;
-      const flags = { disabled: row.disabled === 1, hasSecondFactor: row.hasSecondFactor === 1 };
-      return { ...row, passwordHash: row.passwordHash ?? undefined, ...flags };
+      return toCredential((await db.prepare(CREDENTIAL).bind(email).first<CredentialRow>()) ?? undefined);
     },
     /**
      * Replaces the password hash and signs the user out everywhere. Does nothing if the password changed since it was
@@ -216,8 +245,20 @@ type UserRow = Pick<UserRecord, "email" | "signedOutAtMs"> &
     readonly hasSecondFactor: number;
   };
 type UserWithoutSubject = Omit<UserRow, "emailVerified" | "hasSecondFactor"> & Omit<UserRecord, "subject">;
+interface ForSignIn extends Pick<WithUser<unknown>, "user"> {
+  /** Undefined for an unknown user. */
+  readonly credential: Credential | undefined;
+}
 /** Lists are JSON. */
-type MembershipRow = Pick<Membership, "id" | "name"> & Record<"roles" | "subscribed" | "services", string>;
+type MembershipRow = Pick<Membership, "id" | "name"> & Record<"roles" | "subscribed" | "services" | "brand", string>;
+
+const toCredential = (row: CredentialRow | undefined): Credential | undefined =>
+  row && {
+    ...row,
+    passwordHash: row.passwordHash ?? undefined,
+    disabled: row.disabled === 1,
+    hasSecondFactor: row.hasSecondFactor === 1,
+  };
 
 function toUser(times: D1Result | undefined, records: readonly D1Result[]): UserWithoutSubject | undefined {
   const [users, tenantRows, organizationRows] = records.map(({ results }) => results);
@@ -231,6 +272,7 @@ function toUser(times: D1Result | undefined, records: readonly D1Result[]): User
     tenants: (tenantRows as MembershipRow[]).map((tenant) => ({
       ...toMembership(tenant),
       subscribed: JSON.parse(tenant.subscribed) as string[],
+      brand: tenant.brand,
     })),
     organizations: (organizationRows as MembershipRow[]).map((organization) => ({
       ...toMembership(organization),

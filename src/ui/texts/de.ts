@@ -8,6 +8,8 @@ export const de: Texts = {
     email: "E-Mail-Adresse",
     password: "Passwort",
     submit: "Anmelden",
+    next: "Weiter",
+    byPassword: "Stattdessen hier das Passwort eingeben",
     or: "oder",
     continueWith: "Weiter mit {provider}",
     forgot: "Passwort vergessen?",
@@ -19,8 +21,23 @@ export const de: Texts = {
         "Diese Seite war zu lange geöffnet, oder Ihr Browser nimmt keine Cookies an. Bitte melden Sie sich noch einmal an.",
       another:
         "Die Anwendung fragt nach der Person, deren Adresse eingetragen ist. Für eine andere melden Sie sich bitte zuerst dort ab.",
+      again: "Bitte melden Sie sich zuerst noch einmal an: Ihre Anmeldung ist für diese Änderung zu alt.",
       provider: "Der andere Dienst hat nicht bestätigt, wer Sie sind, oder Ihre Adresse ist hier nicht bekannt.",
     },
+  },
+  outsideProvider: {
+    domain: {
+      title: "Diese Anmeldung gilt nicht für Ihre Adresse",
+      text: "{provider} darf nur für Adressen bestimmter Domänen bürgen. {user} gehört nicht dazu.",
+    },
+    tenant: {
+      title: "Diese Anmeldung führt nicht hierher",
+      text: "{provider} hat Sie als {user} angemeldet, aber nur für andere Arbeitsbereiche.",
+    },
+    whatToDo:
+      "Melden Sie sich anders an, oder gehen Sie zurück. Wenn es gehen sollte, fragen Sie die Person, die Ihr Konto verwaltet.",
+    otherWay: "Anders anmelden",
+    back: "Zurück zu {client}",
   },
   confirmLink: {
     title: "Konto bestätigen",
@@ -133,6 +150,14 @@ export const de: Texts = {
       otherwise:
         "Waren Sie das nicht, ändern Sie jetzt auf Ihrer Kontoseite das Passwort und prüfen Sie dort Ihre zweiten Faktoren.",
     },
+    identity: {
+      subject: "Die Anmeldung mit einem anderen Dienst bei {host} wurde geändert",
+      lead: "Für {user} bei {host} wurde ein Konto bei einem anderen Dienst verknüpft oder getrennt.",
+      button: "Ihr Konto",
+      rules: "Wo und wann: {details}",
+      otherwise:
+        "Wenn Sie das nicht waren: Öffnen Sie jetzt Ihre Kontoseite, trennen Sie, was Sie nicht kennen, und ändern Sie Ihr Passwort.",
+    },
   },
   secondFactor: {
     title: "Code eingeben",
@@ -190,15 +215,35 @@ export const de: Texts = {
       text: "Sie können diese Seite schließen. Das Gerät bekommt keinen Zugriff.",
     },
   },
+  legal: { terms: "Nutzungsbedingungen", privacy: "Datenschutz" },
   consent: {
     title: "Zugriff erlauben?",
-    lead: "{client}, eine Anwendung von {tenant}, bittet um Zugriff auf Ihr Konto. Sie sind dort kein Mitglied.",
+    lead: "{client}, eine Anwendung von {tenant}, bittet um Zugriff auf Ihr Konto.",
+    notMember: "Sie sind dort kein Mitglied.",
     leadForDevice:
       "{client}, eine Anwendung von {tenant}, bittet um Zugriff auf Ihr Konto, für das Gerät, das den Code {code} zeigt. Erlauben Sie es nur, wenn Sie das selbst an diesem Gerät begonnen haben.",
+    leadUnregistered:
+      "{client} bittet um Zugriff auf Ihr Konto. Niemand hat hier geprüft, was die Anwendung über sich sagt.",
+    describedAt: "{host} beschreibt sie.",
+    selfRegistered: "Sie hat sich selbst registriert.",
+    goesTo: "Ihr Browser kehrt zu {target} zurück.",
     asked: "Wenn Sie es erlauben, kann sie",
     identity: "erfahren, wer Sie sind: {user}",
+    oidc: { openid: "erfahren, wer Sie sind", profile: "Ihren Namen sehen", email: "Ihre E-Mail-Adresse sehen" },
+    belongs: "sehen, dass Sie zu {place} gehören",
     inPlace: "für Sie handeln in {place}:",
     nowhere: "für Sie handeln:",
+    scopes: {
+      "pubsub.topic=": "alle Ereignisse von {name} lesen",
+      "pubsub.own_tenant_topic=": "die Ereignisse dieses Mandanten von {name} lesen",
+      pubsub_publish: "Ereignisse veröffentlichen",
+      media_view: "Dateien sehen",
+      media_manage: "Dateien anlegen, ändern und löschen",
+      media_admin: "alle Dateien auf einmal löschen",
+      admin_read: "alles sehen, was Betreiber sehen",
+      admin_write: "die ganze Plattform betreiben",
+      admin_tenant: "die Mandanten der Organisation betreiben",
+    },
     lasts: "damit fortfahren, während Sie nicht da sind",
     takeBack: "Sie können den Zugriff jederzeit auf Ihrer Kontoseite entziehen.",
     allow: "Erlauben",
@@ -236,6 +281,11 @@ export const de: Texts = {
     oldPassword: "Altes Passwort",
     newPassword: "Neues Passwort, 8 bis 256 Zeichen",
     repeated: "Neues Passwort noch einmal",
+    providers: "Anmeldung mit anderen Diensten",
+    providersLead: "Diese melden Sie ohne Passwort an.",
+    noProviders: "Keiner ist verknüpft. Mit einem verknüpften können Sie sich anmelden.",
+    link: "{provider} verknüpfen",
+    unlink: "{provider} trennen",
     endAll: "Überall abmelden",
     endAllLead: "Beendet jede Anmeldung in jedem Browser, auch in diesem, und den Zugriff aller Anwendungen.",
     notices: {
@@ -248,8 +298,15 @@ export const de: Texts = {
       sessionEnded: "Der Browser ist abgemeldet, und der Zugriff, den Anwendungen durch ihn bekamen, ist beendet.",
       linkSent: "Ein Link ist an Ihre Adresse unterwegs. Er gilt einmal und 30 Minuten lang, in diesem Browser.",
       factorRemoved: "Die Anmeldung in zwei Schritten ist ausgeschaltet. Ihr Passwort allein meldet Sie an.",
+      linked: "Verknüpft. Von nun an können Sie sich damit anmelden.",
+      unlinked: "Getrennt. Es meldet Sie nicht mehr an.",
     },
     faults: {
+      notLinked: "Der andere Dienst hat nicht bestätigt, wer Sie sind. Es wurde nichts verknüpft.",
+      linkedElsewhere:
+        "Das dortige Konto ist mit dem Konto einer anderen Person hier verknüpft. Melden Sie sich dort mit einem anderen an.",
+      lastWay:
+        "Es wurde nichts getrennt: Es ist nicht verknüpft, oder Sie können sich nur damit anmelden. Richten Sie zuerst einen anderen Weg ein.",
       wrongCode: "Der Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten.",
       codeBlocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
       stale: "Diese Seite war veraltet, darum wurde nichts getan. Bitte versuchen Sie es noch einmal.",

@@ -8,6 +8,8 @@ export const fr: Texts = {
     email: "Adresse e-mail",
     password: "Mot de passe",
     submit: "Se connecter",
+    next: "Suivant",
+    byPassword: "Utiliser plutôt votre mot de passe ici",
     or: "ou",
     continueWith: "Continuer avec {provider}",
     forgot: "Mot de passe oublié ?",
@@ -19,8 +21,23 @@ export const fr: Texts = {
         "Cette page est restée ouverte trop longtemps ou votre navigateur refuse les cookies. Veuillez vous connecter à nouveau.",
       another:
         "L’application demande la personne dont l’adresse est déjà saisie. Pour en utiliser une autre, déconnectez-vous d’abord de l’application.",
+      again: "Veuillez d’abord vous reconnecter : votre connexion est trop ancienne pour cette modification.",
       provider: "L’autre service n’a pas confirmé votre identité, ou votre adresse n’est pas connue ici.",
     },
+  },
+  outsideProvider: {
+    domain: {
+      title: "Cette connexion ne vaut pas pour votre adresse",
+      text: "{provider} ne peut se porter garant que d’adresses de certains domaines. {user} n’en fait pas partie.",
+    },
+    tenant: {
+      title: "Cette connexion ne mène pas ici",
+      text: "{provider} vous a connecté en tant que {user}, mais pour d’autres espaces de travail seulement.",
+    },
+    whatToDo:
+      "Connectez-vous autrement, ou revenez en arrière. Si cela devrait fonctionner, adressez-vous à la personne qui gère votre compte.",
+    otherWay: "Se connecter autrement",
+    back: "Retour à {client}",
   },
   confirmLink: {
     title: "Confirmer votre compte",
@@ -134,6 +151,14 @@ export const fr: Texts = {
       otherwise:
         "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y vos seconds facteurs.",
     },
+    identity: {
+      subject: "La connexion avec un autre service sur {host} a été modifiée",
+      lead: "Pour {user} sur {host}, un compte d’un autre service a été lié ou délié.",
+      button: "Votre compte",
+      rules: "Où et quand : {details}",
+      otherwise:
+        "Si ce n’était pas vous, ouvrez maintenant la page de votre compte, déliez ce que vous ne connaissez pas et changez votre mot de passe.",
+    },
   },
   secondFactor: {
     title: "Saisissez votre code",
@@ -192,15 +217,35 @@ export const fr: Texts = {
       text: "Vous pouvez fermer cette page. L’appareil n’obtient aucun accès.",
     },
   },
+  legal: { terms: "Conditions", privacy: "Confidentialité" },
   consent: {
     title: "Autoriser l’accès\u00a0?",
-    lead: "{client}, une application de {tenant}, demande l’accès à votre compte. Vous n’en êtes pas membre.",
+    lead: "{client}, une application de {tenant}, demande l’accès à votre compte.",
+    notMember: "Vous n’en êtes pas membre.",
     leadForDevice:
       "{client}, une application de {tenant}, demande l’accès à votre compte pour l’appareil qui affiche le code {code}. Autorisez-le seulement si vous avez commencé cela vous-même sur cet appareil.",
+    leadUnregistered:
+      "{client} demande l’accès à votre compte. Personne n’a vérifié ici ce que cette application dit d’elle-même.",
+    describedAt: "{host} la décrit.",
+    selfRegistered: "Elle s’est enregistrée elle-même.",
+    goesTo: "Votre navigateur revient à {target}.",
     asked: "Si vous l’autorisez, elle peut",
     identity: "savoir qui vous êtes\u00a0: {user}",
+    oidc: { openid: "savoir qui vous êtes", profile: "voir votre nom", email: "voir votre adresse e-mail" },
+    belongs: "voir que vous appartenez à {place}",
     inPlace: "agir en votre nom dans {place}\u00a0:",
     nowhere: "agir en votre nom\u00a0:",
+    scopes: {
+      "pubsub.topic=": "lire tous les événements de {name}",
+      "pubsub.own_tenant_topic=": "lire les événements de ce locataire de {name}",
+      pubsub_publish: "publier des événements",
+      media_view: "voir les fichiers",
+      media_manage: "créer, modifier et supprimer des fichiers",
+      media_admin: "supprimer tous les fichiers à la fois",
+      admin_read: "voir tout ce que voient les exploitants",
+      admin_write: "exploiter toute la plateforme",
+      admin_tenant: "exploiter les locataires de l’organisation",
+    },
     lasts: "continuer en votre absence",
     takeBack: "Vous pouvez lui retirer l’accès à tout moment sur la page de votre compte.",
     allow: "Autoriser",
@@ -238,6 +283,11 @@ export const fr: Texts = {
     oldPassword: "Ancien mot de passe",
     newPassword: "Nouveau mot de passe, de 8 à 256 caractères",
     repeated: "Nouveau mot de passe, à nouveau",
+    providers: "Connexion avec d’autres services",
+    providersLead: "Ceux-ci vous connectent sans mot de passe.",
+    noProviders: "Aucun n’est lié. Un service lié vous permet de vous connecter.",
+    link: "Lier {provider}",
+    unlink: "Délier {provider}",
     endAll: "Se déconnecter partout",
     endAllLead:
       "Termine toutes les sessions dans tous les navigateurs, celui-ci compris, et l’accès de toutes les applications.",
@@ -251,8 +301,15 @@ export const fr: Texts = {
       linkSent:
         "Un lien est en route vers votre adresse. Il fonctionne une fois, pendant 30 minutes, dans ce navigateur.",
       factorRemoved: "La connexion en deux étapes est désactivée. Votre mot de passe suffit pour vous connecter.",
+      linked: "Le service est lié. Vous pouvez désormais vous connecter avec lui.",
+      unlinked: "Le service est délié. Il ne vous connecte plus.",
     },
     faults: {
+      notLinked: "L’autre service n’a pas confirmé qui vous êtes ; rien n’a été lié.",
+      linkedElsewhere:
+        "Ce compte est déjà lié au compte de quelqu’un d’autre ici. Connectez-vous là-bas avec un autre compte.",
+      lastWay:
+        "Rien n’a été délié : ce service n’est pas lié, ou c’est votre seul moyen de vous connecter. Ajoutez-en d’abord un autre.",
       wrongCode: "Le code est incorrect ou a déjà été utilisé. Attendez le suivant.",
       codeBlocked: "Il y a eu trop de tentatives de connexion infructueuses. Réessayez plus tard.",
       stale: "Cette page n’était plus à jour\u00a0; rien n’a été fait. Veuillez réessayer.",

@@ -11,6 +11,18 @@ import type {
   SignInFault,
 } from "../../oauth/pages/port.ts";
 
+/** The platform's own scopes that people can give. */
+export type OwnScope =
+  | "pubsub.topic="
+  | "pubsub.own_tenant_topic="
+  | "pubsub_publish"
+  | "media_view"
+  | "media_manage"
+  | "media_admin"
+  | "admin_read"
+  | "admin_write"
+  | "admin_tenant";
+
 /**
  * The words of the pages. A language is a file of this type and a line in languages.ts. Names in braces are
  * placeholders for values. Details for developers are in English in every language.
@@ -25,6 +37,9 @@ export interface Texts {
     readonly email: string;
     readonly password: string;
     readonly submit: string;
+    /** The button of the form for the address alone. */
+    readonly next: string;
+    readonly byPassword: string;
     /** Between the form and the other ways to sign in. */
     readonly or: string;
     /** `{provider}` */
@@ -33,6 +48,16 @@ export interface Texts {
     /** Before the window's title, so that a screen reader says it first. */
     readonly failed: string;
     readonly faults: Readonly<Record<SignInFault, string>>;
+  };
+  readonly outsideProvider: {
+    /** `{provider}`, `{user}` */
+    readonly domain: { readonly title: string; readonly text: string };
+    /** `{provider}`, `{user}` */
+    readonly tenant: { readonly title: string; readonly text: string };
+    readonly whatToDo: string;
+    readonly otherWay: string;
+    /** `{client}` */
+    readonly back: string;
   };
   readonly confirmLink: {
     readonly title: string;
@@ -124,20 +149,37 @@ export interface Texts {
     readonly allowed: { readonly title: string; readonly text: string };
     readonly denied: { readonly title: string; readonly text: string };
   };
+  /** Links below the pages of a brand. */
+  readonly legal: { readonly terms: string; readonly privacy: string };
   readonly consent: {
     readonly title: string;
     /** `{client}`, `{tenant}` */
     readonly lead: string;
+    /** Follows `lead`. */
+    readonly notMember: string;
     /** `{client}`, `{tenant}`, `{code}` */
     readonly leadForDevice: string;
+    /** `{client}` */
+    readonly leadUnregistered: string;
+    /** `{host}`: of the document that describes the client. */
+    readonly describedAt: string;
+    readonly selfRegistered: string;
+    /** `{target}`: the host of the redirect URI, or the scheme of an application on the device. */
+    readonly goesTo: string;
     /** Above the list of requested access. */
     readonly asked: string;
     /** `{user}` */
     readonly identity: string;
-    /** `{place}`: an organization; scopes follow. */
+    /** Scopes of OpenID Connect. */
+    readonly oidc: Readonly<Record<"openid" | "profile" | "email", string>>;
+    /** `{place}`: a tenant or organization. Without scopes. */
+    readonly belongs: string;
+    /** `{place}`: a tenant or organization; scopes follow. */
     readonly inPlace: string;
     /** Scopes follow. */
     readonly nowhere: string;
+    /** The platform's own scopes, without their prefix. `{name}`: what is behind the `=`. */
+    readonly scopes: Readonly<Record<OwnScope, string>>;
     readonly lasts: string;
     readonly takeBack: string;
     readonly allow: string;
@@ -179,6 +221,14 @@ export interface Texts {
     readonly oldPassword: string;
     readonly newPassword: string;
     readonly repeated: string;
+    /** Other ways to sign in. */
+    readonly providers: string;
+    readonly providersLead: string;
+    readonly noProviders: string;
+    /** `{provider}` */
+    readonly link: string;
+    /** `{provider}` */
+    readonly unlink: string;
     readonly endAll: string;
     readonly endAllLead: string;
     readonly notices: Readonly<Record<AccountNotice, string>>;

@@ -160,6 +160,22 @@ export function commandLineSuite(stage: () => Stage): void {
       expect(await plinth(["whoami"])).toMatchObject({ code: 2, err: expect.stringContaining("plinth login") });
     });
 
+    test("signs in by a code that is typed in another browser", async () => {
+      const device = start(["login", "--tenant", TENANT, "--device"]);
+      await expect.poll(device.err, { timeout: 20_000 }).toMatch(/type the code:\n {2}\S+\n/);
+      const [, address = "", code = ""] = /(http\S+)\n.*\n {2}(\S+)\n/.exec(device.err()) ?? [];
+      const page = await stage().open();
+      await page.goto(address);
+      await page.locator("input[name=user_code]").fill(code);
+      await page.locator("form button").first().click();
+      await signIn(page, ADA);
+      await page.locator("button[value=allow]").click();
+      await page.getByRole("heading", { name: "The device is connected" }).waitFor();
+      expect(await device.ended).toMatchObject({ code: 0, err: expect.stringContaining(`${ADA.email} is signed in`) });
+      expect((await plinth(["whoami", "--json"])).json()).toMatchObject({ kind: "person", client: `${TENANT}.cli` });
+      expect((await plinth(["logout"])).code).toBe(0);
+    });
+
     test("keeps no token that others can read", async () => {
       await login([]);
       const [name = ""] = readdirSync(join(config, "sessions"));

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { ADA, BOB, TENANT } from "../support/world.ts";
+import { makePrinter } from "./consent.ts";
+import { ADA, BOB, TENANT, type Client } from "../support/world.ts";
 import { signIn, type Stage } from "./stage.ts";
 
 /** The pages as they are laid out and read aloud, in each theme, on the narrowest screen (WCAG 2.2, 1.4.10: 320 px). */
@@ -22,16 +23,24 @@ export function looksSuite(stage: () => Stage): void {
     ["This link does not work any more", (page) => page.goto(`${stage().world.issuer}/reset?token=none`)],
     ["Sign in", (page) => page.goto(hostedLink())],
     ["Choose a workspace", (page) => signIn(page, BOB)],
+    ["Allow access?", async (page) => page.goto(await printersLink())],
     ["Allow access?", (page) => page.goto(strangersLink())],
     ["Your account", allowTheStranger],
     ["Your account", changeToNothing],
     ["This request cannot be completed", (page) => page.goto(`${stage().world.issuer}/authorize?client_id=nobody`)],
     ["You are signed out", (page) => page.goto(`${stage().world.issuer}/end_session?client_id=${stage().client.id}`)],
     ["Sign in", (page) => page.goto(account())],
+    ["Sign in", async (page) => page.goto(await printersLink())],
     ["The platform is running", (page) => page.goto(stage().world.url)],
     ["There is nothing here", (page) => page.goto(`${stage().world.url}/nowhere`)],
     ["Errors of this platform", (page) => page.goto(`${stage().world.url}/docs/errors`)],
   ];
+  let printer: Client | undefined;
+  /** With a brand. */
+  const printersLink = async (): Promise<string> => {
+    printer ??= await makePrinter(stage(), "label");
+    return stage().link({ client_id: printer.id, scope: "openid profile plat.media_view plat.media_manage" });
+  };
   const strangersLink = () => stage().link({ client_id: stage().stranger, scope: "plat.no_tenant openid" });
   /** So that the account shows it too. */
   async function allowTheStranger(page: Page): Promise<void> {

@@ -1,6 +1,8 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { localSecret } from "../support/platform-process.ts";
-import { OPERATOR, signIn, visit, type Stage } from "./stage.ts";
+import { makeTopic, OPERATOR, signIn, visit, type Stage } from "./stage.ts";
 
 /** Stories of those who run the platform, and of those who run one organization. */
 export function operateSuite(stage: () => Stage): void {
@@ -9,7 +11,7 @@ export function operateSuite(stage: () => Stage): void {
       const page = await stage().open();
       await visit(page, "Tenants");
       await page.getByRole("link", { name: "New tenant" }).click();
-      await page.getByLabel("Id").fill("northshop");
+      await page.getByLabel("Id", { exact: true }).fill("northshop");
       await page.getByLabel("Name", { exact: true }).fill("North shop");
       await page.getByLabel("Organization").fill("demo");
       await page.getByRole("button", { name: "Create" }).click();
@@ -42,12 +44,12 @@ export function operateSuite(stage: () => Stage): void {
       const page = await stage().open();
       await visit(page, "Tenants");
       await page.getByRole("link", { name: "New tenant" }).click();
-      await page.getByLabel("Id").fill("Not An Id");
+      await page.getByLabel("Id", { exact: true }).fill("Not An Id");
       await page.getByLabel("Name", { exact: true }).fill("Kept");
       await page.getByLabel("Organization").fill("nowhere");
       await page.getByRole("button", { name: "Create" }).click();
       await page.locator(".form-alert, .field-error").first().waitFor();
-      await page.getByLabel("Id").fill("southshop");
+      await page.getByLabel("Id", { exact: true }).fill("southshop");
       await page.getByRole("button", { name: "Create" }).click();
       const error = page.locator(".field", { has: page.getByLabel("Organization") }).locator(".field-error");
       await error.waitFor();
@@ -58,6 +60,28 @@ export function operateSuite(stage: () => Stage): void {
       await page.getByRole("heading", { level: 1, name: "Kept" }).waitFor();
     });
 
+    test("gives a tenant its brand, and learns at the field that nobody could read a colour", async () => {
+      const page = await stage().open({ path: "/tenants/demo" });
+      const card = page.locator("section", { has: page.getByRole("heading", { level: 2, name: "Brand" }) });
+      await card.getByText("Sign-in pages and mails have the platform's look.").waitFor();
+      await card.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Name in the head of pages").fill("Demo & Sons");
+      const color = page.getByLabel("Colour of buttons and links");
+      await color.fill("#ffcc00");
+      await page.getByText("contrast 1.4:1").waitFor();
+      await page.getByRole("button", { name: "Save" }).click();
+      const error = page.locator(".field", { has: color }).locator(".field-error");
+      await error.waitFor();
+      expect(await error.textContent()).toContain("It needs 4.5:1 (WCAG AA).");
+      await color.fill("#7a1fa2");
+      await page.getByRole("button", { name: "Save" }).click();
+      await card.getByText("Demo & Sons").first().waitFor();
+      const stored = (await (await stage().operate("GET", "tenants/demo")).json()) as { brand: object };
+      expect(stored.brand).toMatchObject({ name: "Demo & Sons", accentColor: "#7a1fa2" });
+      const plain = { organization: "demo", name: "Demo shop", brand: {} };
+      expect((await stage().operate("PUT", "tenants/demo", plain)).status).toBe(200);
+    });
+
     test("goes to the page of an address at once, signed in by the platform's own session", async () => {
       const page = await stage().open({ path: "/tenants/demo" });
       await page.getByRole("heading", { level: 1, name: "Demo shop" }).waitFor();
@@ -66,6 +90,135 @@ export function operateSuite(stage: () => Stage): void {
       expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage])")).not.toMatch(/eyJ|token|verifier/);
       await page.goto(`${stage().url}/console/tenants/nobody`);
       await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    });
+
+    test("finds a failing endpoint on the overview, and sends its dead letters again when it is mended", async () => {
+      const { topic, token } = await makeTopic(stage());
+      let status = 410;
+      const heard: string[] = [];
+      const endpoint = createServer((request, response) => {
+        heard.push(request.method ?? "");
+        response.writeHead(status).end();
+      });
+      await new Promise<void>((listening) => endpoint.listen(0, "127.0.0.1", listening));
+      try {
+        const { port } = endpoint.address() as AddressInfo;
+        const path = `${stage().url}/pubsub/v1/topics/${topic}`;
+        const post = async (at: string, body: unknown) =>
+          fetch(`${path}/${at}`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+            body: JSON.stringify(body),
+          });
+        const pushConfig = {
+          endpoint: `http://127.0.0.1:${port}/`,
+          basicAuth: { username: "u", password: "a password" },
+        };
+        const made = await post("subscriptions", { name: "to-shop", pushConfig });
+        expect(made.status, await made.clone().text()).toBe(201);
+        expect((await post("publish", { payload: "an order" })).status).toBe(201);
+        const items = async () =>
+          ((await (await stage().operate("GET", "attention")).json()) as { items: any[] }).items;
+        await expect
+          .poll(async () => (await items()).map(({ kind }) => kind), { timeout: 20_000 })
+          .toContain("push_stopped");
+        const page = await stage().open();
+        const line = page.locator(".attention li", { hasText: "to-shop" });
+        await line.getByRole("link").click();
+        await page.getByRole("heading", { level: 1, name: "to-shop" }).waitFor();
+        status = 204;
+        await page.getByRole("button", { name: "Send a test" }).click();
+        await page.getByText(/The endpoint took the test/).waitFor();
+        const update = await fetch(`${path}/subscriptions/to-shop`, {
+          method: "PUT",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify({ pushConfig }),
+        });
+        expect(update.status).toBe(200);
+        await page.getByRole("button", { name: "Send dead letters again" }).click();
+        await page.getByRole("alertdialog").getByRole("button", { name: "Send dead letters again" }).click();
+        await page.getByText(/dead letters are sent again/).waitFor();
+        await expect.poll(async () => (await items()).filter(({ name }) => name === "to-shop")).toEqual([]);
+      } finally {
+        endpoint.close();
+      }
+    });
+
+    test("publishes an event by hand, and moves a cursor after a look at what is read again", async () => {
+      const { topic, token } = await makeTopic(stage());
+      const read = async () =>
+        fetch(`${stage().url}/pubsub/v1/topics/${topic}/read`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify({ autoCommit: true }),
+        });
+      const page = await stage().open({ path: `/topics/${topic}` });
+      await page.getByRole("button", { name: "Publish an event" }).click();
+      await page.getByLabel("Payload").fill('{"order": "4711"}');
+      await page.getByRole("dialog").getByRole("button", { name: "Publish an event" }).click();
+      await page.getByText(/^Published as/).waitFor();
+      expect(await (await read()).json()).toMatchObject({ events: [{ payload: '{"order": "4711"}' }] });
+      expect((await read()).status).toBe(204);
+      await page.reload();
+      await page.getByRole("button", { name: /^Move the cursor of/ }).click();
+      await page.getByText("It reads 1 events again.").waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Move cursor" }).click();
+      await page.getByText(/^The cursor of .* is moved/).waitFor();
+      expect(await (await read()).json()).toMatchObject({ events: [{ payload: '{"order": "4711"}' }] });
+    });
+
+    test("finds a person who is locked out, by search and by the overview, and unlocks the account", async () => {
+      const email = "locked@demo.example";
+      const password = "a password of the locked person";
+      await stage().operate("PUT", `users/${email}`, { name: "Lotte Locked", password });
+      await stage().operate("PUT", `tenants/demo/members/${email}`, { roles: [] });
+      const door = await stage().open();
+      await door.getByRole("button", { name: /^Your account/ }).click();
+      await door.getByRole("button", { name: "Sign out" }).click();
+      await door.getByRole("button", { name: "Sign in", exact: true }).click();
+      for (let tries = 0; tries < 15; tries++) {
+        await door.getByLabel("E-mail address").fill(email);
+        await door.getByLabel("Password").fill(`wrong ${tries}`);
+        await door.getByRole("button", { name: "Sign in" }).click();
+        await door.getByRole("alert").waitFor();
+      }
+      const page = await stage().open();
+      await page.locator(".attention li", { hasText: email }).getByRole("link").waitFor();
+      await visit(page, "People");
+      await page.getByRole("searchbox", { name: "Find by address or name" }).fill("lotte");
+      // Until the search has an answer, the rows of the whole list stay.
+      await expect.poll(() => page.locator(".table [role=row]").count()).toBe(2);
+      await page.getByRole("row", { name: /locked@demo.example/ }).click();
+      await page.getByRole("heading", { level: 1, name: "Lotte Locked" }).waitFor();
+      await page.getByRole("button", { name: "Unlock" }).click();
+      const confirm = page.getByRole("alertdialog").getByRole("button", { name: "Unlock" });
+      if (await confirm.isVisible()) await confirm.click();
+      await expect
+        .poll(async () => {
+          const answer = await stage().operate("GET", "attention");
+          const { items } = (await answer.json()) as { items: { subject: string }[] };
+          return items.filter(({ subject }) => subject === email);
+        })
+        .toEqual([]);
+    });
+
+    test("finds tenants, applications, people and topics in the palette", async () => {
+      const { topic } = await makeTopic(stage());
+      const [owner = "", eventType = ""] = topic.split("/");
+      const page = await stage().open();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      for (const [typed, option, heading] of [
+        ["demo sh", /Demo shop/, "Demo shop"],
+        ["demo.web", /demo\.web/, "demo.web"],
+        ["ADA@demo", /ada@demo.example/, "Ada"],
+        [owner, new RegExp(`${eventType}.*${owner}`), eventType],
+      ] as const) {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("searchbox").waitFor();
+        await page.keyboard.type(typed);
+        await page.getByRole("option", { name: option }).first().click();
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+      }
     });
 
     test("finds a page by the keyboard alone", async () => {
@@ -84,7 +237,7 @@ export function operateSuite(stage: () => Stage): void {
       const page = await stage().open();
       await visit(page, "Organizations");
       await page.getByRole("link", { name: "New organization" }).click();
-      await page.getByLabel("Id").fill("east");
+      await page.getByLabel("Id", { exact: true }).fill("east");
       await page.getByLabel("Name", { exact: true }).fill("East");
       expect((await stage().operate("POST", `users/${OPERATOR}/revoke`)).status).toBe(204);
       await expect
@@ -138,8 +291,15 @@ export function operateSuite(stage: () => Stage): void {
       await page.getByRole("row", { name: /Demo shop/ }).waitFor();
       expect(await page.getByRole("row", { name: /Operators/ }).count()).toBe(0);
       const links = await page.getByRole("navigation").getByRole("link").allTextContents();
-      expect(links).toEqual(["Tenants", "Organizations", "Applications", "Topics"]);
+      expect(links).toEqual(["Tenants", "Organizations", "Applications", "Topics", "Files"]);
+      const { topic } = await makeTopic(stage());
+      expect(topic).toMatch(/^demo\./);
       for (const [path, heading] of [
+        ["topics/plat.subscriptions/subscriptionCreated", "There is nothing here"],
+        ["applications/console", "There is nothing here"],
+        ["organizations/operators", "There is nothing here"],
+        ["keys", "You may not see this"],
+        ["roles", "You may not see this"],
         ["people", "You may not see this"],
         ["audit", "You may not see this"],
         ["tenants/operators", "There is nothing here"],
@@ -147,6 +307,52 @@ export function operateSuite(stage: () => Stage): void {
         await page.goto(`${stage().url}/console/${path}`);
         await page.getByRole("heading", { name: heading }).waitFor();
       }
+    });
+
+    test("gets no more by the API than by the page", async () => {
+      const page = await stage().open({
+        path: "/tenants",
+        user: "ada@demo.example",
+        password: localSecret("DEMO_USER_PASSWORD"),
+        organization: "demo",
+      });
+      const [asked] = await Promise.all([
+        page.waitForRequest((request) => request.url().includes("/admin/v1/")),
+        visit(page, "Applications"),
+      ]);
+      const { authorization = "" } = await asked.allHeaders();
+      const ask = async (method: string, path: string, body?: unknown): Promise<number> =>
+        (
+          await fetch(`${stage().url}/admin/v1/${path}`, {
+            method,
+            headers: { authorization, "content-type": "application/json" },
+            ...(body !== undefined && { body: JSON.stringify(body) }),
+          })
+        ).status;
+      const client = { tenant: "operators", confidential: false, grantTypes: [], scopes: [] };
+      const tries: readonly (readonly [number, string, string, unknown?])[] = [
+        [200, "GET", "tenants/demo"],
+        [404, "GET", "tenants/operators"],
+        [403, "GET", "users"],
+        [403, "GET", "users?q=olga"],
+        [403, "GET", "audit"],
+        [403, "GET", "attention"],
+        [403, "GET", "metrics"],
+        [403, "GET", "signing-keys"],
+        [403, "POST", "signing-keys"],
+        [403, "PUT", "users/ada@demo.example", { disabled: false }],
+        [403, "PUT", "tenants/demo", { organization: "demo", name: "Mine", quota: {} }],
+        [403, "PUT", "clients/operators.web", client],
+        [404, "DELETE", "clients/console"],
+        [403, "PUT", "organizations/operators/members/ada@demo.example", { roles: ["operator"] }],
+        [403, "PUT", "organizations/demo/members/ada@demo.example", { roles: ["operator"] }],
+        [403, "POST", "organizations/demo/invitations/eve@demo.example/link", { roles: [] }],
+        [404, "POST", "topics/plat.subscriptions/subscriptionCreated/events", { payload: "x" }],
+        [404, "POST", "users/olga@demo.example/revoke"],
+      ];
+      const answers = [];
+      for (const [, method, path, body] of tries) answers.push([await ask(method, path, body), method, path]);
+      expect(answers).toEqual(tries.map(([status, method, path]) => [status, method, path]));
     });
   });
 

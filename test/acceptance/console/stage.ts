@@ -99,16 +99,43 @@ export async function signIn(page: Page, user: string, password: string): Promis
   if (await allow.isVisible()) await allow.click();
 }
 
+/** A topic of the demo shop's own client, and that client's token. */
+export async function makeTopic({ url, operate }: Stage): Promise<{ readonly topic: string; readonly token: string }> {
+  const id = `demo.events${(topics += 1)}`;
+  const body = {
+    tenant: "demo",
+    confidential: true,
+    grantTypes: ["client_credentials"],
+    scopes: ["plat.pubsub_publish", "plat.pubsub.topic=*"],
+    clientSecret: "a-secret-of-the-client-with-topics-for-tests",
+  };
+  const made = await operate("PUT", `clients/${id}`, body);
+  if (made.status !== 201) throw new Error(`${made.status} ${await made.text()}`);
+  const token = await tokenOf(url, id, body.clientSecret);
+  const eventType = "orders";
+  const answer = await fetch(`${url}/pubsub/v1/topics`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ eventType }),
+  });
+  if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
+  return { topic: `${id}/${eventType}`, token };
+}
+let topics = 0;
+
 /** Goes to another page of the console by a link, as people do: a reload would sign in again. */
 export async function visit(page: Page, name: string): Promise<void> {
   await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
   await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
 }
 
-async function operatorToken(url: string): Promise<string> {
+const operatorToken = (url: string): Promise<string> =>
+  tokenOf(url, "plat.operator", localSecret("OPERATOR_CLIENT_SECRET"));
+
+async function tokenOf(url: string, clientId: string, secret: string): Promise<string> {
   const answer = await fetch(`${url}/oauth2/v1/token`, {
     method: "POST",
-    headers: { authorization: `Basic ${btoa(`plat.operator:${localSecret("OPERATOR_CLIENT_SECRET")}`)}` },
+    headers: { authorization: `Basic ${btoa(`${clientId}:${encodeURIComponent(secret)}`)}` },
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
   return ((await answer.json()) as { access_token: string }).access_token;

@@ -38,7 +38,7 @@ type Row = [section: string, asks: string, file: string, title: string];
 const rowsOf = (part: string): Row[] =>
   part
     .split("\n")
-    .filter((line) => /^\| (RFC|OIDC)/.test(line))
+    .filter((line) => /^\| (RFC|OIDC|FAPI)/.test(line))
     .map(
       (line) =>
         line
@@ -50,7 +50,7 @@ const rowsOf = (part: string): Row[] =>
 /** `- RFC 7009: 2 2.1` → `RFC 7009 2`, `RFC 7009 2.1` */
 const expected = (part: string): string[] =>
   part.split(/^- /m).flatMap((item) => {
-    const [, document, numbers = ""] = /^((?:RFC|OIDC) \w+): ([\d.\s]+)$/.exec(item.trim()) ?? [];
+    const [, document, numbers = ""] = /^((?:RFC|OIDC) \w+|FAPI 2\.0): ([\d.\s]+)$/.exec(item.trim()) ?? [];
     return document === undefined ? [] : numbers.split(/\s+/).map((number) => `${document} ${number}`);
   });
 

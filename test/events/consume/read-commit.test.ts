@@ -3,6 +3,9 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
 import { decorateDeprecated } from "../../../src/events/deprecation.ts";
+import { READ } from "../../../src/events/model/limits.ts";
+import { createAnswerMemory, SMALL_BODY_BYTES, type AnswerMemory } from "../../../src/http/body-memory.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { breakLogs, failing, hanging, noWaiting } from "../broken-log.ts";
 import {
@@ -107,6 +110,54 @@ describe("POST …/read", () => {
       expect((await topic.read({ numEvents: 100, autoCommit: true })).events.length).toBe(20);
       const rest = await topic.read({ numEvents: 100, autoCommit: true });
       expect(payloads(rest).slice(1)).toEqual(names(3));
+    });
+
+    describe("while other answers hold the memory of the isolate", () => {
+      const hold = () => {
+        const others: AnswerMemory[] = [];
+        for (let room: number | undefined; room !== SMALL_BODY_BYTES;) {
+          const memory = createAnswerMemory(`another request ${others.length}`, systemClock);
+          room = memory.reserve(READ.maxPayloadBytes);
+          others.push(memory);
+        }
+        return { release: () => others.forEach((memory) => memory.release()) };
+      };
+
+      it("returns fewer events, all of them in the end, and as many as before when it is free again", async () => {
+        const topic = await makeTopic(app);
+        const payload = "x".repeat(100 * 1024);
+        for (let at = 0; at < 3; at++) await topic.put(Array.from({ length: 10 }, () => ({ payload })));
+        const memory = hold();
+        const sizes: number[] = [];
+        for (let left = 30; left > 10; left -= sizes.at(-1)!)
+          sizes.push((await topic.read({ numEvents: 100, autoCommit: true })).events.length);
+        // Two events of 100 KiB fit into 256 KiB.
+        expect(new Set(sizes)).toEqual(new Set([2]));
+        const peeked = await app.call(`${topic.path}/events?limit=100`, { as: topic.owner });
+        expect((await peeked.json<{ events: unknown[] }>()).events).toHaveLength(2);
+        memory.release();
+        expect((await topic.read({ numEvents: 100, autoCommit: true })).events).toHaveLength(10);
+      });
+
+      it("returns one event of any size, and 503 to the repeat of a batch that is larger", async () => {
+        const topic = await makeTopic(app);
+        const payload = "\u0001".repeat(256 * 1024);
+        await topic.put({ payload });
+        await topic.put({ payload });
+        const keyed = { headers: { "idempotency-key": "k", "content-type": "application/json" } };
+        const body = { numEvents: 2 };
+        const before = await topic.read(body, keyed);
+        expect(before.events).toHaveLength(2);
+        const memory = hold();
+        await expectProblem(await topic.post("read", body, keyed), 503, "service_temporarily_unavailable");
+        memory.release();
+        expect((await topic.read(body, keyed)).token).toBe(before.token);
+        await topic.commit(before.token);
+        await topic.put({ payload });
+        const again = hold();
+        expect((await topic.read({ numEvents: 2, autoCommit: true })).events).toHaveLength(1);
+        again.release();
+      });
     });
 
     describe("a whole answer on sixteen shards, however the events are spread:", () => {

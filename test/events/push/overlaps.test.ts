@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { DeliveredPacks } from "../../../src/events/push/delivered-packs.ts";
 import { DeliveryTable } from "../../../src/events/push/delivery-table.ts";
 import type { PushSubscriptionObject } from "../../../src/events/push/push-subscription.do.ts";
 import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, type TestPush } from "../push-app.ts";
@@ -16,6 +17,9 @@ afterEach(() => {
 
 const sqlOf = <T>(push: TestPush, ask: (sql: SqlStorage) => T): Promise<T> =>
   runInDurableObject(push.stub, (_: PushSubscriptionObject, { storage }) => ask(storage.sql));
+
+const cursorOf = (sql: SqlStorage): unknown =>
+  JSON.parse(sql.exec<{ cursor: string }>(`SELECT cursor FROM subscription`).one().cursor);
 
 describe("the endpoint is replaced while attempts are under way", () => {
   it("sends six at once to the new endpoint though the old one never answered", async () => {
@@ -260,29 +264,41 @@ describe("a subscription is changed while deliveries wait for their next attempt
   });
 });
 
-describe("a row that cannot be written while events are taken", () => {
-  it("takes none of them, and all of them the next time", async () => {
+describe("what cannot be written", () => {
+  it("stays in memory when it is a checkpoint, is saved by the next run, and is not sent again", async () => {
     const errors = vi.spyOn(console, "error").mockReturnValue();
     const push = await makePush();
     const ids = await push.put(["a", "b", "c"]);
-    const add = DeliveryTable.prototype.add;
-    let calls = 0;
-    const failing = vi.spyOn(DeliveryTable.prototype, "add").mockImplementation(function (
-      this: DeliveryTable,
-      ...args
-    ) {
-      if (++calls === 3) throw new Error("the disk is full");
-      add.apply(this, args);
+    const failing = vi.spyOn(DeliveredPacks.prototype, "add").mockImplementationOnce(() => {
+      throw new Error("the disk is full");
     });
     await push.run();
     expect(errors.mock.calls.join()).toContain("the disk is full");
-    expect(await push.deliveries()).toEqual([]);
-    expect(await push.received()).toEqual([]);
-    expect(await push.status()).toMatchObject({ lag: 3, eventsLost: 0 });
-    failing.mockRestore();
-    expect(await push.alarmInMs()).toBeLessThanOrEqual(10_000);
-    await push.drive(10_000);
+    expect(failing).toHaveBeenCalledOnce();
     expect(idsOf(await push.received()).toSorted()).toEqual(ids.toSorted());
+    expect(await sqlOf(push, cursorOf)).toEqual([0]);
+    expect(await push.alarmInMs()).toBeLessThanOrEqual(60_000);
+    await push.drive(60_000);
+    expect(await sqlOf(push, cursorOf)).toEqual([3]);
+    expect(await push.received()).toEqual([]);
+    expect((await push.deliveries("delivered")).map(({ eventId }) => eventId)).toEqual(ids.toReversed());
+    expect(await push.status()).toMatchObject({ lag: 0, eventsLost: 0 });
+  });
+
+  it("is sent again when it is the row of a failed attempt", async () => {
+    const errors = vi.spyOn(console, "error").mockReturnValue();
+    const push = await makePush();
+    await push.answer({ status: 500 }, {});
+    const [id] = await push.put(["a"]);
+    const failing = vi.spyOn(DeliveryTable.prototype, "addTried").mockImplementationOnce(() => {
+      throw new Error("the disk is full");
+    });
+    await push.run();
+    expect(errors.mock.calls.join()).toContain("the disk is full");
+    expect(failing).toHaveBeenCalledOnce();
+    expect(await push.status()).toMatchObject({ lag: 1, eventsLost: 0 });
+    await push.drive(10_000);
+    expect(idsOf(await push.received())).toEqual([id, id]);
     expect(await push.status()).toMatchObject({ lag: 0, eventsLost: 0 });
   });
 });

@@ -266,6 +266,8 @@ describe("while the text of an event is being read", () => {
     const ids = [...(await push.put(["a"], 0)), ...(await push.put(["b"], 1))];
     const running = push.run().catch(() => undefined);
     await until(async () => (await push.held()) === 2);
+    // Who looks gives them rows, without their texts.
+    expect(await push.deliveries("pending")).toHaveLength(2);
     await inside(push, (_, state) => state.abort()).catch(() => undefined);
     await running;
     await push.release();

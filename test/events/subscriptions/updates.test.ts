@@ -292,3 +292,54 @@ describe("PUT …/subscriptions/{name}", () => {
     });
   });
 });
+
+describe("POST …/subscriptions/{name}/signing-secret", () => {
+  const DAY_MS = 86_400_000;
+
+  // shows: events/push-subscriptions/post-signing-secret
+  it("shows another secret once, and keeps the last one for a day; password, endpoint and state stay", async () => {
+    const { rotate, get, stored, opened, made } = await setUp();
+    const disabled = await stored();
+    await store.disable(disabled.id, disabled.version, Date.now());
+    const beforeMs = Date.now();
+    const response = await rotate();
+    expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    const { signingSecret, previousValidUntil } = await response.json<any>();
+    expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/);
+    expect(signingSecret).not.toBe(made.signingSecret);
+    expect(previousValidUntil).toBeGreaterThanOrEqual(beforeMs + DAY_MS);
+    const previous = [{ signingSecret: made.signingSecret, untilMs: previousValidUntil }];
+    expect(await opened()).toEqual({ password: PASSWORD, signingSecret, previous });
+    expect(await (await get()).text()).not.toContain("whsec_");
+    expect((await stored()).state).toBe("disabled");
+  });
+
+  it("keeps the secrets of earlier rotations for their time, and none after a leak", async () => {
+    const { rotate, opened, made } = await setUp();
+    const given = [made.signingSecret];
+    for (const previousValidMs of [1, 60_000, 60_000]) {
+      given.push((await (await rotate({ previousValidMs })).json<any>()).signingSecret);
+      await scheduler.wait(5);
+    }
+    const { signingSecret, previous } = await opened();
+    expect([signingSecret, ...previous!.map((one) => one.signingSecret)]).toEqual(given.slice(1).toReversed());
+    expect(await (await rotate({ previousValidMs: 0 })).json()).toMatchObject({ previousValidUntil: null });
+    expect((await opened()).previous).toEqual([]);
+  });
+
+  it("keeps a password that is changed at the same time", async () => {
+    const { rotate, put, opened } = await setUp();
+    const [rotated] = await Promise.all([rotate(), put(bodyWith({}, { password: "meanwhile" }))]);
+    expect(await opened()).toMatchObject({
+      password: "meanwhile",
+      signingSecret: (await rotated.json<any>()).signingSecret,
+    });
+  });
+
+  it("answers 400 for more than seven days, and 404 for a subscription of others or none", async () => {
+    const { rotate, send, collection } = await setUp();
+    for (const previousValidMs of [-1, 7 * DAY_MS + 1, 1.5, "1"])
+      expect((await rotate({ previousValidMs })).status).toBe(400);
+    expect((await send(`${collection}/nobody/signing-secret`, { method: "POST" })).status).toBe(404);
+  });
+});

@@ -37,7 +37,7 @@ export function runner(
   const context: ConsistencyDeps = {
     log: heardLog,
     random: systemRandom,
-    blobs: createBlobStore(given.bucket ?? env.MEDIA, systemRandom),
+    blobs: createBlobStore(given.bucket ?? env.MEDIA),
     queue: createJobQueue((given.queue ?? keeping)(messages), noTracing),
     expected: createExpectedStore(db),
     runs: createRunStore(db),

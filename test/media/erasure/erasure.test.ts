@@ -272,7 +272,7 @@ describe("deleting all files", () => {
       bytes: { requested: 1050 * 5, deleted: 1050 * 5 },
     });
     // The verification breaks off, too.
-    await env.MEDIA.put(`incoming/${ids[300]}/late`, "x");
+    await env.MEDIA.put(`incoming/${ids[300]}/collected`, "x");
     large.clock.nowMs = START_MS + DAY_MS;
     await large.media.sweep(large.clock.nowMs);
     const id = location.split("/").at(-1);
@@ -482,7 +482,7 @@ describe("the verification", () => {
     const file = await stored(app, PICTURE, { as });
     const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
     await app.settle();
-    const late = [`blob/${file.id}`, `blob/${file.id}.abc`, `variant/${file.id}/n`, `incoming/${file.id}/x`];
+    const late = [`blob/${file.id}`, `incoming/${file.id}`, `incoming/${file.id}/collected`];
     for (const key of late) await env.MEDIA.put(key, "late");
     // Recorded; then the bucket fails, twice.
     const broken = mediaApp({ bucket: failing("delete") });
@@ -490,8 +490,72 @@ describe("the verification", () => {
     expect((await reportAt(app, as, location)).state).toBe("deleted");
     await app.media.sweep(START_MS + DAY_MS);
     expect(await keysOf(file.id)).toEqual([]);
-    expect(await reportAt(app, as, location)).toMatchObject({ state: "verified", lateObjects: 4 });
+    expect(await reportAt(app, as, location)).toMatchObject({ state: "verified", lateObjects: 3 });
     expect(await rowsOf(file.id)).toEqual([]);
+  });
+
+  it("asks for the places that rows name, those of renditions too, and lists nothing", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const counter = mediaApp({ bucket: counted.MEDIA });
+    const as = principal();
+    const file = await stored(app, PICTURE, { as, query: "?clip=10x10,20x20" });
+    const nonces = (
+      await env.DB.prepare("SELECT nonce FROM variant WHERE file_id = ?").bind(file.id).all<{ nonce: string }>()
+    ).results;
+    expect(nonces).toHaveLength(2);
+    const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
+    await app.settle();
+    await env.MEDIA.put(`variant/${file.id}/${nonces[1]!.nonce}`, "of a late job");
+    reset();
+    await counter.media.sweep(START_MS + DAY_MS);
+    expect(await keysOf(file.id)).toEqual([]);
+    expect(await reportAt(app, as, location)).toMatchObject({ state: "verified", lateObjects: 1 });
+    // Five places, and again after the late one.
+    expect(tally.r2Operations).toEqual({ head: 10, delete: 1 });
+    expect(await rowsOf(file.id)).toEqual([]);
+  });
+
+  it.each([
+    ["that an older release made", "UPDATE file SET known_places = NULL WHERE id = ?"],
+    ["that a link to the bucket brought", "UPDATE file SET pinned_etag = 'etag' WHERE id = ?"],
+  ])("lists what a file has %s, whose places no row names", async (_, change) => {
+    const as = principal();
+    const file = await stored(app, PICTURE, { as });
+    await env.DB.prepare(change).bind(file.id).run();
+    const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
+    await app.settle();
+    for (const key of [`blob/${file.id}.abc`, `variant/${file.id}/n`, `incoming/${file.id}/x`])
+      await env.MEDIA.put(key, "late");
+    await app.media.sweep(START_MS + DAY_MS);
+    expect(await keysOf(file.id)).toEqual([]);
+    expect(await reportAt(app, as, location)).toMatchObject({ state: "verified", lateObjects: 3 });
+  });
+
+  it("lists what a file has that had a rendition removed: a late job may write it again", async () => {
+    const as = principal();
+    const file = await stored(app, PICTURE, { as, query: "?clip=10x10" });
+    expect((await app.call(`${file.path}/variants?clip=10x10`, { as, method: "DELETE" })).status).toBe(204);
+    await app.settle();
+    const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
+    await app.settle();
+    await env.MEDIA.put(`variant/${file.id}/gone`, "late");
+    await app.media.sweep(START_MS + DAY_MS);
+    expect(await reportAt(app, as, location)).toMatchObject({ state: "verified", lateObjects: 1 });
+    expect(await keysOf(file.id)).toEqual([]);
+  });
+
+  it("comes after the bytes are deleted, also where the work after the answer broke off or failed", async () => {
+    const as = principal();
+    const broken = mediaApp({ bucket: failing("delete") });
+    const file = await stored(app, PICTURE, { as });
+    const location = (await broken.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
+    await broken.settle().catch(() => undefined);
+    // It is due at once.
+    await app.media.sweep(START_MS);
+    expect(await keysOf(file.id)).toEqual([]);
+    expect((await reportAt(app, as, location)).state).toBe("deleted");
+    await app.media.sweep(START_MS + DAY_MS);
+    expect((await reportAt(app, as, location)).state).toBe("verified");
   });
 
   it("does not accept a file that is written to at the same time", async () => {

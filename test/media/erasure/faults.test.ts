@@ -24,7 +24,7 @@ describe.each([
 ] as const)("a deletion of kind $kind, up to the $upTo", ({ kind, upTo }) => {
   it.each(["before", "after"] as const)("completes whichever call fails %s it is done", async (when) => {
     const { calls, ...whole } = await begin(kind, upTo, faultAt());
-    expect(calls).toBeGreaterThan(6);
+    expect(calls).toBeGreaterThan(3);
     const begun = [whole];
     for (let number = 0; number < calls; number++) {
       const faults = faultAt();
@@ -57,6 +57,8 @@ async function begin(kind: Kind, upTo: "first deletion" | "second look", faults:
   const startMs = (nextStartMs -= 3 * DAY_MS);
   const as = principal();
   const ids = await insertCommitted(as, 2, METADATA, "private", startMs);
+  // No row names the place of the late object.
+  await env.DB.prepare("UPDATE file SET known_places = NULL WHERE id = ?").bind(ids[0]).run();
   const [other] = await insertCommitted(as, 1, '{"color":"blue"}', "private", startMs);
   await giveBytes(ids[0]!);
   const { app, consume } = faulty(faults);
@@ -121,7 +123,7 @@ async function giveBytes(id: string): Promise<void> {
   )
     .bind(id)
     .run();
-  for (const key of [`blob/${id}`, `variant/${id}/n`, `incoming/${id}/x`]) await env.MEDIA.put(key, "12345");
+  for (const key of [`blob/${id}`, `variant/${id}/n`, `incoming/${id}/collected`]) await env.MEDIA.put(key, "12345");
 }
 
 const reportsOf = async (as: Principal): Promise<object | null> =>

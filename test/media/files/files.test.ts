@@ -269,7 +269,7 @@ describe.each(["private", "public"] as const)("a deletion (%s)", (visibility) =>
     const link = visibility === "public" ? fetched.headers.get("location")! : (await expectJson(fetched, 200)).link;
     await app.consume();
     // The rest of an upload that broke off.
-    await env.MEDIA.put(`incoming/${file.id}/x`, "half");
+    await env.MEDIA.put(`incoming/${file.id}/collected`, "half");
     expect(await keysOf(file.id)).toHaveLength(3);
     const answer = await app.call(file.path, { as, method: "DELETE" });
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([204, null, ""]);

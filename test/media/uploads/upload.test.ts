@@ -340,6 +340,7 @@ describe("a deleted file", () => {
         async (...args: unknown[]) => {
           const result = await (target as any)[name](...args);
           if (name !== "put") return result;
+          racing.clock.nowMs += 1_000;
           // The removal looks for bytes just before they arrive.
           await env.MEDIA.delete(`blob/${during.id}`);
           expect((await app.call(`${collection()}/${during.id}`, { as, method: "DELETE" })).status).toBe(204);

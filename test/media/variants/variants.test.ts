@@ -8,7 +8,6 @@ import { makeVariant, type MakeVariantDeps } from "../../../src/media/variants/m
 import { createVariantStore } from "../../../src/media/variants/variant-store.ts";
 import { utf8 } from "../../../src/platform/encoding.ts";
 import { noMeter } from "../../../src/platform/metrics.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
 import { ok } from "../../../src/platform/result.ts";
 import { decodeGif, encodeGif } from "../../support/gifs.ts";
 import {
@@ -282,7 +281,7 @@ describe("the ETag of a variant", () => {
           return ok({ stream: new Response(picture).body!, encoder });
         },
       };
-      const [variants, blobs] = [createVariantStore(env.DB), createBlobStore(env.MEDIA, systemRandom)];
+      const [variants, blobs] = [createVariantStore(env.DB), createBlobStore(env.MEDIA)];
       expect(
         await makeVariant({ variants, blobs, transformer, meter: noMeter } as unknown as MakeVariantDeps, job!),
       ).toBeUndefined();

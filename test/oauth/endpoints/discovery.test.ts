@@ -54,6 +54,8 @@ describe("The two metadata documents", () => {
       pushed_authorization_request_endpoint: `${ISSUER}/par`,
       require_pushed_authorization_requests: false,
       end_session_endpoint: `${ISSUER}/end_session`,
+      backchannel_logout_supported: true,
+      backchannel_logout_session_supported: true,
       scopes_supported: [
         "openid",
         "profile",

@@ -1,8 +1,19 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { PASSWORD_SIGN_IN } from "../../../src/oauth/model/claims.ts";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
-import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeTenant,
+  OPERATOR,
+  ORIGIN,
+  put,
+  tokenFor,
+  unique,
+} from "../../support/platform.ts";
 import {
   answerToken,
   bindProvider,
@@ -15,10 +26,12 @@ import {
   subjectOf,
   type Provider,
 } from "../../support/scripted-provider.ts";
-import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** Links between accounts at providers and users here, and the limits of a provider. */
+/** The form for the password, whatever providers other tests have bound to its domain. */
+const OWN = { scope: "openid", plat_id_provider: "default_idp" };
 const TEN_MINUTES_MS = 600_000;
 let ada: TestUser;
 let app: TestApp;
@@ -49,12 +62,22 @@ async function signIn(
   return Object.assign(await browser.get(callback, "cross-site"), { browser });
 }
 
+/** The address of the page's link that begins so. */
+function linkTo(start: string, { html }: Visit): string {
+  const links = [...html.matchAll(/<a class="other" href="([^"]*)"/g)].map(([, href = ""]) =>
+    href.replaceAll("&amp;", "&"),
+  );
+  const link = links.find((href) => href.startsWith(start));
+  if (link === undefined) throw new Error(`no link to ${start} among ${links.join(" ")}`);
+  return link;
+}
+
 const reasonOf = async (answer: Visit): Promise<string> => {
   const row = env.DB.prepare("SELECT group_concat(reason, ' | ') AS reason FROM audit WHERE request_id = ?");
   return (await row.bind(answer.headers.get("plat-request-id")).first<string>("reason")) ?? "";
 };
 async function expectError(answer: Visit, error: string, reason: string): Promise<void> {
-  const { query } = landed(answer);
+  const { query } = landed(answer.status === 400 ? { ...answer, location: linkTo(APP_URI, answer) } : answer);
   expect(Object.fromEntries(query)).toMatchObject({ error, state: "a state" });
   expect(await reasonOf(answer)).toContain(reason);
 }
@@ -176,7 +199,7 @@ describe("The first sign-in by a provider", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + TEN_MINUTES_MS);
     expect((await page.browser.post(form!.action, fields)).forms).toEqual([]);
-    vi.setSystemTime(Date.now() - 1_000);
+    vi.setSystemTime(Date.now() - 30_000);
     expect(codeOf(await page.browser.post(form!.action, fields))).toBeTruthy();
   });
 
@@ -310,6 +333,25 @@ describe("A link", () => {
   });
 });
 
+describe("An essential acr", () => {
+  it("of a password is not met by a provider: the person enters the password, or the client gets an error", async () => {
+    const provider = await makeProvider();
+    await linkAccount(ada, provider);
+    const { browser } = await signIn(provider);
+    const acr = { essential: true, value: PASSWORD_SIGN_IN };
+    const essential = { scope: "openid", claims: JSON.stringify({ id_token: { acr } }) };
+    const unmet = "unmet_authentication_requirements";
+    await expectError(await signIn(provider, { asked: essential }), unmet, "Another identity provider");
+    expect(landed(await visit(browser, app, { ...essential, prompt: "none" })).query.get("error")).toBe(
+      "login_required",
+    );
+    const page = await visit(browser, app, { ...essential, plat_id_provider: "default_idp" });
+    expect(page.status).toBe(200);
+    const tokens = await redeem(await browser.submit(page, { email: ada.email, password: ada.password }));
+    expect(decodeJwt(tokens.id_token)["acr"]).toBe(acr.value);
+  });
+});
+
 describe("A provider that is bound to tenants", () => {
   // shows: oauth/authorize/provider-bound-to-tenants
   it("reaches only these: by the code, the refresh token and the ID token, without a page", async () => {
@@ -342,7 +384,7 @@ describe("A provider that is bound to tenants", () => {
     const [provider, other] = [await makeProvider(), await makeProvider()];
     await linkAccount(ada, provider);
     const byProvider = await redeem(await signIn(provider));
-    const byPassword = await redeem(await signInThrough(new Browser(), app, ada, { scope: "openid" }));
+    const byPassword = await redeem(await signInThrough(new Browser(), app, ada, OWN));
     for (const { id_token } of [byProvider, byPassword]) {
       const answer = await visit(new Browser(), app, { id_token_hint: id_token, plat_id_provider: other.id });
       expect(new URL(answer.location ?? "").origin).toBe(other.issuer);
@@ -399,7 +441,7 @@ describe("A provider that is bound to domains", () => {
     const provider = await makeProvider({ domains: ["sub.example.org", "xexample.org"] });
     await expectError(await signIn(provider), "access_denied", "not bound to the domain");
     await linkAccount(ada, provider);
-    await expectError(await signIn(provider), "access_denied", "unknown or disabled");
+    await expectError(await signIn(provider), "access_denied", "not bound to the domain");
     await bindProvider(provider, { domains: ["Example.ORG"] });
     const first = await signIn(provider);
     const tokens = await redeem(first);
@@ -409,6 +451,34 @@ describe("A provider that is bound to domains", () => {
     expect(await refresh(tokens.refresh_token, 400)).toMatchObject({ error: "invalid_grant" });
     const again = await visit(first.browser, app, { plat_id_provider: provider.id });
     expect(new URL(again.location ?? "").origin).toBe(provider.issuer);
+  });
+
+  // shows: oauth/authorize/provider-outside-page
+  it("shows a page that leads to another way to sign in and back to the client, and signs nobody in", async () => {
+    const provider = await makeProvider({ domains: ["elsewhere.example"] });
+    for (const isLinked of [false, true]) {
+      if (isLinked) await linkAccount(ada, provider);
+      const page = await signIn(provider);
+      expect([page.status, page.forms]).toEqual([400, []]);
+      expect(page.html).toContain(ada.email);
+      expect(page.html).not.toContain("elsewhere.example");
+      expect(page.browser.cookie("session")).toBeUndefined();
+      expect(landed({ ...page, location: linkTo(APP_URI, page) }).query.get("error")).toBe("access_denied");
+      const form = await page.browser.get(linkTo(ORIGIN, page));
+      expect(codeOf(await page.browser.submit(form, { email: ada.email, password: ada.password }))).toBeTruthy();
+    }
+    const silent = await signIn(provider, { asked: { prompt: "none" } });
+    expect(landed(silent).query.get("error")).toBe("access_denied");
+    const other = await makeTenant();
+    await join(ada.email, other);
+    const ofTenant = await makeProvider({ tenants: [ada.tenant] });
+    await linkAccount(ada, ofTenant);
+    const theirs = await makeApp({ tenant: other });
+    const refused = await signIn(ofTenant, { app: theirs });
+    expect(refused.status).toBe(400);
+    await expectError(refused, "access_denied", `is bound to ${ada.tenant}`);
+    const again = await refused.browser.get(linkTo(ORIGIN, refused));
+    expect(codeOf(await refused.browser.submit(again, { email: ada.email, password: ada.password }))).toBeTruthy();
   });
 
   it("keeps what a PUT omits, and a PUT that makes no sense is refused", async () => {

@@ -18,6 +18,8 @@ import {
   type FlowClient,
   type Tokens,
 } from "../user-flow.ts";
+import { sha256Hex } from "../../../src/platform/hash.ts";
+import { sweptAt } from "../../support/sweep.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor } from "../../support/platform.ts";
 
@@ -395,9 +397,11 @@ describe("The rotation for a client without a secret", () => {
         .bind(decodeJwt<{ gid: string }>(first.access_token).gid)
         .first("n");
     const { oauth } = createDeps(env);
-    await oauth.sweep(Date.now() + 29 * 86_400_000);
+    const usedHash = await sha256Hex(first.refresh_token);
+    await oauth.sweep(sweptAt(usedHash, Date.now() + 28 * 86_400_000));
     expect(await count()).toBe(2);
-    await oauth.sweep(Date.now() + 31 * 86_400_000);
+    await oauth.sweep(sweptAt(usedHash, Date.now() + 31 * 86_400_000));
+    await oauth.sweep(sweptAt(await sha256Hex(second.refresh_token), Date.now() + 31 * 86_400_000));
     expect(await count()).toBe(1);
     expect(await errorOf(await refresh(flow.client, first.refresh_token))).toBe("invalid_grant");
     expect((await refresh(flow.client, second.refresh_token)).status).toBe(200);

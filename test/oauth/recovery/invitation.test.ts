@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { landed } from "../../support/browser.ts";
+import { Browser, landed, toInit } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
 import { makePerson, tokenOf } from "../../support/operators.ts";
 import { call, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { makeApp, signInThrough } from "../../support/sign-in.ts";
@@ -241,12 +242,13 @@ describe("people who run one organization", () => {
 });
 
 describe("a platform that sends no mail", () => {
-  it("has no invitations", async () => {
+  it("has no invitations by mail, and a page for links that are handed over", async () => {
     const without = mailPlatform({ MAIL_FROM: "" });
     const headers = { authorization: `Bearer ${operator}` };
     const answer = await without.platform.fetch(`/admin/v1/tenants/${tenant}/invitations`, { headers });
     expect(answer.status).toBe(404);
-    expect((await without.browser().get(`${ORIGIN}/oauth2/v1/invitation?token=x`)).status).toBe(404);
+    expect((await without.browser().get(`${ORIGIN}/oauth2/v1/invitation?token=x`)).status).toBe(400);
+    expect((await without.browser().get(`${ORIGIN}/oauth2/v1/reset?token=x`)).status).toBe(404);
     expect((await call(`/admin/v1/tenants/${tenant}/invitations`, { token: operator })).status).toBe(200);
   });
 });
@@ -257,5 +259,69 @@ describe("expired invitations", () => {
     const { createDeps } = await import("../../../src/deps.ts");
     await createDeps(env).oauth.sweep(Date.now() + 8 * 86_400_000);
     expect(await (await request("GET", `tenants/${tenant}/invitations`)).json()).toEqual([]);
+  });
+});
+
+describe("a link that an operator hands over", () => {
+  const organization = () => `${tenant}-org`;
+  const linkOn = async (platform: Pick<MailPlatform["platform"], "fetch">, body: object = { roles: [role] }) =>
+    platform.fetch(`/admin/v1/organizations/${organization()}/invitations/${grace}/link`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${operator}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const nobodyMails = () => {
+    const platform = isolate({ PUBLIC_URL: ORIGIN });
+    return { platform, browser: new Browser({ send: (address, init) => platform.fetch(address, toInit(init)) }) };
+  };
+
+  // shows: operator/resources/invitation-link
+  it("makes a member with a password where no mail is sent, works once, and proves no address", async () => {
+    const { platform, browser } = nobodyMails();
+    const void1 = await (await linkOn(platform)).json<{ link: string }>();
+    const made = await linkOn(platform);
+    expect([made.status, made.headers.get("cache-control")]).toEqual([201, "no-store"]);
+    const { link, expiresAt } = await made.json<{ link: string; expiresAt: number }>();
+    expect(Math.abs(expiresAt - Date.now() - 86_400_000)).toBeLessThan(60_000);
+    expect((await browser.get(void1.link)).status).toBe(400);
+    const page = await browser.get(link);
+    expect(page.html).toContain(grace);
+    expect((await choose(browser, page, "short")).status).toBe(400);
+    expect((await choose(browser, await browser.get(link), PASSWORD)).status).toBe(200);
+    expect(await rolesOf(grace, `organizations/${organization()}`)).toEqual([role]);
+    expect((await browser.get(link)).status).toBe(400);
+    const user = await (await request("GET", `users/${grace}`)).json<any>();
+    expect(user).toMatchObject({ hasPassword: true });
+    expect(user.emailVerified).toBeUndefined();
+    const rows = await (await request("GET", `audit?subject=organizations/${organization()}`)).json<any[]>();
+    expect(rows.slice(0, 3).map(({ action, reason = "" }) => [action, reason])).toEqual([
+      ["accept invitation", "by a link from an operator"],
+      ["make invitation link", ""],
+      ["make invitation link", ""],
+    ]);
+  });
+
+  it("ends after a day, and an invitation by mail after it proves the address", async () => {
+    const { platform, browser } = nobodyMails();
+    const { link } = await (await linkOn(platform)).json<{ link: string }>();
+    await env.DB.prepare("UPDATE organization_invitation SET expires_at = ?2 WHERE email = ?1")
+      .bind(grace, Date.now() - 1)
+      .run();
+    expect((await browser.get(link)).status).toBe(400);
+    await request("PUT", `organizations/${organization()}/invitations/${grace}`, operator, { roles: [role] });
+    const mailed = at.browser();
+    expect((await choose(mailed, await mailed.get(linkIn(at.mails[0])), PASSWORD)).status).toBe(200);
+    expect(await (await request("GET", `users/${grace}`)).json()).toMatchObject({ emailVerified: true });
+  });
+
+  it("is made for a known organization and known roles, by who runs the whole platform alone", async () => {
+    const { platform } = nobodyMails();
+    expect((await linkOn(platform, { roles: ["nosuch"] })).status).toBe(400);
+    const boss = await makePerson(["plat.admin_tenant"]);
+    const path = `organizations/${boss.organization}/invitations/${grace}/link`;
+    expect((await request("POST", path, await tokenOf(boss), { roles: [] })).status).toBe(403);
+    expect(
+      (await request("POST", `organizations/nosuch/invitations/${grace}/link`, operator, { roles: [] })).status,
+    ).toBe(404);
   });
 });

@@ -1,3 +1,4 @@
+import { RUN_MS, RUNS_OF_A_DAY } from "../../../src/oauth/model/slice.ts";
 import { call } from "../lib/exchange.ts";
 import type { Meter } from "./meter.ts";
 import type { StudyContext } from "../lib/study.ts";
@@ -38,7 +39,8 @@ export async function oauthRows(
   const server = await serverOf(COUNTED);
   const end = async (): Promise<void> => {
     await meter.advance(ALL_OVER_MS);
-    await server.ask({ cronAtMs: meter.nowMs() });
+    // Each run looks at a part of the keys.
+    for (let run = 0; run < RUNS_OF_A_DAY; run++) await server.ask({ cronAtMs: meter.nowMs() + run * RUN_MS });
   };
   const ofSignIn = await meter.deletedLater({ repetitions: few, begin: async () => person.signIn, end });
   const after = (step: () => Promise<unknown>) => async () => {

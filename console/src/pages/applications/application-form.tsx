@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { putClient, type Client, type WrittenClient } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ServiceForm, TextField } from "../../components/form.tsx";
+import { CheckField, ServiceForm, TextField } from "../../components/form.tsx";
 import { linesOf, textOf } from "../../components/lines.ts";
 import { useWords } from "../../words/words.ts";
 import { bodyOf, SETTINGS, type Kind } from "./kinds.ts";
@@ -23,7 +23,9 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
   const [displayName, setDisplayName] = useState(client?.displayName ?? "");
   const [redirects, setRedirects] = useState(textOf(client?.redirectUris ?? []));
   const [afterwards, setAfterwards] = useState(textOf(client?.postLogoutRedirectUris ?? []));
+  const [logoutUri, setLogoutUri] = useState(client?.backchannelLogoutUri ?? "");
   const [scopes, setScopes] = useState(textOf(client?.scopes ?? []));
+  const [thirdParty, setThirdParty] = useState(client?.thirdParty ?? false);
   const hasPeople = kind !== "machine";
   return (
     <ServiceForm
@@ -39,7 +41,9 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
           displayName,
           redirectUris: linesOf(redirects),
           postLogoutRedirectUris: linesOf(afterwards),
+          backchannelLogoutUri: hasPeople ? logoutUri.trim() : "",
           scopes: linesOf(scopes),
+          thirdParty: hasPeople && thirdParty,
         };
         await done(await answer(putClient(clientId.trim(), body, operations)));
       }}
@@ -77,6 +81,13 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
             onChange={setAfterwards}
             isMultiline
           />
+          <TextField
+            name="backchannelLogoutUri"
+            label={words.backchannelLogoutUri}
+            help={words.backchannelLogoutHelp}
+            value={logoutUri}
+            onChange={setLogoutUri}
+          />
         </>
       )}
       <TextField
@@ -87,6 +98,11 @@ export function ApplicationForm({ client, kind, cancel, done }: ApplicationFormP
         onChange={setScopes}
         isMultiline
       />
+      {hasPeople && (
+        <CheckField name="thirdParty" isSelected={thirdParty} onChange={setThirdParty}>
+          {words.thirdParty}
+        </CheckField>
+      )}
     </ServiceForm>
   );
 }

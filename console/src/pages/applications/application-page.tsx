@@ -12,6 +12,7 @@ import {
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { ActButton } from "../../components/act-button.tsx";
+import { BrandCard } from "../../components/brand-card.tsx";
 import { Button, LinkButton, TextLink } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
@@ -95,12 +96,23 @@ export function Page() {
                   ],
                   [words.owner, <code key="name">{one.name}</code>],
                   [words.grantTypes, one.grantTypes.join(", ")],
+                  ...(one.thirdParty ? [[words.asked, words.yes] as const] : []),
                   ...(one.service === undefined ? [] : [[words.service, one.service] as const]),
                   [words.redirectUris, <Lines key="redirects" lines={one.redirectUris} />],
                   [words.scopes, <Lines key="scopes" lines={one.scopes} />],
                 ]}
               />
             </Card>
+            {kindOf(one) !== "machine" && (
+              <BrandCard
+                brand={one.brand}
+                mayChange={mayChange}
+                save={async (brand) => {
+                  await answer(putClient(clientId, { ...bodyOf(one), brand }, operations));
+                  await refresh();
+                }}
+              />
+            )}
             <CodeOf client={one} />
             {mayChange && (
               <div className="buttons">

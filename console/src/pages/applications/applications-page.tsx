@@ -1,3 +1,4 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { listClients, type Client } from "../../../../api/plinth.ts";
 import { operations } from "../../api/client.ts";
@@ -5,6 +6,7 @@ import { useList } from "../../api/lists.ts";
 import { LinkButton } from "../../components/button.tsx";
 import { DataTable } from "../../components/data-table.tsx";
 import { Page as Frame } from "../../components/page.tsx";
+import { NothingFound, SearchBox } from "../../components/search-box.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
@@ -13,7 +15,15 @@ import { kindOf } from "./kinds.ts";
 export function Page() {
   const { applications: words, common } = useWords();
   const { rights } = usePerson();
-  const list = useList<Client>(["applications"], (page) => listClients(page, operations));
+  const { q } = useSearch({ from: "/inside/applications" });
+  const navigate = useNavigate({ from: "/applications" });
+  const list = useList<Client>(
+    ["applications", { q }],
+    (page) => listClients({ ...page, ...(q !== undefined && { q }) }, operations),
+    {
+      keepRows: true,
+    },
+  );
   const make = (rights.write || rights.tenantsOnly) && (
     <LinkButton className="primary" href="/applications/new">
       <Plus aria-hidden size={16} /> {words.make}
@@ -21,6 +31,11 @@ export function Page() {
   );
   return (
     <Frame title={words.title} lead={words.lead} actions={make}>
+      <SearchBox
+        label={words.search}
+        value={q ?? ""}
+        onChange={(to) => void navigate({ search: to === "" ? {} : { q: to }, replace: true })}
+      />
       <DataTable
         label={words.title}
         list={list}
@@ -49,9 +64,13 @@ export function Page() {
         idOf={({ clientId }) => clientId}
         hrefOf={({ clientId }) => `/applications/${clientId}`}
         empty={
-          <Empty title={words.emptyTitle} action={make}>
-            {words.emptyText}
-          </Empty>
+          q === undefined ? (
+            <Empty title={words.emptyTitle} action={make}>
+              {words.emptyText}
+            </Empty>
+          ) : (
+            <NothingFound text={q} />
+          )
         }
       />
     </Frame>

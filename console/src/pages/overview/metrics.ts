@@ -92,3 +92,16 @@ function grouped(
   }
   return [...lines].map(([name, values]) => ({ name, values }));
 }
+
+/** A backlog below this is no backlog. */
+const SMALL_LAG = 100;
+
+/** The largest lag of the last quarter, if it is well above that of the time before; else undefined. */
+export function doesLagGrow(metrics: Metrics): number | undefined {
+  const values = seriesOf(metrics, "consumer_lag").map((one) => one.values);
+  const most = (from: number, to: number): number =>
+    Math.max(0, ...values.flatMap((all) => all.slice(from, to).map((value) => value ?? 0)));
+  const count = timesOf(metrics).length;
+  const lately = most(Math.floor(0.75 * count), count);
+  return lately >= SMALL_LAG && lately > 1.5 * most(0, Math.floor(0.75 * count)) ? lately : undefined;
+}

@@ -1,3 +1,4 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { listUsers, type User } from "../../../../api/plinth.ts";
 import { operations } from "../../api/client.ts";
@@ -5,6 +6,7 @@ import { useList } from "../../api/lists.ts";
 import { LinkButton } from "../../components/button.tsx";
 import { DataTable } from "../../components/data-table.tsx";
 import { Page as Frame } from "../../components/page.tsx";
+import { NothingFound, SearchBox } from "../../components/search-box.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
@@ -14,7 +16,15 @@ export function Page() {
   const { people: words, common } = useWords();
   const format = useFormats();
   const { rights } = usePerson();
-  const list = useList<User>(["people"], (page) => listUsers(page, operations));
+  const { q } = useSearch({ from: "/inside/people" });
+  const navigate = useNavigate({ from: "/people" });
+  const list = useList<User>(
+    ["people", { q }],
+    (page) => listUsers({ ...page, ...(q !== undefined && { q }) }, operations),
+    {
+      keepRows: true,
+    },
+  );
   const make = rights.write && (
     <LinkButton className="primary" href="/people/new">
       <Plus aria-hidden size={16} /> {words.make}
@@ -22,6 +32,11 @@ export function Page() {
   );
   return (
     <Frame title={words.title} lead={words.lead} actions={make}>
+      <SearchBox
+        label={words.search}
+        value={q ?? ""}
+        onChange={(to) => void navigate({ search: to === "" ? {} : { q: to }, replace: true })}
+      />
       <DataTable
         label={words.title}
         list={list}
@@ -46,9 +61,13 @@ export function Page() {
         idOf={({ email }) => email}
         hrefOf={({ email }) => `/people/${email}`}
         empty={
-          <Empty title={words.emptyTitle} action={make}>
-            {words.emptyText}
-          </Empty>
+          q === undefined ? (
+            <Empty title={words.emptyTitle} action={make}>
+              {words.emptyText}
+            </Empty>
+          ) : (
+            <NothingFound text={q} />
+          )
         }
       />
     </Frame>

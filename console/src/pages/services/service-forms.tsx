@@ -2,7 +2,7 @@ import { useState } from "react";
 import { putPackage, putService, type Package, type Service } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { CheckField, SelectField, ServiceForm, TextField } from "../../components/form.tsx";
-import { linesOf, textOf } from "../../components/lines.ts";
+import { linesOf, pairsOf, pairsText, textOf } from "../../components/lines.ts";
 import { say } from "../../components/say.ts";
 import { useWords } from "../../words/words.ts";
 
@@ -19,6 +19,7 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
   const [proxyPath, setProxyPath] = useState(service?.proxyPath ?? "");
   const [tenant, setTenant] = useState(service?.tenant ?? "");
   const [scopes, setScopes] = useState(textOf(service?.scopes ?? []));
+  const [descriptions, setDescriptions] = useState(pairsText(service?.scopeDescriptions ?? {}));
   const [access, setAccess] = useState<Service["access"]>(service?.access ?? "token");
   const [essential, setEssential] = useState(service?.essential ?? false);
   const [trusted, setTrusted] = useState(service?.trusted ?? false);
@@ -28,8 +29,9 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
       act={common.save}
       cancel={close}
       onSubmit={async () => {
-        const body = { sourceUrl, proxyPath, tenant, scopes: linesOf(scopes), access, essential, trusted };
-        await answer(putService(name.trim(), { ...body, forwardAuthorization: forward }, operations));
+        const says = { scopes: linesOf(scopes), scopeDescriptions: pairsOf(descriptions) };
+        const trusts = { access, essential, trusted, forwardAuthorization: forward };
+        await answer(putService(name.trim(), { sourceUrl, proxyPath, tenant, ...says, ...trusts }, operations));
         say.done(common.saved(name));
         close();
         await done();
@@ -54,6 +56,14 @@ export function ServiceRegistration({ service, close, done }: Ends & { readonly 
         help={words.scopesHelp}
         value={scopes}
         onChange={setScopes}
+        isMultiline
+      />
+      <TextField
+        name="scopeDescriptions"
+        label={words.descriptions}
+        help={words.descriptionsHelp}
+        value={descriptions}
+        onChange={setDescriptions}
         isMultiline
       />
       <SelectField

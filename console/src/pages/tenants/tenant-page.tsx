@@ -16,6 +16,7 @@ import {
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/act-button.tsx";
+import { BrandCard } from "../../components/brand-card.tsx";
 import { Button, LinkButton, TextLink } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
@@ -92,6 +93,15 @@ export function Page() {
               <Usage id={id} />
               <Subscriptions id={id} />
             </div>
+            <BrandCard
+              brand={one.brand}
+              mayChange={rights.write}
+              save={async (brand) => {
+                const { name, organization } = one;
+                await answer(putTenant(id, { name, organization, brand }, operations));
+                await refresh();
+              }}
+            />
             <Members of="tenant" id={id} mayChange={rights.write || rights.tenantsOnly} />
             <div className="buttons">
               {(rights.write || rights.tenantsOnly) && (

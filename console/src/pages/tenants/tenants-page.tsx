@@ -1,3 +1,4 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { listTenants, type Tenant } from "../../../../api/plinth.ts";
 import { operations } from "../../api/client.ts";
@@ -5,6 +6,7 @@ import { useList } from "../../api/lists.ts";
 import { LinkButton } from "../../components/button.tsx";
 import { DataTable, type TableColumn } from "../../components/data-table.tsx";
 import { Page as Frame } from "../../components/page.tsx";
+import { NothingFound, SearchBox } from "../../components/search-box.tsx";
 import { Badge, Empty } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
@@ -15,7 +17,15 @@ export function Page() {
   const { tenants: words, common } = useWords();
   const format = useFormats();
   const { rights } = usePerson();
-  const list = useList<Tenant>(["tenants"], (page) => listTenants(page, operations));
+  const { q } = useSearch({ from: "/inside/tenants" });
+  const navigate = useNavigate({ from: "/tenants" });
+  const list = useList<Tenant>(
+    ["tenants", { q }],
+    (page) => listTenants({ ...page, ...(q !== undefined && { q }) }, operations),
+    {
+      keepRows: true,
+    },
+  );
   const make = rights.write && (
     <LinkButton className="primary" href="/tenants/new">
       <Plus aria-hidden size={16} /> {words.make}
@@ -44,6 +54,11 @@ export function Page() {
   ];
   return (
     <Frame title={words.title} lead={words.lead} actions={make}>
+      <SearchBox
+        label={words.search}
+        value={q ?? ""}
+        onChange={(to) => void navigate({ search: to === "" ? {} : { q: to }, replace: true })}
+      />
       <DataTable
         label={words.title}
         list={list}
@@ -51,9 +66,13 @@ export function Page() {
         idOf={({ id }) => id}
         hrefOf={({ id }) => `/tenants/${id}`}
         empty={
-          <Empty title={words.emptyTitle} action={make}>
-            {words.emptyText}
-          </Empty>
+          q === undefined ? (
+            <Empty title={words.emptyTitle} action={make}>
+              {words.emptyText}
+            </Empty>
+          ) : (
+            <NothingFound text={q} />
+          )
         }
       />
     </Frame>

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import {
   getOperatedTopic,
   listOperatedSubscriptions,
@@ -8,7 +9,7 @@ import {
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
-import { TextLink } from "../../components/button.tsx";
+import { Button, TextLink } from "../../components/button.tsx";
 import { DataTable } from "../../components/data-table.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
@@ -17,6 +18,8 @@ import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { EventBrowser } from "./event-browser.tsx";
+import { MoveCursor } from "./move-cursor.tsx";
+import { PublishEvent } from "./publish-event.tsx";
 import { SubscriptionBadge } from "./subscription-badge.tsx";
 
 const REFRESH_MS = 10_000;
@@ -27,13 +30,21 @@ export function Page() {
   const format = useFormats();
   const { owner, eventType } = useParams({ from: "/inside/topics/$owner/$eventType" });
   const { rights } = usePerson();
+  const mayChange = rights.write || rights.tenantsOnly;
+  const [isPublishing, publish] = useState(false);
   const topic = useQuery({
     queryKey: ["topics", owner, eventType],
     queryFn: () => answer(getOperatedTopic(owner, eventType, operations)),
     refetchInterval: REFRESH_MS,
   });
   return (
-    <Frame title={eventType} lead={owner} parent={{ href: "/topics", title: words.title }}>
+    <Frame
+      title={eventType}
+      lead={owner}
+      parent={{ href: "/topics", title: words.title }}
+      actions={mayChange && <Button onPress={() => publish(true)}>{words.publish}</Button>}
+    >
+      {isPublishing && <PublishEvent owner={owner} eventType={eventType} close={() => publish(false)} />}
       <Fetched query={topic}>
         {(one) => (
           <>
@@ -48,7 +59,7 @@ export function Page() {
                 ]}
               />
             </Card>
-            <Consumers topic={one} />
+            <Consumers topic={one} mayChange={mayChange} />
             {rights.read && <Subscriptions topic={`${owner}.${eventType}`} path={`/topics/${owner}/${eventType}`} />}
             <EventBrowser owner={owner} eventType={eventType} />
           </>
@@ -58,26 +69,46 @@ export function Page() {
   );
 }
 
-function Consumers({ topic: { consumers, moreConsumers } }: { readonly topic: OperatedTopicReport }) {
+interface ConsumersProps {
+  readonly topic: OperatedTopicReport;
+  readonly mayChange: boolean;
+}
+
+function Consumers({ topic, mayChange }: ConsumersProps) {
+  const { consumers, moreConsumers, topicOwnerClient: owner, eventType } = topic;
+  const [moved, move] = useState<OperatedTopicReport["consumers"][number]>();
   const { topics: words } = useWords();
   const format = useFormats();
   return (
     <Card title={words.consumers}>
       {consumers.length === 0 && <p className="muted">{words.noConsumers}</p>}
       <ul className="rows">
-        {consumers.map(({ client, name, ofPerson, onlyTenant, lag }, at) => (
-          <li key={at}>
-            <span>
-              <strong>{client}</strong> {name !== null && <code className="muted">{name}</code>}{" "}
-              {ofPerson && <span className="muted">{words.forPerson}</span>}{" "}
-              {onlyTenant !== null && <span className="muted">{words.onlyTenant(onlyTenant)}</span>}
-            </span>
-            <Badge kind={lag === null ? "plain" : lag === 0 ? "good" : "warn"}>
-              {lag === null ? words.lagUnknown : lag === 0 ? words.upToDate : words.behind(format.number(lag))}
-            </Badge>
-          </li>
-        ))}
+        {consumers.map((one) => {
+          const { id, client, name, ofPerson, onlyTenant, lag } = one;
+          return (
+            <li key={id}>
+              <span>
+                <strong>{client}</strong> {name !== null && <code className="muted">{name}</code>}{" "}
+                {ofPerson && <span className="muted">{words.forPerson}</span>}{" "}
+                {onlyTenant !== null && <span className="muted">{words.onlyTenant(onlyTenant)}</span>}
+              </span>
+              <span className="buttons">
+                <Badge kind={lag === null ? "plain" : lag === 0 ? "good" : "warn"}>
+                  {lag === null ? words.lagUnknown : lag === 0 ? words.upToDate : words.behind(format.number(lag))}
+                </Badge>
+                {mayChange && (
+                  <Button onPress={() => move(one)} aria-label={words.moveOf(name ?? client)}>
+                    {words.move}
+                  </Button>
+                )}
+              </span>
+            </li>
+          );
+        })}
       </ul>
+      {moved !== undefined && (
+        <MoveCursor owner={owner} eventType={eventType} consumer={moved} close={() => move(undefined)} />
+      )}
       {moreConsumers && <p className="muted">{words.moreConsumers}</p>}
     </Card>
   );

@@ -7,6 +7,9 @@ export const common: Same<typeof en.common> = {
   open: "Öffnen",
   cancel: "Abbrechen",
   close: "Schließen",
+  clear: "Leeren",
+  nothingFound: "Nichts gefunden",
+  nothingBegins: (text: string) => `Nichts beginnt mit „${text}“.`,
   save: "Speichern",
   create: "Anlegen",
   remove: "Löschen",
@@ -110,6 +113,7 @@ export const navigation: Same<typeof en.navigation> = {
   audit: "Protokoll",
   explain: "Warum ein Scope?",
   topics: "Topics",
+  files: "Dateien",
 };
 
 export const palette: Same<typeof en.palette> = {
@@ -117,6 +121,7 @@ export const palette: Same<typeof en.palette> = {
   placeholder: "Seite, Mandant, Anwendung, Person …",
   hint: "Strg K",
   empty: "Nichts heißt so.",
+  searching: "Wird gesucht …",
   pages: "Seiten",
   goTo: (what) => `Zu ${what}`,
 };

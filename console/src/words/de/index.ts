@@ -5,3 +5,4 @@ export * from "./who.ts";
 export * from "./access.ts";
 export * from "./watch.ts";
 export * from "./topics.ts";
+export * from "./brand.ts";

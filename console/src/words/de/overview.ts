@@ -8,6 +8,17 @@ export const overview: Same<typeof en.overview> = {
   spans: { hour: "Eine Stunde", day: "Ein Tag", month: "Ein Monat" },
   attention: "Braucht Sie",
   allWell: "Nichts braucht Sie. Alle Prüfungen der Plattform sind in Ordnung.",
+  accountBlocked: (until) =>
+    `Zu viele falsche Passwörter: das Konto ist bis ${until} gesperrt. Entsperren Sie es, wenn die Person fragt.`,
+  quotaFull: (percent) =>
+    `${percent} % des Kontingents sind belegt. Erhöhen Sie es, oder bitten Sie den Mandanten zu löschen.`,
+  deadLetters: (count) => `${count} unzustellbare Ereignisse. Der Endpunkt muss heil sein, dann senden Sie sie erneut.`,
+  pushFailing: (count) => `Der Endpunkt nimmt keine Ereignisse an; ${count} warten.`,
+  pushStopped: "Nichts wird zugestellt: abgeschaltet, nicht bestätigt oder ohne Recht.",
+  servicesSilent: "Dienste hinter dem Gateway versagen",
+  servicesSilentText: (count) => `${count} Anfragen binnen einer Stunde bekamen einen Serverfehler.`,
+  lagGrows: "Der Rückstand wächst",
+  lagGrowsText: (count) => `Ein Leser hat ${count} Ereignisse vor sich, und es werden mehr.`,
   requests: "Anfragen",
   errors: "Fehler",
   latency: "95 % sind schneller als",

@@ -42,6 +42,26 @@ export const topics: Same<typeof en.topics> = {
   payload: "Inhalt",
   metadata: "Metadaten",
   tenant: "Mandant",
+  publish: "Ereignis veröffentlichen",
+  publishText: (owner) =>
+    `Es ist ein Ereignis von ${owner}. Die Leser bekommen es wie jedes andere, und im Audit-Log steht Ihr Name.`,
+  payloadHelp: "Ein beliebiger Text, zum Beispiel JSON; höchstens 256 KiB.",
+  metadataHelp: "Ein Objekt aus Texten.",
+  metadataMalformed: 'Die Metadaten sind kein JSON: ein Objekt aus Texten, etwa {"kind": "repair"}.',
+  tenantHelp: "Leer: der des Besitzers.",
+  published: (id) => `Veröffentlicht als ${id}.`,
+  move: "Cursor bewegen",
+  moveOf: (name) => `Cursor von ${name} bewegen`,
+  moveTo: "Als Nächstes liest er",
+  places: { oldest: "das älteste Ereignis", newest: "nur, was von jetzt an kommt", time: "ab einem Zeitpunkt" },
+  time: "Zeitpunkt",
+  timeMissing: "Wählen Sie einen Zeitpunkt.",
+  readsAgain: (count) => `Er liest ${count} Ereignisse noch einmal.`,
+  skips: (count) => `Er liest ${count} Ereignisse nie, die er noch nicht gelesen hat.`,
+  notTold: "Er sieht nur Ereignisse eines Mandanten, also kann niemand sagen, wie viele.",
+  readsFirst: "Die ersten Ereignisse, die er dann liest:",
+  readsNothing: "Er liest nichts, bis etwas veröffentlicht wird.",
+  moved: (client) => `Der Cursor von ${client} ist bewegt.`,
 };
 
 export const push: Same<typeof en.push> = {

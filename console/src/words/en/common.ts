@@ -5,6 +5,9 @@ export const common = {
   open: "Open",
   cancel: "Cancel",
   close: "Close",
+  clear: "Clear",
+  nothingFound: "Nothing found",
+  nothingBegins: (text: string) => `Nothing begins with “${text}”.`,
   save: "Save",
   create: "Create",
   remove: "Delete",
@@ -107,6 +110,7 @@ export const navigation = {
   audit: "Audit log",
   explain: "Why a scope?",
   topics: "Topics",
+  files: "Files",
 } as const;
 
 export const palette = {
@@ -114,6 +118,7 @@ export const palette = {
   placeholder: "Find a page, tenant, application, person…",
   hint: "Ctrl K",
   empty: "Nothing has this name.",
+  searching: "Searching …",
   pages: "Pages",
   goTo: (what: string) => `Go to ${what}`,
 } as const;

@@ -39,6 +39,26 @@ export const topics = {
   payload: "Payload",
   metadata: "Metadata",
   tenant: "Tenant",
+  publish: "Publish an event",
+  publishText: (owner: string) =>
+    `It is an event of ${owner}. Its consumers get it like any other, and the audit log has your name.`,
+  payloadHelp: "Any text, JSON for example; at most 256 KiB.",
+  metadataHelp: "An object of texts.",
+  metadataMalformed: 'The metadata is not JSON: an object of texts, such as {"kind": "repair"}.',
+  tenantHelp: "Empty: the owner's.",
+  published: (id: string) => `Published as ${id}.`,
+  move: "Move cursor",
+  moveOf: (name: string) => `Move the cursor of ${name}`,
+  moveTo: "It reads next",
+  places: { oldest: "the oldest event", newest: "only what comes from now on", time: "from a time on" },
+  time: "Time",
+  timeMissing: "Choose a time.",
+  readsAgain: (count: string) => `It reads ${count} events again.`,
+  skips: (count: string) => `It never reads ${count} events that it has not read yet.`,
+  notTold: "It is shown one tenant's events only, so nobody can say how many.",
+  readsFirst: "The first events that it reads then:",
+  readsNothing: "It reads nothing until something is published.",
+  moved: (client: string) => `The cursor of ${client} is moved.`,
 } as const;
 
 export const push = {

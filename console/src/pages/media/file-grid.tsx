@@ -1,0 +1,107 @@
+import { File as FileIcon, FileImage } from "lucide-react";
+import { useState } from "react";
+import {
+  Checkbox,
+  GridLayout,
+  GridList,
+  GridListItem,
+  GridListLoadMoreItem,
+  Size,
+  Virtualizer,
+  type Selection,
+} from "react-aria-components";
+import type { OperatedFile } from "../../../../api/plinth.ts";
+import type { List } from "../../api/lists.ts";
+import { useIsNarrow } from "../../components/use-is-narrow.ts";
+import { useFormats } from "../../words/formats.ts";
+import { useWords } from "../../words/words.ts";
+import { useMediaWords } from "./words.ts";
+
+const WIDE = { minItemSize: new Size(148, 196), maxItemSize: new Size(240, 220), minSpace: new Size(12, 12) };
+const NARROW = { ...WIDE, minItemSize: new Size(118, 196), minSpace: new Size(8, 8) };
+
+/** The virtual grid needs a height: few files need less. */
+const SHORT = 6;
+
+interface FileGridProps {
+  readonly list: List<OperatedFile>;
+  readonly selected: Selection;
+  readonly select: (keys: Selection) => void;
+}
+
+export const nameOf = (
+  { fileName, id }: Pick<OperatedFile, "fileName" | "id">,
+  metadata?: Readonly<Record<string, unknown>>,
+): string => fileName ?? (typeof metadata?.["name"] === "string" ? metadata["name"] : id);
+
+/** Files as pictures: virtual, so that 100,000 scroll, and paged by the service's links. A file leads to its page. */
+export function FileGrid({ list, selected, select }: FileGridProps) {
+  const words = useMediaWords();
+  const { common } = useWords();
+  const format = useFormats();
+  return (
+    <Virtualizer layout={GridLayout} layoutOptions={useIsNarrow() ? NARROW : WIDE}>
+      <GridList
+        aria-label={words.title}
+        layout="grid"
+        className={`file-grid ${list.hasMore || list.rows.length > SHORT * 2 ? "" : list.rows.length > SHORT ? "two" : "one"}`}
+        selectionMode="multiple"
+        selectionBehavior="toggle"
+        selectedKeys={selected}
+        onSelectionChange={select}
+      >
+        {list.rows.map((file) => {
+          const name = nameOf(file, file.metadata);
+          return (
+            <GridListItem
+              key={file.id}
+              id={file.id}
+              textValue={name}
+              href={`/media/files/${file.id}`}
+              className="file-tile"
+            >
+              <Checkbox slot="selection" className="check tile-check">
+                <span className="box" aria-hidden>
+                  <svg viewBox="0 0 18 18">
+                    <polyline points="3 9 7.5 13.5 15 5" />
+                  </svg>
+                </span>
+              </Checkbox>
+              <Picture address={file.preview} contentType={file["Content-Type"]} />
+              <strong className="tile-name">{name}</strong>
+              <span className="muted tile-size">
+                {format.bytes(file.size)} · {file["Content-Type"].replace(/;.*/, "")}
+              </span>
+            </GridListItem>
+          );
+        })}
+        {list.hasMore && (
+          <GridListLoadMoreItem onLoadMore={list.loadMore} isLoading={list.isLoadingMore}>
+            <span className="muted">{common.loadingMore}</span>
+          </GridListLoadMoreItem>
+        )}
+      </GridList>
+    </Virtualizer>
+  );
+}
+
+/** The picture, or a sign in its place: there is none, or its link has ended. */
+export function Picture({
+  address,
+  contentType,
+}: {
+  readonly address: string | undefined;
+  readonly contentType: string;
+}) {
+  const [broken, setBroken] = useState<string>();
+  const Icon = contentType.startsWith("image/") ? FileImage : FileIcon;
+  return (
+    <span className="tile-picture">
+      {address === undefined || broken === address ? (
+        <Icon aria-hidden size={40} strokeWidth={1.25} />
+      ) : (
+        <img src={address} alt="" loading="lazy" draggable={false} onError={() => setBroken(address)} />
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,132 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Plus, X } from "lucide-react";
+import { useState } from "react";
+import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
+import type { OperatedFileReport } from "../../../../api/plinth.ts";
+import { replaceMetadata } from "../../api/metadata.ts";
+import { Button } from "../../components/button.tsx";
+import { CodeBlock } from "../../components/copy.tsx";
+import { ServiceForm, TextField } from "../../components/form.tsx";
+import { Card } from "../../components/page.tsx";
+import { say } from "../../components/say.ts";
+import { useWords } from "../../words/words.ts";
+import { fieldsOf, isSame, readable, textOf, type Field } from "./metadata.ts";
+import { useMediaWords } from "./words.ts";
+
+/** Metadata as fields or as JSON: both edit the same text, and what was typed in one is in the other. */
+export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileReport; readonly mayChange: boolean }) {
+  const words = useMediaWords();
+  const { common } = useWords();
+  const queries = useQueryClient();
+  const [json, setJson] = useState(() => readable(file.metadataText));
+  const [fields, setFields] = useState(() => fieldsOf(file.metadataText));
+  const [isJson, showJson] = useState(fields === undefined);
+  const [seen, see] = useState(file.metadataText);
+  if (seen !== file.metadataText) {
+    see(file.metadataText);
+    // What was typed meanwhile stays.
+    if (isSame(json, seen)) {
+      setJson(readable(file.metadataText));
+      setFields(fieldsOf(file.metadataText));
+    }
+  }
+  if (!mayChange)
+    return (
+      <Card>
+        <CodeBlock label={words.metadata} code={readable(file.metadataText)} />
+      </Card>
+    );
+  const change = (next: readonly Field[]) => {
+    setFields(next);
+    setJson(readable(textOf(next)));
+  };
+  const typeJson = (next: string) => {
+    setJson(next);
+    setFields(fieldsOf(next));
+  };
+  async function save(): Promise<void> {
+    const text = isJson || fields === undefined ? json : textOf(fields);
+    if (!isObject(text)) throw new Error(words.metadataMalformed);
+    await replaceMetadata(file.id, text);
+    say.done(words.metadataSaved);
+    void queries.invalidateQueries({ queryKey: ["files"] });
+    await queries.invalidateQueries({ queryKey: ["file", file.id] });
+  }
+  return (
+    <Card
+      title={words.metadata}
+      actions={
+        <ToggleButtonGroup
+          aria-label={words.metadata}
+          className="segmented"
+          selectedKeys={[isJson ? "json" : "form"]}
+          disallowEmptySelection
+          onSelectionChange={(keys) => showJson(keys.has("json"))}
+        >
+          <ToggleButton id="form" isDisabled={fields === undefined}>
+            {words.metadataForm}
+          </ToggleButton>
+          <ToggleButton id="json">{words.metadataJson}</ToggleButton>
+        </ToggleButtonGroup>
+      }
+    >
+      <ServiceForm act={common.save} onSubmit={save}>
+        {isJson || fields === undefined ? (
+          <TextField
+            name="metadata"
+            label={words.metadataJson}
+            value={json}
+            onChange={typeJson}
+            isMultiline
+            isRequired
+            help={fields === undefined ? words.metadataOnlyJson : undefined}
+          />
+        ) : (
+          <div className="terms">
+            {fields.length === 0 && <p className="muted">{words.noMetadata}</p>}
+            {fields.map((field, at) => (
+              // Rows have no identity but their place.
+              // oxlint-disable-next-line react/no-array-index-key
+              <div key={at} className="term">
+                <TextField
+                  name={`name${at}`}
+                  label={words.key}
+                  value={field.name}
+                  isRequired
+                  onChange={(name) => change(fields.map((one, place) => (place === at ? { ...one, name } : one)))}
+                />
+                <TextField
+                  name={`value${at}`}
+                  label={words.value}
+                  value={field.text}
+                  isRequired
+                  onChange={(text) => change(fields.map((one, place) => (place === at ? { ...one, text } : one)))}
+                />
+                <Button
+                  className="icon"
+                  aria-label={words.removeField(field.name)}
+                  onPress={() => change(fields.filter((_, place) => place !== at))}
+                >
+                  <X aria-hidden size={16} />
+                </Button>
+              </div>
+            ))}
+            <Button className="small" onPress={() => change([...fields, { name: "", text: "" }])}>
+              <Plus aria-hidden size={15} />
+              {words.addField}
+            </Button>
+          </div>
+        )}
+      </ServiceForm>
+    </Card>
+  );
+}
+
+function isObject(json: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,55 @@
+import type { Person } from "../../session/session.ts";
+
+/** A client's private or public files in a tenant: what a grid shows. */
+export interface Owner {
+  readonly tenant: string;
+  readonly client: string;
+  readonly visibility: Visibility;
+}
+
+export type Visibility = "private" | "public";
+
+/** A person in an organization, in this browser. */
+type Reader = Pick<Person, "user" | "organization">;
+
+const lastOf = ({ user, organization }: Reader): string => `plinth-media-owner ${user} ${organization}`;
+
+/** The files that the person looked at last: the page begins with them, and the palette finds files by name in them. */
+export function lastOwner(person: Reader): Owner | undefined {
+  try {
+    const { tenant, client, visibility } = JSON.parse(localStorage.getItem(lastOf(person)) ?? "{}") as Partial<Owner>;
+    return typeof tenant === "string" && typeof client === "string"
+      ? { tenant, client, visibility: visibility === "public" ? "public" : "private" }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const rememberOwner = (person: Reader, owner: Owner): void =>
+  localStorage.setItem(lastOf(person), JSON.stringify(owner));
+
+/** The owner that an address names. */
+export const ownerOf = (search: { tenant?: string; client?: string; visibility?: string }): Owner | undefined =>
+  search.tenant === undefined || search.client === undefined
+    ? undefined
+    : {
+        tenant: search.tenant,
+        client: search.client,
+        visibility: search.visibility === "public" ? "public" : "private",
+      };
+
+/** The search of an address that names the owner. */
+export const searchOf = ({ tenant, client, visibility }: Owner): Record<string, string> => ({
+  tenant,
+  client,
+  ...(visibility === "public" && { visibility }),
+});
+
+export const mediaHref = (owner: Owner): string => `/media?${new URLSearchParams(searchOf(owner))}`;
+
+/** Images that variants are made of. */
+export const isMaster = (contentType: string): boolean => /^image\/(jpeg|png|gif)\b/i.test(contentType);
+
+/** The picture that the grid shows of an image. */
+export const THUMBNAIL = "320x320";

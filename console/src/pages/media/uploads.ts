@@ -1,0 +1,137 @@
+import { useSyncExternalStore } from "react";
+import { commitOperatedFile, createOperatedFile } from "../../../../api/plinth.ts";
+import { answer, operations } from "../../api/client.ts";
+import { put, PutError } from "../../api/put.ts";
+import { queryClient } from "../../api/queries.ts";
+import { isMaster, THUMBNAIL, type Owner } from "./owner.ts";
+
+/**
+ * Uploads of this window. They go on while other pages are open, and are found again on the page of files.
+ *
+ *   waiting ──▶ sending ──▶ committing ──▶ done
+ *      │           │ └────────────┴──▶ failed ── retry ──▶ waiting
+ *      └───────────┴── cancel ──▶ cancelled ── retry ──▶ waiting
+ *
+ * A retry makes a new file. What was not committed is deleted by the platform within a day.
+ */
+export interface Upload {
+  readonly id: number;
+  readonly name: string;
+  readonly size: number;
+  readonly owner: Owner;
+  readonly state: "waiting" | "sending" | "committing" | "done" | "failed" | "cancelled";
+  readonly sent: number;
+  /** Of a committed file. */
+  readonly fileId?: string;
+  /** The platform's words. */
+  readonly reason?: string | undefined;
+}
+
+interface Task {
+  readonly file: File;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly abort: AbortController;
+}
+
+/** Browsers open some six connections to a host. */
+const AT_ONCE = 3;
+
+let uploads: readonly Upload[] = [];
+const tasks = new Map<number, Task>();
+const listeners = new Set<() => void>();
+let lastId = 0;
+
+export const useUploads = (): readonly Upload[] =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => uploads,
+  );
+
+export const isUnderWay = ({ state }: Upload): boolean =>
+  state === "waiting" || state === "sending" || state === "committing";
+
+/** Each file gets its name as metadata, so that a search finds it. */
+export function upload(files: readonly File[], owner: Owner): void {
+  const added = files.map((file): Upload => {
+    const id = ++lastId;
+    tasks.set(id, { file, metadata: { name: file.name }, abort: new AbortController() });
+    return { id, name: file.name, size: file.size, owner, state: "waiting", sent: 0 };
+  });
+  change([...uploads, ...added]);
+  pump();
+}
+
+export function cancel(ids: readonly number[]): void {
+  for (const id of ids) tasks.get(id)?.abort.abort();
+  for (const id of ids)
+    update(id, (one) => (isUnderWay(one) && one.state !== "committing" ? { ...one, state: "cancelled" } : one));
+}
+
+export function retry(ids: readonly number[]): void {
+  for (const id of ids) {
+    const task = tasks.get(id);
+    if (task === undefined) continue;
+    tasks.set(id, { ...task, abort: new AbortController() });
+    update(id, (one) => ({ ...one, state: "waiting", sent: 0, reason: undefined }));
+  }
+  pump();
+}
+
+/** Takes what has ended off the list. */
+export function clearEnded(): void {
+  for (const one of uploads) if (!isUnderWay(one)) tasks.delete(one.id);
+  change(uploads.filter(isUnderWay));
+}
+
+function pump(): void {
+  const busy = uploads.filter(({ state }) => state === "sending" || state === "committing").length;
+  for (const { id } of uploads.filter(({ state }) => state === "waiting").slice(0, Math.max(0, AT_ONCE - busy)))
+    void run(id).finally(pump);
+}
+
+async function run(id: number): Promise<void> {
+  const task = tasks.get(id);
+  const { owner } = uploads.find((one) => one.id === id)!;
+  if (task === undefined) return;
+  update(id, (one) => ({ ...one, state: "sending" }));
+  try {
+    const type = task.file.type === "" ? "application/octet-stream" : task.file.type;
+    const variants = isMaster(type) ? { clip: THUMBNAIL } : {};
+    const asked = createOperatedFile(
+      owner.tenant,
+      owner.client,
+      owner.visibility,
+      { "Content-Type": type },
+      variants,
+      operations,
+    );
+    const { id: fileId, uploadLink } = (await answer(asked)) as { id: string; uploadLink: string };
+    await put(uploadLink, task.file, type, task.abort.signal, (sent) => update(id, (one) => ({ ...one, sent })));
+    if (task.abort.signal.aborted) return;
+    update(id, (one) => ({ ...one, state: "committing", sent: one.size }));
+    await answer(commitOperatedFile(fileId, task.metadata, operations));
+    update(id, (one) => ({ ...one, state: "done", fileId }));
+    tasks.delete(id);
+    if (!uploads.some(isUnderWay)) void queryClient.invalidateQueries({ queryKey: ["files"] });
+  } catch (thrown) {
+    if (task.abort.signal.aborted) return;
+    const reason = thrown instanceof PutError ? thrown.reason : thrown instanceof Error ? thrown.message : "";
+    update(id, (one) => ({ ...one, state: "failed", reason }));
+  }
+}
+
+/** The browser asks before a window with uploads is closed. */
+const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+
+const update = (id: number, to: (one: Upload) => Upload): void =>
+  change(uploads.map((one) => (one.id === id ? to(one) : one)));
+
+function change(next: readonly Upload[]): void {
+  uploads = next;
+  if (next.some(isUnderWay)) addEventListener("beforeunload", ask);
+  else removeEventListener("beforeunload", ask);
+  for (const listener of listeners) listener();
+}

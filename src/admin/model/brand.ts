@@ -1,0 +1,59 @@
+import * as z from "zod/mini";
+import { accentContrast, COLOR, LEAST_CONTRAST, NO_BRAND, type Brand, type Theme } from "../../platform/brand.ts";
+import type { Fault } from "./rules.ts";
+
+function isAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && url.username === "" && url.password === "" && !/[\s\p{Cc}]/u.test(text);
+}
+const address = z
+  .string()
+  .check(z.maxLength(500))
+  .check(z.refine((text) => text === "" || isAddress(text), "must be https"));
+const colour = z.string().check(z.refine((text) => text === "" || COLOR.test(text), "must be #rrggbb"));
+const name = z.string().check(z.maxLength(60), z.regex(/^[^\p{Cc}]*$/u, "must be one line of text"));
+
+/** Left out, the stored brand stays. An empty one removes it. */
+export const brand = z.optional(
+  z.object({
+    name: z._default(name, ""),
+    logoUri: z._default(address, ""),
+    accentColor: z._default(colour, ""),
+    accentColorDark: z._default(colour, ""),
+    termsUri: z._default(address, ""),
+    privacyUri: z._default(address, ""),
+  }),
+);
+
+export function brandFaults({ brand: given }: { readonly brand?: Brand | undefined }): Fault[] {
+  if (given === undefined) return [];
+  const fault = (field: keyof Brand, message: string): Fault => ({
+    type: "invalid_field",
+    field: `brand.${field}`,
+    message,
+  });
+  const { accentColor, accentColorDark } = given;
+  const faults = [
+    unreadable("accentColor", accentColor, "light"),
+    unreadable("accentColorDark", accentColorDark, "dark"),
+  ];
+  if (accentColor === "" && accentColorDark !== "")
+    faults.push(
+      fault("accentColorDark", "accentColorDark needs accentColor: it is the same colour in the dark theme."),
+    );
+  return faults.filter((one) => one !== undefined);
+
+  function unreadable(field: keyof Brand, value: string, theme: Theme): Fault | undefined {
+    if (!COLOR.test(value)) return undefined;
+    const { ratio, to } = accentContrast(value, theme);
+    if (ratio >= LEAST_CONTRAST) return undefined;
+    const found = `${(Math.floor(ratio * 100) / 100).toFixed(2)}:1`;
+    return fault(field, `${value} has a contrast of ${found} to ${to}. It needs ${LEAST_CONTRAST}:1 (WCAG AA).`);
+  }
+}
+
+/** In statements: null if the body leaves it out. */
+export const brandOrKept = (given: Brand | undefined): string | null =>
+  given === undefined ? null : JSON.stringify(given);
+
+export const toBrand = (json: unknown): Brand => ({ ...NO_BRAND, ...(JSON.parse(String(json)) as Partial<Brand>) });

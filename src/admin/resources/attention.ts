@@ -1,0 +1,110 @@
+import { defineRoute, json, type Route } from "../../http/route.ts";
+
+/**
+ * Work for a person, besides what deep health checks: blocked accounts, pushes that fail, quotas that are almost
+ * full. Each part reads a bounded number of rows and asks a bounded number of objects.
+ */
+export interface AttentionPorts {
+  readonly oauth: {
+    /** The end of an account's block; undefined: it has none. */
+    blockedUntil(email: string): Promise<number | undefined>;
+  };
+  readonly events: {
+    readonly operated: {
+      troubled(): Promise<
+        readonly {
+          readonly kind: "push_stopped" | "push_failing" | "dead_letters";
+          readonly id: string;
+          readonly topic: string;
+          readonly name: string;
+          readonly count: number | null;
+        }[]
+      >;
+    };
+  };
+  readonly media: {
+    nearQuota(share: number, among: number, limit: number): Promise<readonly NearQuota[]>;
+  };
+}
+
+interface NearQuota {
+  readonly tenant: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly mostFiles: number | null;
+  readonly mostBytes: number | null;
+}
+
+interface Item {
+  readonly kind: string;
+  /** An address, a subscription's id, or a tenant. */
+  readonly subject: string;
+  readonly topic: string | null;
+  readonly name: string | null;
+  readonly count: number | null;
+  readonly untilAt: number | null;
+}
+
+/** Our choice: an operator acts on the first ones, and looks again. */
+const MOST = { items: 20, auditRows: 1_000, tenants: 1_000 } as const;
+const ALMOST_FULL = 0.9;
+/** The longest block. */
+const BLOCK_MS = 8 * 3_600_000;
+const BLOCKED = `
+  SELECT DISTINCT subject FROM (SELECT subject, reason FROM audit WHERE action = 'sign in' AND at > ?1 ORDER BY at DESC LIMIT ?2)
+  WHERE reason LIKE '%is blocked% from now on' LIMIT ?3`;
+
+export const attentionRoute = ({ db, oauth, events, media }: AttentionPorts & { readonly db: D1Database }): Route =>
+  defineRoute({
+    method: "GET",
+    path: "/attention",
+    summary: "What needs a person: blocked accounts, failing pushes, dead letters, quotas that are almost full",
+    operation: "readAttention",
+    async handle({ nowMs }) {
+      const [accounts, pushes, quotas] = await Promise.all([
+        blockedAccounts(db, oauth, nowMs),
+        events.operated.troubled(),
+        media.nearQuota(ALMOST_FULL, MOST.tenants, MOST.items),
+      ]);
+      const items: readonly Item[] = [
+        ...accounts,
+        ...pushes
+          .slice(0, MOST.items)
+          .map(({ kind, id, topic, name, count }) => ({ kind, subject: id, topic, name, count, untilAt: null })),
+        ...quotas.map((one) => item("quota_almost_full", one.tenant, { count: percentOf(one) })),
+      ];
+      return json(200, { items }, { "cache-control": "no-store" });
+    },
+  });
+
+/** Accounts whose block began lately, if their objects say that it lasts. */
+async function blockedAccounts(
+  db: D1Database,
+  oauth: AttentionPorts["oauth"],
+  nowMs: number,
+): Promise<readonly Item[]> {
+  const { results } = await db
+    .prepare(BLOCKED)
+    .bind(nowMs - BLOCK_MS, MOST.auditRows, MOST.items)
+    .all<{ subject: string }>();
+  const emails = results.map(({ subject }) => subject.slice("users/".length)).filter((email) => email !== "");
+  const ends = await Promise.all(emails.map(async (email) => ({ email, untilAt: await oauth.blockedUntil(email) })));
+  return ends.flatMap(({ email, untilAt }) =>
+    untilAt === undefined ? [] : [item("account_blocked", email, { untilAt })],
+  );
+}
+
+const item = (kind: string, subject: string, more: { readonly count?: number; readonly untilAt?: number }): Item => ({
+  kind,
+  subject,
+  topic: null,
+  name: null,
+  count: more.count ?? null,
+  untilAt: more.untilAt ?? null,
+});
+
+/** The fuller of both quotas, in percent. */
+function percentOf({ files, bytes, mostFiles, mostBytes }: NearQuota): number {
+  const share = (used: number, most: number | null): number => (most === null ? 0 : most === 0 ? 1 : used / most);
+  return Math.round(100 * Math.max(share(files, mostFiles), share(bytes, mostBytes)));
+}

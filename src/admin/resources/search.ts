@@ -1,0 +1,51 @@
+import type { PageRequest } from "./resource.ts";
+
+/** A search looks at so many rows that a name finds; a longer text finds the others. */
+const MAX_BY_NAME = 1_000;
+
+interface Searched {
+  readonly table: string;
+  readonly columns: string;
+  readonly key: string;
+  /** Ids have small letters alone, so the text may be in any case. */
+  readonly smallKeys: boolean;
+  /** Columns with names, each with an index that ignores case. */
+  readonly names: readonly string[];
+  /** Columns with other ids, each with an index. */
+  readonly ids?: readonly string[];
+}
+
+/**
+ * The search of a list: rows whose id or name begins with a text. Names match in any case. Each part reads a range of
+ * an index and ends after a number of rows, so a search costs the same however many rows there are.
+ */
+export function search(db: D1Database, searched: Searched) {
+  const { table, columns, key, smallKeys, names, ids = [] } = searched;
+  const byId = (column: string): string => `${column} >= ?4 AND ${column} < ?5`;
+  const byName = (column: string): string => `${column} >= ?6 COLLATE NOCASE AND ${column} < ?7 COLLATE NOCASE`;
+  const others = [...ids.map(byId), ...names.map(byName)];
+  const found = others.map(
+    (one) => `SELECT ${key} FROM (SELECT ${key} FROM ${table} WHERE ${one} LIMIT ${MAX_BY_NAME})`,
+  );
+  const everywhere = `
+    SELECT ${columns}, ${key} AS page_key FROM ${table}
+    WHERE ${key} > ?1 AND ${key} IN (
+      SELECT ${key} FROM (SELECT ${key} FROM ${table}
+        WHERE ${key} > ?1 AND ${key} >= max(?1, ?4) AND ${key} < ?5 ORDER BY ${key} LIMIT ?2 + ?3)
+      UNION ${found.join(" UNION ")})
+    ORDER BY ${key} LIMIT ?2 OFFSET ?3`;
+  const within = (condition: string): string => `
+    SELECT ${columns}, ${key} AS page_key FROM ${table}
+    WHERE ${condition} AND +${key} > ?1 AND (${[byId(`+${key}`), ...others].map((one) => `(${one})`).join(" OR ")})
+    ORDER BY +${key} LIMIT ?2 OFFSET ?3`;
+  const values = ({ after, limit, skip }: PageRequest, q: string) => {
+    const id = smallKeys ? q.toLowerCase() : q;
+    return [after, limit, skip, id, `${id}\u{10FFFF}`, q, `${q}\u{10FFFF}`];
+  };
+  return {
+    page: (range: PageRequest, q: string) => db.prepare(everywhere).bind(...values(range, q)),
+    /** `condition`: rows of the organization `?8`, which an index finds. */
+    own: (condition: string, organization: string, range: PageRequest, q: string) =>
+      db.prepare(within(condition)).bind(...values(range, q), organization),
+  };
+}

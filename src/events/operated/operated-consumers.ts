@@ -1,0 +1,138 @@
+import type { Problem } from "../../http/errors.ts";
+import { noSuch } from "../../http/errors.ts";
+import { json, type Answer } from "../../http/route.ts";
+import { sha256Hex } from "../../platform/hash.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { consumerOf } from "../consume/stub.ts";
+import { peekBehind } from "../consume/peek.ts";
+import type { SeekOutcome } from "../consume/types.ts";
+import { logOf } from "../log/client.ts";
+import type { LogStats, Place } from "../log/types.ts";
+import type { Failure } from "../model/failure.ts";
+import { OPERATED } from "../model/limits.ts";
+import { addressOf, shardsOf, type Topic } from "../model/topic.ts";
+import type { TopicPorts } from "../topics/topics.ts";
+import { describeConsumer, type DescribedConsumer } from "./consumer-name.ts";
+
+/**
+ * Consumers of a topic, for the operator service: how far each is behind, and moving its cursor.
+ *
+ *   at a place ── preview(to) ──▶ at the same place; tells what would be read again, or skipped
+ *   at a place ── move(to) ──▶ at `to`, and its delivery counts begin anew
+ *   locked ── move ──▶ refused until the lock ends, as for the client itself
+ *
+ * A consumer's id is a digest of its name, which may contain a person. Reads go on meanwhile: the numbers of a preview
+ * are those of its moment. A move that is repeated moves to the same place again.
+ */
+interface Log {
+  readonly stats: LogStats | { readonly kind: "gone" };
+  readonly names: readonly string[];
+}
+
+/** The consumers that have read the topic. */
+export async function consumersOf(ports: TopicPorts, topic: Topic) {
+  const logs = await logsOf(ports, topic);
+  const names = namesOf(logs);
+  const consumers = await Promise.all(
+    names.slice(0, OPERATED.consumers).map(async (name) => {
+      const position = await consumerOf(ports.consumers, topic, name).position();
+      const behind = logs.map(({ stats }, shard) =>
+        stats.kind === "stats" ? stats.lastSeq - placeOf(position, stats, shard) : 0,
+      );
+      const described = describeConsumer(name);
+      return { id: await idOf(name), ...described, lag: toldTo(described, sum(behind)) };
+    }),
+  );
+  return { consumers, more: names.length > OPERATED.consumers };
+}
+
+/** The effect of a move, and the first events that the consumer would read then. */
+export async function previewMove(
+  ports: TopicPorts,
+  topic: Topic,
+  consumerId: string,
+  to: Place,
+  nowMs: number,
+): Promise<Result<Answer, Failure | Problem>> {
+  const logs = await logsOf(ports, topic);
+  const name = await findName(logs, consumerId);
+  if (name === undefined) return err(noSuch("consumer"));
+  const [position, ...targets] = await Promise.all([
+    consumerOf(ports.consumers, topic, name).position() as Promise<readonly number[] | undefined>,
+    ...shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).positionBefore(to) as Promise<number | "gone">),
+  ]);
+  const aims = targets.map((target) => (typeof target === "number" ? target : 0));
+  const steps = logs.map(({ stats }, shard) =>
+    stats.kind === "stats" ? aims[shard]! - placeOf(position, stats, shard) : 0,
+  );
+  const view = await peekBehind(ports.logs, topic, aims, OPERATED.previewed, nowMs);
+  if (view === undefined) return err({ kind: "no_topic" });
+  const described = describeConsumer(name);
+  const moved = {
+    again: toldTo(described, sum(steps.map((step) => Math.max(0, -step)))),
+    skipped: toldTo(described, sum(steps.map((step) => Math.max(0, step)))),
+    first: JSON.parse(`[${view.events}]`) as object[],
+  };
+  return ok(json(200, { id: consumerId, ...described, ...moved }, { "cache-control": "no-store" }));
+}
+
+/** Moves a consumer's cursor, unless it holds a batch. */
+export async function moveConsumer(
+  ports: TopicPorts,
+  topic: Topic,
+  consumerId: string,
+  to: Place,
+  nowMs: number,
+): Promise<Result<void, Failure | Problem>> {
+  const name = await findName(await logsOf(ports, topic), consumerId);
+  if (name === undefined) return err(noSuch("consumer"));
+  const moved: SeekOutcome = await consumerOf(ports.consumers, topic, name).seek(addressOf(topic), name, to);
+  switch (moved.kind) {
+    case "done":
+      return ok(undefined);
+    case "gone":
+      return err({ kind: "no_topic" });
+    case "failed":
+      return err({ kind: "unavailable" });
+    case "locked": {
+      const { retryAfterMs } = moved;
+      return err({ kind: "topic_locked", retryAfterMs, untilMs: nowMs + retryAfterMs, holder: "The consumer" });
+    }
+  }
+}
+
+/** The client of a consumer; undefined: no such consumer is shown. */
+export async function clientOf(ports: TopicPorts, topic: Topic, consumerId: string): Promise<string | undefined> {
+  const name = await findName(await logsOf(ports, topic), consumerId);
+  return name === undefined ? undefined : describeConsumer(name).client;
+}
+
+const logsOf = (ports: TopicPorts, topic: Topic): Promise<readonly Log[]> =>
+  Promise.all(
+    shardsOf(topic).map(async (shard) => {
+      const log = logOf(ports.logs, topic, shard);
+      const [stats, names] = await Promise.all([log.stats(), log.consumers(OPERATED.consumers + 1)]);
+      return { stats, names };
+    }),
+  );
+
+const namesOf = (logs: readonly Log[]): readonly string[] =>
+  [...new Set(logs.flatMap(({ names }) => names))].toSorted();
+
+async function findName(logs: readonly Log[], consumerId: string): Promise<string | undefined> {
+  for (const name of namesOf(logs).slice(0, OPERATED.consumers)) if ((await idOf(name)) === consumerId) return name;
+  return undefined;
+}
+
+const ID_CHARS = 32;
+const idOf = async (name: string): Promise<string> => (await sha256Hex(name)).slice(0, ID_CHARS);
+
+/** The position of a shard up to which a consumer is done: what retention removed is behind everybody. */
+const placeOf = (position: readonly number[] | undefined, { firstSeq, lastSeq }: LogStats, shard: number): number =>
+  Math.min(Math.max(position?.[shard] ?? 0, firstSeq - 1), lastSeq);
+
+/** A reader of one tenant's events has not to read the others, which are not told apart here. */
+const toldTo = ({ onlyTenant }: DescribedConsumer, count: number): number | null =>
+  onlyTenant === null ? count : null;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);

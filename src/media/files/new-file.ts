@@ -1,0 +1,57 @@
+import * as z from "zod/mini";
+import type { Principal } from "../../http/auth.ts";
+import type { Problem } from "../../http/errors.ts";
+import { randomId, type Random } from "../../platform/random.ts";
+import { err, ok, type Result } from "../../platform/result.ts";
+import { personOf, type TenantAccess } from "../model/access.ts";
+import { isContentType, isMasterType, isMultipartForm } from "../model/content-type.ts";
+import { toProblem } from "../model/failure.ts";
+import { newFileId, type Visibility } from "../model/file.ts";
+import { LIMITS } from "../model/limits.ts";
+import type { VariantName } from "../model/sizes.ts";
+import type { PendingStore } from "./pending-store.ts";
+
+export interface PendingDeps extends TenantAccess {
+  readonly random: Random;
+  readonly pending: PendingStore;
+}
+
+export const contentType = z.string().check(
+  z.maxLength(LIMITS.contentTypeMaxChars),
+  z.refine(isContentType, "must be a media type such as image/png"),
+  z.refine(
+    (type) => !isMultipartForm(type),
+    "must not be multipart/form-data, which is not supported: send the file itself",
+  ),
+);
+
+/** Returns the id of a new pending file. */
+export async function createPending(
+  deps: PendingDeps,
+  visibility: Visibility,
+  principal: Principal,
+  { type, variants }: { readonly type: string; readonly variants: readonly VariantName[] },
+  nowMs: number,
+): Promise<Result<string, Problem>> {
+  if (variants.length > 0 && !isMasterType(type))
+    return err(toProblem({ kind: "unsupported_content_type", contentType: type }));
+  const id = newFileId(nowMs, deps.random);
+  const created = await deps.pending.create({
+    id,
+    reservedFor: principal.tenant,
+    client: principal.clientName,
+    person: await personOf(deps, principal, nowMs),
+    visibility,
+    contentType: type,
+    variants: variants.map((name) => ({ ...name, nonce: randomId(deps.random) })),
+    createdAt: nowMs,
+  });
+  if (created.ok) return ok(id);
+  return err(
+    toProblem(
+      created.error === "over_quota"
+        ? { kind: "quota_full", tenant: principal.tenant }
+        : { kind: "too_many_pending", count: LIMITS.pendingFilesPerClient },
+    ),
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * Accounts at identity providers, linked and unlinked by the person who is signed in.
+ *
+ *   not linked ──form, at most 15 min after a sign-in──▶ at the provider ──back in the same session──▶ linked
+ *                                                             └── another account's, refused, signed out: not linked
+ *   linked ──form, another way to sign in is left──▶ not linked; sign-ins by it end
+ *
+ * - The person proves both accounts, so their addresses need not be equal. The provider must be one that may vouch for
+ *   the person's address here, must not be bound to tenants, and linking must not be the operator's.
+ * - The way to the provider is bound to the browser and to the session. Whoever sends somebody else there, or brings an
+ *   answer to another session, links nothing.
+ * - An account there is linked to one user, and a user to one account of a provider: the database decides races.
+ */
+import type { AuditRecord } from "../../platform/audit.ts";
+import { beginFederation } from "../federation/begin.ts";
+import { FOR_ACCOUNT } from "../federation/pending.ts";
+import { isLinkableBy } from "../federation/providers.ts";
+import type { Account, LinkFor } from "../federation/identity-store.ts";
+import { RECENT_MS } from "../factors/factors.ts";
+import { isLocal } from "../model/binding.ts";
+import type { AnyCall } from "../model/call.ts";
+import type { FederationFailure } from "../model/provider-failure.ts";
+import { redirect } from "../model/redirect.ts";
+import { recognizeBrowser, withCookie } from "../sign-in/browser.ts";
+import { findAccountSession, type Session } from "../sign-in/sessions.ts";
+import { admit, type FormCall } from "./changes.ts";
+import type { AccountDeps } from "./deps.ts";
+import { accountErrorPage, redirectToAccount } from "./notice.ts";
+import { accountPage } from "./page.ts";
+import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
+
+const LINK = "link identity";
+const UNLINK = "unlink identity";
+
+/** `POST /account/link` */
+export async function linkProvider(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admit(deps, call, LINK);
+  if (!admitted.ok) return admitted.error;
+  const { session, form } = admitted.value;
+  const { email } = session.user;
+  const id = form.get("provider") ?? "";
+  const provider = await deps.federation.providers.find(id, call.nowMs);
+  if (provider === undefined || !isLinkableBy(provider, email))
+    return accountErrorPage(deps, call, LINK, { detail: "This identity provider cannot be linked here." });
+  if (call.nowMs - session.authenticatedAtMs >= RECENT_MS) return signInAgain(deps, call, session);
+  const browser = recognizeBrowser(deps, call);
+  const pending = { request: FOR_ACCOUNT, browserKey: browser.key, linkFor: { email, sid: session.sid } };
+  const address = await beginFederation(deps, id, pending, call);
+  if (!address.ok) return refuseLink(deps, call, session, address.error);
+  return withCookie(redirect(303, address.value.href), browser.cookie);
+}
+
+const signInAgain = (deps: AccountDeps, call: AnyCall, { user, provider }: Session): Promise<Response> =>
+  isLocal(provider)
+    ? accountSignInPage(deps, call, { email: user.email, fault: "again" })
+    : signInAtProvider(deps, call, provider);
+
+/** The browser came back from the provider. `linked`: the user to whom the account is linked already. */
+export async function finishLink(
+  deps: AccountDeps,
+  call: AnyCall,
+  linkFor: LinkFor,
+  came: { readonly account: Account; readonly linked: string | undefined } | { readonly failure: FederationFailure },
+): Promise<Response> {
+  const session = await findAccountSession(deps, call);
+  if (session === undefined || session.sid !== linkFor.sid || session.user.email !== linkFor.email)
+    return accountErrorPage(deps, call, LINK, { detail: "", reason: "the session that began it is over" });
+  if ("failure" in came) return refuseLink(deps, call, session, came.failure);
+  const { account, linked } = came;
+  const { email } = linkFor;
+  if (linked !== undefined && linked !== email) return refuseTaken(deps, call, session, account);
+  if (linked === undefined) {
+    const { identities } = deps.federation;
+    const subject = `users/${email}/identities/${account.provider}`;
+    await identities.linkInSession(account, linkFor, call.nowMs, [
+      deps.audit.statement("if changed", recordOf(call, email, LINK, subject, "by the person, signed in")),
+    ]);
+    const now = await identities.findUser(account);
+    if (now !== email)
+      return now === undefined
+        ? redirectToAccount(deps, call, "notChanged")
+        : refuseTaken(deps, call, session, account);
+    deps.log.info("identity linked", { requestId: call.requestId, user: email, provider: account.provider });
+    deps.tell(call, "identity", email);
+  }
+  return redirectToAccount(deps, call, "linked");
+}
+
+function refuseTaken(deps: AccountDeps, call: AnyCall, session: Session, { provider }: Account): Promise<Response> {
+  const reason = `identity provider ${provider}: the account there is linked to another user`;
+  return refuse(deps, call, session, { error: "access_denied", reason }, "linkedElsewhere");
+}
+
+const refuseLink = (deps: AccountDeps, call: AnyCall, session: Session, failure: FederationFailure) =>
+  refuse(deps, call, session, failure, "notLinked");
+
+function refuse(
+  deps: AccountDeps,
+  call: AnyCall,
+  session: Session,
+  { error, reason }: FederationFailure,
+  fault: "linkedElsewhere" | "notLinked",
+): Promise<Response> {
+  deps.noteRefusal(call, LINK, { error, reason, actor: `user ${session.user.email}` });
+  return accountPage(deps, call, session, fault);
+}
+
+/** `POST /account/unlink` */
+export async function unlinkProvider(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admit(deps, call, UNLINK);
+  if (!admitted.ok) return admitted.error;
+  const { session, form } = admitted.value;
+  const { email } = session.user;
+  const provider = form.get("provider") ?? "";
+  const removed = await deps.federation.identities.unlink(email, provider, [
+    deps.audit.statement("if changed", recordOf(call, email, UNLINK, `users/${email}/identities/${provider}`, "")),
+  ]);
+  if (!removed) return accountPage(deps, call, session, "lastWay");
+  deps.log.info("identity unlinked", { requestId: call.requestId, user: email, provider });
+  deps.tell(call, "identity", email);
+  return redirectToAccount(deps, call, "unlinked");
+}
+
+const recordOf = (
+  { nowMs: atMs, requestId }: AnyCall,
+  email: string,
+  action: string,
+  subject: string,
+  reason: string,
+): AuditRecord => ({ atMs, requestId, actor: `user ${email}`, action, subject, outcome: "done", reason });

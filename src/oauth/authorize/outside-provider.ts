@@ -1,0 +1,47 @@
+/**
+ * A sign-in by a bound provider that leads nowhere: the address is outside its domains, or the place outside its
+ * tenants (model/binding.ts). The person learns what to do instead, and goes back to the client from there.
+ *
+ *   the client wants no page, or its answer is a page itself ──▶ that answer
+ *   else ──▶ 400 page ──▶ the same request with the platform's own form
+ *                    └──▶ the client, with the error
+ */
+import { DEFAULT_PROVIDER } from "../../platform/names.ts";
+import type { AnyCall } from "../model/call.ts";
+import { pageContext, shownName } from "../pages/page.ts";
+import type { OutsideProviderView } from "../pages/port.ts";
+import type { AuthorizeDeps } from "./deps.ts";
+import { toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
+
+/** `answer`: the client's, which the page holds back. */
+export async function outsideProviderPage(
+  deps: AuthorizeDeps,
+  request: AuthorizationRequest,
+  { kind, user, answer }: Pick<OutsideProviderView, "kind" | "user"> & { readonly answer: Response },
+  call: AnyCall,
+): Promise<Response> {
+  const back = answer.headers.get("location");
+  if (request.prompt === "none" || back === null) return answer;
+  return deps.pages.outsideProvider({
+    ...pageContext(call, request.parameters.get("ui_locales"), request.brand),
+    kind,
+    user,
+    provider: request.provider,
+    clientName: shownName(request.client),
+    back,
+    otherWay: await addressWithProvider(deps, request, DEFAULT_PROVIDER, call),
+  });
+}
+
+/** The same request again, for another provider. An expected user stays sealed in it. */
+export async function addressWithProvider(
+  deps: AuthorizeDeps,
+  request: AuthorizationRequest,
+  provider: string,
+  call: AnyCall,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const parameters = await toParametersWithoutHint(deps, request);
+  const query = new URLSearchParams({ ...parameters, ...more, [deps.names.parameter("id_provider")]: provider });
+  return `${deps.pagesBase(call)}/authorize?${query.toString()}`;
+}

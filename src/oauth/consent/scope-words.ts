@@ -1,0 +1,23 @@
+import type { Names } from "../../platform/names.ts";
+import { scopeMatches } from "../../platform/scope-pattern.ts";
+import type { ScopeView } from "../pages/port.ts";
+
+/** Words by scope, as services registered them; a scope that ends in `*` covers every ending. */
+export type ScopeWords = ReadonlyMap<string, string>;
+
+/** The scope as pages show it. An exact name comes before a pattern, a longer pattern before a shorter one. */
+export function toScopeView(scope: string, words: ScopeWords, names: Names): ScopeView {
+  const own = names.scope("");
+  const [pattern] = [...words.keys()]
+    .filter((key) => scopeMatches(key, scope))
+    .sort((a, b) => Number(b === scope) - Number(a === scope) || b.length - a.length);
+  return {
+    scope,
+    own: scope.startsWith(own) ? scope.slice(own.length) : undefined,
+    words: pattern === undefined ? undefined : words.get(pattern),
+  };
+}
+
+/** The first of two services that name the same scope counts. */
+export const toScopeWords = (rows: readonly { readonly scope: string; readonly words: string }[]): ScopeWords =>
+  new Map(rows.map(({ scope, words }) => [scope, words] as const).toReversed());

@@ -1,0 +1,51 @@
+import { mergeBrands, readBrand, type Brand } from "../../platform/brand.ts";
+import type { Names } from "../../platform/names.ts";
+import type { Directory } from "../clients/directory.ts";
+import type { UserRecord, UserStore } from "../users/user-store.ts";
+import { mayActFor, parseScopes } from "../model/granted-scopes.ts";
+
+interface Deps {
+  readonly names: Names;
+  readonly directory: Directory;
+  readonly users: Pick<UserStore, "find">;
+}
+
+/** The brand of an authorization request that a form or a link carries. */
+export async function brandOfRequest(deps: Deps, text: string, nowMs: number): Promise<Brand | undefined> {
+  const request = new URLSearchParams(text);
+  const clientId = request.get("client_id");
+  if (clientId === null) return undefined;
+  const scopes = parseScopes(request.get("scope") ?? "", deps.names);
+  const { client, tenant } = await deps.directory.find(clientId, scopes.ok ? scopes.value.tenant : undefined, nowMs);
+  const isTenants = client !== undefined && tenant !== undefined && mayActFor(client, tenant).ok;
+  return mergeBrands(client?.brand, isTenants ? tenant.brand : undefined);
+}
+
+/** The brand of a client's own pages. */
+export const brandOfClient = async (
+  { directory }: Pick<Deps, "directory">,
+  clientId: string | undefined,
+  nowMs: number,
+): Promise<Brand | undefined> => {
+  if (clientId === undefined) return undefined;
+  const { client, tenant } = await directory.find(clientId, undefined, nowMs);
+  return client && mergeBrands(client.brand, tenant?.brand);
+};
+
+/** The brand of the person's tenant, if there is one alone. A client never dresses a mail. */
+export const brandOfPerson = ({ tenants: [first, second] }: Pick<UserRecord, "tenants">): Brand | undefined =>
+  first === undefined || second !== undefined ? undefined : readBrand(first.brand);
+
+/** The same, for a person who is known by address. */
+export async function brandOfAddress({ users }: Pick<Deps, "users">, email: string): Promise<Brand | undefined> {
+  const user = await users.find(email);
+  return user && brandOfPerson(user);
+}
+
+/** The brand of the tenant that invites. Organizations have none. */
+export const brandOfPlace = async (
+  { directory }: Pick<Deps, "directory">,
+  { kind, owner }: { readonly kind: string; readonly owner: string },
+  nowMs: number,
+): Promise<Brand | undefined> =>
+  kind === "tenant" ? (await directory.find(undefined, owner, nowMs)).tenant?.brand : undefined;

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { localSecret } from "../support/platform-process.ts";
+import { barriers, settle } from "./looks.ts";
+import { photographs } from "./photographs.ts";
+import { OPERATOR, type Stage } from "./stage.ts";
+
+const OF_SHOP = "/media?tenant=demo&client=demo.shop";
+
+/** The story of photographs that an operator brings, searches, cuts and deletes with proof. */
+export function mediaSuite(stage: () => Stage, count: number): void {
+  describe("files of a client", () => {
+    test("are uploaded many at once, searched, cut and deleted with a report", async () => {
+      const page = await stage().open({ path: OF_SHOP });
+      const looks = async (what: string) => {
+        await settle(page);
+        expect(await barriers(page), what).toEqual([]);
+        await page.emulateMedia({ colorScheme: "dark" });
+        expect(await barriers(page, "colours"), `${what}, dark`).toEqual([]);
+        await page.emulateMedia({ colorScheme: "light" });
+      };
+      await page.getByRole("heading", { name: "No files yet" }).waitFor();
+      await page.locator("input[type=file]").setInputFiles(photographs(count, 96, 64));
+      await page.getByText(`${count} of ${count} files uploaded`).waitFor();
+      await page.getByRole("button", { name: "Clear the list" }).click();
+      await page
+        .getByRole("row", { name: /harbour-\d\d/ })
+        .first()
+        .waitFor();
+      await looks("a grid of files");
+
+      await page.getByLabel("Field", { exact: true }).fill("name");
+      await page.getByLabel("Value", { exact: true }).fill("harbour-07.png");
+      await page.getByRole("button", { name: "Search", exact: true }).click();
+      await expect.poll(() => page.getByRole("row").count()).toBe(1);
+      expect(new URL(page.url()).searchParams.get("q")).toBe("name:harbour-07.png");
+      await page.getByRole("row", { name: "harbour-07.png" }).click();
+      await page.getByRole("heading", { level: 1, name: "harbour-07.png" }).waitFor();
+
+      await page.getByRole("button", { name: "Add a field" }).click();
+      await page.getByLabel("Field", { exact: true }).nth(1).fill("album");
+      await page.getByLabel("Value", { exact: true }).nth(1).fill("north sea");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("The metadata is saved.").waitFor();
+      await drag(page, [0.2, 0.2], [0.7, 0.6]);
+      const [width, height] = [page.getByLabel("Width"), page.getByLabel("Height")];
+      expect([await width.inputValue(), await height.inputValue()]).toEqual(["48", "26"]);
+      await page.getByRole("button", { name: "Make the variant" }).click();
+      await page.getByText("48 × 26 px").waitFor();
+      await looks("a file");
+      const id = page.url().split("/").at(-1) ?? "";
+      const file = (await (await stage().operate("GET", `files/${id}`)).json()) as { metadataText: string };
+      expect(JSON.parse(file.metadataText)).toEqual({ name: "harbour-07.png", album: "north sea" });
+
+      await page.getByRole("button", { name: "Delete the file" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Delete the file" }).click();
+      await page.getByRole("heading", { level: 1, name: "Report of a deletion" }).waitFor();
+      await page.getByText("bytes deleted", { exact: true }).first().waitFor();
+      await looks("a report");
+      expect((await stage().operate("GET", `files/${id}`)).status).toBe(404);
+      const rows = (await (await stage().operate("GET", "audit?action=delete file")).json()) as object[];
+      expect(rows[0]).toMatchObject({
+        actor: `operator ${OPERATOR}`,
+        reason: `deletion ${page.url().split("/").at(-1)}`,
+      });
+    });
+
+    test("that could not be sent are sent again, variants of all are made, and the work is found again", async () => {
+      const page = await stage().open({ path: OF_SHOP });
+      await page
+        .getByRole("row", { name: /harbour-\d\d/ })
+        .first()
+        .waitFor();
+      await page.route("**/media/v2/uploads/**", (route) => route.abort());
+      await page.locator("input[type=file]").setInputFiles(photographs(1, 96, 64));
+      await page.getByText("There was no answer.").waitFor();
+      await page.unroute("**/media/v2/uploads/**");
+      await page.getByRole("button", { name: "Try harbour-01.png again" }).click();
+      await page.getByText("1 of 1 files uploaded").waitFor();
+      await page.getByRole("button", { name: "Make variants" }).click();
+      await page.getByRole("textbox", { name: "Size" }).fill("no size");
+      await page.getByRole("button", { name: "Start" }).click();
+      await page.getByText("Write width x height").waitFor();
+      await page.getByRole("textbox", { name: "Size" }).fill("32x32");
+      await page.getByRole("button", { name: "Start" }).click();
+      await page.getByText("The variants are being asked for.").waitFor();
+      await page.getByRole("link", { name: "Work" }).click();
+      await page.getByText(`Images: ${count}. Variants started: ${count}.`).waitFor();
+      await page.reload();
+      await page.getByText(`Images: ${count}. Variants started: ${count}.`).waitFor();
+      await page.getByText("All variants are made.").waitFor();
+      await page.getByRole("button", { name: "Compare" }).click();
+      await page.getByRole("heading", { level: 1, name: "Comparison" }).waitFor();
+      await page.getByText("They agree.").waitFor();
+    });
+
+    test("are deleted all at once, with their number first; and others found by the palette", async () => {
+      const page = await stage().open({ path: OF_SHOP });
+      await page
+        .getByRole("row", { name: /harbour-\d\d/ })
+        .first()
+        .waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").fill("harbour-09.png");
+      await page.getByRole("option", { name: "harbour-09.png" }).click();
+      await page.getByRole("heading", { level: 1, name: "harbour-09.png" }).waitFor();
+      await page.locator(".trail").getByRole("link", { name: "Files" }).click();
+      await page.getByRole("row").first().getByRole("checkbox").check({ force: true });
+      await page.getByText("1 selected").waitFor();
+      await page.getByRole("button", { name: "Delete the selected" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Delete 1 file" }).click();
+      await page.getByText("1 file deleted.").waitFor();
+      await page.getByRole("button", { name: "Delete all files" }).click();
+      await page.getByRole("button", { name: `Delete ${count - 1} files` }).click();
+      await page.getByRole("heading", { level: 1, name: "Report of a deletion" }).waitFor();
+      await page.getByRole("link", { name: "Deletions" }).click();
+      await expect.poll(() => page.getByRole("row").count()).toBe(4);
+      await settle(page);
+      expect(await barriers(page)).toEqual([]);
+    });
+  });
+
+  describe("the administrator of an organization", () => {
+    test("sees no files of others, by page or by the interface", async () => {
+      const client = { tenant: "operators", confidential: true, scopes: [], grantTypes: ["client_credentials"] };
+      expect((await stage().operate("PUT", "clients/operators.vault", client)).status).toBeLessThan(300);
+      const made = await stage().operate("POST", "tenants/operators/files/operators.vault/private", {});
+      const { id, uploadLink } = (await made.json()) as { id: string; uploadLink: string };
+      const type = { "content-type": "binary/octet-stream" };
+      expect((await fetch(uploadLink, { method: "PUT", body: "secret", headers: type })).status).toBe(200);
+      expect((await stage().operate("POST", `files/${id}/commit`, {})).status).toBe(202);
+      const page = await stage().open({
+        path: "/media",
+        user: "ada@demo.example",
+        password: localSecret("DEMO_USER_PASSWORD"),
+        organization: "demo",
+      });
+      const asked = page.waitForRequest((request) => request.url().includes("/admin/v1/tenants"));
+      await page.getByRole("combobox", { name: "Tenant" }).fill("demo");
+      const authorization = (await (await asked).allHeaders())["authorization"] ?? "";
+      await page.getByRole("option", { name: /demo/ }).first().waitFor();
+      expect(await page.getByRole("option", { name: /operators/ }).count()).toBe(0);
+      for (const path of [
+        `files/${id}`,
+        "tenants/operators/files",
+        "tenants/operators/files/operators.vault/private",
+      ]) {
+        const answer = await fetch(`${stage().url}/admin/v1/${path}`, { headers: { authorization } });
+        expect([path, answer.status]).toEqual([path, 404]);
+      }
+      for (const path of [`/media/files/${id}`, "/media?tenant=operators&client=operators.vault"]) {
+        await page.goto(`${stage().url}/console${path}`);
+        await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+      }
+    });
+  });
+}
+
+/** Draws a frame on the image, from one place to another, as shares of its sides. */
+async function drag(
+  page: Awaited<ReturnType<Stage["open"]>>,
+  from: readonly [number, number],
+  to: readonly [number, number],
+): Promise<void> {
+  const canvas = page.locator(".canvas");
+  await canvas.locator(".kept").waitFor();
+  await canvas.scrollIntoViewIfNeeded();
+  const box = (await canvas.boundingBox())!;
+  const at = ([x, y]: readonly [number, number]) => [box.x + box.width * x, box.y + box.height * y] as const;
+  await page.mouse.move(...at(from));
+  await page.mouse.down();
+  await page.mouse.move(...at(to), { steps: 4 });
+  await page.mouse.up();
+}

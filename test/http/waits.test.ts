@@ -1,0 +1,120 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { createDeps } from "../../src/deps.ts";
+import { counting, inRounds } from "../support/counting.ts";
+import { answerJson } from "../support/outside.ts";
+import { call, makeClient, makeTenant, ORIGIN, put, tokenFor, unique, type TestClient } from "../support/platform.ts";
+
+/**
+ * How often a request waits for D1, one wait after the other. Far from the database each is some 0.3 s.
+ *
+ * An isolate knows nothing at first, later the keys; its copy of the revocations is old after 5 s without a request.
+ */
+const OLD_MS = 6_000;
+
+function newIsolate() {
+  const { hold, rounds } = inRounds();
+  const { env: counted, tally } = counting(env, hold);
+  const app = createApp(createDeps(counted));
+  return {
+    tally,
+    /** The status, and the round trips of each wait. */
+    async ask(path: string, token: string, body?: unknown): Promise<readonly [status: number, waits: number[]]> {
+      rounds.length = 0;
+      const context = createExecutionContext();
+      const init = {
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+      };
+      const response = await app.fetch(new Request(`${ORIGIN}${path}`, init), counted, context);
+      const waits = [...rounds];
+      await response.text();
+      await waitOnExecutionContext(context);
+      return [response.status, waits];
+    },
+  };
+}
+
+async function makeService(): Promise<{ readonly path: string; readonly token: string }> {
+  const name = unique("svc-");
+  const tenant = await makeTenant({ subscribed: false });
+  const source = `https://${name}.example.com/v1`;
+  await put(`services/${name}`, { sourceUrl: source, proxyPath: `/${name}/v1`, scopes: [], tenant, access: "token" });
+  await put(`packages/${name}`, { version: "1", organization: `${tenant}-org`, services: [name] });
+  await answerJson(`${source}/`, {});
+  const customer = await makeClient({ scopes: [] });
+  await put(`tenants/${customer.tenant}/subscriptions/${name}`, {});
+  return { path: `/${name}/v1/`, token: await tokenFor(customer) };
+}
+
+const makeTopic = async (owner: TestClient, token: string): Promise<string> => {
+  const eventType = unique("type");
+  expect((await call("/pubsub/v1/topics", { token, json: { eventType, numShards: 1 } })).status).toBe(201);
+  return `/pubsub/v1/topics/${owner.clientId}/${eventType}/publish`;
+};
+
+const letTimePass = (ms: number): void => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(Date.now() + ms);
+};
+
+afterEach(() => void vi.useRealTimers());
+
+describe("a request through the gateway", () => {
+  it("reads keys and services together, and then the tenant", async () => {
+    const { path, token } = await makeService();
+    expect(await newIsolate().ask(path, token)).toEqual([200, [2, 1]]);
+  });
+
+  it("reads the tenant beside the revocations if the keys are known", async () => {
+    const [known, other] = [await makeService(), await makeService()];
+    const isolate = newIsolate();
+    await isolate.ask(known.path, known.token);
+    letTimePass(OLD_MS);
+    expect(await isolate.ask(other.path, other.token)).toEqual([200, [2]]);
+  });
+});
+
+describe("a request for a topic", () => {
+  it("reads the topic beside the revocations if the keys are known", async () => {
+    const owner = await makeClient();
+    const token = await tokenFor(owner);
+    const [known, other] = [await makeTopic(owner, token), await makeTopic(owner, token)];
+    const isolate = newIsolate();
+    expect(await isolate.ask(known, token, { payload: "first" })).toEqual([201, [1, 1]]);
+    letTimePass(OLD_MS);
+    expect(await isolate.ask(other, token, { payload: "second" })).toEqual([201, [2]]);
+  });
+
+  it("reads nothing but the keys for a token that is forged or gives no right to the topic", async () => {
+    const owner = await makeClient();
+    const token = await tokenFor(owner);
+    const [known, other] = [await makeTopic(owner, token), await makeTopic(owner, token)];
+    const isolate = newIsolate();
+    await isolate.ask(known, token, { payload: "first" });
+    const [head, claims, signature] = token.split(".");
+    const forged = `${head}.${claims}.${signature!.split("").toReversed().join("")}`;
+    letTimePass(OLD_MS);
+    expect(await isolate.ask(other, forged, { payload: "x" })).toEqual([401, [1]]);
+    const stranger = await tokenFor(await makeClient({ scopes: ["plat.pubsub_publish"] }));
+    letTimePass(OLD_MS);
+    const [status, waits] = await isolate.ask(other, stranger, { payload: "x" });
+    expect(status).toBe(404);
+    // The stranger's own record says which scopes it is registered for.
+    expect(waits.flat().reduce((sum, trips) => sum + trips, 0)).toBeLessThanOrEqual(3);
+  });
+
+  it("is refused if the token turns out to be revoked", async () => {
+    const owner = await makeClient();
+    const token = await tokenFor(owner);
+    const [known, other] = [await makeTopic(owner, token), await makeTopic(owner, token)];
+    const isolate = newIsolate();
+    await isolate.ask(known, token, { payload: "first" });
+    const form = { token, client_id: owner.clientId, client_secret: owner.clientSecret };
+    expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);
+    letTimePass(OLD_MS);
+    expect(await isolate.ask(other, token, { payload: "second" })).toEqual([401, [2]]);
+  });
+});

@@ -1,0 +1,33 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { counting } from "../support/counting.ts";
+import { encodePng, gradient } from "../support/images.ts";
+import { mediaApp, principal, START_MS, stored } from "./media-app.ts";
+
+/** What D1 and R2 are billed for, rows of indexes included. */
+const PICTURE = await encodePng(gradient(8, 8));
+const DAY_MS = 86_400_000;
+const METADATA = { order: "o-4711", color: "red", price: 129.9 };
+
+it("a file is deleted with 12 rows, and proven gone with two rows and three questions to R2", async () => {
+  const { env: bindings, tally, reset } = counting(env);
+  const app = mediaApp({ db: bindings.DB, bucket: bindings.MEDIA });
+  const as = principal();
+  // The first deletion makes the requester's row; another file keeps the set of keys.
+  await stored(app, PICTURE, { as, metadata: METADATA });
+  const files = [
+    await stored(app, PICTURE, { as, metadata: METADATA }),
+    await stored(app, PICTURE, { as, metadata: METADATA }),
+  ];
+  const costs: unknown[] = [];
+  for (const { path } of files) {
+    reset();
+    expect((await app.call(path, { as, method: "DELETE" })).status).toBe(204);
+    await app.settle();
+    costs.push([tally.d1RoundTrips, tally.d1RowsWritten, tally.r2Operations]);
+  }
+  expect(costs.slice(1)).toEqual([[3, 12, { delete: 1 }]]);
+  reset();
+  await app.media.sweep(START_MS + DAY_MS);
+  expect([tally.d1RowsWritten, tally.r2Operations]).toEqual([2 * 2, { head: 2 * 3 }]);
+});

@@ -1,0 +1,133 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import { counting } from "../../support/counting.ts";
+import { encodePng, gradient } from "../../support/images.ts";
+import { makeTenant } from "../../support/platform.ts";
+import { collection, expectJson, expectProblem, keysOf, mediaApp, ORIGIN, principal } from "../media-app.ts";
+
+const app = mediaApp({ maxUploadBytes: 6 * 1024 * 1024 });
+const PICTURE = await encodePng(gradient(64, 48));
+const TEXT = { "content-type": "text/plain", "content-length": "5" };
+
+const formOf = (parts: Record<string, Blob | string>): FormData => {
+  const form = new FormData();
+  for (const [name, part] of Object.entries(parts)) form.append(name, part);
+  return form;
+};
+const textFile = (text = "hello", name = "naïve plan.txt"): File => new File([text], name, { type: "text/plain" });
+/** Rows of the client's files, by state. */
+const statesOf = async (client: string): Promise<readonly unknown[]> =>
+  (
+    await env.DB.prepare(
+      "SELECT state FROM file WHERE owner_id IN (SELECT id FROM owner WHERE client = ?) AND state <> 'removed'",
+    )
+      .bind(client)
+      .all<{ state: string }>()
+  ).results.map(({ state }) => state);
+
+describe("a file in one request", () => {
+  // shows: media/endpoints/post-p-with-bytes
+  it("is stored and committed by its bytes alone: 202 with its address, its type and its name", async () => {
+    const as = principal();
+    const headers = { ...TEXT, "content-disposition": 'attachment; filename="a b.txt"' };
+    const answer = await app.call(collection(), { as, method: "POST", body: "hello", headers });
+    const { id, link } = await expectJson<{ id: string; link: string }>(answer, 202);
+    expect(link).toBe(`${ORIGIN}${collection()}/${id}`);
+    const [file] = await expectJson<any[]>(await app.call(`${collection()}?tenant=${as.tenant}`, { as }), 200);
+    expect(file).toMatchObject({ id, "Content-Type": "text/plain", size: 5, fileName: "a b.txt", metadata: {} });
+    const { link: content } = await expectJson<{ link: string }>(await app.call(`${collection()}/${id}`, { as }), 200);
+    expect(await (await app.call(content)).text()).toBe("hello");
+  });
+
+  // shows: media/endpoints/post-p-with-bytes
+  it("may come in a form with its metadata, and be shared, public, and have variants", async () => {
+    const as = principal();
+    const form = formOf({ file: textFile(), metadata: '{"album": "summer", "n": 1.50}' });
+    const { id } = await expectJson<{ id: string }>(
+      await app.call(`${collection()}?shared=tenant&tenant=${as.tenant}`, { as, method: "POST", body: form }),
+      202,
+    );
+    expect(await (await app.call(`${collection()}/${id}/metadata`, { as })).text()).toBe(
+      '{"album": "summer", "n": 1.50}',
+    );
+    const shared = await expectJson<any[]>(await app.call(`${collection()}?tenant=${as.tenant}&q=n:1.5`, { as }), 200);
+    expect(shared).toMatchObject([{ id, fileName: "naïve plan.txt", size: 5 }]);
+
+    const picture = new File([PICTURE], "p.png", { type: "image/png" });
+    const path = `${collection("public")}?clip=10x10`;
+    const made = await app.call(path, { as, method: "POST", body: formOf({ file: picture }) });
+    const pictureId = (await expectJson<{ id: string }>(made, 202)).id;
+    await app.settle();
+    expect(app.jobs.filter(({ fileId }) => fileId === pictureId)).toHaveLength(1);
+  });
+
+  it("costs three round trips and the rows of a file in three requests", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const own = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
+    const as = principal();
+    for (let time = 0; time < 2; time++) {
+      reset();
+      expect((await own.call(collection(), { as, method: "POST", body: "hello", headers: TEXT })).status).toBe(202);
+      await own.settle();
+      if (time === 1) expect(tally).toMatchObject({ d1RoundTrips: 3, d1RowsWritten: 8 });
+    }
+  });
+
+  it("is refused before there is a row, as a creation or a commit would be", async () => {
+    const as = principal();
+    const send = (query: string, body: BodyInit, headers: Record<string, string> = {}) =>
+      app.call(`${collection()}${query}`, { as, method: "POST", body, headers });
+    const file = textFile();
+    const two = formOf({ file });
+    two.append("file", file);
+    for (const [answer, status, type] of [
+      [await send("?tenant=foreign", "hello", TEXT), 404, "element_resource_non_existing"],
+      [await send("?clip=10x10", "hello", TEXT), 400, "business_error"],
+      [await send("", "hello", { ...TEXT, "content-type": "no type" }), 400, "validation_violation"],
+      [await send("", "hello", { ...TEXT, "content-encoding": "gzip" }), 415, "unsupported_request_content_type"],
+      [await send("", "hello", { ...TEXT, "content-range": "bytes 0-4/9" }), 400, "validation_violation"],
+      [await send("", "hello", { ...TEXT, "content-length": "6291457" }), 413, "bad_payload_size"],
+      [
+        await send("", "a=b", { "content-type": "application/x-www-form-urlencoded" }),
+        415,
+        "unsupported_request_content_type",
+      ],
+      [
+        await send("", "hello", { "content-type": "application/json; charset=latin1" }),
+        415,
+        "unsupported_request_content_type",
+      ],
+      [await send("", "no form", { "content-type": "multipart/form-data; boundary=x" }), 400, "bad_payload_syntax"],
+      [await send("", formOf({ metadata: "{}" })), 400, "validation_violation"],
+      [await send("", formOf({ file: "no file" })), 400, "validation_violation"],
+      [await send("", two), 400, "validation_violation"],
+      [await send("", formOf({ file, more: "x" })), 400, "validation_violation"],
+      [await send("", formOf({ file, metadata: "[]" })), 400, "validation_violation"],
+      [await send("", formOf({ file, metadata: "{" })), 400, "bad_payload_syntax"],
+      [await send("", formOf({ file: textFile("x".repeat(LIMITS.formMaxBytes)) })), 413, "bad_payload_size"],
+    ] as const)
+      expect(await expectJson(answer, status)).toMatchObject({ type });
+    expect(await statesOf(as.clientName)).toEqual([]);
+  });
+
+  it("leaves nothing where its bytes are others than announced, or the quota has no space", async () => {
+    const as = principal({ tenant: await makeTenant() });
+    const digest = { ...TEXT, "content-md5": "1B2M2Y8AsgTpgAmY7PhCfg==" };
+    const wrong = await app.call(collection(), { as, method: "POST", body: "hello", headers: digest });
+    const { message } = await expectProblem(wrong, 400, "validation_violation", [
+      { type: "invalid_header", field: "Content-MD5" },
+    ]);
+    expect(message).not.toContain("link");
+    await env.DB.prepare("UPDATE tenant SET quota_bytes = 4 WHERE id = ?").bind(as.tenant).run();
+    const full = await app.call(collection(), { as, method: "POST", body: "hello", headers: TEXT });
+    await expectProblem(full, 413, "bad_payload_size", [{ type: "quota_exceeded" }]);
+    const file = await env.DB.prepare("SELECT id FROM file WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)")
+      .bind(as.clientName)
+      .all<{ id: string }>();
+    expect(await statesOf(as.clientName)).toEqual(["pending", "pending"]);
+    for (const { id } of file.results) expect(await keysOf(id)).toEqual([]);
+    await app.media.sweep(app.clock.nowMs + 1);
+    expect(await statesOf(as.clientName)).toEqual([]);
+  });
+});

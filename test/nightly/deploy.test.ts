@@ -1,0 +1,617 @@
+import { execFile } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { ROOT } from "../../scripts/lib/root.ts";
+import type { Cloudflare } from "../../tools/deploy/cloudflare.ts";
+import { newDeploymentFile, parseDeployment } from "../../tools/deploy/deployment.ts";
+import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
+import { askAt, type Ask } from "../../tools/deploy/reach.ts";
+import { firstOperator } from "../../tools/deploy/first-operator.ts";
+import { checkZones, smokeTest, type Check } from "../../tools/deploy/smoke.ts";
+import { startFakeCloudflare, ZONE, type FakeCloudflare } from "../acceptance/support/fake-cloudflare.ts";
+import { newStateDir, SHELL, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+
+/**
+ * `npm run deploy` and the real wrangler, against Cloudflare's API played on loopback. What the deployed platform would
+ * answer is asked of a platform that was started here under the same address. Tests work in a
+ * copy of the checkout, which they may change.
+ */
+const SECRET = "an-operator-secret-for-deployments";
+const SEAL_KEYS = `k1:${Buffer.alloc(32, 1).toString("base64")}`;
+const HOST = "plinth.example.com";
+/** Which changing calls of a first deployment fail once, by number. Each takes some ten seconds. */
+const FAULTS = (process.env["DEPLOY_FAULTS"] ?? "").split(",").filter(Boolean).map(Number);
+
+const COPIED = [
+  "src",
+  "scripts",
+  "tools",
+  "migrations",
+  "api",
+  "cli",
+  "console",
+  "deploy",
+  "wrangler.toml",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "site",
+  "docs",
+  "packages",
+  "examples",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
+];
+
+const stateDir = newStateDir();
+let platform: Platform;
+let account: FakeCloudflare;
+let checkout: string;
+
+beforeAll(async () => {
+  platform = await startPlatform({
+    SITE: "",
+    STATE_DIR: stateDir,
+    PUBLIC_URL: `https://${HOST}`,
+    OPERATOR_CLIENT_SECRET: SECRET,
+    ALLOW_LOOPBACK: "true",
+  });
+  // It builds the documentation.
+}, 180_000);
+afterAll(async () => {
+  await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+async function fresh(): Promise<void> {
+  account = await startFakeCloudflare();
+  checkout = mkdtempSync(join(tmpdir(), "plinth-deploy-"));
+  for (const path of COPIED) cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  // Site and console of the same sources are built once.
+  mkdirSync(join(checkout, ".build"), { recursive: true });
+  for (const built of ["site", "console"]) symlinkSync(join(ROOT, ".build", built), join(checkout, ".build", built));
+}
+
+async function clear(): Promise<void> {
+  await account.close();
+  rmSync(checkout, { recursive: true, force: true });
+}
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+function deploy(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  const options = {
+    cwd: checkout,
+    maxBuffer: 1 << 26,
+    env: {
+      ...SHELL,
+      HOME: checkout,
+      CI: "1",
+      WRANGLER_SEND_METRICS: "false",
+      CLOUDFLARE_API_BASE_URL: account.url,
+      CLOUDFLARE_API_TOKEN: account.token,
+      CLOUDFLARE_ACCOUNT_ID: account.accountId,
+      ...env,
+    },
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(checkout, "scripts", "deploy.ts"), ...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: stdout + stderr });
+    });
+  });
+}
+
+const WITHOUT_R2 = `--import=${join(ROOT, "test", "acceptance", "support", "no-r2.mjs")}`;
+const GIVEN = { OPERATOR_CLIENT_SECRET: SECRET, SEAL_KEYS };
+const atPlatform = (): string[] => ["--yes", "--at", platform.url];
+
+const writeDeployment = (name: string, text: string): void =>
+  writeFileSync(join(checkout, "deploy", `${name}.toml`), text);
+const PRODUCTION = `worker = "plinth"\nhost = "${HOST}"\nlocation = "weur"\njurisdiction = "eu"\nrate_limit_ids = 8700\n`;
+
+const WITH_EVENTS = `${PRODUCTION}placement = "aws:eu-central-1"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
+
+const onlyDatabase = () => [...account.databases.values()][0]!;
+const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
+const variable = (name: string, worker?: string): unknown => bindings(worker).find((one) => one.name === name)?.text;
+
+describe("a deployment's file", () => {
+  it.each([
+    [`${PRODUCTION}host = "x.example"`, "production.toml"],
+    [PRODUCTION.replace(HOST, `https://${HOST}`), "host: must be a host name such as"],
+    [`${PRODUCTION}auth_host = "auth.example:8443"`, "auth_host: must be a host name"],
+    [PRODUCTION.replace('"plinth"', '"Plinth"'), "worker: must have 1 to 40 of"],
+    [PRODUCTION.replace('"weur"', '"paris"'), "location: "],
+    [PRODUCTION.replace('"eu"', '"mars"'), "jurisdiction: "],
+    [`${PRODUCTION}placement = "Frankfurt"`, "placement: must be smart, or a region such as aws:eu-central-1"],
+    [`${PRODUCTION}shards = 2`, "shards: must be 1: a platform has one database"],
+    [`${PRODUCTION}[vars]\nJURISDICTION = "eu"`, "JURISDICTION is made of jurisdiction."],
+    [
+      `${PRODUCTION}[vars]\nR2_S3_ENDPOINT = "https://a.r2.cloudflarestorage.com"`,
+      "R2_S3_ENDPOINT must be https://<account>.eu.r2.cloudflarestorage.com",
+    ],
+    [PRODUCTION.replace("rate_limit_ids = 8700", ""), "rate_limit_ids: "],
+    [`${PRODUCTION}[vars]\nEVENT_RETENTION = 7`, "there is no variable EVENT_RETENTION."],
+    [`${PRODUCTION}[vars]\nPUBLIC_URL = "https://x.example"`, "PUBLIC_URL is made of host."],
+  ])("that says %j is refused", (text, words) => {
+    expect(() => parseDeployment("production", text)).toThrow(words);
+  });
+
+  it("has the defaults of wrangler.toml, and names for everything of its own", () => {
+    const { vars, ...deployment } = parseDeployment(
+      "staging",
+      newDeploymentFile({ name: "staging", host: HOST, location: "eeur" }),
+    );
+    expect(deployment).toMatchObject({
+      worker: "plinth-staging",
+      database: "plinth-staging",
+      bucket: "plinth-staging-media",
+      backupBucket: "plinth-staging-backup",
+      queues: ["plinth-staging-media-jobs", "plinth-staging-media-jobs-dead"],
+      hosts: [HOST],
+      location: "eeur",
+    });
+    expect(vars).toMatchObject({
+      PLATFORM: "plat",
+      PUBLIC_URL: `https://${HOST}`,
+      CONTENT_URL: "",
+      EVENT_RETENTION_DAYS: "7",
+    });
+  });
+});
+
+describe("a migration as it is sent to D1", () => {
+  it("makes the same schema, without comments, a statement a line", () => {
+    for (const name of migrationNames()) {
+      const sql = plainSql(readFileSync(join(ROOT, "migrations", name), "utf8"));
+      expect(sql).not.toMatch(/--|\/\*|^\s/m);
+    }
+    const schemaOf = (change: (sql: string) => string): unknown[] => {
+      const sqlite = new DatabaseSync(":memory:");
+      for (const name of migrationNames()) sqlite.exec(change(readFileSync(join(ROOT, "migrations", name), "utf8")));
+      const rows = sqlite.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").all();
+      return rows.map((row) => ({ ...row, sql: plainSql(String(row["sql"])) }));
+    };
+    expect(schemaOf(plainSql)).toEqual(schemaOf((sql) => sql));
+  });
+});
+
+describe("a first deployment that cannot be", () => {
+  beforeEach(fresh);
+  afterEach(clear);
+
+  it("refuses half the credentials of S3, before it changes anything", async () => {
+    writeDeployment("production", PRODUCTION);
+    const { code, output } = await deploy(["production", ...atPlatform()], { ...GIVEN, R2_ACCESS_KEY_ID: "an-id" });
+    expect({ code, calls: account.calls }).toEqual({ code: 1, calls: [] });
+    expect(output).toContain("need R2_S3_ENDPOINT and R2_BUCKET and R2_SECRET_ACCESS_KEY too");
+  });
+
+  it("makes no secret where its file may be lost", async () => {
+    writeDeployment("production", PRODUCTION);
+    const { code, output } = await deploy(["production", ...atPlatform()]);
+    expect({ code, calls: account.calls }).toEqual({ code: 1, calls: [] });
+    expect(output).toContain("--secrets FILE");
+  });
+
+  // shows: running/commands/npm-run-deploy-the-host-is-another-s
+  it.each([
+    [{ zone: ZONE.id, name: HOST, type: "A", content: "192.0.2.1" }, "plinth.example.com has DNS records: A 192.0.2.1"],
+    [undefined, "belongs to the Worker shop"],
+  ])("refuses a host that is another's, before it changes anything", async (record, words) => {
+    writeDeployment("production", PRODUCTION);
+    if (record !== undefined) account.records.push(record);
+    else account.domains.set(HOST, { id: "d", hostname: HOST, service: "shop", zone_id: ZONE.id });
+    const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
+    expect({ code, calls: account.calls }).toEqual({ code: 1, calls: [] });
+    expect(output).toContain(words);
+  });
+
+  it.each(FAULTS)(
+    "is simply repeated where it broke off, call %i",
+    async (call) => {
+      writeDeployment("production", PRODUCTION);
+      account.failAt(call);
+      const first = await deploy(["production", ...atPlatform()], GIVEN);
+      // A first deployment has fewer calls than that.
+      if (!account.hasFailed()) return expect(first.code).toBe(0);
+      expect(first.code, first.output).toBe(1);
+      const second = await deploy(["production", ...atPlatform()], GIVEN);
+      expect(second.code, second.output).toBe(0);
+      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 2, 2]);
+      expect([...account.queues.values()].map(({ consumers }) => consumers.size)).toEqual([1, 1]);
+      expect([...account.domains.keys()]).toEqual([HOST]);
+    },
+    240_000,
+  );
+
+  it.each(FAULTS)(
+    "becomes an upgrade that is simply repeated where it broke off, call %i",
+    async (call) => {
+      writeDeployment("production", PRODUCTION);
+      const made = await deploy(["production", ...atPlatform()], GIVEN);
+      expect(made.code, made.output).toBe(0);
+      const before = account.calls.length;
+      account.workers.get("plinth")!.settings.observability = { enabled: false };
+      writeFileSync(
+        join(checkout, "migrations", "9999_more.sql"),
+        "CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;\n",
+      );
+      writeDeployment("production", WITH_EVENTS);
+      account.failAt(call);
+      const first = await deploy(["production", ...atPlatform()], GIVEN);
+      // An upgrade has fewer calls than that.
+      if (!account.hasFailed()) return expect(first.code).toBe(0);
+      const { settings } = account.workers.get("plinth")!;
+      // wrangler only warns there, and our own call comes after it.
+      if (account.calls[before + call - 1]?.endsWith("/script-settings") && first.code === 0)
+        return expect(settings.observability).toMatchObject({ redact_query_string: true });
+      expect(first.code, first.output).toBe(1);
+      const second = await deploy(["production", ...atPlatform()], GIVEN);
+      expect(second.code, second.output).toBe(0);
+      const tables = onlyDatabase().sqlite.prepare("SELECT name FROM sqlite_master WHERE name = 'more'").all();
+      expect(tables).toHaveLength(1);
+      expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
+      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 2, 2]);
+    },
+    240_000,
+  );
+});
+
+describe("the first operator", () => {
+  it("gets a link at each deployment until one is used", async () => {
+    const deployment = { ...parseDeployment("production", PRODUCTION), operator: "first@example.com" };
+    const ask = askAt(platform.url);
+    const said: string[] = [];
+    const deployed = async (): Promise<string> => {
+      said.length = 0;
+      await firstOperator({ ask, deployment, operatorSecret: SECRET, say: (line) => void said.push(line) });
+      return said.join("\n");
+    };
+    const linkIn = (text: string): URL => new URL(/https?:\S+token=\S+/.exec(text)?.[0] ?? "no:link");
+    const before = linkIn(await deployed());
+    const { pathname, search } = linkIn(await deployed());
+    expect((await ask(`${before.pathname}${before.search}`)).status).toBe(400);
+    const page = await ask(`${pathname}${search}`);
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page.body)?.[1] ?? "";
+    const password = "a quite long password";
+    const form = { token: new URLSearchParams(search).get("token") ?? "", csrf, new_password: password };
+    const chosen = await ask(pathname, {
+      method: "POST",
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        cookie: String(page.headers["set-cookie"]).split(";")[0]!,
+      },
+      body: new URLSearchParams({ ...form, repeated_password: password }).toString(),
+    });
+    expect(chosen.status, chosen.body).toBe(200);
+    expect(await deployed()).toBe(`first@example.com operates it at ${deployment.publicUrl}/console.`);
+  });
+
+  it("is asked for where the deployment names none", async () => {
+    const deployment = parseDeployment("production", PRODUCTION);
+    const said: string[] = [];
+    await firstOperator({
+      ask: askAt(platform.url),
+      deployment,
+      operatorSecret: SECRET,
+      say: (line) => void said.push(line),
+    });
+    expect(said.join("")).toContain('operator = "ada@example.com" in deploy/production.toml');
+  });
+});
+
+describe("a smoke test", () => {
+  const faultsBehind = async (front: (ask: Ask) => Ask): Promise<string[]> => {
+    const deployment = parseDeployment("production", PRODUCTION);
+    const checks = await smokeTest({ ask: front(askAt(platform.url)), deployment, operatorSecret: SECRET });
+    return checks.flatMap(({ fault }) => fault ?? []);
+  };
+  const rewritten =
+    (change: (body: string) => string) =>
+    (ask: Ask): Ask =>
+    async (path, options) => {
+      const answer = await ask(path, options);
+      return String(answer.headers["content-type"]).startsWith("text/html")
+        ? { ...answer, body: change(answer.body) }
+        : answer;
+    };
+
+  it("passes where nothing is in front", async () => {
+    expect(await faultsBehind((ask) => ask)).toEqual([]);
+  });
+
+  // shows: running/commands/npm-run-deploy-the-zone-breaks-programs
+  it("finds a zone that refuses programs, one by their user agent and one by a challenge", async () => {
+    const refusing =
+      (status: number, headers: Record<string, string>, agents: RegExp) =>
+      (ask: Ask): Ask =>
+      async (path, options) =>
+        agents.test(options?.headers?.["user-agent"] ?? "node")
+          ? { status, headers, body: "error code: 1010" }
+          : ask(path, options);
+    expect(await faultsBehind(refusing(403, {}, /^Python/))).toEqual([
+      expect.stringContaining('"Python-urllib/3.13" is answered 403. See "Zone features"'),
+    ]);
+    expect(await faultsBehind(refusing(403, { "cf-mitigated": "challenge" }, /^(curl|Go)/))).toEqual([
+      expect.stringContaining('"Go-http-client/2.0" is answered 403, cf-mitigated: challenge.'),
+    ]);
+  });
+
+  // shows: running/commands/npm-run-deploy-the-zone-breaks-programs
+  it("finds a zone that rewrites pages", async () => {
+    const obfuscated = (body: string): string =>
+      body.replaceAll(
+        /[\w.]+@[\w.]+\.example/g,
+        '<a href="/cdn-cgi/l/email-protection" class="__cf_email__" data-cfemail="5d">[email&#160;protected]</a>',
+      );
+    expect(await faultsBehind(rewritten(obfuscated))).toEqual([
+      expect.stringContaining("/docs/quickstart has /cdn-cgi/, which is not ours."),
+    ]);
+    const removed = (body: string): string => body.replaceAll("@", "");
+    expect(await faultsBehind(rewritten(removed))).toEqual([
+      expect.stringContaining("The e-mail addresses in /docs/quickstart are gone."),
+    ]);
+  });
+
+  it("looks at the zone's settings, as far as its token may", async () => {
+    const found: Record<string, unknown> = {
+      "settings/browser_check": { value: "on" },
+      "settings/email_obfuscation": { value: "off" },
+      "settings/security_level": { value: "medium" },
+      bot_management: { fight_mode: false, enable_js: false, sbfm_definitely_automated: "managed_challenge" },
+    };
+    const root = {
+      find: async (path: string) => found[path.replace("/zones/z/", "")] ?? Promise.reject(new Error("403")),
+    };
+    const host = { host: HOST, zoneId: "z", service: undefined, domainId: undefined, records: [] };
+    const checks = await checkZones({ root } as unknown as Cloudflare, [host]);
+    const named = (which: (check: Check) => boolean): string[] =>
+      checks.filter((check) => which(check)).map(({ name }) => name.replace(` is off for ${HOST}`, ""));
+    expect(named(({ fault }) => fault !== undefined)).toEqual(["Browser Integrity Check", "Bot Fight Mode"]);
+    expect(named(({ unknown }) => unknown === true)).toEqual(["Rocket Loader", "Hotlink Protection"]);
+  });
+});
+
+describe("a deployment", () => {
+  beforeAll(fresh);
+  afterAll(clear);
+
+  // shows: running/commands/npm-run-deploy
+  // shows: running/commands/npm-run-deploy-broken-off
+  it("is repeated where it broke off, makes everything, keeps the secrets it made, and tests itself", async () => {
+    const place = ["--location", "weur", "--jurisdiction", "eu"];
+    expect(await deploy(["production", "init", "--host", HOST, ...place])).toMatchObject({ code: 0 });
+    const args = ["production", ...atPlatform(), "--secrets", "kept.secrets"];
+    // The platform that answers here has this secret; the other one is made.
+    const given = { OPERATOR_CLIENT_SECRET: SECRET };
+    account.failAt(2);
+    const broken = await deploy(args, given);
+    expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("A failure that was asked for") });
+    expect(broken.output).toContain("+ secret SEAL_KEYS, made now and kept in kept.secrets");
+    const { code, output } = await deploy(args, given);
+    expect(output).toContain("+ secret SEAL_KEYS, from kept.secrets");
+    expect(output).toContain("✓ its operator gets a token");
+    expect(output).toContain("https://plinth.example.com works.");
+    expect(code, output).toBe(0);
+    expect(account.unknown).toEqual([]);
+
+    expect(onlyDatabase()).toMatchObject({ name: "plinth", location: "weur", jurisdiction: "eu" });
+    const tables = onlyDatabase().sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["client", "signing_key", "d1_migrations"]));
+    expect(account.buckets.get("plinth-media")).toMatchObject({ location: undefined, jurisdiction: "eu" });
+    expect(account.buckets.get("plinth-media")!.lifecycle.map((rule: any) => rule.id)).toEqual([
+      "incoming",
+      "unfinished-uploads",
+    ]);
+    const consumed = [...account.queues.values()].map(({ queue_name: name, consumers }) => [name, consumers.size]);
+    expect(consumed).toEqual([
+      ["plinth-media-jobs", 1],
+      ["plinth-media-jobs-dead", 1],
+    ]);
+    expect(account.domains.get(HOST)).toMatchObject({ service: "plinth", zone_id: ZONE.id });
+    expect([...account.queues.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu", "eu"]);
+    expect(bindings()).toContainEqual({ name: "ASSETS", type: "assets" });
+    expect(Object.keys(account.workers.get("plinth")!.assets)).toEqual(
+      expect.arrayContaining(["/docs/index.html", "/docs/quickstart.md", "/docs/api/index.html", "/llms.txt"]),
+    );
+    expect(variable("PUBLIC_URL")).toBe(`https://${HOST}`);
+    expect([variable("JURISDICTION"), variable("LOCATION_HINT")]).toEqual(["eu", "weur"]);
+    expect(bindings().find(({ name }) => name === "DB").id).toBe(onlyDatabase().uuid);
+    expect(bindings().find(({ name }) => name === "MEDIA")).toMatchObject({ jurisdiction: "eu" });
+    expect(account.workers.get("plinth")!.settings.observability).toMatchObject({ redact_query_string: true });
+
+    const kept = readFileSync(join(checkout, "kept.secrets"), "utf8");
+    expect(kept).toContain(`SEAL_KEYS="${account.workers.get("plinth")!.secrets.get("SEAL_KEYS")}"`);
+    expect(kept).not.toContain(SECRET);
+    expect(statSync(join(checkout, "kept.secrets")).mode & 0o777).toBe(0o600);
+    expect(output).toContain("The only copy of the secrets is kept.secrets.");
+  });
+
+  it("is replaced by the next, with a new migration, its variables and secrets as they are", async () => {
+    // As a run leaves it that was killed while it uploaded.
+    const left = join(checkout, ".build", "deploy", "plinth", "secrets-abc.json");
+    writeFileSync(left, "{}");
+    const sqlite = onlyDatabase().sqlite;
+    writeFileSync(
+      join(checkout, "migrations", "9999_more.sql"),
+      "-- Isn't it nice; it is.\nCREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;\n" +
+        "CREATE TRIGGER more_once\nBEFORE INSERT ON more\nBEGIN\n  SELECT CASE WHEN NEW.id > 1 THEN RAISE(ABORT, 'a;b') END;\nEND;\n",
+    );
+    writeDeployment("production", WITH_EVENTS);
+    // What a shell has set changes nothing: the file alone says what the platform is.
+    const { code, output } = await deploy(["production", ...atPlatform()], {
+      EVENT_RETENTION_DAYS: "7",
+      PLATFORM: "linux",
+    });
+    expect(output).toContain("+ migration 9999_more.sql");
+    expect(existsSync(left)).toBe(false);
+    expect(code, output).toBe(0);
+    expect(sqlite.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'more%'").all()).toHaveLength(2);
+    expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
+    expect(account.workers.get("plinth")!.versions.at(-1)!.metadata.placement).toMatchObject({
+      region: "aws:eu-central-1",
+    });
+    expect(variable("PLATFORM")).toBe("plat");
+    expect(account.workers.get("plinth")!.secrets.get("OPERATOR_CLIENT_SECRET")).toBe(SECRET);
+    expect(account.workers.get("plinth")!.versions).toHaveLength(2);
+  });
+
+  // shows: running/commands/npm-run-deploy-data-would-be-lost
+  it("shows what would change, and needs a flag for what would lose data", async () => {
+    const before = account.calls.length;
+    const other = PRODUCTION.replace(HOST, "other.example.com").replace('jurisdiction = "eu"\n', "");
+    writeDeployment("production", `${other}[vars]\nPLATFORM = "acme"\n`);
+    const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
+    expect(output).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
+    expect(output).toContain("- host plinth.example.com");
+    expect(output).toContain("The database is in jurisdiction eu, and the file says no jurisdiction.");
+    const flags = ["--lose-events", "--rename-platform", "--move-host", "--move-jurisdiction"];
+    for (const flag of flags) expect(output).toContain(`${flag}: `);
+    const planned = await deploy(["production", "--plan", ...flags], GIVEN);
+    expect(planned).toMatchObject({ code: 0 });
+    const unasked = await deploy(["production", ...flags], GIVEN);
+    expect(unasked).toMatchObject({ code: 1, output: expect.stringContaining("Say --yes") });
+    expect({ code, calls: account.calls.length }).toEqual({ code: 1, calls: before });
+    writeDeployment("production", WITH_EVENTS);
+  });
+
+  it("stands beside another one in the same account", async () => {
+    const [calls, workers] = [account.calls.length, [...account.workers.keys()]];
+    await deploy(["staging", "init", "--host", "staging.example.com", "--location", "apac"]);
+    const { output } = await deploy(["staging", "--plan"], GIVEN);
+    for (const made of [
+      "database plinth-staging",
+      "bucket plinth-staging-media",
+      "bucket plinth-staging-backup",
+      "queue plinth-staging-media-jobs",
+      "host staging.example.com",
+    ])
+      expect(output).toContain(`+ ${made}`);
+    expect(output).not.toContain(HOST);
+    expect([account.calls.length, [...account.workers.keys()]]).toEqual([calls, workers]);
+
+    // Broken off with what stores data made, near the hint; then taken away again.
+    account.failAt(5);
+    expect(await deploy(["staging", ...atPlatform()], GIVEN)).toMatchObject({ code: 1 });
+    expect(account.databases.size).toBe(2);
+    expect([...account.databases.values()].at(-1)).toMatchObject({ location: "apac", jurisdiction: null });
+    expect(account.buckets.get("plinth-staging-media")).toMatchObject({ location: "apac", jurisdiction: undefined });
+    await deploy(["staging", "destroy", "--yes", "--host", "staging.example.com"]);
+    expect([account.databases.size, account.buckets.size, account.workers.size]).toEqual([1, 2, 1]);
+  });
+
+  it("replaces a secret that is given, and refuses keys that do not open what is stored", async () => {
+    onlyDatabase()
+      .sqlite.prepare(
+        "INSERT INTO identity_provider (id, issuer, client_id, sealed_client_secret, scopes, trusted_since, created_at) VALUES ('x', 'https://x.example', 'x', 'k1.sealed', '', 0, 0)",
+      )
+      .run();
+    const other = await deploy(["production", "--plan"], { ...GIVEN, SEAL_KEYS: SEAL_KEYS.replace("k1", "k2") });
+    expect(other).toMatchObject({ code: 1, output: expect.stringContaining("SEAL_KEYS has no k1") });
+    const rotated = await deploy(["production", "--plan"], {
+      ...GIVEN,
+      SEAL_KEYS: `${SEAL_KEYS.replace("k1", "k2")},${SEAL_KEYS}`,
+    });
+    expect(rotated).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("~ secret SEAL_KEYS, from the environment"),
+    });
+  });
+
+  it("changes nothing with a token that Cloudflare does not take any more", async () => {
+    const before = account.calls.length;
+    const { code, output } = await deploy(["production", ...atPlatform()], {
+      ...GIVEN,
+      CLOUDFLARE_API_TOKEN: "rolled",
+    });
+    expect({ code, calls: account.calls.length }).toEqual({ code: 1, calls: before });
+    expect(output).toContain("Authentication error");
+  });
+
+  /** Cloudflare does not go back over a class of objects. The command says so before it changes anything. */
+  async function refusesToLoseClasses(): Promise<void> {
+    const { versions, deployments } = account.workers.get("plinth")!;
+    const complete = versions.map(({ bindings: all }) => all.slice());
+    const without = ({ bindings: all }: (typeof versions)[number]) =>
+      all.splice(0, all.length, ...all.filter(({ class_name: name }) => name !== "GuessCounter"));
+    const before = deployments.length;
+
+    without(versions.at(-2)!);
+    const back = await deploy(["production", "rollback", "--yes"], GIVEN);
+    expect(back).toMatchObject({ code: 1, output: expect.stringContaining("objects of class GuessCounter, which") });
+
+    for (const version of versions) without(version);
+    const canary = await deploy(["production", "--yes", "--canary", "10"], GIVEN);
+    expect(canary).toMatchObject({ code: 1, output: expect.stringContaining("New classes of objects take no canary") });
+    expect(canary.output).toContain("+ objects of class GuessCounter; no rollback goes back over that");
+
+    expect(deployments).toHaveLength(before);
+    versions.forEach(({ bindings: all }, index) => all.splice(0, all.length, ...complete[index]!));
+  }
+
+  // shows: running/commands/npm-run-deploy-what-it-can-undo
+  it("takes a canary, rolls back, and is destroyed once that is said twice", async () => {
+    const worker = account.workers.get("plinth")!;
+    const first = worker.versions.at(-1);
+    // Keys that are known to a thief, and a secret that the thief has put in their place.
+    writeDeployment("production", `${WITH_EVENTS}R2_S3_ENDPOINT = "https://a.eu.r2.cloudflarestorage.com"\n`);
+    for (const name of ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "OPERATOR_CLIENT_SECRET"])
+      worker.secrets.set(name, "of a thief, who knows it well enough");
+    for (const name of ["R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY"]) bindings().push({ type: "secret_text", name });
+    const replaced = { ...GIVEN, R2_ACCESS_KEY_ID: "new-id", R2_SECRET_ACCESS_KEY: "new-key" };
+    const canary = await deploy(["production", "--yes", "--canary", "10"], { ...replaced, NODE_OPTIONS: WITHOUT_R2 });
+    expect(canary.code, canary.output).toBe(0);
+    for (const name of Object.keys(replaced)) expect(canary.output).toContain(`~ secret ${name}, from the environment`);
+    expect(Object.fromEntries(worker.secrets)).toMatchObject(replaced);
+    const second = worker.versions.at(-1);
+    expect(worker.deployments[0]!.versions).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ version_id: first!.id, percentage: 90 }),
+        expect.objectContaining({ version_id: second!.id, percentage: 10 }),
+      ]),
+    );
+    await refusesToLoseClasses();
+    const back = await deploy(["production", "rollback", ...atPlatform()], GIVEN);
+    expect(back.code, back.output).toBe(0);
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+    expect(back.output).toContain(`plinth goes back to version ${first!.id}, release ${version}.`);
+    // Objects run the old version's code at once too, and not for five minutes more the new one's.
+    expect(JSON.stringify(worker.deployments[0])).toContain('"mode":"deferred","max_delay":30');
+    expect(worker.deployments[0]!.versions).toEqual([
+      expect.objectContaining({ version_id: first!.id, percentage: 100 }),
+    ]);
+
+    account.buckets.get("plinth-media")!.objects.set("a/b c", "bytes");
+    account.buckets.get("plinth-backup")!.objects.set("manifest/1.json", "{}");
+    const once = await deploy(["production", "destroy", "--yes"]);
+    expect(once).toMatchObject({ code: 1, output: expect.stringContaining("Nothing was deleted.") });
+    const twice = await deploy(["production", "destroy", "--yes", "--host", HOST]);
+    expect(twice.code, twice.output).toBe(0);
+    // Backups outlive what they are of.
+    expect(twice.output).toContain("bucket plinth-backup, with backups, stays");
+    expect([...account.buckets.keys()]).toEqual(["plinth-backup"]);
+    expect([account.databases.size, account.queues.size, account.workers.size, account.domains.size]).toEqual([
+      0, 0, 0, 0,
+    ]);
+    expect(account.unknown).toEqual([]);
+  });
+});

@@ -1,0 +1,238 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { freePort } from "../../scripts/lib/free-port.ts";
+import { ROOT } from "../../scripts/lib/root.ts";
+import { launchChromium } from "../acceptance/support/chromium.ts";
+import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
+
+/**
+ * The quickstarts' files, copied as they stand and run against a started platform. Their packages are those of this
+ * checkout. Next.js is installed from the registry, so it has a command of its own: `QUICKSTART=nextjs`. Python runs
+ * where `PYTHON` (python3) has httpx and PyJWT.
+ */
+const run = promisify(execFile);
+const python = process.env["PYTHON"] ?? "python3";
+const folder = mkdtempSync(join(tmpdir(), "plinth-quickstarts-"));
+const stateDir = newStateDir();
+const secrets = readDevVars(join(ROOT, ".dev.vars"));
+const hasPackages = await run(python, ["-c", "import httpx, jwt"]).then(
+  () => true,
+  () => false,
+);
+let platform: Platform;
+let env: Record<string, string>;
+const children: ChildProcess[] = [];
+
+/** The packed package has a test of its own; its modules are bundled here, which takes less time. */
+async function placeSdk(packages: string): Promise<void> {
+  const sdk = join(packages, "@plinth", "sdk");
+  mkdirSync(sdk, { recursive: true });
+  cpSync(join(ROOT, "packages/sdk/package.json"), join(sdk, "package.json"));
+  const entryPoints = ["index", "middleware"].map((name) => join(ROOT, `packages/sdk/src/${name}.ts`));
+  await build({
+    entryPoints,
+    outdir: join(sdk, "dist"),
+    bundle: true,
+    format: "esm",
+    splitting: true,
+    target: "es2022",
+  });
+}
+
+beforeAll(async () => {
+  const packages = join(folder, "node_modules");
+  mkdirSync(packages, { recursive: true });
+  for (const name of ["hono", "oidc-client-ts", "vite"])
+    symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
+  cpSync(join(ROOT, "examples/quickstarts"), folder, { recursive: true });
+  [platform] = await Promise.all([startPlatform({ STATE_DIR: stateDir }), placeSdk(packages)]);
+  env = {
+    PATH: process.env["PATH"] ?? "",
+    PLINTH_URL: platform.url,
+    PYTHONPATH: join(ROOT, "packages/python/src"),
+    DEMO_CLIENT_SECRET: secrets["DEMO_CLIENT_SECRET"] ?? "",
+  };
+});
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await stopGroup(platform, "SIGKILL");
+  for (const path of [stateDir, folder]) rmSync(path, { recursive: true, force: true });
+});
+
+/** Starts a program and waits for words of its output. */
+function start(program: string, args: readonly string[], cwd: string, more: Record<string, string> = {}) {
+  const child = spawn(program, args, { cwd, env: { ...env, ...more }, stdio: ["ignore", "pipe", "pipe"] });
+  children.push(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (output += part.toString()));
+  const said = (words: string): Promise<unknown> =>
+    expect.poll(() => output, { timeout: 60_000, interval: 50 }).toContain(words);
+  return { child, said };
+}
+
+/** Signs the demo's person in at the platform's page. */
+async function signInAda(page: Page): Promise<void> {
+  await page.getByLabel("E-mail address").fill("ada@demo.example");
+  await page.getByLabel("Password").fill(secrets["DEMO_USER_PASSWORD"] ?? "");
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+test("the Node worker handles an order that another program publishes, and stops in good order", async () => {
+  const cwd = join(folder, "node");
+  const worker = start(process.execPath, ["worker.ts"], cwd);
+  await worker.said("waiting for orders");
+  const { stdout } = await run(process.execPath, ["publish.ts"], { cwd, env });
+  expect(stdout).toBe("published\n");
+  await worker.said("order 4711");
+  worker.child.kill("SIGINT");
+  await worker.said("stopped");
+});
+
+test("the browser app signs a person in, and shows them an order as it is published", async () => {
+  const port = await freePort("127.0.0.1");
+  const vite = join(ROOT, "node_modules/vite/bin/vite.js");
+  const args = [vite, "--host", "127.0.0.1", "--port", String(port), "--strictPort"];
+  const app = start(process.execPath, args, join(folder, "browser-app"), { VITE_PLINTH_URL: platform.url });
+  await app.said("ready in");
+  await run(process.execPath, ["publish.ts"], { cwd: join(folder, "node"), env });
+  const browser = await launchChromium();
+  try {
+    const page = await browser.newPage();
+    const failed: string[] = [];
+    page.on("pageerror", ({ message }) => failed.push(message));
+    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await signInAda(page);
+    await page.getByText("Hello ada@demo.example").waitFor();
+    await page.getByText("order 4711").first().waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(/127\.0\.0\.1/);
+    expect(failed).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
+
+test("the Worker with Hono tells who calls, publishes for them, and takes signed pushes alone", async () => {
+  const bundle = await build({
+    entryPoints: [join(folder, "hono-workers/src/index.ts")],
+    bundle: true,
+    format: "esm",
+    write: false,
+    external: ["cloudflare:workers"],
+    logLevel: "silent",
+  });
+  const script = bundle.outputFiles[0]!.text;
+  const api = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script,
+      compatibilityDate: "2026-10-20",
+      bindings: {
+        PLINTH_URL: platform.url,
+        CLIENT_SECRET: env["DEMO_CLIENT_SECRET"]!,
+        WEBHOOK_SECRET: "whsec_c2VjcmV0",
+      },
+    }),
+  );
+  try {
+    const url = await api.ready;
+    const authorization = `Bearer ${await demoToken()}`;
+    expect((await fetch(new URL("/api/me", url))).status).toBe(401);
+    const me = await fetch(new URL("/api/me", url), { headers: { authorization } });
+    expect(await me.json()).toMatchObject({ client: "demo.shop", tenant: "demo" });
+    const order = { method: "POST", headers: { authorization }, body: JSON.stringify({ order: 1 }) };
+    expect((await fetch(new URL("/api/orders", url), order)).status).toBe(202);
+    expect((await fetch(new URL("/hooks/orders", url), { method: "POST", body: "{}" })).status).toBe(401);
+  } finally {
+    await api.dispose();
+  }
+});
+
+/** The blocks of a language of the first quickstart, as one program. */
+const tabs = (language: string): string =>
+  Array.from(
+    readFileSync(join(ROOT, "docs/quickstart.md"), "utf8").matchAll(
+      new RegExp(`^\`\`\`${language} tab\\n([^]*?)^\`\`\`$`, "gm"),
+    ),
+    ([, block]) => block,
+  )
+    .join("\n")
+    .replaceAll("http://127.0.0.1:8787", platform.url)
+    // A topic of its own: other programs here read as the same client.
+    .replaceAll("orderPlaced", `orderOf${language}`);
+
+test("the first quickstart's TypeScript does what its shell does", async () => {
+  writeFileSync(join(folder, "quickstart.ts"), tabs("ts"));
+  const { stdout } = await run(process.execPath, [join(folder, "quickstart.ts")], { cwd: ROOT, env });
+  expect(stdout).toContain(`{"order":3}`);
+  expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
+});
+
+test.skipIf(!hasPackages)("the first quickstart's Python does what its shell does", async () => {
+  writeFileSync(join(folder, "quickstart.py"), tabs("python"));
+  const { stdout } = await run(python, [join(folder, "quickstart.py")], { cwd: ROOT, env });
+  expect(stdout).toContain(`{"order": 3}`);
+  expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
+});
+
+async function demoToken(): Promise<string> {
+  const basic = Buffer.from(`demo.shop:${env["DEMO_CLIENT_SECRET"]}`).toString("base64");
+  const answer = await fetch(`${platform.url}/oauth2/v1/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${basic}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+test.skipIf(!hasPackages)("the Python program publishes an order and reads it", async () => {
+  const { stdout } = await run(python, ["main.py"], { cwd: join(folder, "python"), env });
+  expect(stdout).toBe("order 4711\n");
+});
+
+test.skipIf(process.env["QUICKSTART"] !== "nextjs")(
+  "the Next.js application signs a person in and out",
+  async () => {
+    const cwd = join(folder, "nextjs");
+    const port = await freePort("127.0.0.1");
+    const more = { APP_URL: `http://127.0.0.1:${port}`, NEXT_TELEMETRY_DISABLED: "1", HOME: folder };
+    await run("npm", ["install", "--no-audit", "--no-fund"], { cwd, env: { ...process.env, ...more } });
+    await run("npm", ["run", "build"], { cwd, env: { ...env, ...more } });
+    const app = start("npm", ["run", "start", "--", "--port", String(port)], cwd, more);
+    await app.said("Ready in");
+    const browser = await launchChromium();
+    try {
+      const page = await browser.newPage();
+      await page.goto(more.APP_URL);
+      await page.getByRole("link", { name: "Sign in" }).click();
+      await signInAda(page);
+      await page.getByText("Hello ada@demo.example").waitFor();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByRole("link", { name: "Sign in" }).waitFor();
+    } finally {
+      await browser.close();
+    }
+  },
+  300_000,
+);
+
+test("each block that names a file of the quickstarts has that file's text", () => {
+  const pages = ["browser-app", "nextjs", "node", "hono-workers", "python"];
+  const shown = pages.flatMap((page) =>
+    Array.from(
+      readFileSync(join(ROOT, `docs/start/${page}.md`), "utf8").matchAll(/^```\w+ title="([^"]+)"\n([^]*?)^```$/gm),
+      ([, path = "", text = ""]) => ({ path, isSame: text === readFileSync(join(ROOT, path), "utf8") }),
+    ),
+  );
+  expect(shown.length).toBeGreaterThan(10);
+  expect(shown.filter(({ isSame }) => !isSame)).toEqual([]);
+});

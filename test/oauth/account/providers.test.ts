@@ -1,0 +1,280 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createIdentityStore } from "../../../src/oauth/federation/identity-store.ts";
+import { Browser, type Form, type From, type Visit } from "../../support/browser.ts";
+import { expectJson, call, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
+import {
+  answerToken,
+  bindProvider,
+  claimsFor,
+  linkAccount,
+  makeProvider,
+  sign,
+  subjectOf,
+  type Provider,
+} from "../../support/scripted-provider.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+import { mailPlatform } from "../recovery/mail-platform.ts";
+
+/** Accounts at identity providers that a person links and unlinks at `/account`. */
+const ACCOUNT = `${ORIGIN}/account`;
+const MINUTE_MS = 60_000;
+let ada: TestUser;
+let browser: Browser;
+beforeEach(async () => {
+  ada = await makeUser();
+  browser = new Browser();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function signIn(at = browser, user = ada): Promise<void> {
+  const answer = await at.submit(await at.get(`${ACCOUNT}?plat_id_provider=default_idp`), {
+    email: user.email,
+    password: user.password,
+  });
+  if (answer.status !== 303) throw new Error(`not signed in: ${answer.status} ${answer.html}`);
+}
+const offered = (options: Parameters<typeof makeProvider>[0] = {}): Promise<Provider> =>
+  makeProvider({ button: "Corporate", ...options });
+const formsFor = (page: Visit, what: "link" | "unlink", { id }: Provider): Form[] =>
+  page.forms.filter(({ action, fields }) => action.endsWith(`/account/${what}`) && fields["provider"] === id);
+/** Sends the page's form for the provider. */
+async function press(what: "link" | "unlink", provider: Provider, at = browser): Promise<Visit> {
+  const page = await at.get(ACCOUNT);
+  const [form] = formsFor(page, what, provider);
+  if (form === undefined) throw new Error(`no form to ${what} ${provider.id}: ${page.html}`);
+  return at.post(form.action, form.fields);
+}
+/** The provider vouches for this account of its own. Returns the address at which the browser comes back. */
+async function vouchedAddress(sent: Visit, provider: Provider, subject: string): Promise<string> {
+  const address = new URL(sent.location ?? "about:blank");
+  if (address.origin !== provider.issuer) throw new Error(`not sent to the provider: ${sent.status} ${sent.html}`);
+  const [state, nonce] = [address.searchParams.get("state") ?? "", address.searchParams.get("nonce") ?? ""];
+  const person = { clientId: "", clientSecret: "", email: "private@home.example" };
+  const claims = claimsFor(person, provider, { browser: undefined as never, address, state, nonce });
+  await answerToken(provider, await sign({ ...claims, sub: subject, email_verified: false }, provider.signer));
+  return `/oauth2/v1/callback/${provider.id}?${new URLSearchParams({ state, code: "c" }).toString()}`;
+}
+const linkAs = async (subject: string, provider: Provider, at = browser): Promise<Visit> =>
+  at.get(await vouchedAddress(await press("link", provider, at), provider, subject), "cross-site");
+const sidOf = async (email: string): Promise<string> =>
+  (await env.DB.prepare("SELECT sid FROM session WHERE email = ?").bind(email).first<string>("sid")) ?? "";
+/** Whose account it is, by the operator's word. */
+async function subjectAt(provider: Provider, user = ada): Promise<string | undefined> {
+  const answer = await call(`/admin/v1/users/${user.email}/identities/${provider.id}`, {
+    token: await tokenFor(OPERATOR),
+  });
+  return answer.status === 404 ? undefined : (await expectJson<{ subject: string }>(answer, 200)).subject;
+}
+
+describe("A person links an account at a provider", () => {
+  // shows: oauth/account/link-a-provider
+  it("by a sign-in there, whatever address it has; it signs the person in from then on", async () => {
+    const provider = await offered();
+    await signIn();
+    expect((await linkAs("hers", provider)).location).toBe(ACCOUNT);
+    const page = await browser.get(ACCOUNT);
+    expect(page.html).toContain("Linked.");
+    expect(formsFor(page, "link", provider)).toEqual([]);
+    expect(formsFor(page, "unlink", provider).length).toBe(1);
+    expect(await subjectAt(provider)).toBe("hers");
+    const elsewhere = new Browser();
+    const sent = await elsewhere.get(`${ACCOUNT}?plat_id_provider=${provider.id}`);
+    await elsewhere.get(await vouchedAddress(sent, provider, "hers"), "cross-site");
+    expect((await elsewhere.get(ACCOUNT)).html).toContain(ada.email);
+    const audit = await call(`/admin/v1/audit?subject=users/${ada.email}/identities/${provider.id}`, {
+      token: await tokenFor(OPERATOR),
+    });
+    expect(await expectJson(audit, 200)).toMatchObject([{ action: "link identity", actor: `user ${ada.email}` }]);
+  });
+
+  it("may be sent on to the provider by the form of the page, as its policy says", async () => {
+    await offered();
+    await signIn();
+    expect((await browser.get(ACCOUNT)).headers.get("content-security-policy")).toContain("form-action 'self' https:;");
+  });
+
+  // shows: oauth/account/link-a-provider-limits
+  it("only where the operator lets people do that: offered, for the address, for all of the account", async () => {
+    const refused = [
+      await makeProvider(),
+      await offered({ linking: "operator" }),
+      await offered({ tenants: [ada.tenant] }),
+      await offered({ domains: ["elsewhere.example"], linking: "confirm" }),
+    ];
+    const open = await offered();
+    await signIn();
+    const page = await browser.get(ACCOUNT);
+    for (const provider of refused) expect(formsFor(page, "link", provider)).toEqual([]);
+    const [form] = formsFor(page, "link", open);
+    for (const { id } of refused.slice(1).concat({ ...open, id: "unknown" })) {
+      const answer = await browser.post(form!.action, { ...form!.fields, provider: id });
+      expect([answer.status, answer.location]).toEqual([400, undefined]);
+    }
+  });
+
+  // shows: oauth/account/link-a-provider-fresh
+  it("within a quarter of an hour of a sign-in; later the person signs in again first", async () => {
+    const provider = await offered();
+    await signIn();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 15 * MINUTE_MS);
+    const asked = await press("link", provider);
+    expect([asked.status, asked.location]).toEqual([400, undefined]);
+    expect(asked.html).toContain("sign in again");
+    expect((await browser.submit(asked, { password: ada.password })).status).toBe(303);
+    expect((await press("link", provider)).location).toContain(provider.issuer);
+  });
+});
+
+describe("Nobody links an account", () => {
+  // shows: oauth/account/link-a-provider-forged
+  it("by a form of another site, without the page's token, or with that of another session", async () => {
+    const provider = await offered();
+    await signIn();
+    const [form] = formsFor(await browser.get(ACCOUNT), "link", provider);
+    const other = new Browser();
+    await signIn(other, await makeUser());
+    const [others] = formsFor(await other.get(ACCOUNT), "link", provider);
+    const forged: readonly [Record<string, string>, From][] = [
+      [form!.fields, "cross-site"],
+      [{ provider: provider.id }, "same-origin"],
+      [others!.fields, "same-origin"],
+    ];
+    for (const what of ["link", "unlink"])
+      for (const [fields, from] of forged) {
+        const answer = await browser.post(`${ACCOUNT}/${what}`, fields, from);
+        expect(answer.location ?? "").not.toContain(provider.issuer);
+        expect(answer.status === 400 || answer.location === ACCOUNT).toBe(true);
+      }
+    expect(await subjectAt(provider)).toBeUndefined();
+  });
+
+  // shows: oauth/account/link-a-provider-forged
+  it("by an answer of the provider that somebody else began, or that comes to another session", async () => {
+    const provider = await offered();
+    const mallory = new Browser();
+    await signIn(mallory, await makeUser());
+    const hers = await vouchedAddress(await press("link", provider, mallory), provider, "of mallory");
+    await signIn();
+    expect((await browser.get(hers, "cross-site")).status).toBe(400);
+
+    const begun = await press("link", provider);
+    const bob = await makeUser();
+    browser.cookies.delete("__Host-plat_session");
+    await signIn(browser, bob);
+    const answer = await browser.get(await vouchedAddress(begun, provider, "of ada"), "cross-site");
+    expect(answer.status).toBe(400);
+    for (const user of [ada, bob]) expect(await subjectAt(provider, user)).toBeUndefined();
+  });
+
+  // shows: oauth/account/link-a-provider-taken
+  it("that is linked to somebody else, and does not learn to whom", async () => {
+    const provider = await offered();
+    const bob = await makeUser();
+    await linkAccount(bob, provider);
+    await signIn();
+    const answer = await linkAs(subjectOf(bob), provider);
+    expect(answer.status).toBe(400);
+    expect(answer.html).toContain("Somebody else’s account");
+    expect(answer.html).not.toContain(bob.email);
+    expect([await subjectAt(provider), await subjectAt(provider, bob)]).toEqual([undefined, subjectOf(bob)]);
+  });
+
+  // shows: oauth/account/link-a-provider-taken
+  it("that another person links at the same moment: one of the two has it", async () => {
+    const provider = await offered();
+    const bob = await makeUser();
+    const other = new Browser();
+    await signIn();
+    await signIn(other, bob);
+    const identities = createIdentityStore(env.DB);
+    const account = { provider: provider.id, issuer: provider.issuer, subject: "shared" };
+    const people = await Promise.all([ada, bob].map(async ({ email }) => ({ email, sid: await sidOf(email) })));
+    await Promise.all(people.map((person) => identities.linkInSession(account, person, Date.now(), [])));
+    const subjects = [await subjectAt(provider), await subjectAt(provider, bob)];
+    expect(subjects).toContain("shared");
+    expect(subjects).toContain(undefined);
+    // The loser's answer of the provider finds the account taken.
+    const loser = subjects[0] === undefined ? browser : other;
+    expect((await linkAs("shared", provider, loser)).status).toBe(400);
+  });
+
+  // shows: oauth/account/link-a-provider-forged
+  it("after the session ended, the operator took the provider back, or the provider said no", async () => {
+    const provider = await offered();
+    await signIn();
+    const ended = await press("link", provider);
+    const page = await browser.get(ACCOUNT);
+    const all = page.forms.find(({ action }) => action.endsWith("/end-all"));
+    await browser.post(all!.action, all!.fields);
+    expect((await browser.get(await vouchedAddress(ended, provider, "x"), "cross-site")).status).toBe(400);
+    await signIn();
+    const begun = await press("link", provider);
+    await bindProvider(provider, { linking: "operator" });
+    await browser.get(await vouchedAddress(begun, provider, "x"), "cross-site");
+    await bindProvider(provider, { linking: "confirm" });
+    const state = new URL((await press("link", provider)).location ?? "").searchParams.get("state") ?? "";
+    const refused = await browser.get(
+      `/oauth2/v1/callback/${provider.id}?${new URLSearchParams({ state, error: "access_denied" }).toString()}`,
+      "cross-site",
+    );
+    expect([refused.status, refused.html.includes("nothing was linked")]).toEqual([400, true]);
+    expect(await subjectAt(provider)).toBeUndefined();
+  });
+});
+
+describe("A person unlinks a provider", () => {
+  // shows: oauth/account/unlink-a-provider
+  it("and its sign-ins end; the last way to sign in stays, even if both of two are unlinked at once", async () => {
+    const [one, two] = [await offered(), await offered()];
+    for (const provider of [one, two]) await linkAccount(ada, provider);
+    const other = new Browser();
+    const sent = await other.get(`${ACCOUNT}?plat_id_provider=${one.id}`);
+    await other.get(await vouchedAddress(sent, one, subjectOf(ada)), "cross-site");
+    expect((await other.get(ACCOUNT)).html).toContain(ada.email);
+    await signIn();
+    expect((await press("unlink", one)).location).toBe(ACCOUNT);
+    expect((await other.get(ACCOUNT)).html).toContain('name="email"');
+
+    await linkAccount(ada, one);
+    await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(ada.email).run();
+    const forms = await browser.get(ACCOUNT);
+    const answers = await Promise.all(
+      [one, two].map((provider) => {
+        const [form] = formsFor(forms, "unlink", provider);
+        return browser.post(form!.action, form!.fields);
+      }),
+    );
+    expect(answers.map(({ status }) => status).toSorted((low, high) => low - high)).toEqual([303, 400]);
+    expect(answers.find(({ status }) => status === 400)?.html).toContain("only way to sign in");
+    expect([await subjectAt(one), await subjectAt(two)].filter((subject) => subject !== undefined).length).toBe(1);
+  });
+
+  // shows: oauth/account/unlink-a-provider
+  it("but no provider bound to tenants counts as another way: it does not lead to the account", async () => {
+    const [open, bound] = [await offered(), await offered({ tenants: [ada.tenant] })];
+    for (const provider of [open, bound]) await linkAccount(ada, provider);
+    await signIn();
+    await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(ada.email).run();
+    expect((await press("unlink", open)).status).toBe(400);
+    expect((await press("unlink", bound)).status).toBe(303);
+  });
+
+  // shows: oauth/account/provider-mails
+  it("and is told by mail, as of a new link", async () => {
+    const provider = await offered();
+    const at = mailPlatform({ MAIL_NOTICES: "identity" });
+    const own = at.browser();
+    await signIn(own);
+    await linkAs("hers", provider, own);
+    await press("unlink", provider, own);
+    const subject = "Sign-in with another service at plinth.test was changed";
+    expect(at.mails.map((mail) => [mail.to, mail.subject])).toEqual([
+      [ada.email, subject],
+      [ada.email, subject],
+    ]);
+  });
+});

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { Browser, landed, type Visit } from "../../support/browser.ts";
+import { makeTenant, ORIGIN, unique } from "../../support/platform.ts";
+import { bindProvider, makeProvider } from "../../support/scripted-provider.ts";
+import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
+import { isolate } from "../../support/isolate.ts";
+import { toInit } from "../../support/browser.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+
+/** Home-realm discovery: the address leads to the provider of its domain. */
+const ACCOUNT = `${ORIGIN}/account`;
+let ada: TestUser;
+let app: TestApp;
+let domain: string;
+beforeEach(async () => {
+  ada = await makeUser();
+  app = await makeApp({ tenant: ada.tenant });
+  domain = `${unique("corp")}.example`;
+});
+
+const isAddressForm = ({ html }: Visit): boolean => html.includes('name="email"') && !html.includes('name="password"');
+const isPasswordForm = ({ html }: Visit): boolean => html.includes('name="email"') && html.includes('name="password"');
+const linkIn = ({ html }: Visit, text: string): string =>
+  new RegExp(`<a href="([^"]*)">${text}</a>`).exec(html)?.[1]?.replaceAll("&amp;", "&") ?? "no link";
+/** A new isolate, which has no copy of the providers. */
+function newBrowser(): Browser {
+  const own = isolate({});
+  return new Browser({ send: (address, init) => own.fetch(address.slice(ORIGIN.length), toInit(init)) });
+}
+
+describe("The address that a person types first", () => {
+  // shows: oauth/authorize/discovery-by-domain
+  it("leads to the provider of its domain, whether there is such a user or not, and nowhere else", async () => {
+    const provider = await makeProvider({ domains: [domain], tenants: [ada.tenant] });
+    const browser = newBrowser();
+    for (const name of ["known", "nobody", "NOBODY"]) {
+      const page = await visit(browser, app);
+      expect(isAddressForm(page)).toBe(true);
+      expect(page.headers.get("content-security-policy")).toContain("https:");
+      const sent = await browser.submit(page, { email: `${name}@${domain.toUpperCase()}` });
+      expect(sent.status).toBe(303);
+      const at = new URL((await browser.get(sent.location ?? "")).location ?? "");
+      expect(at.origin).toBe(provider.issuer);
+      expect(at.searchParams.get("login_hint")).toBe(`${name}@${domain.toUpperCase()}`);
+    }
+    const others = [ada.email, "nobody@example.org", `a@sub.${domain}`, "no address", ""];
+    const shown = await Promise.all(others.map(async (email) => browser.submit(await visit(browser, app), { email })));
+    for (const page of shown) expect([page.status, isPasswordForm(page)]).toEqual([200, true]);
+    expect(landed(await browser.submit(shown[0]!, { password: ada.password })).query.has("code")).toBe(true);
+  });
+
+  // shows: oauth/authorize/discovery-by-domain
+  it("is typed with the password, on the form as ever, without a provider that is bound to domains", async () => {
+    await makeProvider({ tenants: [ada.tenant], button: "Corporate" });
+    const page = await visit(newBrowser(), app);
+    expect(isPasswordForm(page)).toBe(true);
+    expect(Object.keys(page.forms[0]!.fields)).toEqual(["request", "csrf", "email", "password"]);
+  });
+
+  // shows: oauth/authorize/discovery-by-domain-ways-round
+  it("may come with a password here instead; a client that names a provider, or another tenant's, asks as ever", async () => {
+    await makeProvider({ domains: ["example.org"], tenants: [ada.tenant] });
+    const browser = newBrowser();
+    const page = await visit(browser, app);
+    const form = await browser.get(linkIn(page, "Use your password here instead"));
+    expect(isPasswordForm(form)).toBe(true);
+    const { email, password } = ada;
+    expect(landed(await browser.submit(form, { email, password })).query.has("code")).toBe(true);
+    for (const named of ["default_idp", "legacy_idp"])
+      expect(isPasswordForm(await visit(newBrowser(), app, { plat_id_provider: named }))).toBe(true);
+    const elsewhere = await makeApp({ tenant: await makeTenant() });
+    expect(isPasswordForm(await visit(newBrowser(), elsewhere))).toBe(true);
+    expect(isPasswordForm(await newBrowser().get(ACCOUNT))).toBe(true);
+  });
+
+  it("belongs to the browser of the form, and a foreign form leads nowhere", async () => {
+    await makeProvider({ domains: [domain], tenants: [ada.tenant] });
+    const browser = newBrowser();
+    const page = await visit(browser, app);
+    const stale = await browser.submit(
+      { ...page, forms: [{ ...page.forms[0]!, fields: { ...page.forms[0]!.fields, csrf: "x" } }] },
+      { email: `a@${domain}` },
+    );
+    expect([stale.status, isAddressForm(stale)]).toEqual([400, true]);
+    expect((await browser.submit(page, { email: `a@${domain}` }, "cross-site")).status).toBe(400);
+  });
+
+  // shows: oauth/authorize/discovery-by-domain
+  it("leads there from the account page too, by a provider that is bound to domains alone", async () => {
+    const provider = await makeProvider({ domains: [domain] });
+    const browser = newBrowser();
+    const page = await browser.get(ACCOUNT);
+    expect(isAddressForm(page)).toBe(true);
+    const sent = await browser.submit(page, { email: `a@${domain}` });
+    expect([sent.status, new URL(sent.location ?? "").origin]).toEqual([303, provider.issuer]);
+    expect(isPasswordForm(await browser.submit(page, { email: ada.email }))).toBe(true);
+    const own = await browser.get(linkIn(page, "Use your password here instead"));
+    expect((await browser.submit(own, { email: ada.email, password: ada.password })).status).toBe(303);
+    await bindProvider(provider, { domains: [] });
+    expect(isPasswordForm(await newBrowser().get(ACCOUNT))).toBe(true);
+  });
+});

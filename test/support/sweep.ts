@@ -1,0 +1,10 @@
+import { RUN_MS, RUNS_OF_A_DAY, sliceAt } from "../../src/oauth/model/slice.ts";
+
+/** The first time from this one on when the cron looks at a row with this key, if `rounds` runs look at all. */
+export function sweptAt(key: string, nowMs: number, rounds: number = RUNS_OF_A_DAY): number {
+  for (let run = 0; run < rounds; run++) {
+    const { from, to } = sliceAt(nowMs + run * RUN_MS, rounds);
+    if (from <= key && key < to) return nowMs + run * RUN_MS;
+  }
+  throw new Error(`no run looks at ${key}`);
+}

@@ -1,0 +1,74 @@
+import { OPERATORS, putOperators } from "../../scripts/lib/operators.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Answer, Ask } from "./reach.ts";
+
+/**
+ * The first person who operates a platform: made by a link that works once, for a day, and asks for a password.
+ *
+ *   no such member ── each deployment prints a link, which voids the one before ──▶ a member, once it is used
+ *   a member ── nothing happens
+ *
+ * What the console needs (its client, roles, an organization) is made with the first link and never changed afterwards.
+ */
+interface First {
+  readonly ask: Ask;
+  readonly deployment: Pick<Deployment, "name" | "operator" | "publicUrl" | "vars">;
+  readonly operatorSecret: string | undefined;
+  readonly say: (line: string) => void;
+}
+
+const ORGANIZATION = `organizations/${OPERATORS.organization}`;
+
+export async function firstOperator({ ask, deployment, operatorSecret, say }: First): Promise<void> {
+  const { name, operator, publicUrl, vars } = deployment;
+  const { PATH_PREFIX: prefix = "", PLATFORM: platform = "plat" } = vars;
+  const place = `${publicUrl}${prefix}/console`;
+  if (operator === undefined) {
+    const how = `operator = "ada@example.com"`;
+    return say(`Its console is ${place}. A first operator gets a link: ${how} in deploy/${name}.toml, then deploy.`);
+  }
+  if (operatorSecret === undefined)
+    return say(`No link for ${operator} was made: OPERATOR_CLIENT_SECRET is not known here.`);
+
+  const token = await tokenOf(ask, { prefix, platform, operatorSecret });
+  const send = async (method: string, path: string, body?: unknown): Promise<Answer> =>
+    ask(`${prefix}/admin/v1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const isThere = async (path: string): Promise<boolean> => (await send("GET", path)).status === 200;
+  const put = async (path: string, body: unknown): Promise<void> => void (await done(send("PUT", path, body), path));
+
+  if (await isThere(`${ORGANIZATION}/members/${operator}`)) return say(`${operator} operates it at ${place}.`);
+  if (!(await isThere(`clients/${OPERATORS.client}`)))
+    await putOperators(put, { platform, consoles: [place], exits: [place] });
+  const path = `${ORGANIZATION}/invitations/${operator}/link`;
+  const { link } = JSON.parse((await done(send("POST", path, { roles: [OPERATORS.role] }), path)).body) as {
+    link: string;
+  };
+  // A member of the console's tenant is not asked whether the console may be used.
+  await put(`tenants/${OPERATORS.tenant}/members/${operator}`, { roles: [] });
+  say(`\n${operator} becomes its first operator by this link. It works once, for a day, and asks for a password:`);
+  say(`\n  ${link}\n\nThen sign in at ${place}, for the organization "${OPERATORS.organization}".`);
+}
+
+async function tokenOf(
+  ask: Ask,
+  { prefix, platform, operatorSecret }: Record<"prefix" | "platform" | "operatorSecret", string>,
+): Promise<string> {
+  const basic = Buffer.from(`${platform}.operator:${encodeURIComponent(operatorSecret)}`).toString("base64");
+  const asked = ask(`${prefix}/oauth2/v1/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
+    body: "grant_type=client_credentials",
+  });
+  return (JSON.parse((await done(asked, "the token endpoint")).body) as { access_token: string }).access_token;
+}
+
+async function done(asked: Promise<Answer>, what: string): Promise<Answer> {
+  const answer = await asked;
+  if (answer.status >= 300) throw new UserError(`${what} answers ${answer.status}: ${answer.body.slice(0, 300)}`);
+  return answer;
+}
