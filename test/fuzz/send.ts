@@ -1,4 +1,5 @@
 import { exports } from "cloudflare:workers";
+import { isJson } from "../../src/http/body.ts";
 import { ORIGIN } from "../support/platform.ts";
 import type { Operation } from "./operations.ts";
 import { isKnown, type Part, type Plan, type PlannedBody, type Spelling } from "./plan.ts";
@@ -10,7 +11,7 @@ export interface Sent {
   readonly response: Response;
   /** All that the caller wrote, to tell its words from the platform's. */
   readonly words: string;
-  /** The JSON that was sent, as a parser reads it; undefined where it was none. */
+  /** The JSON that was sent, as a parser reads it; undefined where it was none, or was sent as bytes of another type. */
   readonly json: unknown;
 }
 
@@ -42,7 +43,8 @@ export async function send(operation: Operation, plan: Plan, sandbox: Sandbox): 
   const request = new Request(url, { method: operation.method, headers, body: bytes, redirect: "manual" });
   const response = await within(exports.default.fetch(request), `${operation.method} ${url.href.slice(0, 200)}`);
   const words = `${decode(url.href)} ${[...headers.values()].join(" ")} ${typeof body === "string" ? body : ""}`;
-  return { url, response, words, json: isForm || typeof body !== "string" ? undefined : parsed(body) };
+  const isText = !isForm && typeof body === "string" && isJson(plan.contentType ?? "application/json");
+  return { url, response, words, json: isText ? parsed(body) : undefined };
 }
 
 function headersOf(
