@@ -37,6 +37,7 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["src/backup/", "nightly/backup"],
   ["src/restore/", "nightly/backup"],
   ["console/", "acceptance/console"],
+  ["console/", "nightly/console"],
   ["scripts/console/", "acceptance/console"],
   ["api/", "acceptance/openapi"],
   ["api/", "nightly/typed-client"],

@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The longest files come first, so that none of them runs alone at the end while the other cores are idle. */
 const LONG = [
   "nightly/plat-apply",
+  "acceptance/console",
   "acceptance/start",
   "nightly/deploy",
   "nightly/plat-erase",
@@ -12,7 +13,10 @@ const LONG = [
   "nightly/events-crash",
   "nightly/gateway-stream",
   "acceptance/browser",
-  "acceptance/negative",
+  "acceptance/gateway",
+  "acceptance/push",
+  "acceptance/plat",
+  "acceptance/sdk",
   "nightly/bench-media",
   "nightly/readme",
   "nightly/bench-cost",

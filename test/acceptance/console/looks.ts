@@ -38,7 +38,7 @@ const DEEPER: readonly (readonly [from: string, link: string, heading: string])[
 ];
 const BUDGET_BYTES = 150 * 1024;
 
-export function looksSuite(stage: () => Stage): void {
+export function everyPageSuite(stage: () => Stage): void {
   describe("every page of the console", () => {
     test("has no barrier that axe finds, in both themes", async () => {
       const page = await stage().open({ colorScheme: "light" });
@@ -100,7 +100,9 @@ export function looksSuite(stage: () => Stage): void {
       expect(await barriers(page)).toEqual([]);
     });
   });
+}
 
+export function firstViewSuite(stage: () => Stage): void {
   describe("the first view", () => {
     test("needs less than 150 KiB of script, and nothing from elsewhere", async () => {
       const page = await stage().open();
