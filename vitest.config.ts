@@ -3,12 +3,31 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { outsideWorld } from "./test/support/outside-world.ts";
 
+/** How long the searches of the tests are, and what repeats one: docs/contributing/testing.md. */
+const searchSettings = Object.fromEntries(
+  [
+    "MODEL_SEED",
+    "MODEL_PATH",
+    "PUSH_SCHEDULES",
+    "EVENTS_SCHEDULES",
+    "EVENTS_ADVERSARY_SCHEDULES",
+    "MEDIA_SCHEDULES",
+    "MEDIA_ADVERSARY_SCHEDULES",
+    "RUNS",
+    "FUZZ_SEED",
+    "FUZZ_RUNS",
+    "FUZZ_SHARES",
+  ].map((name) => [name, process.env[name] ?? ""]),
+);
+const isSearch = Object.values(searchSettings).some((setting) => setting !== "");
+
 /** A project whose tests start platforms. */
 const againstPlatforms = (name: string) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    setupFiles: ["test/acceptance/support/log-watch.ts"],
+    setupFiles: ["test/acceptance/support/log-watch.ts", "test/support/fixed-seeds.ts"],
+    provide: { isSearch: isSearch || name === "nightly" },
     testTimeout: 120_000,
     // Some start a platform, on a machine that may be busy.
     hookTimeout: 60_000,
@@ -43,17 +62,7 @@ export default defineConfig({
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",
                 // Everything that can be logged; test/support/log-watch.ts shows less.
                 LOG_LEVEL: "debug",
-                MODEL_SEED: process.env["MODEL_SEED"] ?? "",
-                MODEL_PATH: process.env["MODEL_PATH"] ?? "",
-                PUSH_SCHEDULES: process.env["PUSH_SCHEDULES"] ?? "",
-                EVENTS_SCHEDULES: process.env["EVENTS_SCHEDULES"] ?? "",
-                EVENTS_ADVERSARY_SCHEDULES: process.env["EVENTS_ADVERSARY_SCHEDULES"] ?? "",
-                MEDIA_SCHEDULES: process.env["MEDIA_SCHEDULES"] ?? "",
-                MEDIA_ADVERSARY_SCHEDULES: process.env["MEDIA_ADVERSARY_SCHEDULES"] ?? "",
-                RUNS: process.env["RUNS"] ?? "",
-                FUZZ_SEED: process.env["FUZZ_SEED"] ?? "",
-                FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "",
-                FUZZ_SHARES: process.env["FUZZ_SHARES"] ?? "",
+                ...searchSettings,
                 OPERATOR_CLIENT_SECRET: "an-operator-secret-for-tests-only",
                 SEAL_KEYS: `t1:${Buffer.alloc(32, 7).toString("base64")}`,
               },
@@ -69,7 +78,8 @@ export default defineConfig({
           isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: ["test/acceptance/**", "test/nightly/**"],
-          setupFiles: ["test/support/fresh-start.ts", "test/support/log-watch.ts"],
+          setupFiles: ["test/support/fresh-start.ts", "test/support/log-watch.ts", "test/support/fixed-seeds.ts"],
+          provide: { isSearch },
         },
       },
       againstPlatforms("acceptance"),

@@ -7,16 +7,18 @@ export interface Term {
   readonly value: string;
 }
 
-const WORD = /(?:"((?:\\["\\]|[^"])*)"|([^\s":]+))/y;
+const WORD = /(?:"((?:\\["\\]|\\(?!["\\])|[^"\\])*)"|([^\s":]+))/y;
 
 export function parseTerms(text: string): readonly Term[] | undefined {
   const terms: Term[] = [];
   let at = skipSpace(text, 0);
   while (at < text.length) {
     const key = wordAt(text, at);
-    if (key === undefined || text[key.end] !== ":") return undefined;
+    if (key === undefined || key.word === "" || text[key.end] !== ":") return undefined;
     const value = wordAt(text, key.end + 1);
-    if (value === undefined || (value.end < text.length && !/\s/.test(text[value.end]!))) return undefined;
+    // A line without a value is one that is being filled in: the builder would leave the condition out.
+    if (value === undefined || value.word === "") return undefined;
+    if (value.end < text.length && !/\s/.test(text[value.end]!)) return undefined;
     terms.push({ key: key.word, value: value.word });
     at = skipSpace(text, value.end);
   }
