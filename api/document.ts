@@ -24,6 +24,8 @@ export function buildDocument(tables: Tables, services: readonly ServiceEntries[
   const faults: string[] = [];
   const paths: Record<string, Json> = {};
   const used = new Set<string>();
+  // A service may name what another one has described.
+  const schemas = Object.assign({}, ...services.map((service) => service.schemas)) as ServiceEntries["schemas"];
   for (const mounted of tables.routes) {
     // Files of the documentation, which the route cannot name.
     if (mounted.route.path.endsWith("*")) continue;
@@ -35,7 +37,7 @@ export function buildDocument(tables: Tables, services: readonly ServiceEntries[
     }
     used.add(`${service.base} ${keyOf(mounted)}`);
     const path = `${mounted.base}${mounted.route.path}`;
-    const operation = operationOf(mounted, entry, service, tables, (fault) =>
+    const operation = operationOf(mounted, entry, { ...service, schemas }, tables, (fault) =>
       faults.push(`${keyOf(mounted)}: ${fault}`),
     );
     (paths[path] ??= mounted.atRoot ? { servers: [ROOT_SERVER] } : {})[mounted.route.method.toLowerCase()] = operation;

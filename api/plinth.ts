@@ -1040,6 +1040,26 @@ export type OperatedFile = {
     /** A small picture of an image; absent: there is none. Of private files for some minutes. */
     preview?: string;
 };
+export type CommittedFile = {
+    /** The file's id. */
+    id: string;
+    /** The file's own address. */
+    link: string;
+};
+export type FileCount = {
+    /** How many files. */
+    files: number;
+    /** Their bytes, without variants. */
+    bytes: number;
+};
+export type BulkCount = {
+    /** Images of this page. */
+    files: number;
+    /** Variants of them. */
+    transformations: number;
+    /** Those that had no capacity for so many variants and got none; absent: none. */
+    skipped?: number;
+};
 export type WaitingVariants = {
     /** Variants of these files that are not made yet. */
     waiting: number;
@@ -1134,13 +1154,11 @@ export type OperatedErasure = {
     id: string;
     /** Requested deletions. */
     kind: "file" | "query" | "all";
-    /** The tenant of the files. */
+    /** The tenant of the files; for a file that was never committed, that of the caller. */
     tenant: string;
-    /** The client that asked, or for which an operator asked. */
-    client: string;
-    /** Who may fetch the files. */
+    /** Of which files. */
     visibility: "private" | "public";
-    /** `verified`: a listing showed that no bytes are left. */
+    /** `deleted`: all bytes are deleted; `verified`: a later listing has none left. */
     state: "deleting" | "deleted" | "verified";
     /** When it was requested. From then on nobody can read the files. In milliseconds since 1970. */
     requestedAt: number;
@@ -1166,6 +1184,8 @@ export type OperatedErasure = {
     };
     /** Objects that were written meanwhile and deleted too. */
     lateObjects: number;
+    /** The client that asked, or for which an operator asked. */
+    client: string;
 };
 export type SigningKey = {
     /** The key's id in tokens. */
@@ -1791,12 +1811,6 @@ export type NewFile = {
     /** For the commit by `POST`. */
     commitLink: string;
 };
-export type CommittedFile = {
-    /** The file's id. */
-    id: string;
-    /** The file's own address. */
-    link: string;
-};
 export type Variant = {
     /** `clip` fits into the size; `crop` fills it and cuts around the centre. */
     "type": "clip" | "crop";
@@ -1847,23 +1861,9 @@ export type File = {
     /** Its content, of public files. */
     link?: string;
 };
-export type FileCount = {
-    /** How many files. */
-    files: number;
-    /** Their bytes, without variants. */
-    bytes: number;
-};
 export type FileLink = {
     /** The content, for 15 minutes. */
     link: string;
-};
-export type BulkCount = {
-    /** Images of this page. */
-    files: number;
-    /** Variants of them. */
-    transformations: number;
-    /** Those that had no capacity for so many variants and got none; absent: none. */
-    skipped?: number;
 };
 /**
  * Check that the Worker answers
@@ -7025,12 +7025,7 @@ export function createOperatedFile(tenant: string, client: string, visibility: "
         };
     } | {
         status: 202;
-        data: {
-            /** The file's id. */
-            id: string;
-            /** The client's own address of it. */
-            link: string;
-        };
+        data: CommittedFile;
     } | {
         status: 400;
         data: Error;
@@ -7085,12 +7080,7 @@ export function deleteOperatedFiles(tenant: string, client: string, visibility: 
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
-        data: {
-            /** Files to delete. */
-            files: number;
-            /** Their length, without variants. */
-            bytes: number;
-        };
+        data: FileCount;
     } | {
         status: 202;
     } | {
@@ -7142,24 +7132,10 @@ export function createOperatedBulkVariants(tenant: string, client: string, visib
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
-        data: {
-            /** Images of the page. */
-            files: number;
-            /** Variants. */
-            transformations: number;
-            /** Full files. */
-            skipped?: number;
-        };
+        data: BulkCount;
     } | {
         status: 202;
-        data: {
-            /** Images of the page. */
-            files: number;
-            /** Variants. */
-            transformations: number;
-            /** Full files. */
-            skipped?: number;
-        };
+        data: BulkCount;
     } | {
         status: 400;
         data: Error;
@@ -7320,12 +7296,7 @@ export function commitOperatedFile(fileId: string, body?: {
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 202;
-        data: {
-            /** The file's id. */
-            id: string;
-            /** The client's own address of it. */
-            link: string;
-        };
+        data: CommittedFile;
     } | {
         status: 400;
         data: Error;

@@ -1,68 +1,28 @@
 import type { Entry, Named, Parameter } from "../model/entry.ts";
-import { BYTES, bool, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
+import { BYTES, bool, int, list, obj, oneOf, ref, str, time, uri } from "../model/schema.ts";
 import { TAGS } from "./admin-resources.ts";
+import {
+  ERASURE,
+  erasureFields,
+  FILE,
+  FILE_ID,
+  fileFields,
+  metadata,
+  VARIANT,
+  variantFields,
+  VARIANTS_400,
+} from "./media-shapes.ts";
 
 /** Files of all clients: the operator does what the client that owns them could do. */
-const FILE_ID = "69158fc0006b1f9a2c3d4e5f";
 const OF_OWNER = "/tenants/{tenant}/files/{client}/{visibility}";
 const ONE = "/files/{fileId}";
 const CONTENT = `https://platform.example/media/v2/content/${FILE_ID}`;
 const SIGNED = "expires=1763000300&signature=q1Zr";
 
-const variant = {
-  type: "clip",
-  size: "300x200",
-  width: 300,
-  height: 169,
-  bytes: 18_211,
-  etag: '"9d0f2c1b7a68"',
-  state: "ready",
-};
-const file = {
-  id: FILE_ID,
-  "Content-Type": "image/jpeg",
-  size: 482_113,
-  etag: '"5d41402abc4b2a76b9719d911017c592"',
-  fileName: "boat.jpg",
-  tenant: "demo",
-};
-const erasure = {
-  id: FILE_ID,
-  kind: "query",
-  tenant: "demo",
-  client: "demo.shop",
-  visibility: "private",
-  state: "deleted",
-  requestedAt: 1_763_000_000_000,
-  deletedAt: 1_763_000_004_000,
-  verifiedAt: null,
-  files: { requested: 12, deleted: 12, verified: 0 },
-  bytes: { requested: 5_785_356, deleted: 5_785_356 },
-  lateObjects: 0,
-};
-const ofFile = {
-  id: str("The file's id."),
-  "Content-Type": str("As declared."),
-  size: int("Its length in bytes."),
-  etag: str("Identifies its bytes."),
-  fileName: orNull(str("The name from its upload; null: none.")),
-  tenant: str("The tenant that it belongs to."),
-};
+/** Links of private files are signed. */
 const ofVariant = {
-  type: oneOf(["clip", "crop"], "`clip` fits into the size; `crop` fills it and cuts around the centre."),
-  size: str("As requested, for example `300x200`."),
-  width: orNull(int("In pixels; null: not made yet.")),
-  height: orNull(int("In pixels; null: not made yet.")),
-  bytes: orNull(int("Its length; null: not made yet.")),
-  etag: orNull(str("Identifies its bytes; null: not made yet.")),
-  state: oneOf(["pending", "ready", "failed"], "`pending` until it is made."),
-  "reason?": str("Why it failed."),
+  ...variantFields,
   "link?": uri("Its content, once it is ready; of private files for some minutes."),
-};
-const metadata: Schema = {
-  type: "object",
-  description: "Any JSON object, stored as sent.",
-  additionalProperties: true,
 };
 const preview = uri("A small picture of an image; absent: there is none. Of private files for some minutes.");
 const visibility = oneOf(["private", "public"], "Who may fetch the files.");
@@ -79,7 +39,7 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
   },
   OperatedFile: {
     schema: obj({
-      ...ofFile,
+      ...fileFields,
       createdAt: time("When its upload link was made."),
       committedAt: time("When it was committed."),
       metadata,
@@ -88,17 +48,17 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
       "preview?": preview,
     }),
     example: {
-      ...file,
+      ...FILE,
       createdAt: 1_763_000_000_000,
       committedAt: 1_763_000_030_000,
       metadata: { album: "summer" },
-      variants: [variant],
+      variants: [VARIANT],
       preview: `${CONTENT}/clip-300x200?${SIGNED}`,
     },
   },
   OperatedFileReport: {
     schema: obj({
-      ...ofFile,
+      ...fileFields,
       client: str("The client that owns it."),
       visibility,
       committedAt: time("When it was committed."),
@@ -108,39 +68,22 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
       "preview?": preview,
     }),
     example: {
-      ...file,
+      ...FILE,
       client: "demo.shop",
       visibility: "private",
       committedAt: 1_763_000_030_000,
       metadataText: '{"album":"summer"}',
-      variants: [{ ...variant, link: `${CONTENT}/clip-300x200?${SIGNED}` }],
+      variants: [{ ...VARIANT, link: `${CONTENT}/clip-300x200?${SIGNED}` }],
       link: `${CONTENT}?${SIGNED}`,
       preview: `${CONTENT}/clip-300x200?${SIGNED}`,
     },
   },
   OperatedErasure: {
     schema: obj({
-      id: str("The deletion's id."),
-      kind: oneOf(["file", "query", "all"], "Requested deletions."),
-      tenant: str("The tenant of the files."),
+      ...erasureFields,
       client: str("The client that asked, or for which an operator asked."),
-      visibility,
-      state: oneOf(["deleting", "deleted", "verified"], "`verified`: a listing showed that no bytes are left."),
-      requestedAt: time("When it was requested. From then on nobody can read the files."),
-      deletedAt: orNull(time("When the last bytes were deleted; null: not yet.")),
-      verifiedAt: orNull(time("When it was verified; null: not yet.")),
-      files: obj(
-        {
-          requested: int("Files to delete."),
-          deleted: int("Files whose bytes are deleted."),
-          verified: int("Files that a listing showed to be gone."),
-        },
-        "Counts of files.",
-      ),
-      bytes: obj({ requested: int("To delete."), deleted: int("Deleted.") }, "Bytes, without variants."),
-      lateObjects: int("Objects that were written meanwhile and deleted too."),
     }),
-    example: erasure,
+    example: { ...ERASURE, client: "demo.shop" },
   },
   WaitingVariants: {
     schema: obj({
@@ -168,8 +111,6 @@ const sort = { text: "Attributes with `:asc` or `:desc`, separated by commas; at
 const AUDITED = "As the client itself would; the audit log says who did.";
 const NOT_OWN = "The client belongs to another organization.";
 const NO_TENANT = "The tenant is beyond the caller's organization.";
-const VARIANTS_400 =
-  "`validation_violation`, `too_many_variants`, or `unsupported_content_type`: variants are made of jpeg, gif and png.";
 const variants = list(obj(ofVariant), "The file's variants.");
 
 export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
@@ -225,8 +166,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
       },
       202: {
         text: "With the bytes: stored and committed.",
-        json: obj({ id: str("The file's id."), link: uri("The client's own address of it.") }),
-        example: { id: FILE_ID, link: `https://platform.example/media/v2/files/${FILE_ID}` },
+        json: ref("CommittedFile"),
       },
     },
     errors: {
@@ -248,8 +188,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     answers: {
       200: {
         text: "With `dryRun`: how many it would delete.",
-        json: obj({ files: int("Files to delete."), bytes: int("Their length, without variants.") }),
-        example: { files: 12, bytes: 5_785_356 },
+        json: ref("FileCount"),
       },
       202: { text: "All are being deleted; `Location` ends with the deletion's id.", headers: ["Location"] },
       204: { text: "Those that match are being deleted; the same.", headers: ["Location"] },
@@ -264,22 +203,12 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     answers: {
       200: {
         text: "With `dryRun`: what it would start.",
-        json: obj({
-          files: int("Images of the page."),
-          transformations: int("Variants."),
-          "skipped?": int("Full files."),
-        }),
-        example: { files: 16, transformations: 16 },
+        json: ref("BulkCount"),
         headers: ["Link"],
       },
       202: {
         text: "They will be made.",
-        json: obj({
-          files: int("Images of the page."),
-          transformations: int("Variants."),
-          "skipped?": int("Full files."),
-        }),
-        example: { files: 16, transformations: 16 },
+        json: ref("BulkCount"),
         headers: ["Link"],
       },
     },
@@ -315,8 +244,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     answers: {
       202: {
         text: "Committed. Its variants will be made.",
-        json: obj({ id: str("The file's id."), link: uri("The client's own address of it.") }),
-        example: { id: FILE_ID, link: `https://platform.example/media/v2/files/${FILE_ID}` },
+        json: ref("CommittedFile"),
       },
     },
     errors: {
@@ -347,7 +275,7 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     id: "createOperatedVariants",
     tag: TAGS.files,
     about: `Failed ones are made anew, others stay. ${AUDITED}`,
-    answers: { 200: { text: "All variants of the file.", json: variants, example: [variant] } },
+    answers: { 200: { text: "All variants of the file.", json: variants, example: [VARIANT] } },
     errors: { 400: VARIANTS_400, 403: NOT_OWN, 404: "" },
   },
   [`DELETE ${ONE}/variants`]: {
@@ -366,7 +294,6 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
       200: {
         text: "A page of deletions, the newest first.",
         json: list(ref("Erasure")),
-        example: [Object.fromEntries(Object.entries(erasure).filter(([name]) => name !== "client"))],
         headers: ["Link"],
       },
     },

@@ -1,40 +1,25 @@
 import type { Entry, ServiceEntries } from "../model/entry.ts";
-import { BYTES, int, list, obj, oneOf, orNull, ref, str, time, uri, type Schema } from "../model/schema.ts";
+import { BYTES, int, list, obj, oneOf, ref, str, time, uri } from "../model/schema.ts";
+import {
+  ERASURE,
+  erasureFields,
+  FILE,
+  FILE_ID,
+  fileFields,
+  metadata,
+  VARIANT,
+  variantFields,
+  VARIANTS_400,
+} from "./media-shapes.ts";
 
 /** Media. Private and public files have the same operations under two paths. */
 type Visibility = "private" | "public";
 
-const FILE_ID = "69158fc0006b1f9a2c3d4e5f";
 const TAGS = { private: "Private files", public: "Public files" } as const;
 const UPLOADS = "Uploads and content";
 const DELETIONS = "Deletions";
 const BASE = "https://platform.example/media/v2";
 
-const variantFields = {
-  type: oneOf(["clip", "crop"], "`clip` fits into the size; `crop` fills it and cuts around the centre."),
-  size: str("As requested, for example `300x200`."),
-  width: orNull(int("In pixels; null: not made yet.")),
-  height: orNull(int("In pixels; null: not made yet.")),
-  bytes: orNull(int("Its length; null: not made yet.")),
-  etag: orNull(str("Identifies its bytes; null: not made yet.")),
-  state: oneOf(["pending", "ready", "failed"], "`pending` until it is made."),
-  "reason?": str("Why it failed."),
-  "link?": uri("Its content, of public files that are ready."),
-};
-const variant = {
-  type: "clip",
-  size: "300x200",
-  width: 300,
-  height: 169,
-  bytes: 18_211,
-  etag: '"9d0f2c1b7a68"',
-  state: "ready",
-};
-const metadata: Schema = {
-  type: "object",
-  description: "Any JSON object, stored as sent.",
-  additionalProperties: true,
-};
 const metadataExample = { album: "summer", tags: ["sea", "boat"] };
 
 const fields = {
@@ -75,9 +60,6 @@ const NO_FILE = "There is no such file, or it belongs to another client or tenan
 const QUERY_ERRORS =
   "`validation_violation`; `query_too_broad`: too many candidates, add a term; `too_many_variants`, " +
   "`too_many_transformations`.";
-const VARIANTS_400 =
-  "`validation_violation`, `too_many_variants`, or `unsupported_content_type`: variants are made of jpeg, gif and png.";
-
 const commitAnswer = { text: "Committed. Its variants will be made.", json: ref("CommittedFile") };
 
 function files(visibility: Visibility): Readonly<Record<string, Entry>> {
@@ -313,15 +295,10 @@ export const media: ServiceEntries = {
       schema: obj({ id: str("The file's id."), link: uri("The file's own address.") }),
       example: { id: FILE_ID, link: `${BASE}/files/${FILE_ID}` },
     },
-    Variant: { schema: obj(variantFields), example: variant },
+    Variant: { schema: obj(variantFields), example: VARIANT },
     File: {
       schema: obj({
-        id: str("The file's id."),
-        "Content-Type": str("As declared."),
-        size: int("Its length in bytes."),
-        etag: str("Identifies its bytes."),
-        fileName: orNull(str("The name from its upload; null: none.")),
-        tenant: str("The tenant that it belongs to."),
+        ...fileFields,
         "client?": str("The client that it belongs to, in a list of shared files."),
         "shared?": oneOf(["tenant"], "Who shares it, in a list of shared files."),
         createdAt: time("When its upload link was made."),
@@ -331,16 +308,11 @@ export const media: ServiceEntries = {
         "link?": uri("Its content, of public files."),
       }),
       example: {
-        id: FILE_ID,
-        "Content-Type": "image/jpeg",
-        size: 482_113,
-        etag: '"5d41402abc4b2a76b9719d911017c592"',
-        fileName: "boat.jpg",
-        tenant: "demo",
+        ...FILE,
         createdAt: 1_763_000_000_000,
         committedAt: 1_763_000_030_000,
         metadata: metadataExample,
-        variants: [variant],
+        variants: [VARIANT],
       },
     },
     FileLink: {
@@ -359,44 +331,7 @@ export const media: ServiceEntries = {
       }),
       example: { files: 16, transformations: 32 },
     },
-    Erasure: {
-      schema: obj({
-        id: str("The deletion's id."),
-        kind: oneOf(["file", "query", "all"], "Requested deletions."),
-        tenant: str("The tenant of the files; for a file that was never committed, that of the caller."),
-        visibility: oneOf(["private", "public"], "Of which files."),
-        state: oneOf(
-          ["deleting", "deleted", "verified"],
-          "`deleted`: all bytes are deleted; `verified`: a later listing has none left.",
-        ),
-        requestedAt: time("When it was requested. From then on nobody can read the files."),
-        deletedAt: orNull(time("When the last bytes were deleted; null: not yet.")),
-        verifiedAt: orNull(time("When it was verified; null: not yet.")),
-        files: obj(
-          {
-            requested: int("Files to delete."),
-            deleted: int("Files whose bytes are deleted."),
-            verified: int("Files that a listing showed to be gone."),
-          },
-          "Counts of files.",
-        ),
-        bytes: obj({ requested: int("To delete."), deleted: int("Deleted.") }, "Bytes, without variants."),
-        lateObjects: int("Objects that were written meanwhile and deleted too."),
-      }),
-      example: {
-        id: FILE_ID,
-        kind: "all",
-        tenant: "demo",
-        visibility: "private",
-        state: "deleted",
-        requestedAt: 1_763_000_000_000,
-        deletedAt: 1_763_000_004_000,
-        verifiedAt: null,
-        files: { requested: 12, deleted: 12, verified: 0 },
-        bytes: { requested: 5_785_356, deleted: 5_785_356 },
-        lateObjects: 0,
-      },
-    },
+    Erasure: { schema: obj(erasureFields), example: ERASURE },
   },
   entries: {
     ...files("private"),

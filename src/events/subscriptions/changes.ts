@@ -4,7 +4,7 @@ import { withTimeout } from "../../platform/with-timeout.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/audit.ts";
-import { changePassword, findCredentials, rotateSecret } from "../push/credentials.ts";
+import { changePassword, findCredentials, rotateSecret, type PushCredentials } from "../push/credentials.ts";
 import { stateBy, type PushMaking, type PushRecord, type Verification } from "../push/record.ts";
 import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
@@ -18,24 +18,18 @@ import { topicOf, type WaitUntil, type FoundSubscription, type SubscriptionPorts
  * The object is told, and the response waits for it a little: deliveries that start after the response go to the new
  * endpoint. An object that could not be told finds out within seconds if it is active, within minutes if disabled.
  */
-export async function updateSubscription(
-  { push, pushSubscriptions }: SubscriptionPorts,
-  { topic, record: found }: FoundSubscription,
+export function updateSubscription(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
   { pushConfig }: SubscriptionUpdate,
   by: ChangedBy & { readonly making: PushMaking },
   nowMs: number,
   waitUntil: WaitUntil,
 ): Promise<Result<PushRecord, Failure>> {
+  const { push } = ports;
   const { endpoint, basicAuth } = pushConfig;
   const { username } = basicAuth;
-  let record: PushRecord | undefined = found;
-  for (let attempt = 0; attempt < SUBSCRIPTION.updateAttempts; attempt++) {
-    // The signing secret is sealed together with the password, so a new password needs the old seal to open.
-    const before = await findCredentials(push.sealer, record);
-    if (before === undefined) {
-      push.log.error("push credentials do not open", { push: record.id });
-      return err({ kind: "credentials_unreadable" });
-    }
+  return changeOpened(ports, found, waitUntil, async (record, before) => {
     const isLeft = basicAuth.password === PASSWORD_PLACEHOLDER;
     if (isLeft && originOf(endpoint) !== originOf(record.endpoint)) return err({ kind: "password_missing" });
     const password = isLeft ? before.password : basicAuth.password;
@@ -52,31 +46,45 @@ export async function updateSubscription(
     const changed = changesOf(record, after, password !== before.password);
     const row = pushAudit(record, "change", by, nowMs, describeMove(record, after), changed);
     const audit = changed.length === 0 ? undefined : row;
-    if (await push.store.update(record.id, record.version, change, nowMs, audit)) {
-      await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), waitUntil);
-      return ok(after);
-    }
-    record = await push.store.findById(record.id);
-    if (record === undefined) return err({ kind: "no_subscription" });
-  }
-  return err({ kind: "unavailable" });
+    const isWritten = await push.store.update(record.id, record.version, change, nowMs, audit);
+    return isWritten ? ok(after) : undefined;
+  });
 }
 
 /**
  * Gives a subscription another signing secret and returns it. The last one signs beside it for `previousMs`, so that a
  * receiver can learn the new one without missing an event; with 0 it ends at once. The state stays as it is.
  */
-export async function rotateSigningSecret(
-  { push, pushSubscriptions }: SubscriptionPorts,
-  { topic, record: found }: FoundSubscription,
+export function rotateSigningSecret(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
   previousMs: number,
   by: ChangedBy,
   nowMs: number,
   waitUntil: WaitUntil,
 ): Promise<Result<{ readonly signingSecret: string; readonly previousUntilMs: number | undefined }, Failure>> {
+  const { push } = ports;
   const previousUntilMs = previousMs === 0 ? undefined : nowMs + previousMs;
   const reason = previousMs === 0 ? "the last secret ends at once" : `the last secret ends after ${previousMs} ms`;
-  const row = pushAudit(found, "rotate", by, nowMs, reason, ["signingSecret"]);
+  const row = pushAudit(found.record, "rotate", by, nowMs, reason, ["signingSecret"]);
+  return changeOpened(ports, found, waitUntil, async (record, before) => {
+    const { sealed, signingSecret } = await rotateSecret(push, record, before, previousUntilMs, nowMs);
+    const isWritten = await push.store.renew(record, sealed, nowMs, row);
+    return isWritten ? ok({ signingSecret, previousUntilMs }) : undefined;
+  });
+}
+
+/**
+ * Changes a record whose credentials are sealed together, so that any change of them needs the old seal to open. `write`
+ * answers undefined where somebody else changed the record meanwhile; then it is read and written again. The object is
+ * told of what was written.
+ */
+async function changeOpened<T>(
+  { push, pushSubscriptions }: SubscriptionPorts,
+  { topic, record: found }: FoundSubscription,
+  waitUntil: WaitUntil,
+  write: (record: PushRecord, before: PushCredentials) => Promise<Result<T, Failure> | undefined>,
+): Promise<Result<T, Failure>> {
   let record: PushRecord | undefined = found;
   for (let attempt = 0; attempt < SUBSCRIPTION.updateAttempts; attempt++) {
     const before = await findCredentials(push.sealer, record);
@@ -84,11 +92,9 @@ export async function rotateSigningSecret(
       push.log.error("push credentials do not open", { push: record.id });
       return err({ kind: "credentials_unreadable" });
     }
-    const { sealed, signingSecret } = await rotateSecret(push, record, before, previousUntilMs, nowMs);
-    if (await push.store.renew(record, sealed, nowMs, row)) {
-      await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), waitUntil);
-      return ok({ signingSecret, previousUntilMs });
-    }
+    const done = await write(record, before);
+    if (done?.ok) await tell(() => pushOf(pushSubscriptions, topic, found.id).changed(), waitUntil);
+    if (done !== undefined) return done;
     record = await push.store.findById(record.id);
     if (record === undefined) return err({ kind: "no_subscription" });
   }
