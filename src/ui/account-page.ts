@@ -1,6 +1,7 @@
 import type { AccountApplication, AccountFault, AccountSession, AccountView, ScopeView } from "../oauth/pages/port.ts";
 import type { Page } from "./layout.ts";
 import { alert, notice } from "./message.ts";
+import { INVALID, passwordField } from "./password-field.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "./markup.ts";
 import { browserText, placeText } from "./whereabouts.ts";
 import { codeField, recoveryField } from "./second-factor-pages.ts";
@@ -93,9 +94,9 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
             ${form(
               actions.password,
               html`${whose(user.email)}
-                ${passwordField("password", "password", account.oldPassword, "current-password", field)}
-                ${passwordField("new-password", "new_password", account.newPassword, "new-password", field)}
-                ${passwordField("repeated-password", "repeated_password", account.repeated, "new-password", field)}
+                ${fieldOf("password", "password", account.oldPassword, "current-password", field)}
+                ${fieldOf("new-password", "new_password", account.newPassword, "new-password", field)}
+                ${fieldOf("repeated-password", "repeated_password", account.repeated, "new-password", field)}
                 <button class="submit" type="submit">${account.changePassword}</button>`,
             )}
           </section>`
@@ -214,23 +215,13 @@ const list = (scopes: readonly ScopeView[], consent: Texts["consent"]): Markup =
 const whose = (email: string): Markup =>
   html`<input type="text" autocomplete="username" value="${email}" readonly hidden />`;
 
-function passwordField(
+const fieldOf = (
   id: FieldId,
   name: string,
   label: string,
-  autocomplete: string,
+  autocomplete: "current-password" | "new-password",
   faulty: FieldId | undefined,
-): Markup {
-  return html`<label for="${id}">${label}</label>
-    <input
-      id="${id}"
-      name="${name}"
-      type="password"
-      autocomplete="${autocomplete}"
-      required
-      ${faulty === id ? html`aria-invalid="true" aria-describedby="fault" autofocus` : undefined}
-    />`;
-}
+): Markup => passwordField({ id, name, label, autocomplete }, faulty === id ? html`${INVALID} autofocus` : undefined);
 
 /** Names the time zone, since the person's own is not known. */
 function moment(ms: number, lang: string): Markup {

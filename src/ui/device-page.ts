@@ -2,6 +2,7 @@ import type { DeviceView } from "../oauth/pages/port.ts";
 import type { Page } from "./layout.ts";
 import { hiddenFields, html } from "./markup.ts";
 import { alert } from "./message.ts";
+import { INVALID } from "./password-field.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** Asks for the code that a device shows, or says how it went. */
@@ -29,7 +30,7 @@ export function devicePage({ kind, action, hidden, userCode, fault }: DeviceView
         spellcheck="false"
         required
         value="${userCode}"
-        ${fault === undefined ? html`autofocus` : html`aria-invalid="true" aria-describedby="fault"`}
+        ${fault === undefined ? html`autofocus` : INVALID}
       />
       <button class="submit" type="submit">${device.submit}</button>
     </form>`;

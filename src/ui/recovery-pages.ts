@@ -10,6 +10,7 @@ import type {
 import type { Page } from "./layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert } from "./message.ts";
+import { INVALID, passwordField } from "./password-field.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** Asks for the address, or says that a link is on its way. */
@@ -93,16 +94,10 @@ const faultOf = (fault: NewPasswordFault | undefined, { faults }: Texts["account
 function newPassword(email: string, fault: NewPasswordFault | undefined, account: Texts["account"]): Markup {
   const inRepeated = fault === "repeated";
   const field = (id: string, name: string, label: string, isWrong: boolean, hasFocus: boolean) =>
-    html`<label for="${id}">${label}</label>
-      <input
-        id="${id}"
-        name="${name}"
-        type="password"
-        autocomplete="new-password"
-        required
-        ${isWrong ? html`aria-invalid="true" aria-describedby="fault"` : undefined}
-        ${hasFocus ? html`autofocus` : undefined}
-      />`;
+    passwordField(
+      { id, name, label, autocomplete: "new-password" },
+      html`${isWrong ? INVALID : undefined} ${hasFocus ? html`autofocus` : undefined}`,
+    );
   const inFirst = isAtField(fault) && !inRepeated;
   return html`<input type="text" autocomplete="username" value="${email}" readonly hidden />
     ${field("new-password", "new_password", account.newPassword, inFirst, fault !== "stale" && !inRepeated)}

@@ -2,11 +2,10 @@ import type { RecoveryCodesView, SecondFactorView, SetUpView } from "../oauth/pa
 import type { Page } from "./layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert } from "./message.ts";
+import { INVALID, passwordField } from "./password-field.ts";
 import { qrCode } from "./qr.ts";
 import { logo } from "./sign-in-pages.ts";
 import type { Texts } from "./texts/texts.ts";
-
-const INVALID = html`aria-invalid="true" aria-describedby="fault"`;
 
 /** Phones show digits, and offer a code that they know. */
 export const codeField = (id: string, label: string, isWrong: boolean, hasFocus: boolean): Markup =>
@@ -73,15 +72,7 @@ export function setUpPage(view: SetUpView, texts: Texts): Page {
       ${
         asksPassword
           ? html`<input type="text" autocomplete="username" value="${user}" readonly hidden />
-              <label for="password">${signIn.password}</label>
-              <input
-                id="password"
-                name="password"
-                type="password"
-                autocomplete="current-password"
-                required
-                ${isPassword ? html`${INVALID} autofocus` : undefined}
-              />`
+              ${passwordField({ label: signIn.password }, isPassword ? html`${INVALID} autofocus` : undefined)}`
           : undefined
       }
       ${codeField("code", secondFactor.firstCode, isCode, isCode)}

@@ -8,13 +8,14 @@ import type {
 import type { Page } from "./layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "./markup.ts";
 import { alert, notice } from "./message.ts";
+import { INVALID, passwordField } from "./password-field.ts";
 import { scopeInWords } from "./scope-words.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** One form with e-mail and password. After a fault the focus is on the field to correct, or on the fault itself. */
 export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
   const { action, hidden, email, fault, byPassword } = view;
-  const inFields = fault === "wrong" ? FIELDS_ARE_WRONG : undefined;
+  const inFields = fault === "wrong" ? INVALID : undefined;
   const focus = focusOf(view);
   const focusOn = (id: typeof focus) => (id === focus ? AUTOFOCUS : undefined);
   const main = html`${logo(view.logoUri)}
@@ -39,16 +40,7 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
       />
       ${
         byPassword === undefined
-          ? html`<label for="password">${signIn.password}</label>
-              <input
-                id="password"
-                name="password"
-                type="password"
-                autocomplete="current-password"
-                required
-                ${inFields}
-                ${focusOn("password")}
-              />`
+          ? passwordField({ label: signIn.password }, html`${inFields} ${focusOn("password")}`)
           : undefined
       }
       <button class="submit" type="submit">${byPassword === undefined ? signIn.submit : signIn.next}</button>
@@ -86,7 +78,6 @@ function focusOf({ notice: done, fault, email, byPassword }: SignInView): "notic
   return email === "" || byPassword !== undefined ? "email" : "password";
 }
 
-const FIELDS_ARE_WRONG = html`aria-invalid="true" aria-describedby="fault"`;
 const AUTOFOCUS = html`autofocus`;
 
 function leadOf({ clientName, tenant }: SignInView, signIn: Texts["signIn"]): Markup | undefined {
@@ -110,16 +101,10 @@ export function confirmLinkPage(
     <form method="post" action="${action}">
       ${hiddenFields(hidden)}
       <input type="text" autocomplete="username" value="${email}" readonly hidden />
-      <label for="password">${signIn.password}</label>
-      <input
-        id="password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        required
-        ${isWrong ? html`aria-invalid="true" aria-describedby="fault"` : undefined}
-        ${fault === "blocked" ? undefined : html`autofocus`}
-      />
+      ${passwordField(
+        { label: signIn.password },
+        html`${isWrong ? INVALID : undefined} ${fault === "blocked" ? undefined : html`autofocus`}`,
+      )}
       <button class="submit" type="submit">${confirmLink.submit}</button>
     </form>`;
   const title = fault === undefined ? confirmLink.title : `${signIn.failed}: ${confirmLink.title}`;

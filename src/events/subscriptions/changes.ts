@@ -75,9 +75,9 @@ export function rotateSigningSecret(
 }
 
 /**
- * Changes a record whose credentials are sealed together, so that any change of them needs the old seal to open. `write`
- * answers undefined where somebody else changed the record meanwhile; then it is read and written again. The object is
- * told of what was written.
+ * Changes a record whose credentials are sealed together, so that any change of them needs the old seal to open.
+ * `write` answers undefined where somebody else changed the record meanwhile; then it is read and written again. The
+ * object is told of what was written.
  */
 async function changeOpened<T>(
   { push, pushSubscriptions }: SubscriptionPorts,

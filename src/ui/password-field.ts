@@ -1,0 +1,20 @@
+import { html, type Markup } from "./markup.ts";
+
+/** Of a field whose fault `alert` says. */
+export const INVALID = html`aria-invalid="true" aria-describedby="fault"`;
+
+interface PasswordField {
+  readonly label: string;
+  /** Of the form, for a password that is there already: `password`. */
+  readonly id?: string;
+  readonly name?: string;
+  readonly autocomplete?: "current-password" | "new-password";
+}
+
+/** A password; `state` are attributes that mark it as wrong or give it the focus. */
+export const passwordField = (
+  { label, id = "password", name = "password", autocomplete = "current-password" }: PasswordField,
+  state?: Markup,
+): Markup =>
+  html`<label for="${id}">${label}</label>
+    <input id="${id}" name="${name}" type="password" autocomplete="${autocomplete}" required ${state} />`;
