@@ -450,7 +450,7 @@ export type LinkedIdentity = {
     provider: string;
     /** The account there: `sub` of its ID tokens. */
     subject: string;
-    /** Who linked it to the user. */
+    /** Who linked it to the user; `password`: the person, after their password or signed in at the account page. */
     linkedBy: "password" | "operator" | "verified_email";
     /** Since when. In milliseconds since 1970. */
     linkedAt: number;

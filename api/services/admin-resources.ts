@@ -458,7 +458,10 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       email: str("The user."),
       provider: str("The identity provider's id."),
       subject: str("The account there: `sub` of its ID tokens."),
-      linkedBy: oneOf(["password", "operator", "verified_email"], "Who linked it to the user."),
+      linkedBy: oneOf(
+        ["password", "operator", "verified_email"],
+        "Who linked it to the user; `password`: the person, after their password or signed in at the account page.",
+      ),
       linkedAt: time("Since when."),
     }),
     example: {

@@ -1,6 +1,7 @@
 import type { LinkMailView, Mails, NoticeMailView } from "../oauth/pages/port.ts";
 import type { Mail } from "../platform/mail.ts";
 import { accentsOf, NO_BRAND } from "../platform/brand.ts";
+import { legalLinks } from "./legal-links.ts";
 import { html } from "./markup.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import { browserText, placeText } from "./whereabouts.ts";
@@ -40,11 +41,7 @@ function linkMail(
   const accent = accentsOf(brand)?.light.accent ?? OWN_ACCENT;
   const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
   const texts = LANGUAGES[lang].mails[kind];
-  const { legal } = LANGUAGES[lang];
-  const links = [
-    { href: brand.termsUri, text: legal.terms },
-    { href: brand.privacyUri, text: legal.privacy },
-  ].filter(({ href }) => href !== "");
+  const links = legalLinks(brand, LANGUAGES[lang]);
   const title = oneLine(brand.name);
   const values: Readonly<Record<string, string>> = {
     user: email,

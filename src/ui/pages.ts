@@ -10,9 +10,9 @@
  * value on them.
  */
 import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages/port.ts";
-import type { Brand } from "../platform/brand.ts";
 import { devicePage } from "./device-page.ts";
 import { accountPage } from "./account-page.ts";
+import { legalLinks } from "./legal-links.ts";
 import { documentResponse, type Document, type Page } from "./layout.ts";
 import { fill, given, hiddenFields, html } from "./markup.ts";
 import {
@@ -39,7 +39,7 @@ export function createPages(pathPrefix: string): Pages {
     const { status = 200, publicBase, formTargets, logoUri, brand, submitsItself } = view;
     const lang = chooseLanguage(view.uiLocales, view.acceptLanguage);
     const page = pageOf(LANGUAGES[lang], lang);
-    const links = linksOf(brand, LANGUAGES[lang]);
+    const links = legalLinks(brand, LANGUAGES[lang]);
     const document = { status, lang, layout, publicBase, formTargets, logoUri, brand, links, submitsItself, ...page };
     return documentResponse(document, pathPrefix);
   };
@@ -65,12 +65,6 @@ export function createPages(pathPrefix: string): Pages {
     signedOut: (view) => respond(view, "page", signedOutPage),
   };
 }
-
-const linksOf = (brand: Brand | undefined, { legal }: Texts): { readonly href: string; readonly text: string }[] =>
-  [
-    { href: brand?.termsUri ?? "", text: legal.terms },
-    { href: brand?.privacyUri ?? "", text: legal.privacy },
-  ].filter(({ href }) => href !== "");
 
 /** Shows words for the person, the exact fault for the application's developers, and the request id for support. */
 function errorPage({ kind, detail, requestId, account }: ErrorView, texts: Texts): Page {

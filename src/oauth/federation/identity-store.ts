@@ -15,6 +15,7 @@ export interface LinkFor {
   readonly sid: string;
 }
 
+/** `password`: by the person, after their password or in a session. */
 export type LinkedBy = "password" | "verified_email";
 
 export interface NewLink extends Account {
@@ -43,6 +44,9 @@ const LINK = `
   WHERE user.email = ?1 AND user.disabled = 0 AND user.signed_out_at < ?7
     AND provider.id = ?2 AND provider.issuer = ?3 AND provider.trusted_since <= ?6
   ON CONFLICT DO NOTHING`;
+/** As `mayVouchFor`, for the address ?1. */
+const MAY_VOUCH = `(provider.domains = '[]' OR EXISTS (
+    SELECT 1 FROM json_each(provider.domains) WHERE json_each.value = substr(?1, instr(?1, '@') + 1)))`;
 /** The session, not only the user, has to be valid still: the person may just have ended it. */
 const LINK_IN_SESSION = `
   INSERT INTO user_identity (email, provider, subject, linked_by, linked_at)
@@ -50,7 +54,7 @@ const LINK_IN_SESSION = `
   FROM session JOIN user ON user.email = session.email JOIN identity_provider AS provider ON provider.id = ?2
   WHERE session.sid = ?4 AND session.email = ?1 AND session.expires_at > ?6 AND session.authenticated_at > user.signed_out_at
     AND user.disabled = 0 AND provider.issuer = ?5 AND provider.linking <> 'operator' AND provider.tenants = '[]'
-    AND provider.trusted_since <= ?6
+    AND provider.trusted_since <= ?6 AND ${MAY_VOUCH}
   ON CONFLICT DO NOTHING`;
 /** Keeps one way to sign in: a password, or a provider that reaches all of the account. */
 const UNLINK = `
@@ -58,7 +62,7 @@ const UNLINK = `
     EXISTS (SELECT 1 FROM user WHERE email = ?1 AND password_hash IS NOT NULL)
     OR EXISTS (
       SELECT 1 FROM user_identity AS other JOIN identity_provider AS provider ON provider.id = other.provider
-      WHERE other.email = ?1 AND other.provider <> ?2 AND provider.tenants = '[]'))`;
+      WHERE other.email = ?1 AND other.provider <> ?2 AND provider.tenants = '[]' AND ${MAY_VOUCH}))`;
 const BINDING = `
   SELECT provider.tenants, provider.domains
   FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider

@@ -1,7 +1,7 @@
 import type { Actor } from "../../http/auth.ts";
 import { err, ok, type Result } from "../../platform/result.ts";
 import { scopeMatches } from "../../platform/scope-pattern.ts";
-import { consentRule, isAllowed, requestedConsent } from "../consent/consent.ts";
+import { isThirdParty, isAllowed, requestedConsent } from "../consent/consent.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { mayActFor } from "../model/granted-scopes.ts";
 import type { Parameters } from "../model/parameters.ts";
@@ -63,7 +63,7 @@ export const tokenExchange: GrantStep = async (deps, request) => {
   const scopes = requested.everything
     ? token.scopes.filter((scope) => scope !== place && held(scope))
     : requested.named;
-  if (consentRule(client, { tenants: [] }, { tenant }) !== "never") {
+  if (isThirdParty(client)) {
     const consent = requestedConsent(deps, client, { user: token.user, tenant, org: "", scopes: [place, ...scopes] });
     if (!isAllowed(consent, await deps.consents.find(consent)))
       return refuse(

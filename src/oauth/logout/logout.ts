@@ -1,3 +1,4 @@
+import { throwTogether } from "../../platform/attempt-each.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { parseOutboundUrl } from "../../platform/outbound-url.ts";
@@ -91,7 +92,9 @@ export function createLogouts({ store, trust, clock, log, tracing, allowLoopback
             // A client that was unregistered meanwhile is not told.
             await (next.address === "" ? store.settle(next) : tell(next));
         };
-        await Promise.all(Array.from({ length: DRAIN.atOnce }, work));
+        // One that fails leaves its share to the others. What it has taken is due again after its pause.
+        const ends = await Promise.allSettled(Array.from({ length: DRAIN.atOnce }, work));
+        throwTogether(ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : [])));
         if (due.length < DRAIN.notices || clock.nowMs() >= endsMs) return;
       }
     },

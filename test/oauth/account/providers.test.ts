@@ -263,6 +263,22 @@ describe("A person unlinks a provider", () => {
     expect((await press("unlink", bound)).status).toBe(303);
   });
 
+  // shows: oauth/account/unlink-a-provider
+  it("but no provider of other domains counts as another way: it may not vouch for the person", async () => {
+    const [open, foreign] = [await offered(), await offered()];
+    for (const provider of [open, foreign]) await linkAccount(ada, provider);
+    await signIn();
+    await env.DB.prepare("UPDATE user SET password_hash = NULL WHERE email = ?").bind(ada.email).run();
+    const bind = (...domains: string[]) =>
+      env.DB.prepare("UPDATE identity_provider SET domains = ? WHERE id = ?")
+        .bind(JSON.stringify(domains), foreign.id)
+        .run();
+    await bind("elsewhere.example");
+    expect((await press("unlink", open)).status).toBe(400);
+    await bind("elsewhere.example", ada.email.split("@")[1]!);
+    expect((await press("unlink", open)).status).toBe(303);
+  });
+
   // shows: oauth/account/provider-mails
   it("and is told by mail, as of a new link", async () => {
     const provider = await offered();
