@@ -1,11 +1,11 @@
 import { html, type Markup } from "./markup.ts";
 
-/** Of a field whose fault `alert` says. */
+/** Attributes of a field whose fault `alert` says. */
 export const INVALID = html`aria-invalid="true" aria-describedby="fault"`;
 
 interface PasswordField {
   readonly label: string;
-  /** Of the form, for a password that is there already: `password`. */
+  /** Id and name are `password` unless a form has more than one. */
   readonly id?: string;
   readonly name?: string;
   readonly autocomplete?: "current-password" | "new-password";
