@@ -1,7 +1,7 @@
 import type { ServiceEntries } from "./model/entry.ts";
 import { ERROR_SCHEMAS, errorComponent, errorResponse } from "./errors.ts";
-import { PAGE_SIZE } from "../src/http/paging.ts";
-import { SESSION_ID } from "../src/platform/session-id.ts";
+import { PAGE_SIZE } from "../src/http/input/paging.ts";
+import { SESSION_ID } from "../src/platform/model/session-id.ts";
 import type { Schema } from "./model/schema.ts";
 import type { Tables } from "./tables.ts";
 

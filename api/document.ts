@@ -1,6 +1,6 @@
 import { toJSONSchema } from "zod/mini";
-import { rightOf } from "../src/http/rights.ts";
-import { TOKEN_KINDS } from "../src/http/token-kind.ts";
+import { rightOf } from "../src/http/callers/rights.ts";
+import { TOKEN_KINDS } from "../src/http/callers/token-kind.ts";
 import { platformNamePattern } from "../src/ui/interface-document.ts";
 import type { MountedRoute, Tables } from "./tables.ts";
 import { components } from "./components.ts";

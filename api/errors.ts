@@ -1,6 +1,6 @@
-import { DETAIL_TYPES } from "../src/http/detail-types.ts";
-import { PROBLEM_TYPES } from "../src/http/errors.ts";
-import { PROTOCOL_ERRORS } from "../src/ui/protocol-errors.ts";
+import { DETAIL_TYPES } from "../src/http/errors/detail-types.ts";
+import { PROBLEM_TYPES } from "../src/http/errors/errors.ts";
+import { PROTOCOL_ERRORS } from "../src/ui/pages/protocol-errors.ts";
 import { list, obj, str, int, uri, type Schema } from "./model/schema.ts";
 import type { MountedRoute } from "./tables.ts";
 

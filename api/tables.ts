@@ -6,9 +6,9 @@ import { parse } from "smol-toml";
 import type { Env } from "../src/env.ts";
 import type { Service } from "../src/http/service.ts";
 import type { Route } from "../src/http/route.ts";
-import type { BuiltIn } from "../src/platform/built-in.ts";
-import { createBuiltIn } from "../src/platform/built-in.ts";
-import { createNames, type Names } from "../src/platform/names.ts";
+import type { BuiltIn } from "../src/platform/model/built-in.ts";
+import { createBuiltIn } from "../src/platform/model/built-in.ts";
+import { createNames, type Names } from "../src/platform/model/names.ts";
 
 /** Reads the route tables outside the Worker. Routes are data; no handler runs. */
 export interface Tables {

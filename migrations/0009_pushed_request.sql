@@ -1,6 +1,6 @@
 -- 1: the client's authorization requests come through /par (RFC 9126) alone.
 ALTER TABLE client ADD COLUMN require_pushed INTEGER NOT NULL DEFAULT 0;
--- Authorization requests that clients pushed (src/oauth/authorize/pushed.ts).
+-- Authorization requests that clients pushed (src/oauth/authorize/pushed/pushed.ts).
 CREATE TABLE pushed_request (
   -- SHA-256 of the reference in `request_uri`.
   request_hash TEXT PRIMARY KEY,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { COMMON, bitPositionsOf, comparedForm, FILTER_PATH } from "../src/platform/common-passwords.ts";
+import { COMMON, bitPositionsOf, comparedForm, FILTER_PATH } from "../src/platform/secrets/common-passwords.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { runPlatform } from "./lib/run-platform.ts";
+import { runPlatform } from "./lib/local/run-platform.ts";
 
 /**
  * `npm run drill`: `npm start` with a Worker whose database, bucket, queue and objects fail when they are told to:

@@ -10,8 +10,8 @@ import {
 import { startProgram, type Program } from "../examples/walk/program.ts";
 import { walkThrough } from "../examples/walk/walk.ts";
 import { ROOT } from "./lib/root.ts";
-import { readPort, readSettings } from "./lib/settings.ts";
-import { requireFreePort } from "./lib/state.ts";
+import { readPort, readSettings } from "./lib/local/settings.ts";
+import { requireFreePort } from "./lib/local/state.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
 import { basic } from "../examples/tour/people.ts";

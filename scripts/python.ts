@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "./lib/free-port.ts";
+import { freePort } from "./lib/local/free-port.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { buildAssets } from "./assets/build.ts";
-import { runPlatform } from "./lib/run-platform.ts";
+import { runPlatform } from "./lib/local/run-platform.ts";
 import { failWith } from "./lib/user-error.ts";
 
 const HELP = `npm start

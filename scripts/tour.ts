@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { getHealth } from "../api/plinth.ts";
 import { createAdminClient } from "../cli/client/admin-client.ts";
-import { readSettings } from "./lib/settings.ts";
+import { readSettings } from "./lib/local/settings.ts";
 import { paint } from "./lib/terminal.ts";
 import { tellEvents } from "../examples/tour/events.ts";
 import { tellMedia } from "../examples/tour/media.ts";

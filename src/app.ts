@@ -6,7 +6,7 @@ import { mountServices, type App } from "./http/mount.ts";
 import type { Service } from "./http/service.ts";
 import { createConsoleRoutes } from "./ui/console.ts";
 import { createInterfaceDocument } from "./ui/interface-document.ts";
-import { createMailboxRoutes } from "./ui/mailbox-page.ts";
+import { createMailboxRoutes } from "./ui/pages/mailbox-page.ts";
 import { createDocumentRoutes, createLandingRoutes, createPlatformRoutes, createRootRoutes } from "./ui/routes.ts";
 import { createSiteRoutes } from "./ui/site.ts";
 

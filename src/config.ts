@@ -1,8 +1,8 @@
-import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
-import { normalizeEmail } from "./platform/email.ts";
-import { MAIL_NOTICES, type MailNotice, type MailSender } from "./platform/mail.ts";
-import { PATTERNS } from "./platform/names.ts";
-import { parseSealKeys, type SealKey } from "./platform/seal.ts";
+import { LOG_LEVELS, type LogLevel } from "./platform/runtime/log.ts";
+import { normalizeEmail } from "./platform/text/email.ts";
+import { MAIL_NOTICES, type MailNotice, type MailSender } from "./platform/ports/mail.ts";
+import { PATTERNS } from "./platform/model/names.ts";
+import { parseSealKeys, type SealKey } from "./platform/secrets/seal.ts";
 
 /** Every deployment variable, parsed once. An invalid value stops the Worker with its name and the reason. */
 export interface Config {

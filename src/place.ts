@@ -1,6 +1,6 @@
 import { readPlace, type Place } from "./config.ts";
 import type { Env } from "./env.ts";
-import type { ObjectClass } from "./platform/object-schema.ts";
+import type { ObjectClass } from "./platform/storage/object-schema.ts";
 
 /**
  * Puts all objects where the deployment says: each namespace of `env` is replaced by one that stays within the

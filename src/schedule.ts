@@ -1,7 +1,7 @@
 import type { Deps } from "./deps.ts";
 import type { SweepName } from "./health/sweeps.ts";
-import { attemptEach } from "./platform/attempt-each.ts";
-import { describeError, summarize } from "./platform/log.ts";
+import { attemptEach } from "./platform/runtime/attempt-each.ts";
+import { describeError, summarize } from "./platform/runtime/log.ts";
 
 /**
  * The cron of wrangler.toml. A sweep that fails does not stop the others, and fails the cron at the end, so that

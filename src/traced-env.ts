@@ -1,6 +1,6 @@
 import type { Env } from "./env.ts";
-import type { Tracing } from "./platform/tracing.ts";
-import { noTracing } from "./platform/tracing.ts";
+import type { Tracing } from "./platform/ports/tracing.ts";
+import { noTracing } from "./platform/ports/tracing.ts";
 import { tracedObjects } from "./tracing/objects.ts";
 
 /** Objects whose calls have spans, by their class. Those of the metrics are called beside requests. */

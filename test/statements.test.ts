@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../src/admin/audit/audit-log.ts";
 import { createApp } from "../src/app.ts";
 import { createDeps } from "../src/deps.ts";
-import { BY_PLATFORM, pushAudit } from "../src/events/push/audit.ts";
-import { PUSH_SQL } from "../src/events/push/push-store.ts";
+import { BY_PLATFORM, pushAudit } from "../src/events/push/record/audit.ts";
+import { PUSH_SQL } from "../src/events/push/record/push-store.ts";
 import { BULK_SQL } from "../src/media/variants/bulk-store.ts";
 import { createIdentityStore } from "../src/oauth/federation/identity-store.ts";
-import { toBase64Url, utf8 } from "../src/platform/encoding.ts";
+import { toBase64Url, utf8 } from "../src/platform/text/encoding.ts";
 import { runSchedule } from "../src/schedule.ts";
 import {
   answerToken,

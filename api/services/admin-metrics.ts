@@ -1,4 +1,4 @@
-import { METERED_SERVICES, METRICS } from "../../src/platform/metrics.ts";
+import { METERED_SERVICES, METRICS } from "../../src/platform/ports/metrics.ts";
 import type { Entry, Named } from "../model/entry.ts";
 import { int, list, obj, oneOf, orNull, ref, str, time, type Schema } from "../model/schema.ts";
 import { TAGS } from "./admin-resources.ts";

@@ -1,4 +1,4 @@
-import { PLANS } from "../../src/platform/plans.ts";
+import { PLANS } from "../../src/platform/model/plans.ts";
 import type { Entry, Named, Parameter } from "../model/entry.ts";
 import { bool, int, list, map, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 

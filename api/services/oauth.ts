@@ -1,5 +1,5 @@
 import { page, type Entry, type Parameter, type ServiceEntries } from "../model/entry.ts";
-import { SESSION_ID } from "../../src/platform/session-id.ts";
+import { SESSION_ID } from "../../src/platform/model/session-id.ts";
 import { bool, int, list, obj, oneOf, ref, str, time, uri, type Schema } from "../model/schema.ts";
 
 /** OAuth 2.0 and OpenID Connect: the protocol's endpoints, the sign-in pages, and users' grants. */

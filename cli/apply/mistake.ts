@@ -1,4 +1,4 @@
-import { sanitizeForLog } from "../../src/platform/text.ts";
+import { sanitizeForLog } from "../../src/platform/text/text.ts";
 
 /** A place in the file, line and column from 1. */
 export interface Place {

@@ -2,21 +2,21 @@
 import "./base64.ts";
 import * as z from "zod/mini";
 import { builtInFault, type Fault, type RuleContext } from "../../src/admin/model/rules.ts";
-import * as clients from "../../src/admin/resources/clients.ts";
-import * as identityProviders from "../../src/admin/resources/identity-providers.ts";
-import * as members from "../../src/admin/resources/members.ts";
-import * as organizations from "../../src/admin/resources/organizations.ts";
-import * as packages from "../../src/admin/resources/packages.ts";
-import * as roles from "../../src/admin/resources/roles.ts";
-import * as services from "../../src/admin/resources/services.ts";
-import * as subscriptions from "../../src/admin/resources/subscriptions.ts";
-import * as tenants from "../../src/admin/resources/tenants.ts";
-import * as linkedIdentities from "../../src/admin/resources/user-identities.ts";
-import * as users from "../../src/admin/resources/users.ts";
+import * as clients from "../../src/admin/resources/software/clients.ts";
+import * as identityProviders from "../../src/admin/resources/software/identity-providers.ts";
+import * as members from "../../src/admin/resources/people/members.ts";
+import * as organizations from "../../src/admin/resources/people/organizations.ts";
+import * as packages from "../../src/admin/resources/software/packages.ts";
+import * as roles from "../../src/admin/resources/people/roles.ts";
+import * as services from "../../src/admin/resources/software/services.ts";
+import * as subscriptions from "../../src/admin/resources/people/subscriptions.ts";
+import * as tenants from "../../src/admin/resources/people/tenants.ts";
+import * as linkedIdentities from "../../src/admin/resources/people/user-identities.ts";
+import * as users from "../../src/admin/resources/people/users.ts";
 import { jsonBody } from "../../src/http/route.ts";
-import { validate, type Schema } from "../../src/http/validate.ts";
-import { createBuiltIn } from "../../src/platform/built-in.ts";
-import { createNames } from "../../src/platform/names.ts";
+import { validate, type Schema } from "../../src/http/input/validate.ts";
+import { createBuiltIn } from "../../src/platform/model/built-in.ts";
+import { createNames } from "../../src/platform/model/names.ts";
 import { KIND, type KindName } from "./kinds.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { sanitizeForLog } from "../../src/platform/text.ts";
+import { sanitizeForLog } from "../../src/platform/text/text.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { AdminRefusal, type RefusalDetail } from "../client/admin-client.ts";
 import { failureLine, ownFailure, type Failure, toFailure } from "../command-line/report.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
 /** The platform that a command talks to. */

@@ -1,6 +1,6 @@
 import { ok } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
-import { findBreak, GENESIS } from "../../src/platform/audit-chain.ts";
+import { findBreak, GENESIS } from "../../src/platform/secrets/audit-chain.ts";
 import { AdminRefusal, rowsOf } from "../client/admin-client.ts";
 import type { Command } from "../command-line/command.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";

@@ -1,5 +1,5 @@
 import { listServices } from "../../api/plinth.ts";
-import { scopesOverlap } from "../../src/platform/scope-pattern.ts";
+import { scopesOverlap } from "../../src/platform/model/scope-pattern.ts";
 import { allRows, type OperatorClient } from "../client/admin-client.ts";
 import type { Io } from "../terminal/io.ts";
 import { didYouMean } from "../terminal/nearest.ts";

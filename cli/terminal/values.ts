@@ -1,4 +1,4 @@
-import { sanitizeForLog } from "../../src/platform/text.ts";
+import { sanitizeForLog } from "../../src/platform/text/text.ts";
 import { UsageError } from "./usage-error.ts";
 
 const UNITS: Readonly<Record<string, number>> = {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { run } from "../../scripts/lib/run.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FILTER_PATH } from "../../src/platform/common-passwords.ts";
+import { FILTER_PATH } from "../../src/platform/secrets/common-passwords.ts";
 import { builtOnce } from "../lib/build-cache.ts";
 import { ROOT } from "../lib/root.ts";
 import { UserError } from "../lib/user-error.ts";

@@ -1,5 +1,5 @@
-import type { Principal } from "../http/auth.ts";
-import { isProblem } from "../http/errors.ts";
+import type { Principal } from "../http/callers/auth.ts";
+import { isProblem } from "../http/errors/errors.ts";
 import type { Call, Route } from "../http/route.ts";
 
 /**

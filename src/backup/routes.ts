@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { noSuch, problem, type Problem } from "../http/errors.ts";
-import type { DetailType } from "../http/detail-types.ts";
-import { checkPreviousPage, invalidCursor, pageLinks, toPage } from "../http/paging.ts";
+import { noSuch, problem, type Problem } from "../http/errors/errors.ts";
+import type { DetailType } from "../http/errors/detail-types.ts";
+import { checkPreviousPage, invalidCursor, pageLinks, toPage } from "../http/input/paging.ts";
 import { defineRoute, json, optionalJsonBody, type Answer, type Call, type Route } from "../http/route.ts";
-import { matching } from "../http/validate.ts";
-import type { Principal } from "../http/auth.ts";
-import { randomId } from "../platform/random.ts";
+import { matching } from "../http/input/validate.ts";
+import type { Principal } from "../http/callers/auth.ts";
+import { randomId } from "../platform/runtime/random.ts";
 import { BACKUP_ID, backupId, createManifestStore, type Manifest } from "./bucket/manifest-store.ts";
 import type { JobKind, JobOptions, JobRecord } from "./model/job.ts";
 import { LIMITS } from "./model/limits.ts";

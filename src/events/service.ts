@@ -1,9 +1,9 @@
 import type { Route } from "../http/route.ts";
-import type { AuditRecord } from "../platform/audit.ts";
-import { systemClock } from "../platform/clock.ts";
-import type { PrepareOutcome, RestoreTo } from "../platform/object-restore.ts";
-import type { Isolate } from "../platform/isolate.ts";
-import type { LocationCache } from "../platform/location-cache.ts";
+import type { AuditRecord } from "../platform/ports/audit.ts";
+import { systemClock } from "../platform/runtime/clock.ts";
+import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
+import type { Isolate } from "../platform/copies/isolate.ts";
+import type { LocationCache } from "../platform/copies/location-cache.ts";
 import { TopicAccess } from "./access/access.ts";
 import { withTopicAhead } from "./access/look-ahead.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";

@@ -16,14 +16,14 @@
  * a body that has to be rewritten, which is requested again as a whole. Nothing is stored: the copy of the registry and
  * the breakers are in the isolate's memory, and bodies pass piece by piece.
  */
-import { TOKEN_SCHEME, type ClientAccess } from "../http/auth.ts";
-import { invalid, type Problem } from "../http/errors.ts";
+import { TOKEN_SCHEME, type ClientAccess } from "../http/callers/auth.ts";
+import { invalid, type Problem } from "../http/errors/errors.ts";
 import type { Fallback, FallbackCall } from "../http/service.ts";
-import type { Isolate } from "../platform/isolate.ts";
-import type { LocationCache } from "../platform/location-cache.ts";
-import { randomId, type Random } from "../platform/random.ts";
-import { err, type Result } from "../platform/result.ts";
-import { SESSION_ID } from "../platform/session-id.ts";
+import type { Isolate } from "../platform/copies/isolate.ts";
+import type { LocationCache } from "../platform/copies/location-cache.ts";
+import { randomId, type Random } from "../platform/runtime/random.ts";
+import { err, type Result } from "../platform/model/result.ts";
+import { SESSION_ID } from "../platform/model/session-id.ts";
 import { admitCaller, type AdmissionDeps, type GatewayRequest } from "./admission/admission.ts";
 import { answerPreflight, checkRequest, isPreflight } from "./admission/checks.ts";
 import {

@@ -1,5 +1,5 @@
-import { summarize } from "../platform/log.ts";
-import { withTimeout } from "../platform/with-timeout.ts";
+import { summarize } from "../platform/runtime/log.ts";
+import { withTimeout } from "../platform/runtime/with-timeout.ts";
 
 export const STATUSES = ["ok", "warn", "fail"] as const;
 export type Status = (typeof STATUSES)[number];

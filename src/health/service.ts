@@ -8,7 +8,7 @@
  * The checks read; the one of the database writes a row of its own. Ports to the other services are bound in deps.ts.
  */
 import { defineRoute, json, type Route } from "../http/route.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
 import { runCheck, worst } from "./check.ts";
 import { createFactsStore } from "./facts-store.ts";
 import type { HeartbeatStore } from "./heartbeat-store.ts";

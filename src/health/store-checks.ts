@@ -1,4 +1,4 @@
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
 import { judge, ok, type Check } from "./check.ts";
 import type { FactsStore } from "./facts-store.ts";
 import type { HeartbeatStore } from "./heartbeat-store.ts";

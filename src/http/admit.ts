@@ -1,13 +1,20 @@
-import type { Names } from "../platform/names.ts";
-import { err, ok, type Result } from "../platform/result.ts";
-import { scopeMatches } from "../platform/scope-pattern.ts";
-import type { Access } from "./access.ts";
-import { authenticate, missingScope, presentedBy, type Meanwhile, type Principal, userTokenRequired } from "./auth.ts";
-import { notFound, problem, type Problem } from "./errors.ts";
-import { rightOf, type Operation } from "./rights.ts";
+import type { Names } from "../platform/model/names.ts";
+import { err, ok, type Result } from "../platform/model/result.ts";
+import { scopeMatches } from "../platform/model/scope-pattern.ts";
+import type { Access } from "./callers/access.ts";
+import {
+  authenticate,
+  missingScope,
+  presentedBy,
+  type Meanwhile,
+  type Principal,
+  userTokenRequired,
+} from "./callers/auth.ts";
+import { notFound, problem, type Problem } from "./errors/errors.ts";
+import { rightOf, type Operation } from "./callers/rights.ts";
 import type { Route } from "./route.ts";
 import type { HttpDeps, Service } from "./service.ts";
-import { kindOf, type TokenKind } from "./token-kind.ts";
+import { kindOf, type TokenKind } from "./callers/token-kind.ts";
 
 /**
  * The caller of a route, if the table of rights admits it: token → limit → kind of token → scope. Reads nothing else of

@@ -1,5 +1,5 @@
 /** Cross-origin rules: services answer any origin, without credentials; pages answer none. */
-import type { Names } from "../platform/names.ts";
+import type { Names } from "../platform/model/names.ts";
 
 /**
  * Request headers of the API, of uploads with file name and digest, and of conditional and resumed downloads, for a

@@ -1,4 +1,4 @@
-import { problem, type Problem } from "./errors.ts";
+import { problem, type Problem } from "./errors/errors.ts";
 
 /** Maintenance serves the operator, health checks and readers of the documents alone. */
 export interface Maintenance {

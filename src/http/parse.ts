@@ -1,11 +1,11 @@
-import { err, ok, type Result } from "../platform/result.ts";
-import type { Principal } from "./auth.ts";
-import type { BodyMemory } from "./body-memory.ts";
-import { isJson, mediaType, readForm, readJson, readMultipart } from "./body.ts";
-import { invalid, problem, type Problem } from "./errors.ts";
-import { readPaging } from "./paging.ts";
+import { err, ok, type Result } from "../platform/model/result.ts";
+import type { Principal } from "./callers/auth.ts";
+import type { BodyMemory } from "./input/body-memory.ts";
+import { isJson, mediaType, readForm, readJson, readMultipart } from "./input/body.ts";
+import { invalid, problem, type Problem } from "./errors/errors.ts";
+import { readPaging } from "./input/paging.ts";
 import type { Call, JsonOrBytes, Route } from "./route.ts";
-import { validate } from "./validate.ts";
+import { validate } from "./input/validate.ts";
 
 type AnyCall = Call<unknown, unknown, unknown, Principal | undefined>;
 

@@ -1,22 +1,22 @@
-import { StoreUnavailable } from "../platform/database.ts";
-import { describeError } from "../platform/log.ts";
-import { randomId, type Random } from "../platform/random.ts";
-import { ok } from "../platform/result.ts";
-import type { Span } from "../platform/tracing.ts";
-import { redactSecrets } from "../platform/text.ts";
+import { StoreUnavailable } from "../platform/storage/database.ts";
+import { describeError } from "../platform/runtime/log.ts";
+import { randomId, type Random } from "../platform/runtime/random.ts";
+import { ok } from "../platform/model/result.ts";
+import type { Span } from "../platform/ports/tracing.ts";
+import { redactSecrets } from "../platform/text/text.ts";
 import { admit } from "./admit.ts";
-import { authenticate, presentedBy, type Meanwhile, type Principal } from "./auth.ts";
-import { createBodyMemory } from "./body-memory.ts";
-import { drain } from "./body.ts";
+import { authenticate, presentedBy, type Meanwhile, type Principal } from "./callers/auth.ts";
+import { createBodyMemory } from "./input/body-memory.ts";
+import { drain } from "./input/body.ts";
 import { allowAnyOrigin, preflight } from "./cors.ts";
-import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors.ts";
+import { invalid, isProblem, problem, problemBody, PROBLEM_TYPES, type Problem } from "./errors/errors.ts";
 import { refusedInMaintenance } from "./maintenance.ts";
 import { publicUrlOf, type SeparateHost } from "./origins.ts";
 import { parse } from "./parse.ts";
 import { lengthIn, sizeOf } from "./request-meter.ts";
 import type { Answer, Call, Route } from "./route.ts";
 import type { Fallback, HttpDeps, ProblemRenderer, Service } from "./service.ts";
-import { validate } from "./validate.ts";
+import { validate } from "./input/validate.ts";
 
 const MAX_URL_CHARS = 16 * 1024;
 

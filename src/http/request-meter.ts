@@ -1,6 +1,6 @@
-import type { MeteredService } from "../platform/metrics.ts";
-import type { Operation } from "./rights.ts";
-import type { ProblemType } from "./errors.ts";
+import type { MeteredService } from "../platform/ports/metrics.ts";
+import type { Operation } from "./callers/rights.ts";
+import type { ProblemType } from "./errors/errors.ts";
 
 /** A request that has its response. */
 export interface AnsweredRequest {

@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
-import type { Access } from "./access.ts";
-import type { Principal } from "./auth.ts";
-import type { Problem } from "./errors.ts";
-import type { Page, Paging } from "./paging.ts";
+import type { Access } from "./callers/access.ts";
+import type { Principal } from "./callers/auth.ts";
+import type { Problem } from "./errors/errors.ts";
+import type { Page, Paging } from "./input/paging.ts";
 import { withSize } from "./request-meter.ts";
-import { RIGHTS, type Operation } from "./rights.ts";
-import type { Schema } from "./validate.ts";
+import { RIGHTS, type Operation } from "./callers/rights.ts";
+import type { Schema } from "./input/validate.ts";
 
 /**
  * A route is data: its input, its access, its handler. pipeline.ts does the same for every route, in this order: access

@@ -39,16 +39,16 @@
  * `due_at` is the time at which the sweep looks at a row. A committed file has one only after an upload by a presigned
  * link: until the link ends, it can still bring bytes to `incoming/`.
  */
-import type { ClientAccess } from "../http/auth.ts";
+import type { ClientAccess } from "../http/callers/auth.ts";
 import type { Route } from "../http/route.ts";
-import type { AuditTrail } from "../platform/audit.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Log } from "../platform/log.ts";
-import type { Meter, WaitUntil } from "../platform/metrics.ts";
-import type { Tracing } from "../platform/tracing.ts";
-import type { Names } from "../platform/names.ts";
-import type { Random } from "../platform/random.ts";
-import type { Sealer } from "../platform/seal.ts";
+import type { AuditTrail } from "../platform/ports/audit.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import type { Log } from "../platform/runtime/log.ts";
+import type { Meter, WaitUntil } from "../platform/ports/metrics.ts";
+import type { Tracing } from "../platform/ports/tracing.ts";
+import type { Names } from "../platform/model/names.ts";
+import type { Random } from "../platform/runtime/random.ts";
+import type { Sealer } from "../platform/secrets/seal.ts";
 import { createBlobStore, type BlobStore } from "./blobs/blob-store.ts";
 import { createS3, type Fetch, type S3Access } from "./blobs/s3.ts";
 import { createExpectedStore } from "./consistency/expected-store.ts";

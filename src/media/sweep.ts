@@ -1,5 +1,5 @@
-import { attemptEach } from "../platform/attempt-each.ts";
-import { describeError, type Log } from "../platform/log.ts";
+import { attemptEach } from "../platform/runtime/attempt-each.ts";
+import { describeError, type Log } from "../platform/runtime/log.ts";
 import { incomingKey } from "./blobs/blob-store.ts";
 import type { Consistency } from "./consistency/run.ts";
 import type { DeadWorkStore } from "./dead/dead-work-store.ts";

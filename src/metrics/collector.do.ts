@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
-import { systemClock } from "../platform/clock.ts";
-import { hasTable } from "../platform/has-table.ts";
+import { systemClock } from "../platform/runtime/clock.ts";
+import { hasTable } from "../platform/storage/has-table.ts";
 import {
   decodeMinutes,
   encodeMinutes,

@@ -1,4 +1,4 @@
-import { BOUNDS } from "../platform/metrics.ts";
+import { BOUNDS } from "../platform/ports/metrics.ts";
 
 /** Counts of the buckets of a histogram by the name of their upper bound, and the sum of the values. */
 export interface Histogram {

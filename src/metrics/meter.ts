@@ -1,6 +1,6 @@
-import type { Clock } from "../platform/clock.ts";
-import { describeError, type Log } from "../platform/log.ts";
-import { BOUNDS, type Meter, type MeteredBy, type MetricName } from "../platform/metrics.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import { describeError, type Log } from "../platform/runtime/log.ts";
+import { BOUNDS, type Meter, type MeteredBy, type MetricName } from "../platform/ports/metrics.ts";
 import { addTo, EVERYBODY, getOrMake, newSeries, newTenants, seriesName, type ByMinute } from "./model/counts.ts";
 import { LIMITS, startOf } from "./model/limits.ts";
 

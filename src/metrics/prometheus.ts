@@ -1,4 +1,4 @@
-import { BOUNDS, METRICS, type Metric, type MetricName } from "../platform/metrics.ts";
+import { BOUNDS, METRICS, type Metric, type MetricName } from "../platform/ports/metrics.ts";
 import { BUCKETS } from "./histogram.ts";
 import { parseSeriesName, seriesName, type Series } from "./model/counts.ts";
 import { LIMITS } from "./model/limits.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../platform/clock.ts";
-import { describeError, type Log } from "../platform/log.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import { describeError, type Log } from "../platform/runtime/log.ts";
 import type { MetricsCollector } from "./collector.do.ts";
 import type { FlushingMeter } from "./meter.ts";
 import { EVERYBODY, type Series } from "./model/counts.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import { invalid } from "../http/errors.ts";
+import { invalid } from "../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
-import { matching } from "../http/validate.ts";
-import type { Clock } from "../platform/clock.ts";
-import { METERED_SERVICES, METRICS, type MetricName } from "../platform/metrics.ts";
-import { PATTERNS } from "../platform/names.ts";
+import { matching } from "../http/input/validate.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import { METERED_SERVICES, METRICS, type MetricName } from "../platform/ports/metrics.ts";
+import { PATTERNS } from "../platform/model/names.ts";
 import { LIMITS, startOf, STEP_NAMES, STEPS, type Step } from "./model/limits.ts";
 import { PROMETHEUS_TYPE, toPrometheus } from "./prometheus.ts";
 import type { MetricsReader } from "./reader.ts";

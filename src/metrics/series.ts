@@ -1,4 +1,4 @@
-import { METRICS, type Metric, type MetricName } from "../platform/metrics.ts";
+import { METRICS, type Metric, type MetricName } from "../platform/ports/metrics.ts";
 import { countOf, histogramOf, quantile } from "./histogram.ts";
 import { getOrMake, parseSeriesName, seriesName } from "./model/counts.ts";
 import { STEPS, type Step } from "./model/limits.ts";

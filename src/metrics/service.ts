@@ -10,9 +10,9 @@
  * counts files and bytes in D1 once an hour.
  */
 import type { Route } from "../http/route.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Log } from "../platform/log.ts";
-import { randomId, type Random } from "../platform/random.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import type { Log } from "../platform/runtime/log.ts";
+import { randomId, type Random } from "../platform/runtime/random.ts";
 import type { MetricsCollector } from "./collector.do.ts";
 import { createMeter, type FlushingMeter } from "./meter.ts";
 import { hashOf, collectorName } from "./model/places.ts";

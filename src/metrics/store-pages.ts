@@ -1,4 +1,4 @@
-import { fillPage, PAGE_FORMAT } from "../platform/object-import.ts";
+import { fillPage, PAGE_FORMAT } from "../platform/storage/object-import.ts";
 
 /**
  * A store of metrics as pages: its packs in order. Months of use are made of them, and bills of these. A page is added

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
-import { systemClock } from "../platform/clock.ts";
-import { hasTable } from "../platform/has-table.ts";
-import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../platform/object-import.ts";
+import { systemClock } from "../platform/runtime/clock.ts";
+import { hasTable } from "../platform/storage/has-table.ts";
+import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../platform/storage/object-import.ts";
 import {
   decodeMinutes,
   decodeTenants,

@@ -1,4 +1,4 @@
-import { METRICS, type MetricName } from "../platform/metrics.ts";
+import { METRICS, type MetricName } from "../platform/ports/metrics.ts";
 import { EVERYBODY, parseSeriesName } from "./model/counts.ts";
 import type { Step } from "./model/limits.ts";
 

@@ -1,4 +1,4 @@
-import type { ImportOutcome, ImportPlace } from "../platform/object-import.ts";
+import type { ImportOutcome, ImportPlace } from "../platform/storage/object-import.ts";
 import { PLATFORM_PLACE, tenantStoreNames } from "./model/places.ts";
 import type { MetricsStore } from "./store.do.ts";
 import type { PackKey, StorePage } from "./store-pages.ts";

@@ -1,5 +1,5 @@
-import type { OnTrip } from "../platform/database.ts";
-import type { Meter, MeteredService } from "../platform/metrics.ts";
+import type { OnTrip } from "../platform/storage/database.ts";
+import type { Meter, MeteredService } from "../platform/ports/metrics.ts";
 
 /** Counts the round trips of a service to D1, and their rows as D1 bills them. */
 export const onTripOf =

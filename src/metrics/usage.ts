@@ -1,4 +1,4 @@
-import { METRICS, type MetricName } from "../platform/metrics.ts";
+import { METRICS, type MetricName } from "../platform/ports/metrics.ts";
 import { parseSeriesName, type Series } from "./model/counts.ts";
 import { STEPS } from "./model/limits.ts";
 import type { MetricsReader } from "./reader.ts";

@@ -1,6 +1,6 @@
 import { defineRoute, formBody, json, type Route } from "../http/route.ts";
 import type { Service } from "../http/service.ts";
-import { PROFILE_SCOPES } from "../platform/oidc-scopes.ts";
+import { PROFILE_SCOPES } from "../platform/model/oidc-scopes.ts";
 import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
 import { createAccountRoutes } from "./account/routes.ts";
 import { serverMetadata } from "./endpoints/discovery.ts";

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import type { DetailType } from "../http/detail-types.ts";
-import { invalid, noSuch, problem, type Problem } from "../http/errors.ts";
+import type { DetailType } from "../http/errors/detail-types.ts";
+import { invalid, noSuch, problem, type Problem } from "../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../http/route.ts";
-import { matching } from "../http/validate.ts";
-import type { AuditTrail } from "../platform/audit.ts";
-import type { PrepareOutcome, RestoreTo } from "../platform/object-restore.ts";
-import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/encoding.ts";
+import { matching } from "../http/input/validate.ts";
+import type { AuditTrail } from "../platform/ports/audit.ts";
+import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/text/encoding.ts";
 
 /** Port to the events service. */
 export interface EventsCheck {

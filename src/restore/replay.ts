@@ -1,4 +1,4 @@
-import { describeError, type Log } from "../platform/log.ts";
+import { describeError, type Log } from "../platform/runtime/log.ts";
 import type { RestorePoint, RestorePointStore } from "./restore-point-store.ts";
 
 /**

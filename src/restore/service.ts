@@ -10,12 +10,12 @@
  * The operator alone may do this. Each operation may be repeated.
  */
 import * as z from "zod/mini";
-import { problem } from "../http/errors.ts";
-import type { Principal } from "../http/auth.ts";
+import { problem } from "../http/errors/errors.ts";
+import type { Principal } from "../http/callers/auth.ts";
 import { defineRoute, json, jsonBody, type Call, type Route } from "../http/route.ts";
-import type { AuditTrail } from "../platform/audit.ts";
-import type { Log } from "../platform/log.ts";
-import { randomId, type Random } from "../platform/random.ts";
+import type { AuditTrail } from "../platform/ports/audit.ts";
+import type { Log } from "../platform/runtime/log.ts";
+import { randomId, type Random } from "../platform/runtime/random.ts";
 import { checkRoutes, type EventsCheck } from "./check-routes.ts";
 import { replayStep, type ReplayDeps } from "./replay.ts";
 import { createRestorePointStore, type RestorePoint } from "./restore-point-store.ts";

@@ -8,8 +8,8 @@
  * The caller has drawn, so the object does not. Its spans join the caller's trace and are sent by the object itself. An
  * alarm has no caller: it is a root, drawn like a request.
  */
-import type { ObjectClass } from "../platform/object-schema.ts";
-import type { Tracing } from "../platform/tracing.ts";
+import type { ObjectClass } from "../platform/storage/object-schema.ts";
+import type { Tracing } from "../platform/ports/tracing.ts";
 
 type Call = (...args: unknown[]) => unknown;
 type InTrace = (traceparent: string, method: string, args: readonly unknown[]) => Promise<unknown>;

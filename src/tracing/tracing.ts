@@ -16,10 +16,10 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, TracerProvider, type ReadableSpan } from "@opentelemetry/sdk-trace";
-import type { Clock } from "../platform/clock.ts";
-import { toHex } from "../platform/encoding.ts";
-import { describeError, type Log } from "../platform/log.ts";
-import type { Random } from "../platform/random.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import { toHex } from "../platform/text/encoding.ts";
+import { describeError, type Log } from "../platform/runtime/log.ts";
+import type { Random } from "../platform/runtime/random.ts";
 import {
   noSpan,
   noTracing,
@@ -28,7 +28,7 @@ import {
   type Span,
   type TraceContext,
   type Tracing,
-} from "../platform/tracing.ts";
+} from "../platform/ports/tracing.ts";
 
 export interface TracingDeps {
   /** Undefined: no spans. */

@@ -1,4 +1,4 @@
-import { notFound } from "../http/errors.ts";
+import { notFound } from "../http/errors/errors.ts";
 import { defineRoute, json, type Answer, type Call, type Route } from "../http/route.ts";
 
 /**

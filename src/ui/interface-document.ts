@@ -1,5 +1,5 @@
-import type { Names } from "../platform/names.ts";
-import { sha256Hex } from "../platform/hash.ts";
+import type { Names } from "../platform/model/names.ts";
+import { sha256Hex } from "../platform/secrets/hash.ts";
 
 /**
  * api/openapi.json as this deployment serves it: with its own addresses, path prefix and platform name. `npm run

@@ -1,10 +1,10 @@
 import type { LinkMailView, Mails, NoticeMailView } from "../oauth/pages/port.ts";
-import type { Mail } from "../platform/mail.ts";
-import { accentsOf, NO_BRAND } from "../platform/brand.ts";
-import { legalLinks } from "./legal-links.ts";
-import { html } from "./markup.ts";
+import type { Mail } from "../platform/ports/mail.ts";
+import { accentsOf, NO_BRAND } from "../platform/model/brand.ts";
+import { legalLinks } from "./parts/legal-links.ts";
+import { html } from "./parts/markup.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
-import { browserText, placeText } from "./whereabouts.ts";
+import { browserText, placeText } from "./parts/whereabouts.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** The pages' own, in the light theme. */

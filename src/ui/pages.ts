@@ -10,11 +10,11 @@
  * value on them.
  */
 import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages/port.ts";
-import { devicePage } from "./device-page.ts";
-import { accountPage } from "./account-page.ts";
-import { legalLinks } from "./legal-links.ts";
-import { documentResponse, type Document, type Page } from "./layout.ts";
-import { fill, given, hiddenFields, html } from "./markup.ts";
+import { devicePage } from "./pages/device-page.ts";
+import { accountPage } from "./pages/account-page.ts";
+import { legalLinks } from "./parts/legal-links.ts";
+import { documentResponse, type Document, type Page } from "./parts/layout.ts";
+import { fill, given, hiddenFields, html } from "./parts/markup.ts";
 import {
   confirmAddressPage,
   forgotPage,
@@ -22,9 +22,15 @@ import {
   linkUsedPage,
   linkVoidPage,
   newPasswordPage,
-} from "./recovery-pages.ts";
-import { recoveryCodesPage, secondFactorPage, setUpPage } from "./second-factor-pages.ts";
-import { chooseTenantPage, confirmLinkPage, consentPage, outsideProviderPage, signInPage } from "./sign-in-pages.ts";
+} from "./pages/recovery-pages.ts";
+import { recoveryCodesPage, secondFactorPage, setUpPage } from "./pages/second-factor-pages.ts";
+import {
+  chooseTenantPage,
+  confirmLinkPage,
+  consentPage,
+  outsideProviderPage,
+  signInPage,
+} from "./pages/sign-in-pages.ts";
 import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 

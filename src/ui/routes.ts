@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { notFound } from "../http/errors.ts";
+import { notFound } from "../http/errors/errors.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
-import { errorReferencePage } from "./error-reference.ts";
-import { ICON, ICON_NAME, iconHref } from "./icon.ts";
+import { errorReferencePage } from "./pages/error-reference.ts";
+import { ICON, ICON_NAME, iconHref } from "./parts/icon.ts";
 import type { createInterfaceDocument } from "./interface-document.ts";
-import { landing } from "./landing-page.ts";
-import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./stylesheet.ts";
+import { landing } from "./pages/landing-page.ts";
+import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./parts/stylesheet.ts";
 
 /** Addresses of every host: health, error reference and stylesheet. */
 export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [

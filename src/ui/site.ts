@@ -1,5 +1,5 @@
 import { empty, json, defineRoute, type Answer, type Call, type Route } from "../http/route.ts";
-import { notFound } from "../http/errors.ts";
+import { notFound } from "../http/errors/errors.ts";
 
 /**
  * The documentation, from the Worker's static assets: `npm run site` builds it. An address is a page

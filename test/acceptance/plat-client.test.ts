@@ -8,7 +8,7 @@ import { text as readAll } from "node:stream/consumers";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { PLAT } from "../../scripts/lib/about-plat.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { readSettings } from "../../scripts/lib/settings.ts";
+import { readSettings } from "../../scripts/lib/local/settings.ts";
 import { ok, type RequestOpts } from "@oazapfts/runtime";
 import * as api from "../../api/plinth.ts";
 import { AdminRefusal, createAdminClient, find, rowsOf } from "../../cli/client/admin-client.ts";
@@ -19,7 +19,7 @@ import { Unreachable } from "../../cli/client/send.ts";
 import { createTable, widthOf } from "../../cli/terminal/table.ts";
 import { findSecret, findTarget } from "../../cli/client/target.ts";
 import { readCount, readTime, toJson } from "../../cli/terminal/values.ts";
-import { chain, GENESIS } from "../../src/platform/audit-chain.ts";
+import { chain, GENESIS } from "../../src/platform/secrets/audit-chain.ts";
 import { plat } from "./support/plat-command.ts";
 
 /**

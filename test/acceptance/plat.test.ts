@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DeepHealth } from "../../api/plinth.ts";
-import { DEMO } from "../../scripts/lib/demo.ts";
+import { DEMO } from "../../scripts/lib/local/demo.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
-import { NO_BRAND } from "../../src/platform/brand.ts";
+import { NO_BRAND } from "../../src/platform/model/brand.ts";
 import { npm, localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 import { plat, tableOf, type Circumstances, type Done } from "./support/plat-command.ts";
 

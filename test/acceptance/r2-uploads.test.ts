@@ -1,6 +1,6 @@
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { beforeAll, describe, expect, test } from "vitest";
-import { takesUnsignedHeaders } from "../../scripts/lib/deploy-s3.ts";
+import { takesUnsignedHeaders } from "../../scripts/lib/local/deploy-s3.ts";
 import { createS3 } from "../../src/media/blobs/s3.ts";
 import { freePort, npm } from "./support/platform-process.ts";
 import { makeClient, OPERATOR_SECRET, useWorld, type Client } from "./support/world.ts";

@@ -6,12 +6,12 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { BUNDLE_BUDGET_GZIP_BYTES } from "../../scripts/lib/bundle.ts";
 import { testsFor } from "../../scripts/lib/changed.ts";
-import { applyMigrations } from "../../scripts/lib/database.ts";
-import { ensureDevVars, readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { applyMigrations } from "../../scripts/lib/local/database.ts";
+import { ensureDevVars, readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { remember } from "../../scripts/lib/remember.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { makeOrders, ORDERS_PATH } from "../../scripts/make-orders.ts";
-import { parseSealKeys } from "../../src/platform/seal.ts";
+import { parseSealKeys } from "../../src/platform/secrets/seal.ts";
 import { freePort, npm } from "./support/platform-process.ts";
 
 const execute = promisify(execFile);
@@ -110,7 +110,7 @@ describe("a fresh clone", () => {
 test("concurrent starts agree on the local secrets, which only their owner may read", async () => {
   const dir = mkdtempSync(join(tmpdir(), "plinth-vars-"));
   const path = join(dir, ".dev.vars");
-  const code = `import("${ROOT}/scripts/lib/dev-vars.ts").then((m) => console.log(JSON.stringify(m.ensureDevVars("${path}"))))`;
+  const code = `import("${ROOT}/scripts/lib/local/dev-vars.ts").then((m) => console.log(JSON.stringify(m.ensureDevVars("${path}"))))`;
   const starts = Array.from({ length: 8 }, () => execute(process.execPath, ["-e", code]));
   const seen = new Set((await Promise.all(starts)).map(({ stdout }) => stdout));
   expect(seen.size).toBe(1);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { sha256Hex } from "../../src/platform/hash.ts";
+import { sha256Hex } from "../../src/platform/secrets/hash.ts";
 import { call, expectJson, makeClient, makeTenant, OPERATOR, put, tokenFor } from "../support/platform.ts";
 import { makeUser } from "../support/users.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { sha256Hex } from "../../src/platform/hash.ts";
+import { sha256Hex } from "../../src/platform/secrets/hash.ts";
 import { isolate } from "../support/isolate.ts";
 import {
   basic,

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { guard } from "../../src/admin/resources/within-organization.ts";
+import { guard } from "../../src/admin/resources/shared/within-organization.ts";
 import { unique } from "../support/platform.ts";
 
 describe("guard", () => {

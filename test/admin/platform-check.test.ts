@@ -8,7 +8,7 @@ import type { TopicLog } from "../../src/events/log/topic-log.do.ts";
 import { nameOf, type Topic } from "../../src/events/model/topic.ts";
 import { pushOf } from "../../src/events/push/stub.ts";
 import { createDeps } from "../../src/deps.ts";
-import { systemRandom } from "../../src/platform/random.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createRestore } from "../../src/restore/service.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
 import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";

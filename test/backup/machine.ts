@@ -11,7 +11,7 @@ import { consumerOf } from "../../src/events/consume/stub.ts";
 import { logOf } from "../../src/events/log/client.ts";
 import { shardsOf, type TopicAddress } from "../../src/events/model/topic.ts";
 import { PLATFORM_PLACE, tenantStoreNames } from "../../src/metrics/model/places.ts";
-import { createLog } from "../../src/platform/log.ts";
+import { createLog } from "../../src/platform/runtime/log.ts";
 import { unique } from "../support/platform.ts";
 
 export const COPY: JobOptions = { bytes: "copy", eventsSince: null, keep: null };

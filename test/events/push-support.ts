@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { nameOf, pushObjectName, type Topic } from "../../src/events/model/topic.ts";
-import { createPushStore } from "../../src/events/push/push-store.ts";
-import type { PushRecord } from "../../src/events/push/record.ts";
-import type { Principal } from "../../src/http/auth.ts";
-import { guardDatabase } from "../../src/platform/database.ts";
-import { systemRandom } from "../../src/platform/random.ts";
-import { createSealer } from "../../src/platform/seal.ts";
+import { createPushStore } from "../../src/events/push/record/push-store.ts";
+import type { PushRecord } from "../../src/events/push/record/record.ts";
+import type { Principal } from "../../src/http/callers/auth.ts";
+import { guardDatabase } from "../../src/platform/storage/database.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
+import { createSealer } from "../../src/platform/secrets/seal.ts";
 import { makeClient, makeTenant } from "../support/platform.ts";
 import { auditedBy, eventsApp, someClient, type EventsApp, type EventsCall, type TestTopic } from "./events-app.ts";
 

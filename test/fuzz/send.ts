@@ -1,5 +1,5 @@
 import { exports } from "cloudflare:workers";
-import { isJson } from "../../src/http/body.ts";
+import { isJson } from "../../src/http/input/body.ts";
 import { ORIGIN } from "../support/platform.ts";
 import type { Operation } from "./operations.ts";
 import { isKnown, type Part, type Plan, type PlannedBody, type Spelling } from "./plan.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/gateway/model/limits.ts";
 import { relayWebSocket, type Closing } from "../../src/gateway/forward/web-socket.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/runtime/clock.ts";
 
 const whyEnd = vi.fn<() => Promise<Closing | undefined>>();
 

@@ -6,7 +6,7 @@ import { LIMITS } from "../../src/health/limits.ts";
 import { NEWEST_MIGRATION } from "../../src/health/schema.ts";
 import { SWEEPS } from "../../src/health/sweeps.ts";
 import type { Env } from "../../src/env.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/runtime/clock.ts";
 import { aroundMethods, aroundObjects, counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
 import { OPERATOR, tokenFor, unique } from "../support/platform.ts";

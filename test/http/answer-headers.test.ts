@@ -19,7 +19,7 @@ import { closedRoutes, everyRoute, fill, named, platformRoutes } from "../suppor
 import { makeApp, visit, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 import type { CookieKind } from "../../src/oauth/sign-in/browser.ts";
-import { stylesheetHref } from "../../src/ui/stylesheet.ts";
+import { stylesheetHref } from "../../src/ui/parts/stylesheet.ts";
 import type { Route } from "../../src/http/route.ts";
 
 /**

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { readBytes, readForm, readJson } from "../../src/http/body.ts";
-import { readPaging } from "../../src/http/paging.ts";
-import { booleanText, validate } from "../../src/http/validate.ts";
+import { readBytes, readForm, readJson } from "../../src/http/input/body.ts";
+import { readPaging } from "../../src/http/input/paging.ts";
+import { booleanText, validate } from "../../src/http/input/validate.ts";
 import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
 
 const post = (body: BodyInit, contentType = "application/json"): Request =>

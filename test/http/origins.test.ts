@@ -5,7 +5,7 @@ import { Browser } from "../support/browser.ts";
 import { basic, call, expectJson, makeClient, ORIGIN, put, unique, type TestClient } from "../support/platform.ts";
 import { everyRoute, fill, platformRoutes } from "../support/route-table.ts";
 import { makeUser } from "../support/users.ts";
-import { stylesheetHref } from "../../src/ui/stylesheet.ts";
+import { stylesheetHref } from "../../src/ui/parts/stylesheet.ts";
 
 /** Content on a separate origin, with and without a public address of the service. */
 const CONTENT = "https://content.test";

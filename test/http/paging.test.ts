@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pageLinks, readPaging, type CursorPart, type Paging } from "../../src/http/paging.ts";
+import { pageLinks, readPaging, type CursorPart, type Paging } from "../../src/http/input/paging.ts";
 
 const SELF = new URL("https://x.example/things?filter=a%20b&cursor=old");
 const paging = (pageNumber: number, pageSize: number): Paging => ({

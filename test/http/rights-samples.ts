@@ -1,4 +1,4 @@
-import type { Operation } from "../../src/http/rights.ts";
+import type { Operation } from "../../src/http/callers/rights.ts";
 import { makeTopic, upload } from "../fuzz/belongings.ts";
 import { call, expectJson, type CallInit } from "../support/platform.ts";
 import type { World } from "./rights-world.ts";

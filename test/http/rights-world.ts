@@ -1,4 +1,4 @@
-import type { Column } from "../../src/http/rights.ts";
+import type { Column } from "../../src/http/callers/rights.ts";
 import { Browser, landed } from "../support/browser.ts";
 import {
   ALL_SCOPES,

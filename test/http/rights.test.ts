@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { defineRoute, empty } from "../../src/http/route.ts";
-import { RIGHTS, rightOf, type Operation } from "../../src/http/rights.ts";
+import { RIGHTS, rightOf, type Operation } from "../../src/http/callers/rights.ts";
 import type { Route } from "../../src/http/route.ts";
-import { TOKEN_KINDS } from "../../src/http/token-kind.ts";
+import { TOKEN_KINDS } from "../../src/http/callers/token-kind.ts";
 import { call, expectJson, OPERATOR, tokenFor, unique } from "../support/platform.ts";
 import { everyRoute, fill, named, platformRoutes } from "../support/route-table.ts";
 import {

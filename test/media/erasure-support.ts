@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import type { Principal } from "../../src/http/auth.ts";
+import type { Principal } from "../../src/http/callers/auth.ts";
 import { attributesOf } from "../../src/media/metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../../src/media/metadata/index-sql.ts";
 import { expectJson, keysOf, START_MS, type MediaApp } from "./media-app.ts";

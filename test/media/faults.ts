@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import type { MediaJob } from "../../src/media/model/job.ts";
-import { guardDatabase } from "../../src/platform/database.ts";
+import { guardDatabase } from "../../src/platform/storage/database.ts";
 
 /**
  * The fate of a call of D1, R2 or a queue: `late` ones run after later ones, `failed` ones do not run, `lost` ones run

@@ -6,7 +6,7 @@ import { matchesAny } from "../../src/media/model/conditional.ts";
 import { formatDisposition, parseFileName } from "../../src/media/model/content-disposition.ts";
 import { newFileId } from "../../src/media/model/file.ts";
 import { parseSizes, variantDimensions } from "../../src/media/model/sizes.ts";
-import { systemRandom } from "../../src/platform/random.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { concat, exifSegment, GIF, jpegSegment, PNG_SIGNATURE, pngChunk } from "../support/images.ts";
 
 /** Texts of ASCII, control characters and any Unicode, halves of surrogate pairs included. */

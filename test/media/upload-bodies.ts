@@ -1,4 +1,4 @@
-import type { Principal } from "../../src/http/auth.ts";
+import type { Principal } from "../../src/http/callers/auth.ts";
 import { LIMITS } from "../../src/media/model/limits.ts";
 import { collection, expectJson, principal, type MediaApp } from "./media-app.ts";
 

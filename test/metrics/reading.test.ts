@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { BOUNDS, METRICS } from "../../src/platform/metrics.ts";
+import { BOUNDS, METRICS } from "../../src/platform/ports/metrics.ts";
 import { quantile } from "../../src/metrics/histogram.ts";
 import { emptyTally, counting } from "../support/counting.ts";
 import { isolate, type Isolate } from "../support/isolate.ts";

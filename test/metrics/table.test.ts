@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { prometheusName } from "../../src/metrics/prometheus.ts";
-import { METRICS, type Metric, type MetricName } from "../../src/platform/metrics.ts";
+import { METRICS, type Metric, type MetricName } from "../../src/platform/ports/metrics.ts";
 
 /** A function of Vite, which runs the tests. */
 interface Glob {

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { readSettings } from "../../scripts/lib/settings.ts";
+import { readSettings } from "../../scripts/lib/local/settings.ts";
 import {
   freePort,
   newStateDir,

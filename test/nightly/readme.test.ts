@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { readDevVars } from "../../scripts/lib/dev-vars.ts";
-import { freePort } from "../../scripts/lib/free-port.ts";
+import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
+import { freePort } from "../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
 

@@ -6,7 +6,7 @@ import { ok } from "@oazapfts/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RUNTIME, TYPED_RUNTIME } from "../../api/client.ts";
 import { createTopic, getToken } from "../../api/plinth.ts";
-import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
 

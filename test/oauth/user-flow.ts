@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { systemRandom } from "../../src/platform/random.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createUserStore } from "../../src/oauth/users/user-store.ts";
 import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
 import { createCode } from "../../src/oauth/grants/authorization-code.ts";

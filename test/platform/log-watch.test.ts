@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { createLog } from "../../src/platform/log.ts";
+import { createLog } from "../../src/platform/runtime/log.ts";
 import { heardLog } from "../support/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import { takeSecretsInLog } from "../support/log-watch.ts";

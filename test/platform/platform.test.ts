@@ -1,24 +1,24 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createCommonPasswords, FILTER_PATH } from "../../src/platform/common-passwords.ts";
-import { StoreUnavailable } from "../../src/platform/database.ts";
-import { normalizeEmail } from "../../src/platform/email.ts";
-import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/encoding.ts";
-import { equalDigests } from "../../src/platform/hash.ts";
+import { createCommonPasswords, FILTER_PATH } from "../../src/platform/secrets/common-passwords.ts";
+import { StoreUnavailable } from "../../src/platform/storage/database.ts";
+import { normalizeEmail } from "../../src/platform/text/email.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, toHex, utf8 } from "../../src/platform/text/encoding.ts";
+import { equalDigests } from "../../src/platform/secrets/hash.ts";
 import {
   hashPassword,
   isOutdated,
   noPasswordHash,
   samePassword,
   verifyPassword,
-} from "../../src/platform/password-hash.ts";
-import { newPasswordFault } from "../../src/platform/password-rules.ts";
-import { systemRandom } from "../../src/platform/random.ts";
-import { REPEAT_AFTER_MS, retryOnce } from "../../src/platform/retry-once.ts";
-import { scopeMatches, scopesOverlap } from "../../src/platform/scope-pattern.ts";
-import { createSealer, parseSealKeys } from "../../src/platform/seal.ts";
-import { redactSecrets } from "../../src/platform/text.ts";
+} from "../../src/platform/secrets/password-hash.ts";
+import { newPasswordFault } from "../../src/platform/secrets/password-rules.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
+import { REPEAT_AFTER_MS, retryOnce } from "../../src/platform/runtime/retry-once.ts";
+import { scopeMatches, scopesOverlap } from "../../src/platform/model/scope-pattern.ts";
+import { createSealer, parseSealKeys } from "../../src/platform/secrets/seal.ts";
+import { redactSecrets } from "../../src/platform/text/text.ts";
 import { realPasswordCost } from "../support/password-cost.ts";
 
 const LIST_ADDRESS = `https://assets.invalid${FILTER_PATH}`;

@@ -19,7 +19,7 @@ kept.realConsole ??= Object.fromEntries(LEVELS.map((level) => [level, console[le
 const real = kept.realConsole;
 const spyOn = vi.spyOn;
 
-/** A line of the Worker's log (`platform/log.ts`), and not of the test. */
+/** A line of the Worker's log (`platform/runtime/log.ts`), and not of the test. */
 const isOfWorker = (given: readonly unknown[]): boolean => String(given[0]).startsWith('{"level":');
 
 /** Shows what the tests say, and nothing that the Worker logs. */

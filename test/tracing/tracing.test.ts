@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Env } from "../../src/env.ts";
 import { attempt } from "../../src/events/push/request.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import { createNames } from "../../src/platform/names.ts";
-import { systemRandom } from "../../src/platform/random.ts";
-import { noTracing, passedOn } from "../../src/platform/tracing.ts";
+import { systemClock } from "../../src/platform/runtime/clock.ts";
+import { createNames } from "../../src/platform/model/names.ts";
+import { systemRandom } from "../../src/platform/runtime/random.ts";
+import { noTracing, passedOn } from "../../src/platform/ports/tracing.ts";
 import { createTracing, LIMITS } from "../../src/tracing/tracing.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
 import { heardLog } from "../support/heard-log.ts";

@@ -10,7 +10,7 @@ import type {
   SignInView,
   TenantChooserView,
 } from "../../src/oauth/pages/port.ts";
-import { formAction } from "../../src/ui/layout.ts";
+import { formAction } from "../../src/ui/parts/layout.ts";
 import { createPages } from "../../src/ui/pages.ts";
 import { LANGUAGES, type Language } from "../../src/ui/texts/languages.ts";
 import { attribute, parseHtml, type Tag } from "../support/html.ts";

@@ -4,11 +4,11 @@ import { describe, expect, it } from "vitest";
 import document from "../../api/openapi.json";
 import { createApp } from "../../src/app.ts";
 import { createDeps } from "../../src/deps.ts";
-import { PROBLEM_TYPES } from "../../src/http/errors.ts";
-import { sha256Hex } from "../../src/platform/hash.ts";
-import { iconHref } from "../../src/ui/icon.ts";
-import { PROTOCOL_ERRORS } from "../../src/ui/protocol-errors.ts";
-import { STYLESHEET, stylesheetHref } from "../../src/ui/stylesheet.ts";
+import { PROBLEM_TYPES } from "../../src/http/errors/errors.ts";
+import { sha256Hex } from "../../src/platform/secrets/hash.ts";
+import { iconHref } from "../../src/ui/parts/icon.ts";
+import { PROTOCOL_ERRORS } from "../../src/ui/pages/protocol-errors.ts";
+import { STYLESHEET, stylesheetHref } from "../../src/ui/parts/stylesheet.ts";
 import { call } from "../support/platform.ts";
 
 describe("/health", () => {

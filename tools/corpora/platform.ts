@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { applyMigrations } from "../../scripts/lib/database.ts";
-import { DEMO, loadDemo } from "../../scripts/lib/demo.ts";
-import { freePort } from "../../scripts/lib/free-port.ts";
-import { serve } from "../../scripts/lib/server.ts";
-import { readSettings } from "../../scripts/lib/settings.ts";
+import { applyMigrations } from "../../scripts/lib/local/database.ts";
+import { DEMO, loadDemo } from "../../scripts/lib/local/demo.ts";
+import { freePort } from "../../scripts/lib/local/free-port.ts";
+import { serve } from "../../scripts/lib/local/server.ts";
+import { readSettings } from "../../scripts/lib/local/settings.ts";
 import type { CorpusImage } from "./images.ts";
 
 /** An empty platform of its own. */

@@ -4,7 +4,7 @@ import { parse, TomlError } from "smol-toml";
 import * as z from "zod";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { readWranglerConfig } from "../../scripts/lib/wrangler-config.ts";
+import { readWranglerConfig } from "../../scripts/lib/local/wrangler-config.ts";
 
 /**
  * A deployment is a file, `deploy/<name>.toml`, which is kept and reviewed like code. It alone says what a platform

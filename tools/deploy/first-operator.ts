@@ -1,4 +1,4 @@
-import { OPERATORS, putOperators } from "../../scripts/lib/operators.ts";
+import { OPERATORS, putOperators } from "../../scripts/lib/local/operators.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Answer, Ask } from "./reach.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
-import { readDevVars } from "../../scripts/lib/dev-vars.ts";
+import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import type { Found } from "./found.ts";
 import type { SecretPlan } from "./plan.ts";

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../scripts/lib/free-port.ts";
-import { readSettings } from "../../scripts/lib/settings.ts";
+import { freePort } from "../../scripts/lib/local/free-port.ts";
+import { readSettings } from "../../scripts/lib/local/settings.ts";
 import { paint } from "../../scripts/lib/terminal.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
 import { Caller } from "./world/caller.ts";

@@ -1,6 +1,13 @@
 import { useState, type CSSProperties } from "react";
 import type { Tenant } from "../../../api/plinth.ts";
-import { accentContrast, accentsOf, COLOR, LEAST_CONTRAST, THEMES, type Theme } from "../../../src/platform/brand.ts";
+import {
+  accentContrast,
+  accentsOf,
+  COLOR,
+  LEAST_CONTRAST,
+  THEMES,
+  type Theme,
+} from "../../../src/platform/model/brand.ts";
 import { useWords } from "../words/words.ts";
 import { Button } from "./button.tsx";
 import { Panel } from "./dialogs.tsx";

@@ -1,5 +1,5 @@
-import { OPERATOR_PERSON, type AuditRecord, type AuditTrail } from "../../platform/audit.ts";
-import { describeError, type Log } from "../../platform/log.ts";
+import { OPERATOR_PERSON, type AuditRecord, type AuditTrail } from "../../platform/ports/audit.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { createAuditStore, type Share } from "./audit-store.ts";
 import { createNoteQueue } from "./note-queue.ts";
 import type { LoggedFields, RowQuery } from "./change-store.ts";

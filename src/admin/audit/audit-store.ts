@@ -1,6 +1,6 @@
-import type { RowRange } from "../../http/paging.ts";
-import type { AuditRecord } from "../../platform/audit.ts";
-import { sanitizeForLog } from "../../platform/text.ts";
+import type { RowRange } from "../../http/input/paging.ts";
+import type { AuditRecord } from "../../platform/ports/audit.ts";
+import { sanitizeForLog } from "../../platform/text/text.ts";
 import {
   CHANGED,
   fieldsNow,

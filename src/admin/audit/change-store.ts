@@ -1,4 +1,4 @@
-import { sanitizeForLog } from "../../platform/text.ts";
+import { sanitizeForLog } from "../../platform/text/text.ts";
 
 /**
  * The fields that a change changed, for the audit log. The database compares them in the transaction of the change, so

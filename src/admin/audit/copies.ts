@@ -1,5 +1,5 @@
-import { chain, GENESIS, type CopyFacts } from "../../platform/audit-chain.ts";
-import type { Log } from "../../platform/log.ts";
+import { chain, GENESIS, type CopyFacts } from "../../platform/secrets/audit-chain.ts";
+import type { Log } from "../../platform/runtime/log.ts";
 import { toJson, type AuditRow } from "./audit-store.ts";
 import { createCopyStore, type CopyRecord } from "./copy-store.ts";
 
@@ -21,7 +21,8 @@ export const COPY = { rows: 2_000, chars: 4_000_000, aRun: 10, readBytes: 32 * 1
 export type AuditCopies = ReturnType<typeof createAuditCopies>;
 
 /**
- * Copies of the audit log in the bucket, chained by hashes (platform/audit-chain.ts). The last hash of each is in D1:
+ * Copies of the audit log in the bucket, chained by hashes (platform/secrets/audit-chain.ts). The last hash of each
+ * is in D1:
  *
  *   none ──plan: the rows and their hash──▶ planned ──write the object──▶ written
  *

@@ -1,6 +1,6 @@
-import type { Principal } from "../../http/auth.ts";
+import type { Principal } from "../../http/callers/auth.ts";
 import type { Call } from "../../http/route.ts";
-import { OPERATOR_PERSON, type AuditRecord } from "../../platform/audit.ts";
+import { OPERATOR_PERSON, type AuditRecord } from "../../platform/ports/audit.ts";
 
 type OperatorCall = Pick<
   Call<Readonly<Record<string, string>>, unknown, unknown, Principal>,

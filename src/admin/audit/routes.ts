@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { noSuch, problem } from "../../http/errors.ts";
-import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../http/paging.ts";
+import { noSuch, problem } from "../../http/errors/errors.ts";
+import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
-import { sanitizeForLog } from "../../platform/text.ts";
+import { sanitizeForLog } from "../../platform/text/text.ts";
 import { createAuditStore, TEXT_CHARS, toJson } from "./audit-store.ts";
 import type { AuditCopies, AuditCopy } from "./copies.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { accentContrast, COLOR, LEAST_CONTRAST, NO_BRAND, type Brand, type Theme } from "../../platform/brand.ts";
+import { accentContrast, COLOR, LEAST_CONTRAST, NO_BRAND, type Brand, type Theme } from "../../platform/model/brand.ts";
 import type { Fault } from "./rules.ts";
 
 function isAddress(text: string): boolean {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { matching, text } from "../../http/validate.ts";
-import { normalizeEmail } from "../../platform/email.ts";
-import { PATTERNS } from "../../platform/names.ts";
+import { matching, text } from "../../http/input/validate.ts";
+import { normalizeEmail } from "../../platform/text/email.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
 
 /** Fields that several resources have, with their limits. */
 export const tenantId = matching(PATTERNS.tenant);

@@ -1,4 +1,4 @@
-import type { AuditRecord } from "../../platform/audit.ts";
+import type { AuditRecord } from "../../platform/ports/audit.ts";
 
 /** Holders of tokens, as an operator revokes them. */
 export type OwnerKind = "client" | "tenant" | "user" | "session";

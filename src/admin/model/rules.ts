@@ -1,7 +1,7 @@
-import type { DetailType } from "../../http/detail-types.ts";
-import { problem, type Problem } from "../../http/errors.ts";
-import type { BuiltIn } from "../../platform/built-in.ts";
-import type { Names } from "../../platform/names.ts";
+import type { DetailType } from "../../http/errors/detail-types.ts";
+import { problem, type Problem } from "../../http/errors/errors.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
+import type { Names } from "../../platform/model/names.ts";
 
 /**
  * The rules of a resource, which the command line checks too before it sends anything: a module of `resources/` exports

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { invalid } from "../../http/errors.ts";
+import { invalid } from "../../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
-import { PATTERNS } from "../../platform/names.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
 import { email, identifier, tenantId } from "../model/fields.ts";
 
 /**

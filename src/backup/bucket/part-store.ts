@@ -1,8 +1,8 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import { fromUtf8, utf8 } from "../../platform/encoding.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { fromUtf8, utf8 } from "../../platform/text/encoding.ts";
 import { type FindingKind } from "../model/job.ts";
 import type { Part } from "../model/part.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 
 export const PART_PREFIX = "part/";
 const keyOf = (digest: string): string => `${PART_PREFIX}${digest}`;

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../platform/result.ts";
-import { SOURCE_ETAG, sourceEtagOf } from "../../platform/source-etag.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { SOURCE_ETAG, sourceEtagOf } from "../../platform/storage/source-etag.ts";
 import type { FindingKind } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 

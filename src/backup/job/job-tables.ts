@@ -1,8 +1,8 @@
 import type { JobRecord } from "../model/job.ts";
 import type { Part } from "../model/part.ts";
 import type { JobLists, NumberedPart, StepResult } from "../model/stage.ts";
-import type { ObjectSchema } from "../../platform/object-schema.ts";
-import { hasTable } from "../../platform/has-table.ts";
+import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
 
 export const JOB_SCHEMA: ObjectSchema = { object: "BackupJob", table: "job", version: 1 };
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../../platform/clock.ts";
-import { describeError, summarize, type Log } from "../../platform/log.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError, summarize, type Log } from "../../platform/runtime/log.ts";
 import { withCounts, withFindings, type JobRecord } from "../model/job.ts";
 import { Refused, type JobLists, type Stage, type StepResult } from "../model/stage.ts";
 import { LIMITS } from "../model/limits.ts";

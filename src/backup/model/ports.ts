@@ -1,7 +1,7 @@
-import type { Log } from "../../platform/log.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Random } from "../../platform/random.ts";
-import type { AuditTrail } from "../../platform/audit.ts";
+import type { Log } from "../../platform/runtime/log.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import type { Random } from "../../platform/runtime/random.ts";
+import type { AuditTrail } from "../../platform/ports/audit.ts";
 
 /** A topic, as its row in D1 names its objects. */
 export interface TopicAddress {

@@ -1,8 +1,8 @@
-import type { ClientAccess, Principal } from "../../http/auth.ts";
-import { kindOf } from "../../http/token-kind.ts";
-import type { Names } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { alignOwnerPattern, scopeMatches } from "../../platform/scope-pattern.ts";
+import type { ClientAccess, Principal } from "../../http/callers/auth.ts";
+import { kindOf } from "../../http/callers/token-kind.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { alignOwnerPattern, scopeMatches } from "../../platform/model/scope-pattern.ts";
 import type { Failure } from "../model/failure.ts";
 import { nameOf, type TopicId } from "../model/topic.ts";
 import { nameExactly, namesFrom, type NameRange } from "./topic-store.ts";

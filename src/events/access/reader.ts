@@ -1,5 +1,5 @@
-import type { Principal } from "../../http/auth.ts";
-import { sha256Hex } from "../../platform/hash.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
 import type { OwnTenant } from "../log/hidden-ids.ts";
 import type { Failure } from "../model/failure.ts";
 import type { TopicAddress } from "../model/topic.ts";

@@ -1,6 +1,6 @@
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { noLocationCache, throughLocation, type LocationCache } from "../../platform/location-cache.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { noLocationCache, throughLocation, type LocationCache } from "../../platform/copies/location-cache.ts";
 import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 

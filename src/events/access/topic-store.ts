@@ -1,5 +1,5 @@
-import type { CursorPart, Page, Paging } from "../../http/paging.ts";
-import { checkPreviousPage, toPage } from "../../http/paging.ts";
+import type { CursorPart, Page, Paging } from "../../http/input/paging.ts";
+import { checkPreviousPage, toPage } from "../../http/input/paging.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
 /** Names from `from` up to, not including, `to`. */

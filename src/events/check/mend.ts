@@ -1,4 +1,4 @@
-import { randomId, type Random } from "../../platform/random.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { logOf } from "../log/client.ts";
 import type { Retention } from "../log/types.ts";
 import { addressOf, shardsOf, type TopicId } from "../model/topic.ts";

@@ -1,5 +1,5 @@
-import type { PrepareOutcome, RestoreTo } from "../../platform/object-restore.ts";
-import { randomId } from "../../platform/random.ts";
+import type { PrepareOutcome, RestoreTo } from "../../platform/storage/object-restore.ts";
+import { randomId } from "../../platform/runtime/random.ts";
 import { consumerOf } from "../consume/stub.ts";
 import { logOf } from "../log/client.ts";
 import type { TopicId } from "../model/topic.ts";

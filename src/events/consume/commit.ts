@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { tenantFilter, type Reader } from "../access/reader.ts";
 import { askLog } from "../log/client.ts";
 import { positionOf } from "../log/event-id.ts";

@@ -1,5 +1,5 @@
-import { hasTable } from "../../platform/has-table.ts";
-import type { ObjectSchema } from "../../platform/object-schema.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
+import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
 import { withoutCommitted, type DeliveryCounts } from "./delivery-counts.ts";
 import { unread, type ConsumerState } from "./lock.ts";
 

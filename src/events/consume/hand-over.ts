@@ -1,6 +1,6 @@
-import { describeError, type Log } from "../../platform/log.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { withSize } from "../../http/request-meter.ts";
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
 import type { Reader } from "../access/reader.ts";
 import { WAIT } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { Reader } from "../access/reader.ts";
 import { logOf } from "../log/client.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { invalid, type Problem } from "../../http/errors.ts";
-import { systemRandom } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { invalid, type Problem } from "../../http/errors/errors.ts";
+import { systemRandom } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { tenantFilter, type Reader } from "../access/reader.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import { logOf } from "../log/client.ts";

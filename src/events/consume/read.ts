@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { lockedBy, type Reader } from "../access/reader.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import { createAnswerMemory, SMALL_BODY_BYTES } from "../../http/body-memory.ts";
-import type { Problem } from "../../http/errors.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { createAnswerMemory, SMALL_BODY_BYTES } from "../../http/input/body-memory.ts";
+import type { Problem } from "../../http/errors/errors.ts";
 import {
   defineRoute,
   empty,
@@ -13,10 +13,10 @@ import {
   type Call,
   type Route,
 } from "../../http/route.ts";
-import { matching, type Schema } from "../../http/validate.ts";
-import type { Meter } from "../../platform/metrics.ts";
-import type { Names } from "../../platform/names.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import { matching, type Schema } from "../../http/input/validate.ts";
+import type { Meter } from "../../platform/ports/metrics.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
 import { CONSUMER_NAME, type Reader } from "../access/reader.ts";
 import { asConsumer, asReader, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
@@ -26,7 +26,7 @@ import { commit, commitBody, extend, extendBody, release, releaseBody } from "./
 import { giveBack, handOver } from "./hand-over.ts";
 import { listConsumers, removeConsumer } from "./named-consumers.ts";
 import { peek, peekQuery } from "./peek.ts";
-import { preferredWaitSec } from "../../http/prefer.ts";
+import { preferredWaitSec } from "../../http/input/prefer.ts";
 import { bytesFor, read, readBody, type ConsumePorts, type ReadAnswer, type ReadBody } from "./read.ts";
 import { seek, seekBody } from "./seek.ts";
 import { readWaiting, type WaitPorts } from "./wait.ts";

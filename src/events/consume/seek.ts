@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { lockedBy, type Reader } from "../access/reader.ts";
 import type { Failure } from "../model/failure.ts";
 import { READ } from "../model/limits.ts";

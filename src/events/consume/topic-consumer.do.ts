@@ -1,10 +1,15 @@
 import { DurableObject } from "cloudflare:workers";
-import { systemClock } from "../../platform/clock.ts";
-import { toBase64Url } from "../../platform/encoding.ts";
-import { createLog } from "../../platform/log.ts";
-import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
-import { prepareRestore, type PrepareOutcome, type Restorable, type RestoreTo } from "../../platform/object-restore.ts";
-import { systemRandom } from "../../platform/random.ts";
+import { systemClock } from "../../platform/runtime/clock.ts";
+import { toBase64Url } from "../../platform/text/encoding.ts";
+import { createLog } from "../../platform/runtime/log.ts";
+import { PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/storage/object-import.ts";
+import {
+  prepareRestore,
+  type PrepareOutcome,
+  type Restorable,
+  type RestoreTo,
+} from "../../platform/storage/object-restore.ts";
+import { systemRandom } from "../../platform/runtime/random.ts";
 import { tenantFilter } from "../access/reader.ts";
 import { askLog, askLogs } from "../log/client.ts";
 import type { Position } from "../log/event-id.ts";

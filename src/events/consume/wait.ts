@@ -1,8 +1,8 @@
-import type { AnswerMemory } from "../../http/body-memory.ts";
-import type { Problem } from "../../http/errors.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Result } from "../../platform/result.ts";
+import type { AnswerMemory } from "../../http/input/body-memory.ts";
+import type { Problem } from "../../http/errors/errors.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import type { Log } from "../../platform/runtime/log.ts";
+import type { Result } from "../../platform/model/result.ts";
 import type { Reader } from "../access/reader.ts";
 import { logOf } from "../log/client.ts";
 import type { Failure } from "../model/failure.ts";

@@ -1,5 +1,5 @@
-import { createLog, describeError } from "../../platform/log.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import { createLog, describeError } from "../../platform/runtime/log.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { READ } from "../model/limits.ts";
 import { logName, type TopicAddress } from "../model/topic.ts";
 import type { TopicLog } from "./topic-log.do.ts";

@@ -1,5 +1,5 @@
-import { toHex } from "../../platform/encoding.ts";
-import type { Random } from "../../platform/random.ts";
+import { toHex } from "../../platform/text/encoding.ts";
+import type { Random } from "../../platform/runtime/random.ts";
 import { TOPIC } from "../model/limits.ts";
 
 /**

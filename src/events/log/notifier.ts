@@ -1,6 +1,6 @@
-import { systemClock } from "../../platform/clock.ts";
-import { createLog, describeError } from "../../platform/log.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import { systemClock } from "../../platform/runtime/clock.ts";
+import { createLog, describeError } from "../../platform/runtime/log.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { WAKE } from "../model/limits.ts";
 import type { SubscriberTable } from "./subscriber-table.ts";
 import type { WakeOutcome } from "./subscriber.ts";

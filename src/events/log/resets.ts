@@ -1,4 +1,4 @@
-import { hasTable } from "../../platform/has-table.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
 
 /**
  * Resets of a log: moments at which its positions began to be given a second time. The log was restored to an earlier

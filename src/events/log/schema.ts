@@ -1,5 +1,5 @@
-import { hasTable } from "../../platform/has-table.ts";
-import type { ObjectSchema } from "../../platform/object-schema.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
+import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
 import type { Retention } from "./types.ts";
 
 /** Approximate size of a row of `publish_key`; the key is in the index too. */

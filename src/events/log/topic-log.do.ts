@@ -1,9 +1,14 @@
 import { DurableObject } from "cloudflare:workers";
-import { systemClock } from "../../platform/clock.ts";
-import { createLog, describeError } from "../../platform/log.ts";
-import type { ImportOutcome, ImportPlace } from "../../platform/object-import.ts";
-import { prepareRestore, type PrepareOutcome, type Restorable, type RestoreTo } from "../../platform/object-restore.ts";
-import { systemRandom } from "../../platform/random.ts";
+import { systemClock } from "../../platform/runtime/clock.ts";
+import { createLog, describeError } from "../../platform/runtime/log.ts";
+import type { ImportOutcome, ImportPlace } from "../../platform/storage/object-import.ts";
+import {
+  prepareRestore,
+  type PrepareOutcome,
+  type Restorable,
+  type RestoreTo,
+} from "../../platform/storage/object-restore.ts";
+import { systemRandom } from "../../platform/runtime/random.ts";
 import { LOG } from "../model/limits.ts";
 import { newEventIds } from "./event-id.ts";
 import type { OwnTenant } from "./hidden-ids.ts";

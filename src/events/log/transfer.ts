@@ -1,4 +1,10 @@
-import { fillPage, PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
+import {
+  fillPage,
+  PAGE_FORMAT,
+  takePage,
+  type ImportOutcome,
+  type ImportPlace,
+} from "../../platform/storage/object-import.ts";
 import { ResetTable } from "./resets.ts";
 import { createLogTables, KEY_BYTES, logExists, readLog } from "./schema.ts";
 import { SegmentTable } from "./segment-table.ts";

@@ -1,7 +1,7 @@
-import { scopeRefusal } from "../../http/auth.ts";
-import type { DetailType } from "../../http/detail-types.ts";
-import { notFound, problem, type Problem } from "../../http/errors.ts";
-import type { Names } from "../../platform/names.ts";
+import { scopeRefusal } from "../../http/callers/auth.ts";
+import type { DetailType } from "../../http/errors/detail-types.ts";
+import { notFound, problem, type Problem } from "../../http/errors/errors.ts";
+import type { Names } from "../../platform/model/names.ts";
 
 /** All failures of operations on topics. */
 export type Failure =

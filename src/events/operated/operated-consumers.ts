@@ -1,8 +1,8 @@
-import type { Problem } from "../../http/errors.ts";
-import { noSuch } from "../../http/errors.ts";
+import type { Problem } from "../../http/errors/errors.ts";
+import { noSuch } from "../../http/errors/errors.ts";
 import { json, type Answer } from "../../http/route.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { consumerOf } from "../consume/stub.ts";
 import { peekBehind } from "../consume/peek.ts";
 import type { SeekOutcome } from "../consume/types.ts";

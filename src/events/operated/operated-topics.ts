@@ -1,7 +1,7 @@
-import { problem, type Problem } from "../../http/errors.ts";
-import type { Page, Paging } from "../../http/paging.ts";
+import { problem, type Problem } from "../../http/errors/errors.ts";
+import type { Page, Paging } from "../../http/input/paging.ts";
 import { empty, json, type Answer } from "../../http/route.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { withRetryAfter, type RequestPorts } from "../access/request.ts";
 import type { NameRange } from "../access/topic-store.ts";
 import { peek } from "../consume/peek.ts";

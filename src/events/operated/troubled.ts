@@ -1,5 +1,5 @@
 import { OPERATED } from "../model/limits.ts";
-import type { PushRecord } from "../push/record.ts";
+import type { PushRecord } from "../push/record/record.ts";
 import { statusOf, topicOf, type SubscriptionPorts } from "../subscriptions/subscriptions.ts";
 
 /** A subscription that delivers nothing, or has dead letters, or an endpoint that does not take events. */

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import type { Problem } from "../../http/errors.ts";
-import { matching, validate } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import type { Problem } from "../../http/errors/errors.ts";
+import { matching, validate } from "../../http/input/validate.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { NewEvent } from "../log/segments.ts";
 import type { Failure } from "../model/failure.ts";
 import { PUBLISH } from "../model/limits.ts";

@@ -1,9 +1,9 @@
-import type { ClientAccess, Principal } from "../../http/auth.ts";
-import type { Problem } from "../../http/errors.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import type { Meter } from "../../platform/metrics.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import type { Tracing } from "../../platform/tracing.ts";
+import type { ClientAccess, Principal } from "../../http/callers/auth.ts";
+import type { Problem } from "../../http/errors/errors.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import type { Meter } from "../../platform/ports/metrics.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import { logOf } from "../log/client.ts";
 import type { NewEvent } from "../log/segments.ts";

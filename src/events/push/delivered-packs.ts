@@ -1,4 +1,4 @@
-import { hasTable } from "../../platform/has-table.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
 import { DELIVERY } from "../model/limits.ts";
 import { attemptOf, toStored, type StoredAttempt } from "./stored-attempt.ts";
 import type { Attempt } from "./types.ts";

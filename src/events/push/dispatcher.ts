@@ -1,4 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
 import { DELIVERY } from "../model/limits.ts";
 import {
   healthAfterChange,

@@ -1,10 +1,10 @@
-import type { Clock } from "../../platform/clock.ts";
-import { describeError } from "../../platform/log.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { DELIVERY } from "../model/limits.ts";
-import { BY_PLATFORM, pushAudit } from "./audit.ts";
-import { openCredentials, type PreviousSecret } from "./credentials.ts";
-import type { PushRecord } from "./record.ts";
+import { BY_PLATFORM, pushAudit } from "./record/audit.ts";
+import { openCredentials, type PreviousSecret } from "./record/credentials.ts";
+import type { PushRecord } from "./record/record.ts";
 import type { PushState } from "./state.ts";
 import type { PushPorts } from "./types.ts";
 

@@ -1,7 +1,7 @@
-import type { Clock } from "../../platform/clock.ts";
-import { randomId } from "../../platform/random.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { randomId } from "../../platform/runtime/random.ts";
 import { HANDSHAKE } from "../model/limits.ts";
-import { BY_PLATFORM, pushAudit } from "./audit.ts";
+import { BY_PLATFORM, pushAudit } from "./record/audit.ts";
 import type { Eligibility, Target } from "./eligibility.ts";
 import { attempt } from "./request.ts";
 import { judge } from "./response.ts";

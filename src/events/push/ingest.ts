@@ -1,5 +1,5 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import type { Log } from "../../platform/runtime/log.ts";
 import { askLog, askLogs } from "../log/client.ts";
 import { positionOf } from "../log/event-id.ts";
 import { idOf, unpackSegment, type LogEvent } from "../log/segments.ts";

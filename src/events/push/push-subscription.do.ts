@@ -1,8 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
-import { systemClock } from "../../platform/clock.ts";
-import { describeError } from "../../platform/log.ts";
-import type { ImportOutcome, ImportPlace } from "../../platform/object-import.ts";
-import { prepareRestore, type PrepareOutcome, type Restorable, type RestoreTo } from "../../platform/object-restore.ts";
+import { systemClock } from "../../platform/runtime/clock.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import type { ImportOutcome, ImportPlace } from "../../platform/storage/object-import.ts";
+import {
+  prepareRestore,
+  type PrepareOutcome,
+  type Restorable,
+  type RestoreTo,
+} from "../../platform/storage/object-restore.ts";
 import { askLogs, logOf } from "../log/client.ts";
 import type { Subscriber, WakeOutcome } from "../log/subscriber.ts";
 import type { TopicLog } from "../log/topic-log.do.ts";

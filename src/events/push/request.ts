@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
-import { toSec, type Clock } from "../../platform/clock.ts";
-import { toBase64, utf8, fromBase64, toHex } from "../../platform/encoding.ts";
-import type { Names } from "../../platform/names.ts";
-import { parseOutboundUrl } from "../../platform/outbound-url.ts";
-import type { Random } from "../../platform/random.ts";
-import type { Tracing } from "../../platform/tracing.ts";
+import { toSec, type Clock } from "../../platform/runtime/clock.ts";
+import { toBase64, utf8, fromBase64, toHex } from "../../platform/text/encoding.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
+import type { Random } from "../../platform/runtime/random.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import type { Target } from "./eligibility.ts";

@@ -1,4 +1,4 @@
-import { parseHttpDate } from "../../platform/http-date.ts";
+import { parseHttpDate } from "../../platform/text/http-date.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { AttemptError } from "./types.ts";
 

@@ -1,4 +1,4 @@
-import type { Random } from "../../platform/random.ts";
+import type { Random } from "../../platform/runtime/random.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { Verdict } from "./response.ts";
 

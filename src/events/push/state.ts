@@ -1,5 +1,5 @@
-import { hasTable } from "../../platform/has-table.ts";
-import type { ObjectSchema } from "../../platform/object-schema.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
+import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
 import type { TopicAddress } from "../model/topic.ts";
 import { healthy, type Health } from "./endpoint-health.ts";
 import type { HandshakeError, PushOpening } from "./types.ts";

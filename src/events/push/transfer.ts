@@ -1,5 +1,11 @@
-import { hasTable } from "../../platform/has-table.ts";
-import { fillPage, PAGE_FORMAT, takePage, type ImportOutcome, type ImportPlace } from "../../platform/object-import.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
+import {
+  fillPage,
+  PAGE_FORMAT,
+  takePage,
+  type ImportOutcome,
+  type ImportPlace,
+} from "../../platform/storage/object-import.ts";
 import type { PackedDelivery } from "./delivered-packs.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { PushState, type StateRow } from "./state.ts";

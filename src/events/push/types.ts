@@ -1,12 +1,12 @@
-import type { ClientAccess } from "../../http/auth.ts";
-import type { Meter } from "../../platform/metrics.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Names } from "../../platform/names.ts";
-import type { Random } from "../../platform/random.ts";
-import type { Tracing } from "../../platform/tracing.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import type { ClientAccess } from "../../http/callers/auth.ts";
+import type { Meter } from "../../platform/ports/metrics.ts";
+import type { Log } from "../../platform/runtime/log.ts";
+import type { Names } from "../../platform/model/names.ts";
+import type { Random } from "../../platform/runtime/random.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import type { TopicAddress } from "../model/topic.ts";
-import type { PushStore } from "./push-store.ts";
+import type { PushStore } from "./record/push-store.ts";
 
 /** Dependencies of deliveries; made in deps.ts. */
 export interface PushPorts {

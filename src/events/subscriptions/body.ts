@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { matching } from "../../http/validate.ts";
-import { parseOutboundUrl } from "../../platform/outbound-url.ts";
+import { matching } from "../../http/input/validate.ts";
+import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
-import type { PushRecord } from "../push/record.ts";
+import type { PushRecord } from "../push/record/record.ts";
 
 /**
  * Stands for a password in responses. An update that sends it back keeps the password if the endpoint keeps its

@@ -1,11 +1,11 @@
-import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/retry-once.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { retryOnce } from "../../platform/runtime/retry-once.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
-import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/audit.ts";
-import { changePassword, findCredentials, rotateSecret, type PushCredentials } from "../push/credentials.ts";
-import { stateBy, type PushMaking, type PushRecord, type Verification } from "../push/record.ts";
+import { changesOf, describeMove, originOf, pushAudit, type ChangedBy } from "../push/record/audit.ts";
+import { changePassword, findCredentials, rotateSecret, type PushCredentials } from "../push/record/credentials.ts";
+import { stateBy, type PushMaking, type PushRecord, type Verification } from "../push/record/record.ts";
 import { pushOf } from "../push/stub.ts";
 import { PASSWORD_PLACEHOLDER, type SubscriptionUpdate } from "./body.ts";
 import { topicOf, type WaitUntil, type FoundSubscription, type SubscriptionPorts } from "./subscriptions.ts";

@@ -1,9 +1,9 @@
-import type { Problem } from "../../http/errors.ts";
-import { type CursorPart, type Page, type Paging, invalidCursor, checkPreviousPage } from "../../http/paging.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { Problem } from "../../http/errors/errors.ts";
+import { type CursorPart, type Page, type Paging, invalidCursor, checkPreviousPage } from "../../http/input/paging.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { positionOf } from "../log/event-id.ts";
 import type { Failure } from "../model/failure.ts";
-import type { PushRecord } from "../push/record.ts";
+import type { PushRecord } from "../push/record/record.ts";
 import { pushOf } from "../push/stub.ts";
 import type {
   Attempt,

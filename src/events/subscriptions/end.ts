@@ -1,9 +1,9 @@
-import type { AuditRecord } from "../../platform/audit.ts";
+import type { AuditRecord } from "../../platform/ports/audit.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import type { TopicAddress } from "../model/topic.ts";
-import { pushAudit, type ChangedBy } from "../push/audit.ts";
-import type { PushStore } from "../push/push-store.ts";
-import type { PushRecord } from "../push/record.ts";
+import { pushAudit, type ChangedBy } from "../push/record/audit.ts";
+import type { PushStore } from "../push/record/push-store.ts";
+import type { PushRecord } from "../push/record/record.ts";
 
 /** Removes the records of all subscriptions of a topic that is being deleted. May be repeated. */
 export async function endSubscriptionsOf(

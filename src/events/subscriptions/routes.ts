@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import { invalid, type Problem } from "../../http/errors.ts";
-import { pageLinks } from "../../http/paging.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { invalid, type Problem } from "../../http/errors/errors.ts";
+import { pageLinks } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, jsonBody, optionalJsonBody, type Answer, type Route } from "../../http/route.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { asConsumer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";

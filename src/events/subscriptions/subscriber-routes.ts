@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { invalidCursor, pageLinks } from "../../http/paging.ts";
+import { invalidCursor, pageLinks } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
-import { matching } from "../../http/validate.ts";
-import { err, ok } from "../../platform/result.ts";
+import { matching } from "../../http/input/validate.ts";
+import { err, ok } from "../../platform/model/result.ts";
 import { asOverseer, callerOf, topicParams, type RequestPorts } from "../access/request.ts";
-import { originOf } from "../push/audit.ts";
-import type { PushRecord } from "../push/record.ts";
+import { originOf } from "../push/record/audit.ts";
+import type { PushRecord } from "../push/record/record.ts";
 import { deleteSubscription } from "./changes.ts";
 import { activeTopic, type SubscriptionPorts } from "./subscriptions.ts";
 

@@ -1,10 +1,10 @@
-import { throwTogether } from "../../platform/attempt-each.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { randomId } from "../../platform/random.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import { throwTogether } from "../../platform/runtime/attempt-each.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { randomId } from "../../platform/runtime/random.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
-import { changePassword } from "../push/credentials.ts";
-import type { PushRecord } from "../push/record.ts";
+import { changePassword } from "../push/record/credentials.ts";
+import type { PushRecord } from "../push/record/record.ts";
 import { pushOf } from "../push/stub.ts";
 import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
 

@@ -1,7 +1,7 @@
-import { attemptEach } from "../../platform/attempt-each.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import { attemptEach } from "../../platform/runtime/attempt-each.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicStore } from "../access/topic-store.ts";
 import { consumerOf } from "../consume/stub.ts";
@@ -11,8 +11,8 @@ import type { TopicLog } from "../log/topic-log.do.ts";
 import type { Failure } from "../model/failure.ts";
 import { DELETE } from "../model/limits.ts";
 import { nameOf, shardsOf, type Topic, type TopicId } from "../model/topic.ts";
-import { BY_PLATFORM } from "../push/audit.ts";
-import type { PushStore } from "../push/push-store.ts";
+import { BY_PLATFORM } from "../push/record/audit.ts";
+import type { PushStore } from "../push/record/push-store.ts";
 import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
 import { endSubscriptionsOf } from "../subscriptions/end.ts";
 

@@ -1,6 +1,6 @@
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { NameRange } from "../access/topic-store.ts";
-import { noMeter } from "../../platform/metrics.ts";
+import { noMeter } from "../../platform/ports/metrics.ts";
 import { TOPIC } from "../model/limits.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 import type { NamedEvent } from "../publish/event-input.ts";

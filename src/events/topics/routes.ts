@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { pageLinks } from "../../http/paging.ts";
+import { pageLinks } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, jsonBody, type Route } from "../../http/route.ts";
-import { ok } from "../../platform/result.ts";
+import { ok } from "../../platform/model/result.ts";
 import { asOwner, asReader, callerOf, withRetryAfter, topicParams, type RequestPorts } from "../access/request.ts";
 import { PUBLISH } from "../model/limits.ts";
 import type { Topic } from "../model/topic.ts";

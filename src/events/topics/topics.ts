@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import { matching } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/retry-once.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { matching } from "../../http/input/validate.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { retryOnce } from "../../platform/runtime/retry-once.ts";
 import type { Reader } from "../access/reader.ts";
 import type { TopicDirectory } from "../access/topic-directory.ts";
 import type { TopicStore } from "../access/topic-store.ts";

@@ -1,4 +1,4 @@
-import type { ImportOutcome, ImportPlace } from "../../platform/object-import.ts";
+import type { ImportOutcome, ImportPlace } from "../../platform/storage/object-import.ts";
 import type { ConsumerPage } from "../consume/consumer-row.ts";
 import { consumerOf } from "../consume/stub.ts";
 import type { TopicConsumer } from "../consume/topic-consumer.do.ts";

@@ -5,12 +5,12 @@ import {
   type Presented,
   type Principal,
   type TokenVerifier,
-} from "../../http/auth.ts";
-import { problem, type Problem } from "../../http/errors.ts";
-import type { Limits } from "../../http/limits.ts";
+} from "../../http/callers/auth.ts";
+import { problem, type Problem } from "../../http/errors/errors.ts";
+import type { Limits } from "../../http/callers/limits.ts";
 import type { FallbackCall } from "../../http/service.ts";
-import type { Names } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { ReceivedHeaders } from "../model/headers.ts";
 import type { RegisteredService } from "../registry/registry.ts";
 

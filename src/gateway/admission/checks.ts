@@ -1,5 +1,5 @@
-import { invalid, problem, type Problem } from "../../http/errors.ts";
-import type { Names } from "../../platform/names.ts";
+import { invalid, problem, type Problem } from "../../http/errors/errors.ts";
+import type { Names } from "../../platform/model/names.ts";
 import { contentLength, countHops, isReadMethod } from "../model/headers.ts";
 import { LIMITS } from "../model/limits.ts";
 import { bodyTooLarge, unavailable } from "../model/problems.ts";

@@ -1,5 +1,5 @@
-import { problem, type Problem } from "../../http/errors.ts";
-import { PROOF_ALGS } from "../../http/proof.ts";
+import { problem, type Problem } from "../../http/errors/errors.ts";
+import { PROOF_ALGS } from "../../http/callers/proof.ts";
 import type { FallbackCall } from "../../http/service.ts";
 import type { RegisteredService, Registry } from "../registry/registry.ts";
 

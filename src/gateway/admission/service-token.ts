@@ -1,6 +1,6 @@
-import type { ClientAccess, Principal } from "../../http/auth.ts";
+import type { ClientAccess, Principal } from "../../http/callers/auth.ts";
 import type { FallbackCall } from "../../http/service.ts";
-import type { BuiltIn } from "../../platform/built-in.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
 import type { RegisteredService } from "../registry/registry.ts";
 
 /** Port to OAuth: a token that identifies the caller to one service and is worth nothing anywhere else. */

@@ -1,5 +1,5 @@
-import type { Principal } from "../../http/auth.ts";
-import { networkOf } from "../../platform/ip-range.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { networkOf } from "../../platform/outside/ip-range.ts";
 import type { ReceivedHeaders } from "../model/headers.ts";
 
 /** The caller behind a request, so that one caller's failures do not count for another. */

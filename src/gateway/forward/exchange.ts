@@ -1,9 +1,9 @@
-import { authenticate, type Principal } from "../../http/auth.ts";
-import { problem, type Problem } from "../../http/errors.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Tracing } from "../../platform/tracing.ts";
-import type { Meter } from "../../platform/metrics.ts";
+import { authenticate, type Principal } from "../../http/callers/auth.ts";
+import { problem, type Problem } from "../../http/errors/errors.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import type { Log } from "../../platform/runtime/log.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
+import type { Meter } from "../../platform/ports/metrics.ts";
 import { mayUse, type AdmissionDeps, type GatewayRequest } from "../admission/admission.ts";
 import type { Breakers, CallOutcome } from "../breaker/breakers.ts";
 import { callerOf } from "../breaker/caller.ts";

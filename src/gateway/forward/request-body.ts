@@ -1,5 +1,5 @@
-import { discard } from "../../http/body.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import { discard } from "../../http/input/body.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { watchdog } from "../model/watchdog.ts";
 
 /** A caller's body on its way to a service. */

@@ -1,5 +1,5 @@
-import type { Principal } from "../../http/auth.ts";
-import type { Names } from "../../platform/names.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import type { Names } from "../../platform/model/names.ts";
 import {
   acceptsCoding,
   canonicalName,

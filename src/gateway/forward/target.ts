@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /**
  * The private address of a public one: the source with the rest of the path and the query as they were sent. No input

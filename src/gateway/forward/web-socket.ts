@@ -1,4 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
 import { LIMITS } from "../model/limits.ts";
 
 /** Code and reason of a close frame, the same for both ends (RFC 6455 section 7.4). */

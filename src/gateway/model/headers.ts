@@ -1,4 +1,4 @@
-import type { Names } from "../../platform/names.ts";
+import type { Names } from "../../platform/model/names.ts";
 
 /**
  * Headers as plain values, names in lower case; of several `Set-Cookie` only the last. Read once and passed on as a

@@ -1,4 +1,4 @@
-import { problem, type Problem } from "../../http/errors.ts";
+import { problem, type Problem } from "../../http/errors/errors.ts";
 import { LIMITS } from "./limits.ts";
 
 export const bodyTooLarge = (): Problem =>

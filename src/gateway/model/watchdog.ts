@@ -1,4 +1,4 @@
-import { systemClock } from "../../platform/clock.ts";
+import { systemClock } from "../../platform/runtime/clock.ts";
 
 /**
  * Calls back when a wait takes too long. One timer serves many waits, since a timer costs some per cent of a small

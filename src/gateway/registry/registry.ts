@@ -1,8 +1,8 @@
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { noLocationCache, throughLocation, type LocationCache } from "../../platform/location-cache.ts";
-import { parseOutboundUrl } from "../../platform/outbound-url.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { noLocationCache, throughLocation, type LocationCache } from "../../platform/copies/location-cache.ts";
+import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
 import { createRewriter, type Rewriter } from "../rewrite/rewriter.ts";
 import type { RegistryStore, ServiceRow } from "./registry-store.ts";
 

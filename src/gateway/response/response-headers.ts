@@ -1,4 +1,4 @@
-import type { Names } from "../../platform/names.ts";
+import type { Names } from "../../platform/model/names.ts";
 import {
   emptyHeaders,
   hopByHop,

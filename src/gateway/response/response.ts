@@ -1,5 +1,5 @@
 import { withSize } from "../../http/request-meter.ts";
-import type { Names } from "../../platform/names.ts";
+import type { Names } from "../../platform/model/names.ts";
 import { acceptsCoding, contentLength, isPlatformCookie, type ReceivedHeaders } from "../model/headers.ts";
 import type { Watchdog } from "../model/watchdog.ts";
 import { isRewritten, type Rewriter } from "../rewrite/rewriter.ts";

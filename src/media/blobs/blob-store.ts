@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { UploadDigest } from "../model/upload-digest.ts";
 import { inParallel } from "./parallel.ts";

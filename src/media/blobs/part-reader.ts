@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /** Reads a stream in parts of one size, for multipart uploads. Only the last part is shorter. */
 export class PartReader {

@@ -1,4 +1,4 @@
-import { sourceEtagOf } from "../../platform/source-etag.ts";
+import { sourceEtagOf } from "../../platform/storage/source-etag.ts";
 
 /** The keyspaces of the bucket, in the order of a run. */
 export const KEYSPACES = [

@@ -1,5 +1,5 @@
-import type { Log } from "../../platform/log.ts";
-import { randomId, type Random } from "../../platform/random.ts";
+import type { Log } from "../../platform/runtime/log.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
 import type { MediaJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { confirm, type CompareDeps, type Confirmed } from "./compare.ts";

@@ -12,10 +12,10 @@
  * - A step ends with one conditional write, and the writer sends the message for the next step. A repeated message
  *   repeats at most one step; the sweep replaces lost ones.
  */
-import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
-import { describeError } from "../../platform/log.ts";
-import { randomId } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import { randomId } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";
 import type { JobQueue, LongJob, MediaJob } from "../model/job.ts";
 import { comparePage } from "./compare.ts";

@@ -1,6 +1,6 @@
-import { createReservations } from "../../platform/reservations.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { describeError, type Log } from "../../platform/log.ts";
+import { createReservations } from "../../platform/runtime/reservations.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";
 

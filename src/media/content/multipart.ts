@@ -1,4 +1,4 @@
-import { utf8 } from "../../platform/encoding.ts";
+import { utf8 } from "../../platform/text/encoding.ts";
 import type { ByteRange } from "../blobs/blob-store.ts";
 import { contentRange } from "./byte-range.ts";
 

@@ -1,5 +1,5 @@
 import { empty, type Answer } from "../../http/route.ts";
-import { httpDate } from "../../platform/http-date.ts";
+import { httpDate } from "../../platform/text/http-date.ts";
 import type { ByteRange } from "../blobs/blob-store.ts";
 import { evaluateConditions, rangeApplies } from "../model/conditional.ts";
 import { formatDisposition } from "../model/content-disposition.ts";

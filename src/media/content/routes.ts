@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { isProblem } from "../../http/errors.ts";
+import { isProblem } from "../../http/errors/errors.ts";
 import { defineRoute, type Answer, type Call, type Route } from "../../http/route.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { ByteRange, BlobStore } from "../blobs/blob-store.ts";
 import type { CommittedFile, FileStore } from "../files/file-store.ts";
 import type { Links } from "../files/links.ts";

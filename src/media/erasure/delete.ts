@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { invalid } from "../../http/errors.ts";
+import { invalid } from "../../http/errors/errors.ts";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
-import { booleanText, matching } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
-import type { Random } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/retry-once.ts";
+import { booleanText, matching } from "../../http/input/validate.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
+import type { Random } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { retryOnce } from "../../platform/runtime/retry-once.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { metadataCondition, personCondition } from "../metadata/attributes.ts";

@@ -1,8 +1,15 @@
 import * as z from "zod/mini";
-import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging, type RowRange } from "../../http/paging.ts";
+import {
+  invalidCursor,
+  checkPreviousPage,
+  pageLinks,
+  toPage,
+  type Paging,
+  type RowRange,
+} from "../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
-import { matching } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
+import { matching } from "../../http/input/validate.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
 import { ERASURES_PATH } from "../files/links.ts";
 import { mayActForTenant, type TenantAccess } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";

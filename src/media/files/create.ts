@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
+import type { Principal } from "../../http/callers/auth.ts";
 import {
   defineRoute,
   json,
@@ -9,8 +9,8 @@ import {
   type JsonOrBytes,
   type Route,
 } from "../../http/route.ts";
-import { matching } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
+import { matching } from "../../http/input/validate.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
 import { toProblem } from "../model/failure.ts";
 import { SHARING, type Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import { booleanText, matching } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { booleanText, matching } from "../../http/input/validate.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { mayActForTenant, personOf, seesShared, type TenantAccess } from "../model/access.ts";
 import { matchesAny } from "../model/conditional.ts";
 import { toProblem, type MediaFailure } from "../model/failure.ts";

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { masterKey } from "../blobs/blob-store.ts";
 import type { FileAttributes } from "../metadata/attributes.ts";
 import { ATTRIBUTE_SQL } from "../metadata/index-sql.ts";

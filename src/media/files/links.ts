@@ -1,7 +1,7 @@
-import { toSec } from "../../platform/clock.ts";
-import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { fromBase64Url, toBase64Url, utf8 } from "../../platform/text/encoding.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { VariantName } from "../model/sizes.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, jsonObjectBody, type Route } from "../../http/route.ts";
 import { attributesOf, hasTooManyPairs } from "../metadata/attributes.ts";
-import { err, ok } from "../../platform/result.ts";
+import { err, ok } from "../../platform/model/result.ts";
 import { withCaller, type AccessDeps } from "../model/access.ts";
 import { toProblem } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";

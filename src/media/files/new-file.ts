@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import type { Problem } from "../../http/errors.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import type { Problem } from "../../http/errors/errors.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { personOf, type TenantAccess } from "../model/access.ts";
 import { isContentType, isMasterType, isMultipartForm } from "../model/content-type.ts";
 import { toProblem } from "../model/failure.ts";

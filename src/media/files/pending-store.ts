@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { ReservationFault } from "../blobs/blob-store.ts";
 import type { Visibility } from "../model/file.ts";
 import { LIMITS } from "../model/limits.ts";

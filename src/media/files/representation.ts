@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { variantKey } from "../blobs/blob-store.ts";
 import type { MediaFailure } from "../model/failure.ts";
 import type { VariantName } from "../model/sizes.ts";

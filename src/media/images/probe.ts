@@ -1,4 +1,4 @@
-import { fromBase64 } from "../../platform/encoding.ts";
+import { fromBase64 } from "../../platform/text/encoding.ts";
 import { PartReader } from "../blobs/part-reader.ts";
 import { readGifStructure } from "./gif/structure.ts";
 import { readImageHeader } from "./header.ts";

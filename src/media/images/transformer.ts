@@ -1,4 +1,4 @@
-import { err, ok } from "../../platform/result.ts";
+import { err, ok } from "../../platform/model/result.ts";
 import type { ImageTransformer, ImageFormat, TransformRequest } from "../model/image-transformer.ts";
 import { UPRIGHT } from "./exif.ts";
 import { createGifTransformer } from "./gif/transformer.ts";

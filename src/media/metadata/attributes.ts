@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { utf8 } from "../../platform/encoding.ts";
+import { utf8 } from "../../platform/text/encoding.ts";
 import { comparableTypes } from "../model/content-type.ts";
 import { LIMITS } from "../model/limits.ts";
 

@@ -1,6 +1,6 @@
-import type { ClientAccess, Principal } from "../../http/auth.ts";
-import type { Names } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { ClientAccess, Principal } from "../../http/callers/auth.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { MediaFailure } from "./failure.ts";
 import type { FileCaller, Visibility } from "./file.ts";
 

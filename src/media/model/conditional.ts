@@ -1,4 +1,4 @@
-import { parseHttpDate } from "../../platform/http-date.ts";
+import { parseHttpDate } from "../../platform/text/http-date.ts";
 
 /** Conditional requests (RFC 9110 section 13) for a representation that never changes. Pure. */
 export interface Validators {

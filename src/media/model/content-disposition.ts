@@ -1,4 +1,4 @@
-import { utf8 } from "../../platform/encoding.ts";
+import { utf8 } from "../../platform/text/encoding.ts";
 import { LIMITS } from "./limits.ts";
 
 /** The file name of a `Content-Disposition` header (RFC 6266, RFC 8187), read from uploads and written to downloads. */

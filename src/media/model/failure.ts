@@ -1,5 +1,5 @@
-import type { DetailType } from "../../http/detail-types.ts";
-import { invalid, notFound, problem, type Problem } from "../../http/errors.ts";
+import type { DetailType } from "../../http/errors/detail-types.ts";
+import { invalid, notFound, problem, type Problem } from "../../http/errors/errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { DigestHeader } from "./upload-digest.ts";
 

@@ -1,6 +1,6 @@
-import { toSec } from "../../platform/clock.ts";
-import { toHex } from "../../platform/encoding.ts";
-import type { Random } from "../../platform/random.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { toHex } from "../../platform/text/encoding.ts";
+import type { Random } from "../../platform/runtime/random.ts";
 import type { VariantType } from "./sizes.ts";
 
 export type Visibility = "private" | "public";

@@ -1,4 +1,4 @@
-import type { Result } from "../../platform/result.ts";
+import type { Result } from "../../platform/model/result.ts";
 import type { Dimensions, VariantType } from "./sizes.ts";
 
 /** Makes a smaller copy of an image. */

@@ -1,4 +1,4 @@
-import type { Tracing } from "../../platform/tracing.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
 import { LIMITS } from "./limits.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { LIMITS } from "./limits.ts";
 
 /** Sizes of variants: how they are written, and how large the image becomes. Pure. */

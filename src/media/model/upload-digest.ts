@@ -1,5 +1,5 @@
-import { fromBase64 } from "../../platform/encoding.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { fromBase64 } from "../../platform/text/encoding.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /** The digest that an upload's headers name. R2 checks the bytes against one digest. */
 export interface UploadDigest {

@@ -1,4 +1,4 @@
-import type { Result } from "../../platform/result.ts";
+import type { Result } from "../../platform/model/result.ts";
 import type { MediaFailure } from "./failure.ts";
 import type { FileCaller } from "./file.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { MediaFailure } from "./failure.ts";
 import { LIMITS } from "./limits.ts";
 import { parseSizes, VARIANT_TYPES, type VariantName } from "./sizes.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import { invalidCursor } from "../../http/paging.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { invalidCursor } from "../../http/input/paging.ts";
 import { json, type Answer, type Call, type Route } from "../../http/route.ts";
-import type { Operation } from "../../http/rights.ts";
+import type { Operation } from "../../http/callers/rights.ts";
 import { toProblem } from "../model/failure.ts";
 import type { Visibility } from "../model/file.ts";
 import { answerPage, isCursor, pageOfFiles, type ListFilesDeps } from "../search/list.ts";

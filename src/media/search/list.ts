@@ -1,14 +1,21 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import { invalidCursor, checkPreviousPage, pageLinks, toPage, type Paging, type RowRange } from "../../http/paging.ts";
-import { invalid, type Problem } from "../../http/errors.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import {
+  invalidCursor,
+  checkPreviousPage,
+  pageLinks,
+  toPage,
+  type Paging,
+  type RowRange,
+} from "../../http/input/paging.ts";
+import { invalid, type Problem } from "../../http/errors/errors.ts";
 import { defineRoute, type Page, type Route } from "../../http/route.ts";
-import { matching } from "../../http/validate.ts";
-import { utf8 } from "../../platform/encoding.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { PATTERNS } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { retryOnce } from "../../platform/retry-once.ts";
+import { matching } from "../../http/input/validate.ts";
+import { utf8 } from "../../platform/text/encoding.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { retryOnce } from "../../platform/runtime/retry-once.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { quoted } from "../files/representation.ts";
 import { variantsToJson } from "../files/variant-json.ts";

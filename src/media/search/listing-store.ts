@@ -1,4 +1,4 @@
-import { toPage, type CursorPart, type Page } from "../../http/paging.ts";
+import { toPage, type CursorPart, type Page } from "../../http/input/paging.ts";
 import { shareOf, type FileCaller, type VariantRow } from "../model/file.ts";
 import { EVERY_FILE, type FilterStore } from "./filter-store.ts";
 import { collectSql, pageParameter, sharedParameter, sharedSql } from "./page-sql.ts";

@@ -1,4 +1,4 @@
-import type { Paging } from "../../http/paging.ts";
+import type { Paging } from "../../http/input/paging.ts";
 import type { Condition } from "../metadata/attributes.ts";
 import type { SortKey } from "./sort-parameter.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { metadataCondition, typeCondition, type Condition } from "../metadata/attributes.ts";
 import { isContentType } from "../model/content-type.ts";
 import { LIMITS } from "../model/limits.ts";

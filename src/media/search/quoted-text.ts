@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /**
  * A word of `q` or `sort`: bare, or in quotation marks, where `\"` is a mark and `\\` a backslash. A backslash before

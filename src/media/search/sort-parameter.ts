@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { sortKey, TYPE_KEY } from "../metadata/attributes.ts";
 import { LIMITS } from "../model/limits.ts";
 import { readWord } from "./quoted-text.ts";

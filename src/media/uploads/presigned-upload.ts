@@ -1,6 +1,6 @@
-import type { Clock } from "../../platform/clock.ts";
-import { describeError } from "../../platform/log.ts";
-import { err, ok } from "../../platform/result.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import { err, ok } from "../../platform/model/result.ts";
 import { incomingKey, pinnedKey, type BlobStore } from "../blobs/blob-store.ts";
 import type { S3 } from "../blobs/s3.ts";
 import { parseFileName } from "../model/content-disposition.ts";

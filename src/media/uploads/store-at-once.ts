@@ -1,8 +1,8 @@
-import { invalid, problem, type Problem } from "../../http/errors.ts";
-import { readJson } from "../../http/body.ts";
+import { invalid, problem, type Problem } from "../../http/errors/errors.ts";
+import { readJson } from "../../http/input/body.ts";
 import { json } from "../../http/route.ts";
-import { validate } from "../../http/validate.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { validate } from "../../http/input/validate.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { commitAs, tenantOf, type CommitDeps } from "../files/commit.ts";
 import type { StoreAtOnce } from "../files/create.ts";
 import { contentType, createPending, type PendingDeps } from "../files/new-file.ts";

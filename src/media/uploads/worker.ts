@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, streamBody, type Route } from "../../http/route.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { describeError } from "../../platform/log.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import {
   fileNameOf,
   masterKey,

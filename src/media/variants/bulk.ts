@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import type { Principal } from "../../http/auth.ts";
-import { invalidCursor, pageLinks } from "../../http/paging.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { invalidCursor, pageLinks } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Page, type Route } from "../../http/route.ts";
-import { booleanText, matching } from "../../http/validate.ts";
-import { PATTERNS } from "../../platform/names.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { err, type Result } from "../../platform/result.ts";
+import { booleanText, matching } from "../../http/input/validate.ts";
+import { PATTERNS } from "../../platform/model/names.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { err, type Result } from "../../platform/model/result.ts";
 import { inParallel } from "../blobs/parallel.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { callerOf } from "../model/access.ts";

@@ -1,7 +1,7 @@
-import type { Clock } from "../../platform/clock.ts";
-import { describeError } from "../../platform/log.ts";
-import type { WaitUntil } from "../../platform/metrics.ts";
-import type { Tracing } from "../../platform/tracing.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import type { WaitUntil } from "../../platform/ports/metrics.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
 import { variantKey } from "../blobs/blob-store.ts";
 import { inParallel } from "../blobs/parallel.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";

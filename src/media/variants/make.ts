@@ -1,7 +1,7 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Meter } from "../../platform/metrics.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import type { Log } from "../../platform/runtime/log.ts";
+import type { Meter } from "../../platform/ports/metrics.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { variantKey, type BlobStore } from "../blobs/blob-store.ts";
 import { PartReader } from "../blobs/part-reader.ts";
 import { watchStream } from "../blobs/watched-stream.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defineRoute, empty, json, type Route } from "../../http/route.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { filePath, type Links } from "../files/links.ts";
 import { variantsToJson } from "../files/variant-json.ts";

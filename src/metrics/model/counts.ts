@@ -1,4 +1,4 @@
-import { METRICS, type MetricName } from "../../platform/metrics.ts";
+import { METRICS, type MetricName } from "../../platform/ports/metrics.ts";
 
 /**
  * Values by the name of their series: `requests media 2xx` is a metric, a service and the value of a label. A map,

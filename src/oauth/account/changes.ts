@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { revokeAccess } from "../grants/revoke-grants.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";

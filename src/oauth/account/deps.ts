@@ -1,4 +1,4 @@
-import type { CommonPasswords } from "../../platform/common-passwords.ts";
+import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
 import type { FactorDeps } from "../factors/factors.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";

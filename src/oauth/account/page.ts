@@ -1,5 +1,5 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/model/names.ts";
 import { toScopeView } from "../consent/scope-words.ts";
 import type { Application } from "../grants/grant-list-store.ts";
 import { isBoundToTenants } from "../model/binding.ts";

@@ -1,7 +1,7 @@
-import { describeError } from "../../platform/log.ts";
-import { DEFAULT_PROVIDER } from "../../platform/names.ts";
-import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/password-hash.ts";
-import { newPasswordFault } from "../../platform/password-rules.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
+import { hashPassword, PASSWORD_CHARS, samePassword } from "../../platform/secrets/password-hash.ts";
+import { newPasswordFault } from "../../platform/secrets/password-rules.ts";
 import { BY_PASSWORD, hasTwoFactors } from "../model/methods.ts";
 import type { Parameters } from "../model/parameters.ts";
 import type { AccountFault } from "../pages/port.ts";

@@ -11,7 +11,7 @@
  *   answer to another session, links nothing.
  * - An account there is linked to one user, and a user to one account of a provider: the database decides races.
  */
-import type { AuditRecord } from "../../platform/audit.ts";
+import type { AuditRecord } from "../../platform/ports/audit.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isLinkableBy } from "../federation/providers.ts";

@@ -11,7 +11,7 @@
  * Each word is a file. The server keeps no pending request: the forms of these pages and a provider's response carry
  * it, and each step checks it again. After a sign-in the request continues in `resume.ts`.
  */
-import { err, type Result } from "../../platform/result.ts";
+import { err, type Result } from "../../platform/model/result.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readAuthorizationParameters } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
@@ -24,7 +24,7 @@ import { finish } from "./finish.ts";
 import { readHint, identify } from "./identify.ts";
 import { parseRequest } from "./parse.ts";
 import { promptSignIn } from "./prompt.ts";
-import { openPushed } from "./pushed.ts";
+import { openPushed } from "./pushed/pushed.ts";
 import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
 

@@ -1,7 +1,7 @@
-import { mergeBrands } from "../../platform/brand.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import { mergeBrands } from "../../platform/model/brand.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { PROFILE_SCOPES } from "../../platform/model/oidc-scopes.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { isProvider } from "../federation/begin.ts";
 import { DEVICE_GRANT } from "../grants/device-code.ts";
 import { isLocal } from "../model/binding.ts";

@@ -1,4 +1,4 @@
-import { OIDC_SCOPES } from "../../platform/oidc-scopes.ts";
+import { OIDC_SCOPES } from "../../platform/model/oidc-scopes.ts";
 import type { Consent } from "../consent/consent-store.ts";
 import { consentRule, isAllowed, requestedConsent } from "../consent/consent.ts";
 import { toScopeView } from "../consent/scope-words.ts";

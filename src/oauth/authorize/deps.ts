@@ -1,4 +1,4 @@
-import type { AuditTrail } from "../../platform/audit.ts";
+import type { AuditTrail } from "../../platform/ports/audit.ts";
 import type { FactorDeps } from "../factors/factors.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
@@ -6,7 +6,7 @@ import type { GrantDeps } from "../grants/grant-step.ts";
 import type { Addresses } from "../model/call.ts";
 import type { Logouts } from "../logout/logout.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
-import type { PushedStore } from "./pushed-store.ts";
+import type { PushedStore } from "./pushed/pushed-store.ts";
 
 /** Dependencies of an authorization request. */
 export interface AuthorizeDeps extends FactorDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {

@@ -1,5 +1,5 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import { DEFAULT_PROVIDER } from "../../platform/names.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
 import { createCode } from "../grants/authorization-code.ts";
 import { DEVICE_LIFETIME_SEC } from "../grants/device-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { authTimeMs, type SignInTimes, signInTimes, type HintBounds } from "../model/authorization.ts";
 import { isBound, isLocal, type Binding } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";

@@ -6,7 +6,7 @@
  *   else ──▶ 400 page ──▶ the same request with the platform's own form
  *                    └──▶ the client, with the error
  */
-import { DEFAULT_PROVIDER } from "../../platform/names.ts";
+import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { OutsideProviderView } from "../pages/port.ts";

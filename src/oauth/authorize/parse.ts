@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { AnyCall } from "../model/call.ts";
 import { parseClaims, type ClaimsRefusal, type ClaimsRequest } from "../model/claims.ts";

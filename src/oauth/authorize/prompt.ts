@@ -1,5 +1,5 @@
-import { EMAIL_MAX_CHARS } from "../../platform/email.ts";
-import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import { EMAIL_MAX_CHARS } from "../../platform/text/email.ts";
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/model/names.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { ADDRESS_STEP, providerOf } from "../federation/discovery.ts";
 import type { OfferedProvider } from "../federation/federation-store.ts";

@@ -1,4 +1,4 @@
-import { normalizeEmail } from "../../platform/email.ts";
+import { normalizeEmail } from "../../platform/text/email.ts";
 import { ADDRESS_STEP } from "../federation/discovery.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";

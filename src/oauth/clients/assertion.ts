@@ -1,9 +1,9 @@
 import { createLocalJWKSet, decodeJwt, errors as joseErrors, jwtVerify, type JWTPayload } from "jose";
-import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
-import { toSec } from "../../platform/clock.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import type { KeySet } from "../../platform/key-set.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { MAX_TOKEN_CHARS } from "../../http/callers/auth.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import type { KeySet } from "../../platform/secrets/key-set.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
 import type { AssertionStore } from "./assertion-store.ts";
 import type { ClientKeys } from "./client-keys.ts";

@@ -1,7 +1,7 @@
-import type { RateLimit } from "../../http/rate-limit.ts";
-import { fromBase64, fromUtf8 } from "../../platform/encoding.ts";
-import { equalDigests, sha256Hex } from "../../platform/hash.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { RateLimit } from "../../http/callers/rate-limit.ts";
+import { fromBase64, fromUtf8 } from "../../platform/text/encoding.ts";
+import { equalDigests, sha256Hex } from "../../platform/secrets/hash.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { Parameters } from "../model/parameters.ts";

@@ -1,9 +1,9 @@
-import { Attempts } from "../../platform/attempts.ts";
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { parseKeySet, type KeySet } from "../../platform/key-set.ts";
-import { parseOutboundUrl } from "../../platform/outbound-url.ts";
-import { err, type Result } from "../../platform/result.ts";
+import { Attempts } from "../../platform/copies/attempts.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { parseKeySet, type KeySet } from "../../platform/secrets/key-set.ts";
+import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
+import { err, type Result } from "../../platform/model/result.ts";
 import type { ClientRecord } from "./directory-store.ts";
 
 /** A key set that was fetched. */

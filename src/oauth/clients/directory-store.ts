@@ -1,7 +1,7 @@
-import type { ServiceRecord } from "../../platform/built-in.ts";
-import { DATABASE_NOW_MS } from "../../platform/database.ts";
-import { readBrand, type Brand } from "../../platform/brand.ts";
-import { planOf } from "../../platform/plans.ts";
+import type { ServiceRecord } from "../../platform/model/built-in.ts";
+import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
+import { readBrand, type Brand } from "../../platform/model/brand.ts";
+import { planOf } from "../../platform/model/plans.ts";
 import type { ClientRights, TenantRights } from "../model/granted-scopes.ts";
 
 /** A client as the grants see it. `secretDigests` are SHA-256 in hex. */

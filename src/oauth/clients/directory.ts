@@ -1,9 +1,9 @@
-import type { ClientAccess } from "../../http/auth.ts";
-import type { BuiltIn } from "../../platform/built-in.ts";
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { noLocationCache, throughLocation, type LocationCache } from "../../platform/location-cache.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import type { ClientAccess } from "../../http/callers/auth.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { noLocationCache, throughLocation, type LocationCache } from "../../platform/copies/location-cache.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { mayActFor, type TenantRights } from "../model/granted-scopes.ts";
 import type { ClientAndTenant, ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
 

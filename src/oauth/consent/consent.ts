@@ -1,5 +1,5 @@
-import type { Names } from "../../platform/names.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { placeScope } from "../model/authorization.ts";
 import type { Granted } from "../tokens/issue.ts";

@@ -1,5 +1,5 @@
-import type { Names } from "../../platform/names.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import type { ScopeView } from "../pages/port.ts";
 
 /** Words by scope, as services registered them; a scope that ends in `*` covers every ending. */

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { finishLink } from "../account/providers.ts";
 import { refuseAccountSignIn, enterAccount } from "../account/sign-in.ts";
 import { resumeSignIn, refuseSignIn } from "../authorize/resume.ts";

@@ -1,5 +1,5 @@
-import type { TokenVerifier } from "../../http/auth.ts";
-import type { Problem } from "../../http/errors.ts";
+import type { TokenVerifier } from "../../http/callers/auth.ts";
+import type { Problem } from "../../http/errors/errors.ts";
 import type { AccountDeps } from "../account/deps.ts";
 import type { AuthorizeDeps } from "../authorize/deps.ts";
 import type { GrantDeps } from "../grants/grant-step.ts";

@@ -1,10 +1,10 @@
 import { json } from "../../http/route.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import { randomSecret, type Random } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { randomSecret, type Random } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { checkRequest } from "../authorize/checks.ts";
 import { parseRequest } from "../authorize/parse.ts";
-import { keepPushed, newReference } from "../authorize/pushed.ts";
+import { keepPushed, newReference } from "../authorize/pushed/pushed.ts";
 import { readCredentials } from "../clients/authentication.ts";
 import { DEVICE_GRANT, DEVICE_LIFETIME_SEC, POLL_INTERVAL_SEC } from "../grants/device-code.ts";
 import { identifyGrantClient, type TokenCall } from "../grants/grant-step.ts";

@@ -1,4 +1,4 @@
-import { PROOF_ALGS } from "../../http/proof.ts";
+import { PROOF_ALGS } from "../../http/callers/proof.ts";
 import { PROMPTS } from "../authorize/checks.ts";
 import { FLOWS, FORM_POST } from "../authorize/parse.ts";
 import { ASSERTION_ALGS } from "../clients/assertion.ts";

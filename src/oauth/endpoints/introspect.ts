@@ -1,7 +1,7 @@
-import type { Actor, Principal } from "../../http/auth.ts";
+import type { Actor, Principal } from "../../http/callers/auth.ts";
 import { type Call, json, type Answer } from "../../http/route.ts";
-import { toSec } from "../../platform/clock.ts";
-import { sha256Hex } from "../../platform/hash.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { reauthorize } from "../grants/reauthorize.ts";

@@ -1,4 +1,4 @@
-import { sha256Hex } from "../../platform/hash.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { enterAccount, refuseAccountSignIn } from "../account/sign-in.ts";
 import { readRequest } from "../authorize/authorize.ts";
 import { formTargets, isExpectedUser } from "../authorize/request.ts";

@@ -1,9 +1,9 @@
-import type { Proof } from "../../http/proof.ts";
+import type { Proof } from "../../http/callers/proof.ts";
 import { json } from "../../http/route.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { checkRequest } from "../authorize/checks.ts";
 import { parseRequest } from "../authorize/parse.ts";
-import { keepPushed, newReference, PUSHED_LIFETIME_SEC } from "../authorize/pushed.ts";
+import { keepPushed, newReference, PUSHED_LIFETIME_SEC } from "../authorize/pushed/pushed.ts";
 import { identifyClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { TokenCall } from "../grants/grant-step.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";

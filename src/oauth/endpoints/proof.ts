@@ -1,5 +1,5 @@
-import type { Proof } from "../../http/proof.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { Proof } from "../../http/callers/proof.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { GrantDeps } from "../grants/grant-step.ts";
 import type { AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { type Principal, userTokenRequired } from "../../http/auth.ts";
-import { notFound, problem } from "../../http/errors.ts";
-import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/paging.ts";
+import { type Principal, userTokenRequired } from "../../http/callers/auth.ts";
+import { notFound, problem } from "../../http/errors/errors.ts";
+import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
 import type { ListedGrant } from "../grants/grant-list-store.ts";
 import { deletedByUser, revokeAccess, revokeGrants, type RevokeAccessDeps } from "../grants/revoke-grants.ts";

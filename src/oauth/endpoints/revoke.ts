@@ -1,7 +1,7 @@
-import type { Principal } from "../../http/auth.ts";
+import type { Principal } from "../../http/callers/auth.ts";
 import { json, type Call, type Answer } from "../../http/route.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
 import {
   authenticateClient,
   noCredentials,

@@ -1,6 +1,6 @@
-import type { Proof } from "../../http/proof.ts";
+import type { Proof } from "../../http/callers/proof.ts";
 import { json } from "../../http/route.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { readCredentials } from "../clients/authentication.ts";
 import { authorizationCodeGrant } from "../grants/authorization-code.ts";
 import { clientCredentials } from "../grants/client-credentials.ts";

@@ -1,7 +1,7 @@
-import { authenticate, presentedBy, type TokenVerifier, userTokenRequired } from "../../http/auth.ts";
-import { problem, problemBody } from "../../http/errors.ts";
+import { authenticate, presentedBy, type TokenVerifier, userTokenRequired } from "../../http/callers/auth.ts";
+import { problem, problemBody } from "../../http/errors/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import { err } from "../../platform/result.ts";
+import { err } from "../../platform/model/result.ts";
 import { emailClaims } from "../tokens/id-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 

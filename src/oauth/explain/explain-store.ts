@@ -1,5 +1,5 @@
-import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import type { BuiltIn, ServiceRecord } from "../../platform/model/built-in.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 
 export type State = "unknown" | "disabled" | "live";
 

@@ -1,7 +1,7 @@
-import type { BuiltIn } from "../../platform/built-in.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import type { Names } from "../../platform/names.ts";
-import { err } from "../../platform/result.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { err } from "../../platform/model/result.ts";
 import type { DirectoryStore, ClientRecord } from "../clients/directory-store.ts";
 import { createDirectory, type Directory, type Entry } from "../clients/directory.ts";
 import { grantForClient, placeOfClient } from "../grants/client-credentials.ts";

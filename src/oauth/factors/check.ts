@@ -1,4 +1,4 @@
-import { nfkc } from "../../platform/text.ts";
+import { nfkc } from "../../platform/text/text.ts";
 import type { AnyCall } from "../model/call.ts";
 import { withCode } from "../model/methods.ts";
 import type { Refused } from "../sign-in/accounts.ts";

@@ -19,7 +19,7 @@
  *                    has the password could guess codes without end.
  *   a code twice     the write that uses it is conditional: of two at once, one signs in, and the other counts as wrong
  */
-import type { AuditTrail } from "../../platform/audit.ts";
+import type { AuditTrail } from "../../platform/ports/audit.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 import type { FactorStore } from "./factor-store.ts";

@@ -1,5 +1,5 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import type { Random } from "../../platform/random.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import type { Random } from "../../platform/runtime/random.ts";
 import { toBase32 } from "./totp.ts";
 
 /** Each is 80 random bits, so a hash of it can be stored without salt or stretching. */

@@ -1,4 +1,4 @@
-import type { Sealer } from "../../platform/seal.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 
 /** A secret copied to another account does not open. */
 export const totpSealContext = (email: string): string => `totp:${email}`;

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { equalDigests } from "../../platform/hash.ts";
-import type { Random } from "../../platform/random.ts";
+import { equalDigests } from "../../platform/secrets/hash.ts";
+import type { Random } from "../../platform/runtime/random.ts";
 
 /** One-time codes by time (RFC 6238): HMAC-SHA-1, 30 s, six digits. Apps know no other kind for certain. */
 const STEP_MS = 30_000;

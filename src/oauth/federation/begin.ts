@@ -1,8 +1,8 @@
-import { toBase64Url } from "../../platform/encoding.ts";
-import { sha256 } from "../../platform/hash.ts";
-import type { Names } from "../../platform/names.ts";
-import { randomSecret, type Random } from "../../platform/random.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import { toBase64Url } from "../../platform/text/encoding.ts";
+import { sha256 } from "../../platform/secrets/hash.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { randomSecret, type Random } from "../../platform/runtime/random.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
 import { readAuthorizationParameters, type AuthorizationParameters, promptValues } from "../model/parameters.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";

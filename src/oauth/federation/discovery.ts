@@ -7,7 +7,7 @@
  *                        │                  └──any other───────────▶ the form for the password
  *                        └── "with a password": the request names the platform's own directory
  */
-import { normalizeEmail } from "../../platform/email.ts";
+import { normalizeEmail } from "../../platform/text/email.ts";
 import { isBoundToTenants, mayVouchFor } from "../model/binding.ts";
 import type { OfferedProvider } from "./federation-store.ts";
 

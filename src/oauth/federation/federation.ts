@@ -17,10 +17,10 @@
  * sign-in (nonce, PKCE) and this client alone. Issuer and `sub` identify an account (OIDC Core 5.7). Its verified
  * e-mail address counts once, to find the user to link it to.
  */
-import type { Isolate } from "../../platform/isolate.ts";
-import { DEFAULT_PROVIDER } from "../../platform/names.ts";
-import type { Sealer } from "../../platform/seal.ts";
-import type { Tracing } from "../../platform/tracing.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
 import { isLocal, mayVouchFor, UNBOUND, type Bindings } from "../model/binding.ts";
 import { createFederationStore } from "./federation-store.ts";
 import { createIdentityStore } from "./identity-store.ts";

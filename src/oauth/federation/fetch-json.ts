@@ -1,7 +1,7 @@
-import { mediaType } from "../../http/body.ts";
-import { fromUtf8, joinBytes } from "../../platform/encoding.ts";
-import { ok, type Result } from "../../platform/result.ts";
-import type { Tracing } from "../../platform/tracing.ts";
+import { mediaType } from "../../http/input/body.ts";
+import { fromUtf8, joinBytes } from "../../platform/text/encoding.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
 import { faulty, unreachable, type FederationFailure } from "../model/provider-failure.ts";
 
 /** Our choice. A provider that exceeds these counts as one that does not respond. */

@@ -1,5 +1,5 @@
 import { errors as joseErrors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { denied, type FederationFailure } from "../model/provider-failure.ts";
 import type { KeySet, ProviderKeys } from "./keys.ts";
 

@@ -1,8 +1,8 @@
 import { createLocalJWKSet, errors as joseErrors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
-import { Attempts } from "../../platform/attempts.ts";
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import { Attempts } from "../../platform/copies/attempts.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
 import { faulty, type FederationFailure } from "../model/provider-failure.ts";
 import { FETCH_LIMITS, type FetchJson } from "./fetch-json.ts";
 

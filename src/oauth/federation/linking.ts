@@ -1,5 +1,5 @@
-import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
 import type { AnyCall } from "../model/call.ts";
 import { denied, type FederationFailure } from "../model/provider-failure.ts";
 import type { ProviderRecord } from "./federation-store.ts";

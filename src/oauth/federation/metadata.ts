@@ -1,8 +1,8 @@
-import { Attempts } from "../../platform/attempts.ts";
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { parseOutboundUrl } from "../../platform/outbound-url.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { Attempts } from "../../platform/copies/attempts.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { faulty, quoted, type FederationFailure } from "../model/provider-failure.ts";
 import { FETCH_LIMITS, type FetchJson, type JsonObject } from "./fetch-json.ts";
 

@@ -1,6 +1,6 @@
-import { equalDigests, sha256Hex } from "../../platform/hash.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import { equalDigests, sha256Hex } from "../../platform/secrets/hash.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import type { FederationStore } from "./federation-store.ts";
 import type { LinkFor } from "./identity-store.ts";
 

@@ -1,6 +1,6 @@
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import { isBoundToTenants, mayVouchFor, reaches, type Binding } from "../model/binding.ts";
 import type { FederationStore, OfferedProvider, ProviderRecord } from "./federation-store.ts";
 

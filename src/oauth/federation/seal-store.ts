@@ -1,5 +1,5 @@
-import { describeError, type Log } from "../../platform/log.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import { totpSealContext } from "../factors/secret.ts";
 import { keySealContext } from "../tokens/signing-key.ts";
 import { providerSealContext } from "./providers.ts";

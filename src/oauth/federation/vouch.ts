@@ -1,7 +1,7 @@
-import { toSec } from "../../platform/clock.ts";
-import { normalizeEmail } from "../../platform/email.ts";
-import { toBase64, utf8 } from "../../platform/encoding.ts";
-import { ok, type Result } from "../../platform/result.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { normalizeEmail } from "../../platform/text/email.ts";
+import { toBase64, utf8 } from "../../platform/text/encoding.ts";
+import { ok, type Result } from "../../platform/model/result.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import { promptValues } from "../model/parameters.ts";

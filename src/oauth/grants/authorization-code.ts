@@ -1,7 +1,7 @@
-import { StoreUnavailable } from "../../platform/database.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import { randomId, randomSecret, type Random } from "../../platform/random.ts";
-import { err, ok } from "../../platform/result.ts";
+import { StoreUnavailable } from "../../platform/storage/database.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { randomId, randomSecret, type Random } from "../../platform/runtime/random.ts";
+import { err, ok } from "../../platform/model/result.ts";
 import type { Caller } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { signInTimes } from "../model/authorization.ts";

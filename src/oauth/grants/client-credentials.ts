@@ -1,7 +1,7 @@
-import type { BuiltIn } from "../../platform/built-in.ts";
-import type { Names } from "../../platform/names.ts";
-import { randomId } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { randomId } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { authenticateClient, noCredentials } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Entry } from "../clients/directory.ts";

@@ -1,5 +1,5 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import { err } from "../../platform/result.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { err } from "../../platform/model/result.ts";
 import { failure } from "../model/failure.ts";
 import { redeemCode } from "./authorization-code.ts";
 import { identifyGrantClient, type GrantStep } from "./grant-step.ts";

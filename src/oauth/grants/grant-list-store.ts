@@ -1,4 +1,4 @@
-import type { Paging } from "../../http/paging.ts";
+import type { Paging } from "../../http/input/paging.ts";
 import { toScopeWords, type ScopeWords } from "../consent/scope-words.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";

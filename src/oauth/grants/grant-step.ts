@@ -1,7 +1,7 @@
-import type { ProofVerifier } from "../../http/proof.ts";
+import type { ProofVerifier } from "../../http/callers/proof.ts";
 import type { Call } from "../../http/route.ts";
-import type { BuiltIn } from "../../platform/built-in.ts";
-import { type Result, err } from "../../platform/result.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
+import { type Result, err } from "../../platform/model/result.ts";
 import {
   type AuthenticationDeps,
   type Credentials,

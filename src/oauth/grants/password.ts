@@ -1,7 +1,7 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import { LEGACY_PROVIDER } from "../../platform/names.ts";
-import { randomId, randomSecret } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { LEGACY_PROVIDER } from "../../platform/model/names.ts";
+import { randomId, randomSecret } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { authenticateClient, noCredentials, provesItself, type Caller } from "../clients/authentication.ts";
 import { isThirdParty } from "../consent/consent.ts";
 import { toAuthorization } from "../model/authorization.ts";

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { Caller } from "../clients/authentication.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import { requestedConsent, isAllowed, consentRule } from "../consent/consent.ts";

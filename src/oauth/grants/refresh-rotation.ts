@@ -1,7 +1,7 @@
-import { fromBase64Url } from "../../platform/encoding.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import { randomSecret, type Random } from "../../platform/random.ts";
-import { createSealer, type Sealer } from "../../platform/seal.ts";
+import { fromBase64Url } from "../../platform/text/encoding.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { randomSecret, type Random } from "../../platform/runtime/random.ts";
+import { createSealer, type Sealer } from "../../platform/secrets/seal.ts";
 import type { StoredRefreshToken, Successor } from "./refresh-store.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import { err, ok } from "../../platform/result.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { err, ok } from "../../platform/model/result.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
 import { idTokenAlg, identifyGrantClient, type GrantStep } from "./grant-step.ts";

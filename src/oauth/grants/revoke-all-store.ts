@@ -1,4 +1,4 @@
-import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
+import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";

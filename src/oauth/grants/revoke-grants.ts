@@ -1,5 +1,5 @@
-import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
-import type { Log } from "../../platform/log.ts";
+import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
+import type { Log } from "../../platform/runtime/log.ts";
 import type { AnyCall } from "../model/call.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import type { NewRevocation } from "../tokens/trust-store.ts";

@@ -1,6 +1,6 @@
-import type { Actor } from "../../http/auth.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import type { Actor } from "../../http/callers/auth.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { isThirdParty, isAllowed, requestedConsent } from "../consent/consent.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { mayActFor } from "../model/granted-scopes.ts";

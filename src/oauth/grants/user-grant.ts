@@ -1,7 +1,7 @@
-import type { BuiltIn } from "../../platform/built-in.ts";
-import type { Names } from "../../platform/names.ts";
-import { DEFAULT_PLAN, type Plan } from "../../platform/plans.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { DEFAULT_PLAN, type Plan } from "../../platform/model/plans.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Directory } from "../clients/directory.ts";
 import { consentRule } from "../consent/consent.ts";

@@ -1,4 +1,4 @@
-import { toSec } from "../../platform/clock.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
 import { signJwt } from "../tokens/jwt.ts";
 import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 import type { Trust } from "../tokens/trust.ts";

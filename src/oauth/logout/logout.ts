@@ -1,8 +1,8 @@
-import { throwTogether } from "../../platform/attempt-each.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { parseOutboundUrl } from "../../platform/outbound-url.ts";
-import type { Tracing } from "../../platform/tracing.ts";
+import { throwTogether } from "../../platform/runtime/attempt-each.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
+import type { Tracing } from "../../platform/ports/tracing.ts";
 import type { Trust } from "../tokens/trust.ts";
 import type { LogoutNotice, LogoutStore } from "./logout-store.ts";
 import { issueLogoutToken } from "./logout-token.ts";

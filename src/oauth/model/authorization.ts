@@ -1,7 +1,7 @@
-import { OIDC_SCOPES, PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
-import type { Names } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import { OIDC_SCOPES, PROFILE_SCOPES } from "../../platform/model/oidc-scopes.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import type { ScopeRefusal, ScopeRequest } from "./granted-scopes.ts";
 import type { Methods } from "./methods.ts";
 

@@ -1,4 +1,4 @@
-import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/names.ts";
+import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/model/names.ts";
 import type { SignInTimes } from "./authorization.ts";
 
 /** The limits that an operator set for an identity provider. An empty list sets no limit. */

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../platform/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /**
  * The parameters `claims` (OIDC Core 5.5) and `acr_values`: single claims in place of scopes, and how the user has to

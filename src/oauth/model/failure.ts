@@ -1,5 +1,5 @@
-import { PROBLEM_TYPES, type Problem } from "../../http/errors.ts";
-import { RETRY_AFTER_SEC } from "../../http/rate-limit.ts";
+import { PROBLEM_TYPES, type Problem } from "../../http/errors/errors.ts";
+import { RETRY_AFTER_SEC } from "../../http/callers/rate-limit.ts";
 import { json } from "../../http/route.ts";
 import type { ProblemRenderer } from "../../http/service.ts";
 

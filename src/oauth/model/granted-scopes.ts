@@ -12,13 +12,13 @@
  * The scopes of operators (`plat.admin_write`) are stricter. Only a person who signed in on a page gets them, and only
  * for an organization. Client and role must list them by name: no pattern covers them.
  */
-import type { Brand } from "../../platform/brand.ts";
-import type { BuiltIn, ServiceRecord } from "../../platform/built-in.ts";
-import { PATTERNS, type Names } from "../../platform/names.ts";
-import { OIDC_SCOPES, PROFILE_SCOPES } from "../../platform/oidc-scopes.ts";
-import type { Plan } from "../../platform/plans.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { covers, scopeMatches, scopesOverlap } from "../../platform/scope-pattern.ts";
+import type { Brand } from "../../platform/model/brand.ts";
+import type { BuiltIn, ServiceRecord } from "../../platform/model/built-in.ts";
+import { PATTERNS, type Names } from "../../platform/model/names.ts";
+import { OIDC_SCOPES, PROFILE_SCOPES } from "../../platform/model/oidc-scopes.ts";
+import type { Plan } from "../../platform/model/plans.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { covers, scopeMatches, scopesOverlap } from "../../platform/model/scope-pattern.ts";
 
 /** Longer scope parameters are refused. */
 const MAX_ITEMS = 200;

@@ -1,6 +1,6 @@
-import type { Names } from "../../platform/names.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { SESSION_ID } from "../../platform/session-id.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { SESSION_ID } from "../../platform/model/session-id.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 
 /** Parameters of a protocol request. An empty value counts as absent. */

@@ -1,5 +1,5 @@
-import { toBase64Url } from "../../platform/encoding.ts";
-import { equalDigests, sha256 } from "../../platform/hash.ts";
+import { toBase64Url } from "../../platform/text/encoding.ts";
+import { equalDigests, sha256 } from "../../platform/secrets/hash.ts";
 
 /** Proof key for code exchange (RFC 7636): sent to `/authorize`, proven at `/token`. */
 export interface CodeChallenge {

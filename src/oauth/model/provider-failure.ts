@@ -1,5 +1,5 @@
-import { err, type Result } from "../../platform/result.ts";
-import { sanitizeForLog } from "../../platform/text.ts";
+import { err, type Result } from "../../platform/model/result.ts";
+import { sanitizeForLog } from "../../platform/text/text.ts";
 
 /** A failed sign-in at a provider: the error for the client (RFC 6749 4.1.2.1) and the reason for the audit log. */
 export interface FederationFailure {

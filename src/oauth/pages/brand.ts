@@ -1,5 +1,5 @@
-import { mergeBrands, readBrand, type Brand } from "../../platform/brand.ts";
-import type { Names } from "../../platform/names.ts";
+import { mergeBrands, readBrand, type Brand } from "../../platform/model/brand.ts";
+import type { Names } from "../../platform/model/names.ts";
 import type { Directory } from "../clients/directory.ts";
 import type { UserRecord, UserStore } from "../users/user-store.ts";
 import { mayActFor, parseScopes } from "../model/granted-scopes.ts";

@@ -1,6 +1,6 @@
-import { PROBLEM_TYPES, invalid, type Problem } from "../../http/errors.ts";
+import { PROBLEM_TYPES, invalid, type Problem } from "../../http/errors/errors.ts";
 import type { ProblemRenderer } from "../../http/service.ts";
-import type { Brand } from "../../platform/brand.ts";
+import type { Brand } from "../../platform/model/brand.ts";
 import type { AnyCall, Refusals } from "../model/call.ts";
 import type { ErrorView, PageContext, Pages } from "./port.ts";
 

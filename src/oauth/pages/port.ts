@@ -1,5 +1,5 @@
-import type { Brand } from "../../platform/brand.ts";
-import type { Mail, MailNotice } from "../../platform/mail.ts";
+import type { Brand } from "../../platform/model/brand.ts";
+import type { Mail, MailNotice } from "../../platform/ports/mail.ts";
 
 /** The place and the reader of a page. */
 export interface PageContext {

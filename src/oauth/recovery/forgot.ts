@@ -1,4 +1,4 @@
-import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/email.ts";
+import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/text/email.ts";
 import { readRequest } from "../authorize/authorize.ts";
 import { MAX_CARRIED_CHARS } from "../authorize/request.ts";
 import type { AnyCall } from "../model/call.ts";

@@ -9,9 +9,9 @@
  * form is bound to the browser that opened it, so a page of ours always comes before. The change, the membership and
  * the end of the invitation are one transaction: of two who accept at once, one does.
  */
-import { sha256Hex } from "../../platform/hash.ts";
-import { describeError } from "../../platform/log.ts";
-import { hashPassword } from "../../platform/password-hash.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import { hashPassword } from "../../platform/secrets/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";

@@ -1,8 +1,8 @@
-import { toHex } from "../../platform/encoding.ts";
-import { sha256Hex } from "../../platform/hash.ts";
-import { networkOf } from "../../platform/ip-range.ts";
-import { describeError } from "../../platform/log.ts";
-import { randomSecret } from "../../platform/random.ts";
+import { toHex } from "../../platform/text/encoding.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { networkOf } from "../../platform/outside/ip-range.ts";
+import { describeError } from "../../platform/runtime/log.ts";
+import { randomSecret } from "../../platform/runtime/random.ts";
 import type { AnyCall } from "../model/call.ts";
 import { withParameters } from "../model/redirect.ts";
 import { brandOfAddress } from "../pages/brand.ts";

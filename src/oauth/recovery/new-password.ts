@@ -1,5 +1,5 @@
-import { PASSWORD_CHARS } from "../../platform/password-hash.ts";
-import { newPasswordFault } from "../../platform/password-rules.ts";
+import { PASSWORD_CHARS } from "../../platform/secrets/password-hash.ts";
+import { newPasswordFault } from "../../platform/secrets/password-rules.ts";
 import type { Parameters } from "../model/parameters.ts";
 import type { NewPasswordFault } from "../pages/port.ts";
 import type { RecoveryDeps } from "./recovery.ts";

@@ -18,8 +18,8 @@
  *
  * Addresses in mails come from the deployment, never from the request's `Host`.
  */
-import type { CommonPasswords } from "../../platform/common-passwords.ts";
-import type { SendMail } from "../../platform/mail.ts";
+import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
+import type { SendMail } from "../../platform/ports/mail.ts";
 import type { AuthorizeDeps } from "../authorize/deps.ts";
 import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
 import type { Mails } from "../pages/port.ts";

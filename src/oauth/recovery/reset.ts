@@ -1,4 +1,4 @@
-import { hashPassword } from "../../platform/password-hash.ts";
+import { hashPassword } from "../../platform/secrets/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";

@@ -1,7 +1,7 @@
-import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
-import type { Names } from "../../platform/names.ts";
-import { randomSecret, type Random } from "../../platform/random.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import { fromBase64Url, toBase64Url, utf8 } from "../../platform/text/encoding.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { randomSecret, type Random } from "../../platform/runtime/random.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import type { AnyCall } from "../model/call.ts";
 
 /** Dependencies of cookies and form tokens. */

@@ -1,6 +1,6 @@
-import { normalizeEmail } from "../../platform/email.ts";
-import { fromBase64Url, toBase64Url } from "../../platform/encoding.ts";
-import { randomId } from "../../platform/random.ts";
+import { normalizeEmail } from "../../platform/text/email.ts";
+import { fromBase64Url, toBase64Url } from "../../platform/text/encoding.ts";
+import { randomId } from "../../platform/runtime/random.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { Accounts, Device, SignIn } from "./accounts.ts";
 import type { Tell } from "./tell.ts";

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
-import { systemClock } from "../../platform/clock.ts";
-import { hasTable } from "../../platform/has-table.ts";
-import type { ObjectSchema } from "../../platform/object-schema.ts";
+import { systemClock } from "../../platform/runtime/clock.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
+import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
 import { GUESS_LIMITS, allowedAtMs, IN_PROGRESS_MS, type GuessKind } from "./guesses.ts";
 
 /**

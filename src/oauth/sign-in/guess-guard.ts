@@ -1,8 +1,8 @@
-import { toHex } from "../../platform/encoding.ts";
-import { networkOf } from "../../platform/ip-range.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { normalizedPassword } from "../../platform/password-hash.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import { toHex } from "../../platform/text/encoding.ts";
+import { networkOf } from "../../platform/outside/ip-range.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { normalizedPassword } from "../../platform/secrets/password-hash.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import { createMac } from "./browser.ts";
 import type { GuessCounter } from "./guess-counter.do.ts";
 import type { GuessKind } from "./guesses.ts";

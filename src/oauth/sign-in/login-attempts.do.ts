@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
-import { systemClock } from "../../platform/clock.ts";
-import { hasTable } from "../../platform/has-table.ts";
-import type { ObjectSchema } from "../../platform/object-schema.ts";
-import { noPasswordHash, verifyPassword } from "../../platform/password-hash.ts";
+import { systemClock } from "../../platform/runtime/clock.ts";
+import { hasTable } from "../../platform/storage/has-table.ts";
+import type { ObjectSchema } from "../../platform/storage/object-schema.ts";
+import { noPasswordHash, verifyPassword } from "../../platform/secrets/password-hash.ts";
 import { afterFailure, isBlocked, type Attempts } from "./account-block.ts";
 
 /** The result of one attempt. `blockedFromNow`: this failure blocked the account. */

@@ -1,6 +1,6 @@
-import { sha256Hex } from "../../platform/hash.ts";
-import type { Log } from "../../platform/log.ts";
-import { randomSecret } from "../../platform/random.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import type { Log } from "../../platform/runtime/log.ts";
+import { randomSecret } from "../../platform/runtime/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";

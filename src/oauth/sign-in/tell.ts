@@ -1,6 +1,6 @@
-import type { Brand } from "../../platform/brand.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import type { MailNotice, SendMail } from "../../platform/mail.ts";
+import type { Brand } from "../../platform/model/brand.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import type { MailNotice, SendMail } from "../../platform/ports/mail.ts";
 import type { AnyCall } from "../model/call.ts";
 import { pageContext } from "../pages/page.ts";
 import type { Mails } from "../pages/port.ts";

@@ -1,4 +1,4 @@
-import type { Names } from "../../platform/names.ts";
+import type { Names } from "../../platform/model/names.ts";
 
 /**
  * The events about subscriptions: two topics, and the schemas of their events, the newest first. Each schema is

@@ -1,4 +1,4 @@
-import type { BuiltIn } from "../../platform/built-in.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
 import type { SubscriptionEventType, SubscriptionSnapshot } from "./events.ts";
 
 export interface OutboxRow {

@@ -1,9 +1,9 @@
-import type { BuiltIn } from "../../platform/built-in.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import type { Names } from "../../platform/names.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { withTimeout } from "../../platform/with-timeout.ts";
+import type { BuiltIn } from "../../platform/model/built-in.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import type { Names } from "../../platform/model/names.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { topicOwner, subscriptionEvents, type SubscriptionEvent } from "./events.ts";
 import { createOutboxStore, type OutboxRow } from "./outbox-store.ts";
 

@@ -1,9 +1,9 @@
 import { decodeProtectedHeader } from "jose";
-import type { Actor, Principal, TokenFault, TokenVerifier } from "../../http/auth.ts";
-import type { ProofVerifier } from "../../http/proof.ts";
-import { toSec } from "../../platform/clock.ts";
-import { planOf } from "../../platform/plans.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { Actor, Principal, TokenFault, TokenVerifier } from "../../http/callers/auth.ts";
+import type { ProofVerifier } from "../../http/callers/proof.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { planOf } from "../../platform/model/plans.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { HintBounds } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
 import type { MethodClaims } from "../model/methods.ts";

@@ -1,8 +1,8 @@
 import { decodeProtectedHeader } from "jose";
-import { toSec } from "../../platform/clock.ts";
-import { toBase64Url } from "../../platform/encoding.ts";
-import { sha256 } from "../../platform/hash.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { toBase64Url } from "../../platform/text/encoding.ts";
+import { sha256 } from "../../platform/secrets/hash.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { authTimeMs, type SignInTimes } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
 import { methodClaims, type Methods } from "../model/methods.ts";

@@ -1,5 +1,5 @@
-import type { AuditRecord, AuditTrail } from "../../platform/audit.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
+import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
 import { ID_TOKEN_LIFETIME_SEC } from "./id-token.ts";
 import { keyState, type KeyState } from "./key-life.ts";

@@ -6,13 +6,13 @@ import {
   type JWK,
   type JWTVerifyResult,
 } from "jose";
-import { MAX_TOKEN_CHARS } from "../../http/auth.ts";
-import { PROOF_ALGS, type ProofFault, type ProofVerifier, type ProvenRequest } from "../../http/proof.ts";
-import { toSec } from "../../platform/clock.ts";
-import { fromBase64Url, toBase64Url, utf8 } from "../../platform/encoding.ts";
-import { equalDigests, sha256 } from "../../platform/hash.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import { MAX_TOKEN_CHARS } from "../../http/callers/auth.ts";
+import { PROOF_ALGS, type ProofFault, type ProofVerifier, type ProvenRequest } from "../../http/callers/proof.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { fromBase64Url, toBase64Url, utf8 } from "../../platform/text/encoding.ts";
+import { equalDigests, sha256 } from "../../platform/secrets/hash.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 
 /**
  * Proofs of possession (DPoP, RFC 9449): with each request the client signs method, address, time, a nonce of ours and

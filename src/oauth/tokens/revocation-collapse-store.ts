@@ -1,4 +1,4 @@
-import { DATABASE_NOW_MS } from "../../platform/database.ts";
+import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
 import { ACCESS_TOKEN_LIFETIME_SEC } from "./lifetimes.ts";
 
 /**

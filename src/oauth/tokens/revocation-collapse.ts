@@ -1,6 +1,6 @@
-import type { AuditTrail } from "../../platform/audit.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { describeError, type Log } from "../../platform/log.ts";
+import type { AuditTrail } from "../../platform/ports/audit.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { allExpiredSec } from "./access-token.ts";
 import { REVOCATION_BOUND, type RevocationCollapseStore } from "./revocation-collapse-store.ts";
 

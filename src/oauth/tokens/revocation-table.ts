@@ -1,4 +1,4 @@
-import { halfSipHash, type Hash64, type HashKey } from "../../platform/half-sip-hash.ts";
+import { halfSipHash, type Hash64, type HashKey } from "../../platform/secrets/half-sip-hash.ts";
 import type { Revocation } from "./trust-store.ts";
 
 /**

@@ -1,10 +1,10 @@
-import type { Principal } from "../../http/auth.ts";
-import { toSec } from "../../platform/clock.ts";
-import { FreshCache } from "../../platform/fresh-cache.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { randomId, type Random } from "../../platform/random.ts";
-import { err, ok, type Result } from "../../platform/result.ts";
-import { scopeMatches } from "../../platform/scope-pattern.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { toSec } from "../../platform/runtime/clock.ts";
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { identityClaims, toPrincipal, type Claims } from "./access-token.ts";
 import { readOwnToken, signJwt, type Kind } from "./jwt.ts";
 import { ACCESS_TOKEN_ALG } from "./signing-key.ts";

@@ -1,5 +1,5 @@
-import type { Read } from "../../platform/fresh-cache.ts";
-import { noLocationCache, type LocationCache } from "../../platform/location-cache.ts";
+import type { Read } from "../../platform/copies/fresh-cache.ts";
+import { noLocationCache, type LocationCache } from "../../platform/copies/location-cache.ts";
 import type { Revocation, TrustStore, TrustUpdate } from "./trust-store.ts";
 
 type Add = (rows: readonly Revocation[]) => void;

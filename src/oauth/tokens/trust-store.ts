@@ -1,4 +1,4 @@
-import { DATABASE_NOW_MS } from "../../platform/database.ts";
+import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
 import { isPublished, type NewKey } from "./key-store.ts";
 import { createRevocationCollapseStore, NEXT_REVOCATION } from "./revocation-collapse-store.ts";
 

@@ -1,8 +1,8 @@
-import type { Principal } from "../../http/auth.ts";
-import { StoreUnavailable } from "../../platform/database.ts";
-import type { Isolate } from "../../platform/isolate.ts";
-import { noLocationCache, type LocationCache } from "../../platform/location-cache.ts";
-import type { Sealer } from "../../platform/seal.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import { StoreUnavailable } from "../../platform/storage/database.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { noLocationCache, type LocationCache } from "../../platform/copies/location-cache.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import { selectSigner } from "./key-life.ts";
 import type { PublicJwk } from "./key-store.ts";
 import { EVERY_TENANT } from "./revocation-collapse-store.ts";
@@ -63,7 +63,7 @@ export type Trust = ReturnType<typeof createTrust>;
  * (trust-source.ts), whose age counts. One runs at a time, whatever
  * the number of requests. Only where the copy is old do requests wait, until the refresh lands or D1 counts as not
  * responding: a failure, or 3 s without an answer. From then on they use the copy until it is void, without waiting,
- * and refreshes back off (platform/attempts.ts). A late answer still counts.
+ * and refreshes back off (platform/copies/attempts.ts). A late answer still counts.
  *
  * Requests share values only, and look for them: a promise belongs to the request that made it, and a cancelled one
  * would strand the others. A late response undoes nothing, because rows carry a number and refreshes are counted.

@@ -1,4 +1,4 @@
-import { equalDigests } from "../../platform/hash.ts";
+import { equalDigests } from "../../platform/secrets/hash.ts";
 import type { IssuedToken } from "./trust.ts";
 
 /** A token whose signature, type and claims are valid. */

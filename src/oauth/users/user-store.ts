@@ -1,6 +1,6 @@
-import type { ServiceRecord } from "../../platform/built-in.ts";
-import { DATABASE_NOW_MS } from "../../platform/database.ts";
-import { randomId, type Random } from "../../platform/random.ts";
+import type { ServiceRecord } from "../../platform/model/built-in.ts";
+import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { toMethods } from "../model/methods.ts";
 
@@ -36,7 +36,7 @@ export interface Membership {
 export interface TenantMembership extends Membership {
   /** Registered services in the tenant's packages. */
   readonly subscribed: readonly string[];
-  /** JSON (platform/brand.ts). */
+  /** JSON (platform/model/brand.ts). */
   readonly brand: string;
 }
 

@@ -1,4 +1,4 @@
-import type { MailNotice } from "../../platform/mail.ts";
+import type { MailNotice } from "../../platform/ports/mail.ts";
 import type {
   DeviceView,
   AccountFault,

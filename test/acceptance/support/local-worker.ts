@@ -2,8 +2,8 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { join } from "node:path";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker } from "../../../scripts/lib/bundle.ts";
-import { applyMigrations, forgetLostMessages } from "../../../scripts/lib/database.ts";
-import { freePort } from "../../../scripts/lib/free-port.ts";
+import { applyMigrations, forgetLostMessages } from "../../../scripts/lib/local/database.ts";
+import { freePort } from "../../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 
 /** Today's Worker, in this process, over a state that a test may destroy. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { readDevVars } from "../../../scripts/lib/dev-vars.ts";
+import { readDevVars } from "../../../scripts/lib/local/dev-vars.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import { noteAnswer, noteRequest, noteSecret, secretsIn } from "../../support/secrets.ts";
 import { started } from "./platform-process.ts";

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readDevVars } from "../../../scripts/lib/dev-vars.ts";
-import { freePort as freePortOf } from "../../../scripts/lib/free-port.ts";
+import { readDevVars } from "../../../scripts/lib/local/dev-vars.ts";
+import { freePort as freePortOf } from "../../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 
 /** Nothing of the caller's environment may decide a test. */

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker } from "../../../scripts/lib/bundle.ts";
-import { applyMigrations, forgetLostMessages } from "../../../scripts/lib/database.ts";
-import { freePort } from "../../../scripts/lib/free-port.ts";
+import { applyMigrations, forgetLostMessages } from "../../../scripts/lib/local/database.ts";
+import { freePort } from "../../../scripts/lib/local/free-port.ts";
 import { readReleased, readReleasedBundle, RELEASED } from "../../../scripts/lib/released.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { readerOf } from "../../../src/events/access/reader.ts";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import { eventsApp, someClient, type TestTopic } from "../events-app.ts";
 import { BELOW_A_TOPIC } from "../topic-operations.ts";
 

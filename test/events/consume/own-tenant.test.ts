@@ -2,7 +2,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { positionOf } from "../../../src/events/log/event-id.ts";
 import { LOG } from "../../../src/events/model/limits.ts";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import {
   eventsApp,
   expectProblem,

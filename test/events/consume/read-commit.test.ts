@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
 import { decorateDeprecated } from "../../../src/events/deprecation.ts";
 import { READ } from "../../../src/events/model/limits.ts";
-import { createAnswerMemory, SMALL_BODY_BYTES, type AnswerMemory } from "../../../src/http/body-memory.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
+import { createAnswerMemory, SMALL_BODY_BYTES, type AnswerMemory } from "../../../src/http/input/body-memory.ts";
+import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { breakLogs, failing, hanging, noWaiting } from "../broken-log.ts";
 import {

@@ -2,7 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import { modelRuns } from "../../support/model-runs.ts";
 import { eventsApp, expectProblem, makeTopic, objectsOf, payloads, someClient, type TestTopic } from "../events-app.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { newEventIds, packIds, positionOf, unpackIds } from "../../../src/events/log/event-id.ts";
 import { packSegments, unpackSegment } from "../../../src/events/log/segments.ts";
 import { shardFor } from "../../../src/events/model/topic.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
 
 describe("segments", () => {
   const anyEvents = fc.array(

@@ -24,7 +24,7 @@ import {
   type Verdict,
 } from "../../../src/events/push/response.ts";
 import { afterAttempt, type AfterAttempt } from "../../../src/events/push/retry-schedule.ts";
-import { toBase64, utf8 } from "../../../src/platform/encoding.ts";
+import { toBase64, utf8 } from "../../../src/platform/text/encoding.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createTopicStore } from "../../../src/events/access/topic-store.ts";
 import { DELETE } from "../../../src/events/model/limits.ts";
 import { pushObjectName } from "../../../src/events/model/topic.ts";
-import { PUSH_SQL } from "../../../src/events/push/push-store.ts";
+import { PUSH_SQL } from "../../../src/events/push/record/push-store.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, makeClient, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";

@@ -2,7 +2,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { pushOf } from "../../../src/events/push/stub.ts";
-import { parseOutboundUrl } from "../../../src/platform/outbound-url.ts";
+import { parseOutboundUrl } from "../../../src/platform/outside/outbound-url.ts";
 import { LOOPBACK, REASONS, REFUSED, TAKEN, type Refusal } from "../../support/endpoint-spellings.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { eventsApp, expectProblem, makeTopic, objectsOf, type TestTopic } from "../events-app.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
-import { scopeMatches } from "../../../src/platform/scope-pattern.ts";
+import { scopeMatches } from "../../../src/platform/model/scope-pattern.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import {
   call,

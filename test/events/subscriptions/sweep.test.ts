@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { TopicDirectory } from "../../../src/events/access/topic-directory.ts";
-import { changePassword, makeCredentials, openCredentials } from "../../../src/events/push/credentials.ts";
+import { changePassword, makeCredentials, openCredentials } from "../../../src/events/push/record/credentials.ts";
 import { SUBSCRIPTION } from "../../../src/events/model/limits.ts";
 import type { PushPorts } from "../../../src/events/push/types.ts";
 import { resealSubscriptions, wakeSubscriptions } from "../../../src/events/subscriptions/sweep.ts";
-import { createLog } from "../../../src/platform/log.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { createSealer } from "../../../src/platform/seal.ts";
+import { createLog } from "../../../src/platform/runtime/log.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { expectProblem, faults, makeTopic, objectsOf } from "../events-app.ts";
 import {
   body,

@@ -6,10 +6,10 @@ import { createExpectedStore } from "../../../src/media/consistency/expected-sto
 import { createRunStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
 import { createRestorePointStore } from "../../../src/restore/restore-point-store.ts";
 import { createConsistency, type Consistency, type ConsistencyDeps } from "../../../src/media/consistency/run.ts";
-import { noTracing } from "../../../src/platform/tracing.ts";
+import { noTracing } from "../../../src/platform/ports/tracing.ts";
 import { createJobQueue, type MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { heardLog } from "../../support/heard-log.ts";
 
 /** Runs the consistency report step by step, over rows and objects of the test. */

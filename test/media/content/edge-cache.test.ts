@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createReservations } from "../../../src/platform/reservations.ts";
+import { createReservations } from "../../../src/platform/runtime/reservations.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import {

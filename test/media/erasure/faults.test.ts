@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import type { MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-support.ts";

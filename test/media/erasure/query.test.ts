@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-support.ts";
 import { collection, expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 

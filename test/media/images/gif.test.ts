@@ -3,7 +3,7 @@ import { createGifTransformer } from "../../../src/media/images/gif/transformer.
 import { readImageHeader } from "../../../src/media/images/header.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { dimensionsOf, variantDimensions, type VariantType } from "../../../src/media/model/sizes.ts";
-import { sha256Hex } from "../../../src/platform/hash.ts";
+import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import { decodeGif, encodeGif, type DecodedGif } from "../../support/gifs.ts";
 import { BLUE, concat, GIF, GREEN, RED, YELLOW, type Colour } from "../../support/images.ts";
 

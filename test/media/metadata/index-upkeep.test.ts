@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { utf8 } from "../../../src/platform/encoding.ts";
+import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { indexRows, insertCommitted } from "../erasure-support.ts";
 import { collection, expectJson, mediaApp, principal, stored, type StoredFile } from "../media-app.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { leadingRowPath } from "../../../src/media/metadata/attributes.ts";
-import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
+import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { expectJson, expectProblem, mediaApp, principal } from "../media-app.ts";
 import { makeOwner } from "./listing-files.ts";
 

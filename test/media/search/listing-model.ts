@@ -1,4 +1,4 @@
-import { utf8 } from "../../../src/platform/encoding.ts";
+import { utf8 } from "../../../src/platform/text/encoding.ts";
 import type { PlainFile } from "./listing-files.ts";
 
 /** The expected listing, over plain metadata: a filter, a comparison, a sort. */

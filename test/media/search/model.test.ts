@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CursorPart } from "../../../src/http/paging.ts";
+import type { CursorPart } from "../../../src/http/input/paging.ts";
 import { metadataCondition, typeCondition } from "../../../src/media/metadata/attributes.ts";
 import type { FileCaller } from "../../../src/media/model/file.ts";
 import { createListingStore } from "../../../src/media/search/listing-store.ts";

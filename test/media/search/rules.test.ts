@@ -10,7 +10,7 @@ import {
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { parseContentTypes, parseQuery } from "../../../src/media/search/query.ts";
 import { parseSort } from "../../../src/media/search/sort-parameter.ts";
-import { utf8 } from "../../../src/platform/encoding.ts";
+import { utf8 } from "../../../src/platform/text/encoding.ts";
 
 const quote = (text: string): string => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 const anyText = fc.string({ unit: "binary", maxLength: 20 });

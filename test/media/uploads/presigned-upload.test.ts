@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import type { MediaDeps } from "../../../src/media/service.ts";
-import { guardDatabase } from "../../../src/platform/database.ts";
+import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { faultAt } from "../faults.ts";
 import { expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 import { BINARY, create, type Created } from "../upload-bodies.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import type { MediaDeps } from "../../../src/media/service.ts";
-import { toHex, utf8 } from "../../../src/platform/encoding.ts";
+import { toHex, utf8 } from "../../../src/platform/text/encoding.ts";
 
 /**
  * R2's S3 API on the test's real bucket: PutObject and CopyObject. It checks signatures by its own implementation of

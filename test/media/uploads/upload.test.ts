@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { createSealer } from "../../../src/platform/seal.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { collection, expectJson, expectProblem, keysOf, mediaApp, principal, START_MS } from "../media-app.ts";
 import { BINARY, bytesOf, chunked, create, equal, withLength } from "../upload-bodies.ts";
 

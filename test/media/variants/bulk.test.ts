@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import parseLinkHeader from "parse-link-header";
 import { describe, expect, it } from "vitest";
-import type { Principal } from "../../../src/http/auth.ts";
+import type { Principal } from "../../../src/http/callers/auth.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { expectJson, expectProblem, keysOf, mediaApp, principal, stored } from "../media-app.ts";
 

@@ -6,9 +6,9 @@ import type { ImageTransformer } from "../../../src/media/model/image-transforme
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "../../../src/media/variants/make.ts";
 import { createVariantStore } from "../../../src/media/variants/variant-store.ts";
-import { utf8 } from "../../../src/platform/encoding.ts";
-import { noMeter } from "../../../src/platform/metrics.ts";
-import { ok } from "../../../src/platform/result.ts";
+import { utf8 } from "../../../src/platform/text/encoding.ts";
+import { noMeter } from "../../../src/platform/ports/metrics.ts";
+import { ok } from "../../../src/platform/model/result.ts";
 import { decodeGif, encodeGif } from "../../support/gifs.ts";
 import {
   BLUE,

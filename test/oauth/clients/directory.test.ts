@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createBuiltIn } from "../../../src/platform/built-in.ts";
-import { createNames } from "../../../src/platform/names.ts";
+import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
+import { createNames } from "../../../src/platform/model/names.ts";
 import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
 import { ownIsolate } from "../../support/own-isolate.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { codeAt, matchingStep, toBase32 } from "../../../src/oauth/factors/totp.ts";
-import { utf8 } from "../../../src/platform/encoding.ts";
+import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate, learnsLogouts } from "../../support/isolate.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { utf8 } from "../../../src/platform/encoding.ts";
+import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { fetchJson, FETCH_LIMITS } from "../../../src/oauth/federation/fetch-json.ts";
 import { readMetadata } from "../../../src/oauth/federation/metadata.ts";
 import { isolate } from "../../support/isolate.ts";

@@ -27,7 +27,7 @@ import {
   type Tokens,
 } from "../user-flow.ts";
 import { RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
-import { sha256Hex } from "../../../src/platform/hash.ts";
+import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { counting } from "../../support/counting.ts";
 import { basic, call, expectJson, makeTenant, ORIGIN, put, tokenFor, OPERATOR } from "../../support/platform.ts";

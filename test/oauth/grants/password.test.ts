@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { sha256Hex } from "../../../src/platform/hash.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
+import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { readConfig } from "../../../src/config.ts";
 import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { Browser } from "../../support/browser.ts";

@@ -18,7 +18,7 @@ import {
   type FlowClient,
   type Tokens,
 } from "../user-flow.ts";
-import { sha256Hex } from "../../../src/platform/hash.ts";
+import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor } from "../../support/platform.ts";

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBuiltIn } from "../../../src/platform/built-in.ts";
-import { createNames } from "../../../src/platform/names.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
+import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
+import { createNames } from "../../../src/platform/model/names.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createDirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
 import { grantForUser } from "../../../src/oauth/grants/user-grant.ts";

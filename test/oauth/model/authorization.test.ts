@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBuiltIn } from "../../../src/platform/built-in.ts";
-import { createNames } from "../../../src/platform/names.ts";
+import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
+import { createNames } from "../../../src/platform/model/names.ts";
 import { tokenState } from "../../../src/oauth/grants/refresh-rotation.ts";
 import { narrow, type Authorization } from "../../../src/oauth/model/authorization.ts";
 import { matchesChallenge } from "../../../src/oauth/model/pkce.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBuiltIn, type ServiceRecord } from "../../../src/platform/built-in.ts";
-import { createNames } from "../../../src/platform/names.ts";
-import { scopeMatches } from "../../../src/platform/scope-pattern.ts";
+import { createBuiltIn, type ServiceRecord } from "../../../src/platform/model/built-in.ts";
+import { createNames } from "../../../src/platform/model/names.ts";
+import { scopeMatches } from "../../../src/platform/model/scope-pattern.ts";
 import {
   grantScopes,
   mayActFor,

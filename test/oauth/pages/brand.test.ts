@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { accentContrast, accentsOf, mergeBrands, NO_BRAND, THEMES } from "../../../src/platform/brand.ts";
+import { accentContrast, accentsOf, mergeBrands, NO_BRAND, THEMES } from "../../../src/platform/model/brand.ts";
 import { createPages } from "../../../src/ui/pages.ts";
-import { toHex } from "../../../src/platform/encoding.ts";
+import { toHex } from "../../../src/platform/text/encoding.ts";
 import { Browser, type Visit } from "../../support/browser.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { errorOf, makeApp, signInThrough, visit } from "../../support/sign-in.ts";

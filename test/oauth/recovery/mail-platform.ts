@@ -1,5 +1,5 @@
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
-import type { Mail } from "../../../src/platform/mail.ts";
+import type { Mail } from "../../../src/platform/ports/mail.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { ORIGIN } from "../../support/platform.ts";
 

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
-import type { Mail } from "../../../src/platform/mail.ts";
+import type { Mail } from "../../../src/platform/ports/mail.ts";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { call, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";

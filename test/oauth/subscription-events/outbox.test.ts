@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { createBuiltIn } from "../../../src/platform/built-in.ts";
-import { createNames } from "../../../src/platform/names.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
+import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
+import { createNames } from "../../../src/platform/model/names.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { runSchedule } from "../../../src/schedule.ts";
 import {

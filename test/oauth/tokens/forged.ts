@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { decodeJwt, decodeProtectedHeader, generateKeyPair } from "jose";
 import { expect } from "vitest";
-import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { createSealer, parseSealKeys } from "../../../src/platform/seal.ts";
+import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createSealer, parseSealKeys } from "../../../src/platform/secrets/seal.ts";
 import { authorizeAddress, Browser, landed } from "../../support/browser.ts";
 import { basic, call, expectJson } from "../../support/platform.ts";
 import { makeApp, requestFor, signInThrough, type TestApp } from "../../support/sign-in.ts";

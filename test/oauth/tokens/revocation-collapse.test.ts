@@ -11,11 +11,11 @@ import { RevocationTable } from "../../../src/oauth/tokens/revocation-table.ts";
 import { makeKey } from "../../../src/oauth/tokens/signing-key.ts";
 import { accessKey, createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust, type Revocable } from "../../../src/oauth/tokens/trust.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { halfSipHash } from "../../../src/platform/half-sip-hash.ts";
-import { createIsolate } from "../../../src/platform/isolate.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { createSealer } from "../../../src/platform/seal.ts";
+import { systemClock } from "../../../src/platform/runtime/clock.ts";
+import { halfSipHash } from "../../../src/platform/secrets/half-sip-hash.ts";
+import { createIsolate } from "../../../src/platform/copies/isolate.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createSealer } from "../../../src/platform/secrets/seal.ts";
 
 const BOUND: RevocationBound = { rows: 40, collapsedFrom: 30, left: 15, gainAtLeast: 5 };
 const MAX = Number.MAX_SAFE_INTEGER;

@@ -1,6 +1,6 @@
 import { CompactEncrypt, decodeJwt, exportJWK, exportSPKI, generateKeyPair, importJWK } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
+import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
 import { isolate } from "../../support/isolate.ts";
 import { requestsTo } from "../../support/outside.ts";
 import { expectJson, ORIGIN, tokenFor } from "../../support/platform.ts";

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { VirtualTime, virtualIsolate } from "../../../tools/bench/herd/virtual-time.ts";
-import type { Read } from "../../../src/platform/fresh-cache.ts";
-import { noLocationCache, type LocationCache } from "../../../src/platform/location-cache.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { createSealer } from "../../../src/platform/seal.ts";
+import type { Read } from "../../../src/platform/copies/fresh-cache.ts";
+import { noLocationCache, type LocationCache } from "../../../src/platform/copies/location-cache.ts";
+import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { toBase64Url, utf8 } from "../../../src/platform/encoding.ts";
-import { randomId, systemRandom } from "../../../src/platform/random.ts";
-import { createSealer } from "../../../src/platform/seal.ts";
+import { toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
+import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts";
+import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { createTokenVerifier, issueAccessToken, type NewToken } from "../../../src/oauth/tokens/access-token.ts";
 import { createKeyRotation } from "../../../src/oauth/tokens/key-rotation.ts";
 import { createKeyStore } from "../../../src/oauth/tokens/key-store.ts";

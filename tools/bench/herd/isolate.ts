@@ -5,10 +5,10 @@ import type { DirectoryStore } from "../../../src/oauth/clients/directory-store.
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
 import type { TrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
-import { createBuiltIn } from "../../../src/platform/built-in.ts";
-import { createNames } from "../../../src/platform/names.ts";
-import { createLocationCache, type TextCache } from "../../../src/platform/location-cache.ts";
-import type { Sealer } from "../../../src/platform/seal.ts";
+import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
+import { createNames } from "../../../src/platform/model/names.ts";
+import { createLocationCache, type TextCache } from "../../../src/platform/copies/location-cache.ts";
+import type { Sealer } from "../../../src/platform/secrets/seal.ts";
 import type { Database } from "./database.ts";
 import { virtualIsolate, type VirtualTime } from "./virtual-time.ts";
 

@@ -1,4 +1,4 @@
-import type { TextCache } from "../../../src/platform/location-cache.ts";
+import type { TextCache } from "../../../src/platform/copies/location-cache.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 const ANSWER_MS = 5;

@@ -1,4 +1,4 @@
-import { withDatabase, type Isolate } from "../../../src/platform/isolate.ts";
+import { withDatabase, type Isolate } from "../../../src/platform/copies/isolate.ts";
 
 interface Event {
   readonly atMs: number;

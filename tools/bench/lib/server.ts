@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../../scripts/lib/free-port.ts";
+import { freePort } from "../../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 import type { ServerModule } from "./server-module.ts";
 import type { Question, Reply } from "./offer.ts";

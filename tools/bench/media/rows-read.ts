@@ -1,9 +1,9 @@
-import type { CursorPart } from "../../../src/http/paging.ts";
+import type { CursorPart } from "../../../src/http/input/paging.ts";
 import { conditionsOf, parseQuery } from "../../../src/media/search/query.ts";
 import { parseSort } from "../../../src/media/search/sort-parameter.ts";
 import { createListingStore } from "../../../src/media/search/listing-store.ts";
 import { createFilterStore } from "../../../src/media/search/filter-store.ts";
-import type { Result } from "../../../src/platform/result.ts";
+import type { Result } from "../../../src/platform/model/result.ts";
 
 /** A page requested by HTTP, and its caller. */
 export interface PageRead {
@@ -27,7 +27,7 @@ export async function rowsReadFor(db: D1Database, rowBudget: number, { client, t
   return counted.rowsRead();
 }
 
-/** Parses the cursor like http/paging.ts, whose base64 functions Node lacks. */
+/** Parses the cursor like http/input/paging.ts, whose base64 functions Node lacks. */
 function pagingOf(parameters: URLSearchParams) {
   const cursor = parameters.get("cursor");
   const parts = cursor === null ? undefined : JSON.parse(Buffer.from(cursor, "base64url").toString());

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { bundleWorker } from "../../../scripts/lib/bundle.ts";
-import { applyMigrations } from "../../../scripts/lib/database.ts";
-import { readBindings, startRuntime } from "../../../scripts/lib/server.ts";
+import { applyMigrations } from "../../../scripts/lib/local/database.ts";
+import { readBindings, startRuntime } from "../../../scripts/lib/local/server.ts";
 import { startService } from "../gateway/service.ts";
 import { offer } from "../lib/offer.ts";
 import { fillArchive, makeCopies } from "../media/archive.ts";

@@ -1,6 +1,6 @@
-import { applyMigrations } from "../../../scripts/lib/database.ts";
-import { serve } from "../../../scripts/lib/server.ts";
-import { readSettings } from "../../../scripts/lib/settings.ts";
+import { applyMigrations } from "../../../scripts/lib/local/database.ts";
+import { serve } from "../../../scripts/lib/local/server.ts";
+import { readSettings } from "../../../scripts/lib/local/settings.ts";
 import { startService } from "../gateway/service.ts";
 import { offer } from "../lib/offer.ts";
 import { fillArchive, makeCopies, type Archive, type Copies } from "../media/archive.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { runPlatform } from "../../../scripts/lib/run-platform.ts";
-import { runCron } from "../../../scripts/lib/server.ts";
-import { readSettings } from "../../../scripts/lib/settings.ts";
+import { runPlatform } from "../../../scripts/lib/local/run-platform.ts";
+import { runCron } from "../../../scripts/lib/local/server.ts";
+import { readSettings } from "../../../scripts/lib/local/settings.ts";
 import { createRandom } from "../lib/random.ts";
 import type { FaultPlan } from "./plan.ts";
 import { FAULTS_OFF, FAULTS_ON, faultLine } from "./plan.ts";

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../../platform/result.ts";
+import { err, ok, type Result } from "../../../platform/model/result.ts";
 import type { ImageTransformer, TransformFault, TransformRequest } from "../../model/image-transformer.ts";
 import { LIMITS } from "../../model/limits.ts";
 import type { Dimensions } from "../../model/sizes.ts";

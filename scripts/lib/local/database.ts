@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { remember } from "../remember.ts";
+import { ROOT } from "../root.ts";
+import { UserError } from "../user-error.ts";
+
+/** The part of D1 that is needed here. */
+interface Database {
+  prepare(sql: string): Statement;
+  batch(statements: Statement[]): Promise<unknown>;
+}
+interface Statement {
+  bind(...values: unknown[]): Statement;
+  run(): Promise<unknown>;
+  all(): Promise<{ results: unknown[] }>;
+}
+
+/** The table of `wrangler d1 migrations`, so that both can continue each other's work. */
+const CREATE_TABLE =
+  "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, " +
+  "applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
+
+const migrationNames = (): string[] => readdirSync(join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
+
+/**
+ * Applies new files of migrations/, each in one transaction; returns their names. A database that has migrations of
+ * another version is refused: this version does not know its tables.
+ */
+export async function applyMigrations(db: Database, known = migrationNames()): Promise<string[]> {
+  await db.prepare(CREATE_TABLE).run();
+  const { results } = await db.prepare("SELECT name FROM d1_migrations").all();
+  const applied = new Set(results.map((row) => (row as { name: string }).name));
+  const foreign = [...applied].filter((name) => !known.includes(name));
+  if (foreign.length > 0)
+    throw new UserError(
+      `The stored state was made by another version of Plinth (${foreign.join(", ")}). Start that version, or name a new STATE_DIR.`,
+    );
+  const files = known.filter((name) => !applied.has(name)).toSorted();
+  for (const name of files) {
+    const statements = await statementsOf(`migrations/${name}`);
+    await db.batch([
+      ...statements.map((sql) => db.prepare(sql)),
+      db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name),
+    ]);
+  }
+  return files;
+}
+
+const statementsOf = (path: string): Promise<readonly string[]> =>
+  remember(path, [path], async () => {
+    const { unstable_splitSqlQuery: split } = await import("wrangler");
+    return split(readFileSync(join(ROOT, path), "utf8"));
+  });
+
+/**
+ * The local queue is in memory, so its messages are lost with the last run. Marks variants that wait for a message as
+ * due, so that the first sweep sends theirs again. (Deployed, queues keep their messages.)
+ */
+export async function forgetLostMessages(db: Database, nowMs: number): Promise<void> {
+  await db.prepare("UPDATE variant SET due_at = ?1 WHERE state = 'pending' AND due_at > ?1").bind(nowMs).run();
+}

@@ -1,0 +1,161 @@
+import * as z from "zod/mini";
+import { noSuch } from "../../../http/errors/errors.ts";
+import { invalidCursor, pageLinks, type Page, type Paging } from "../../../http/input/paging.ts";
+import { defineRoute, empty, json, type Answer, type Route } from "../../../http/route.ts";
+import { matching } from "../../../http/input/validate.ts";
+import { actorOf } from "../../audit/record.ts";
+import { identifier } from "../../model/fields.ts";
+
+/** Port to the events service: push subscriptions of all clients. A removal writes an audit row. */
+export interface PushSubscriptions {
+  find(id: string): Promise<PushSubscription | undefined>;
+  list(filter: Filter, paging: Paging): Promise<Page<PushSubscription> | undefined>;
+  remove(
+    id: string,
+    by: { readonly actor: string; readonly requestId: string },
+    nowMs: number,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<boolean>;
+  status(id: string, nowMs: number): Promise<Answer>;
+  deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
+  redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
+  redeliverDead(id: string, nowMs: number): Promise<Answer>;
+  test(id: string, tenant: string, nowMs: number): Promise<Answer>;
+}
+
+const DELIVERY_STATES = ["pending", "delivered", "dead"] as const;
+type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+interface PushSubscription {
+  readonly id: string;
+  readonly topic: string;
+  readonly client: string;
+  readonly name: string;
+  readonly endpoint: string;
+  readonly state: string;
+  readonly halt?: string | undefined;
+  readonly asOwner: boolean;
+  readonly made:
+    | { readonly tenant: string; readonly requestId: string; readonly scope: string | undefined }
+    | undefined;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+/** `<owner>.<eventType>`; no topic has a longer name. */
+const TOPIC = /^[A-Za-z0-9._-]{1,200}$/;
+const query = z.object({
+  client: z.optional(identifier),
+  topic: z.optional(matching(TOPIC)),
+  maker: z.optional(z.enum(["unknown"])),
+});
+type Filter = z.output<typeof query>;
+
+const COLLECTION = "/push-subscriptions";
+const ONE = `${COLLECTION}/{subscriptionId}`;
+const params = z.object({ subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/) });
+
+/** Push subscriptions of all clients. The operator can remove, test and repeat, but not create or change one. */
+export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: COLLECTION,
+    summary: "List push subscriptions of all clients; by client, topic, and whether it is known who made them",
+    operation: "listPushSubscriptions",
+    query,
+    paged: true,
+    handle: async (call) => {
+      const page = await subscriptions.list(call.query, call.paging);
+      if (page === undefined) return invalidCursor();
+      return json(200, page.items.map(toJson), { link: pageLinks(call.url, call.paging, page) });
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: ONE,
+    summary: "Show a push subscription",
+    operation: "readPushSubscription",
+    params,
+    handle: async (call) => {
+      const found = await subscriptions.find(call.params.subscriptionId);
+      return found === undefined ? noSuch("push subscription") : json(200, toJson(found));
+    },
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: ONE,
+    summary: "Remove a push subscription; nothing is sent to its endpoint any more",
+    operation: "removePushSubscription",
+    params,
+    produces: "any",
+    handle: async (call) => {
+      const by = { actor: actorOf(call.principal), requestId: call.requestId };
+      const { subscriptionId } = call.params;
+      const wasThere = await subscriptions.remove(subscriptionId, by, call.nowMs, (work) => call.waitUntil(work));
+      return wasThere ? empty(204) : noSuch("push subscription");
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${ONE}/status`,
+    summary: "How the deliveries of a push subscription stand",
+    operation: "readPushStatus",
+    params,
+    handle: (call) => subscriptions.status(call.params.subscriptionId, call.nowMs),
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${ONE}/deliveries`,
+    summary: "What became of each event, the latest first",
+    operation: "listPushDeliveries",
+    params,
+    query: z.object({ state: z.optional(z.enum(DELIVERY_STATES)) }),
+    paged: true,
+    handle: (call) =>
+      subscriptions.deliveries(call.params.subscriptionId, call.query.state, call.paging, call.url, call.nowMs),
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${ONE}/deliveries/{eventId}/redeliver`,
+    summary: "Deliver an event again",
+    operation: "redeliverPush",
+    params: z.extend(params, { eventId: z.string() }),
+    produces: "any",
+    handle: ({ params: { subscriptionId, eventId }, nowMs }) => subscriptions.redeliver(subscriptionId, eventId, nowMs),
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${ONE}/redeliver-dead`,
+    summary: "Deliver the dead letters again",
+    operation: "redeliverDeadPush",
+    params,
+    handle: ({ params: { subscriptionId }, nowMs }) => subscriptions.redeliverDead(subscriptionId, nowMs),
+  }),
+  defineRoute({
+    method: "POST",
+    path: `${ONE}/test`,
+    summary: "Send a test event to the endpoint and tell what came of it",
+    operation: "testPush",
+    params,
+    handle: ({ params: { subscriptionId }, principal, nowMs }) =>
+      subscriptions.test(subscriptionId, principal.tenant, nowMs),
+  }),
+];
+
+/** Shows only the origin of the endpoint: paths and queries of webhooks often are secrets. */
+const toJson = (found: PushSubscription): object => ({
+  id: found.id,
+  topic: found.topic,
+  client: found.client,
+  name: found.name,
+  endpointOrigin: new URL(found.endpoint).origin,
+  state: found.state,
+  halt: found.halt ?? null,
+  right: found.asOwner ? "owner" : "scope",
+  made:
+    found.made === undefined
+      ? null
+      : { tenant: found.made.tenant, requestId: found.made.requestId, scope: found.made.scope ?? null },
+  createdAt: found.createdAtMs,
+  updatedAt: found.updatedAtMs,
+});

@@ -1,0 +1,142 @@
+import * as z from "zod/mini";
+import type { Principal } from "../../../http/callers/auth.ts";
+import { noSuch } from "../../../http/errors/errors.ts";
+import { pageLinks, type Page, type Paging } from "../../../http/input/paging.ts";
+import { defineRoute, json, type Answer, type Call, type Route } from "../../../http/route.ts";
+import { matching } from "../../../http/input/validate.ts";
+import type { Names } from "../../../platform/model/names.ts";
+import { PATTERNS } from "../../../platform/model/names.ts";
+import type { AuditLog } from "../../audit/audit-log.ts";
+import { actorOf } from "../../audit/record.ts";
+import { identifier, tenantId } from "../../model/fields.ts";
+import { holds, ownsTenant, tenantOperator, type Use } from "../shared/within-organization.ts";
+
+/** Port to the events service: topics of all clients. */
+export interface OperatedTopics {
+  /** By name, `<owner>.<eventType>`; those whose names lie in one of the ranges. */
+  list(ranges: readonly Range[], paging: Paging): Promise<Page<object>>;
+  show(topic: TopicId, nowMs: number): Promise<Answer>;
+  look(topic: TopicId, query: z.output<typeof lookQuery>, nowMs: number): Promise<Answer>;
+  publish(topic: TopicId, byHand: ByHand, nowMs: number): Promise<Answer>;
+  clientOf(topic: TopicId, consumer: string, nowMs: number): Promise<string | undefined>;
+  previewMove(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
+  move(topic: TopicId, consumer: string, to: Place, nowMs: number): Promise<Answer>;
+}
+
+/** An event that an operator publishes on behalf of the topic's owner. */
+interface ByHand {
+  readonly owner: { readonly clientId: string; readonly tenant: string };
+  readonly body: unknown;
+  readonly key: string | null;
+}
+
+/** A place in a topic; a number is a time in milliseconds. */
+export type Place = "oldest" | "newest" | number;
+
+export interface TopicId {
+  readonly owner: string;
+  readonly eventType: string;
+}
+
+/** From a name up to, not including, another. */
+type Range = readonly [from: string, to: string];
+
+interface Deps {
+  readonly db: D1Database;
+  readonly names: Names;
+  readonly audit: Pick<AuditLog, "listed">;
+}
+
+/** Tenants of one organization whose topics a list shows. */
+const MAX_TENANTS = 1_000;
+const TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS}`;
+
+export const ONE = "/topics/{topicOwnerClient}/{eventType}";
+export const params = z.object({
+  topicOwnerClient: matching(PATTERNS.clientName),
+  eventType: matching(PATTERNS.eventType),
+});
+const listQuery = z.object({ tenant: z.optional(tenantId), q: z.optional(identifier) });
+const lookQuery = z.object({
+  after: z.optional(z.string()),
+  limit: z.optional(z.string()),
+  contains: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
+});
+
+/**
+ * Topics of all clients, to look at. Who runs an organization's tenants sees the topics of their clients. A look at
+ * events leaves a row in the audit log.
+ */
+export function topicRoutes(topics: OperatedTopics, deps: Deps): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/topics",
+      summary: "List topics of all clients; of a tenant, and by the beginning of their name",
+      operation: "listOperatedTopics",
+      query: listQuery,
+      paged: true,
+      async handle(call) {
+        const within = await rangesFor(call, deps);
+        const { q = "" } = call.query;
+        const ranges = within.map((range) => overlap(range, [q, `${q}~`])).filter(([from, to]) => from < to);
+        const page = ranges.length === 0 ? { items: [], next: undefined } : await topics.list(ranges, call.paging);
+        return json(200, page.items, { link: pageLinks(call.url, call.paging, page) });
+      },
+    }),
+    defineRoute({
+      method: "GET",
+      path: ONE,
+      summary: "Show a topic, what it stores, and how far behind its consumers are",
+      operation: "readOperatedTopic",
+      params,
+      handle: (call) => onTopic(call, deps, "see", (topic) => topics.show(topic, call.nowMs)),
+    }),
+    defineRoute({
+      method: "GET",
+      path: `${ONE}/events`,
+      summary: "Look at the events of a topic, or search them, without lock or cursor",
+      operation: "lookAtOperatedTopic",
+      params,
+      query: lookQuery,
+      handle: (call) =>
+        onTopic(call, deps, "see", (topic) => {
+          const { nowMs, requestId, principal } = call;
+          const subject = `topics/${topic.owner}/${topic.eventType}/events`;
+          call.waitUntil(deps.audit.listed({ atMs: nowMs, requestId, actor: actorOf(principal), subject }));
+          return topics.look(topic, call.query, nowMs);
+        }),
+    }),
+  ];
+}
+
+/** The names that the caller may see, of one tenant if the query says so. */
+async function rangesFor(
+  { principal, query }: { readonly principal: Principal; readonly query: z.output<typeof listQuery> },
+  { db, names }: Deps,
+): Promise<readonly Range[]> {
+  const { tenant } = query;
+  const by = tenantOperator(principal, names, "see");
+  if (by === undefined) return [tenant === undefined ? ["", "~"] : ofTenant(tenant)];
+  if (tenant !== undefined) return (await holds(db, ownsTenant(tenant, by.organization))) ? [ofTenant(tenant)] : [];
+  const { results } = await db.prepare(TENANTS).bind(by.organization).all<{ id: string }>();
+  return results.map(({ id }) => ofTenant(id));
+}
+
+/** A client's name begins with its tenant and a dot; "/" follows "." in ASCII. */
+const ofTenant = (tenant: string): Range => [`${tenant}.`, `${tenant}/`];
+
+const overlap = (a: Range, b: Range): Range => [a[0] > b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]];
+
+export async function onTopic(
+  call: Pick<Call<z.output<typeof params>, unknown, unknown, Principal>, "principal" | "params">,
+  { db, names }: Pick<Deps, "db" | "names">,
+  use: Use,
+  run: (topic: TopicId) => Promise<Answer>,
+): Promise<Answer> {
+  const { topicOwnerClient: owner, eventType } = call.params;
+  const by = tenantOperator(call.principal, names, use);
+  const [tenant = ""] = owner.split(".");
+  if (by !== undefined && !(await holds(db, ownsTenant(tenant, by.organization)))) return noSuch("topic");
+  return run({ owner, eventType });
+}

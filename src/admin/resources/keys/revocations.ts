@@ -1,0 +1,142 @@
+import * as z from "zod/mini";
+import { noSuch, problem, type Problem } from "../../../http/errors/errors.ts";
+import { defineRoute, empty, type Route } from "../../../http/route.ts";
+import type { Schema } from "../../../http/input/validate.ts";
+import type { AuditRecord } from "../../../platform/ports/audit.ts";
+import type { BuiltIn } from "../../../platform/model/built-in.ts";
+import type { Names } from "../../../platform/model/names.ts";
+import { SESSION_ID } from "../../../platform/model/session-id.ts";
+import { actorOf } from "../../audit/record.ts";
+import { email, identifier, tenantId } from "../../model/fields.ts";
+import { holds, ownsClient, ownsTenant, tenantOperator, type TenantOperator } from "../shared/within-organization.ts";
+import type { OAuthPort, OwnerKind } from "../../model/ports.ts";
+import type { Params } from "../shared/resource.ts";
+
+/**
+ * `POST …/revoke`: an operator revokes everything that a client, user, tenant or session got until now
+ * (oauth/grants/revoke-all-store.ts). Registrations stay; to end something for good, disable or remove it. The answer
+ * does not show whether there was anything to revoke, so the request may be repeated.
+ */
+interface Revocable {
+  readonly kind: OwnerKind;
+  readonly collection: string;
+  readonly key: string;
+  readonly params: Schema<Params>;
+  readonly summary: string;
+  /** Finds a row if it is there. Missing for sessions: access tokens are not stored, so any session may have some. */
+  readonly exists?: string;
+}
+
+/** `?2`: the platform's own client and tenant have no row, and their tokens may leak as well. */
+const REVOCABLE: readonly Revocable[] = [
+  {
+    kind: "client",
+    collection: "clients",
+    key: "clientId",
+    params: z.object({ clientId: identifier }),
+    summary: "Void every token that the client got until now, and end the grants that users gave it",
+    exists: `SELECT 1 WHERE ?1 = ?2 OR EXISTS (SELECT 1 FROM client WHERE id = ?1)`,
+  },
+  {
+    kind: "user",
+    collection: "users",
+    key: "email",
+    params: z.object({ email }),
+    summary: "Void every token that was issued for the user until now, end the user's grants, sign the user out",
+    exists: `SELECT 1 WHERE EXISTS (SELECT 1 FROM user WHERE email = ?1)`,
+  },
+  {
+    kind: "tenant",
+    collection: "tenants",
+    key: "id",
+    params: z.object({ id: tenantId }),
+    summary: "Void every token that was issued for the tenant until now, and end its grants",
+    exists: `SELECT 1 WHERE ?1 = ?2 OR EXISTS (SELECT 1 FROM tenant WHERE id = ?1)`,
+  },
+  {
+    kind: "session",
+    collection: "sessions",
+    key: "sessionId",
+    params: z.object({ sessionId: z.string().check(z.regex(SESSION_ID)) }),
+    summary: "Void every token of the session, end its grants, sign its browser out",
+  },
+];
+
+interface Deps {
+  readonly db: D1Database;
+  readonly builtIn: BuiltIn;
+  readonly names: Names;
+  readonly oauth: Pick<OAuthPort, "revokeAll" | "sessionsEnded">;
+  recordsChanged(): void;
+}
+
+export const revocationRoutes = (deps: Deps): readonly Route[] =>
+  REVOCABLE.map(({ kind, collection, key, params, summary, exists }) =>
+    defineRoute({
+      method: "POST",
+      path: `/${collection}/{${key}}/revoke`,
+      summary,
+      operation: "revokeAll",
+      params,
+      produces: "any",
+      handle: async (call) => {
+        const id = call.params[key] ?? "";
+        const by = tenantOperator(call.principal, deps.names, "run");
+        if (by !== undefined && !(await isOwn(kind, id, by, deps.db))) return noSuch(kind);
+        if (exists !== undefined && !(await isThere(exists, id, kind, deps))) return noSuch(kind);
+        const { nowMs, requestId, principal } = call;
+        const made = { atMs: nowMs, requestId, actor: actorOf(principal), subject: `${collection}/${id}` };
+        try {
+          const record = { ...made, action: "revoke", outcome: "done", reason: "" } as const;
+          return (await revokeAll(kind, id, nowMs, record, deps.oauth)) ?? empty(204);
+        } finally {
+          // Even if it failed, it may have been written.
+          deps.recordsChanged();
+          if (kind === "user" || kind === "session") deps.oauth.sessionsEnded();
+        }
+      },
+    }),
+  );
+
+/** People who run an organization's tenants revoke what these tenants and their clients got. */
+async function isOwn(kind: OwnerKind, id: string, { organization }: TenantOperator, db: D1Database): Promise<boolean> {
+  if (kind === "client") return holds(db, ownsClient(id, organization));
+  return kind === "tenant" && holds(db, ownsTenant(id, organization));
+}
+
+async function isThere(
+  exists: string,
+  id: string,
+  kind: OwnerKind,
+  { db, builtIn }: Pick<Deps, "db" | "builtIn">,
+): Promise<boolean> {
+  const own = { client: builtIn.operatorClientId, tenant: builtIn.tenant, user: undefined, session: undefined }[kind];
+  const values = own === undefined ? [id] : [id, own];
+  const statement = db.prepare(exists).bind(...values);
+  return (await statement.first()) !== null;
+}
+
+/** Returns a refusal that asks to repeat the request if this one could not remove everything. */
+async function revokeAll(
+  kind: OwnerKind,
+  id: string,
+  nowMs: number,
+  record: AuditRecord,
+  oauth: Pick<OAuthPort, "revokeAll">,
+): Promise<Problem | undefined> {
+  if ((await oauth.revokeAll(kind, id, nowMs, record)) === "ended") return undefined;
+  const message = "All tokens are revoked, but one request cannot remove all grants. Repeat it to remove the rest.";
+  return problem("service_temporarily_unavailable", message, { headers: { "retry-after": "1" } });
+}
+
+/** Runs before a removal that would take all grants along in one transaction: thousands would take too long. */
+export async function revokeManyFirst(
+  kind: "client" | "user",
+  id: string,
+  nowMs: number,
+  record: AuditRecord,
+  oauth: Pick<OAuthPort, "revokeAll" | "cleanupStep">,
+): Promise<Problem | undefined> {
+  const isMany = (await oauth.cleanupStep(kind, id, nowMs).exceeds.first()) !== null;
+  return isMany ? revokeAll(kind, id, nowMs, { ...record, action: "revoke" }, oauth) : undefined;
+}

@@ -1,0 +1,64 @@
+import { problem } from "../../../http/errors/errors.ts";
+import { defineRoute, json, jsonBody, type Route } from "../../../http/route.ts";
+import type { AuditTrail } from "../../../platform/ports/audit.ts";
+import { sha256Hex } from "../../../platform/secrets/hash.ts";
+import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
+import { actorOf } from "../../audit/record.ts";
+import { ADD_USER, INVITATION_LIMITS, paramsOf, schema, statements } from "./invitations.ts";
+import { refuseFaults } from "../shared/resource.ts";
+
+/**
+ * An invitation into an organization whose link the operator hands over: for the first operator of a deployment, and
+ * where the platform sends no mail.
+ *
+ *   none ──POST──▶ open for a day ──the person uses the link──▶ a member, with the roles
+ *                    │ POST again, or an invitation by mail: another link, the one before is void
+ *                    └──a day──▶ none
+ *
+ * The link is in this answer alone. Whoever has it can choose the password of an account without one, as an operator
+ * can anyway, so only those who may run the whole platform make links. It proves no address.
+ */
+interface Deps {
+  readonly db: D1Database;
+  readonly random: Random;
+  readonly audit: Pick<AuditTrail, "statement">;
+  readonly oauth: { invitationLink(token: string, origin: string): string };
+}
+
+/** Our choice: it is handed over at once, and may lie in a terminal or a log. */
+const LIFE_MS = 86_400_000;
+const sql = statements("organization");
+const OPEN = `SELECT count(*) AS open FROM (SELECT 1 FROM organization_invitation
+  WHERE organization = ?1 AND email <> ?2 LIMIT ${INVITATION_LIMITS.open})`;
+
+export const invitationLinkRoute = ({ db, random, audit, oauth }: Deps): Route =>
+  defineRoute({
+    method: "POST",
+    path: "/organizations/{id}/invitations/{email}/link",
+    summary: "Invite a person by a link that you hand over",
+    operation: "makeInvitationLink",
+    params: paramsOf("organization"),
+    body: jsonBody(schema),
+    async handle({ params, body: { roles, name = "", language = "" }, nowMs, requestId, principal, url }) {
+      const { id, email } = params;
+      const given = JSON.stringify(roles);
+      const refused = await refuseFaults(db.prepare(sql.faults).bind(id, given));
+      if (refused !== undefined) return refused;
+      const open = await db.prepare(OPEN).bind(id, email).first<number>("open");
+      if (open !== null && open >= INVITATION_LIMITS.open)
+        return problem("insufficient_resources", `At most ${INVITATION_LIMITS.open} invitations are open at once.`);
+      const token = randomSecret(random);
+      const expiresAt = nowMs + LIFE_MS;
+      const hash = await sha256Hex(token);
+      const subject = `organizations/${id}/invitations/${email}`;
+      const done = { action: "make invitation link", subject, outcome: "done", reason: "" } as const;
+      await db.batch([
+        db.prepare(ADD_USER).bind(email, name === "" ? email : name, nowMs),
+        db.prepare(sql.upsert).bind(id, email, given, name, language, hash, nowMs, expiresAt),
+        db.prepare(sql.byHand).bind(id, email),
+        audit.statement("always", { atMs: nowMs, requestId, actor: actorOf(principal), ...done }),
+      ]);
+      const link = oauth.invitationLink(token, url.origin);
+      return json(201, { link, expiresAt }, { "cache-control": "no-store" });
+    },
+  });

@@ -1,0 +1,166 @@
+import * as z from "zod/mini";
+import { problem } from "../../../http/errors/errors.ts";
+import { matching } from "../../../http/input/validate.ts";
+import { sha256Hex } from "../../../platform/secrets/hash.ts";
+import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
+import { displayName, identifier } from "../../model/fields.ts";
+import type { RuleContext } from "../../model/rules.ts";
+import { OWNERS, refuseRoles, type OwnerNoun } from "./members.ts";
+import { refuseFaults, toList, type Resource } from "../shared/resource.ts";
+import { guard, isOrganization, ownsTenant, type Condition } from "../shared/within-organization.ts";
+
+/**
+ * Invitations into a tenant or an organization.
+ *
+ *   none ──PUT──▶ open: the person has a link by mail ──the person uses it──▶ a member, with the roles
+ *                   │ PUT again: another link, the one before is void
+ *                   └──DELETE · a week · the person, tenant or organization is removed──▶ none
+ *
+ * PUT makes the account if there is none, without a password: the page behind the link asks for one. So the answer is
+ * the same for every address, and people who run one organization learn nothing about others. A disabled account's
+ * link is void.
+ *
+ * Limits: open invitations of a tenant or organization, and mails to an address. The mail is sent before the answer,
+ * which says if it was taken.
+ */
+export const INVITATION_LIFE_MS = 7 * 86_400_000;
+/** Our choice: an organization may invite a whole department, and nobody's mailbox is filled. */
+export const INVITATION_LIMITS = { open: 500, ofAddress: 5, withinMs: 86_400_000 } as const;
+
+/** Sends the link of an invitation. Returns false if the mail was not taken. */
+export type SendInvitation = (invitation: {
+  readonly email: string;
+  readonly token: string;
+  /** The name of the tenant or organization. */
+  readonly place: string;
+  /** The id of a tenant. */
+  readonly tenant?: string;
+  /** A tag; may be empty. */
+  readonly language: string;
+  /** The origin of the request. */
+  readonly origin: string;
+  readonly nowMs: number;
+}) => Promise<boolean>;
+
+export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
+export const schema = z.object({
+  roles: z.array(identifier).check(z.maxLength(100)),
+  name: z.optional(displayName),
+  language: z.optional(matching(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$/)),
+});
+
+/** `owner` is one of two words and names the tables and their column. */
+export const statements = (owner: OwnerNoun) => {
+  const columns = `${owner} AS owner, email, roles, name, language, created_at, expires_at,
+    (SELECT name FROM ${owner} WHERE id = ${owner}_invitation.${owner}) AS place`;
+  return {
+    owner: `SELECT 1 FROM ${owner} WHERE id = ?1`,
+    faults: `
+      SELECT 'absent' AS type, 'id' AS field, 'There is no ${owner} ' || ?1 || '.' AS message
+        WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE id = ?1)
+      UNION ALL SELECT 'invalid_field', 'roles[' || key || ']', 'There is no role ' || value || '.'
+        FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM role WHERE name = value)`,
+    /** Fewer mails went to the address, and fewer invitations are open, than the limits. */
+    withinLimits: `
+      (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = 'invitation' AND created_at > ?3) < ${INVITATION_LIMITS.ofAddress}
+      AND (SELECT count(*) FROM (SELECT 1 FROM ${owner}_invitation WHERE ${owner} = ?1 AND email <> ?2 LIMIT ${INVITATION_LIMITS.open})) < ${INVITATION_LIMITS.open}`,
+    upsert: `
+      INSERT INTO ${owner}_invitation (${owner}, email, roles, name, language, token_hash, created_at, expires_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+      ON CONFLICT (${owner}, email) DO UPDATE SET roles = excluded.roles, name = excluded.name,
+        language = excluded.language, token_hash = excluded.token_hash, created_at = excluded.created_at,
+        expires_at = excluded.expires_at, by_hand = 0`,
+    byHand: `UPDATE ${owner}_invitation SET by_hand = 1 WHERE ${owner} = ?1 AND email = ?2`,
+    select: `SELECT ${columns} FROM ${owner}_invitation WHERE ${owner} = ?1 AND email = ?2`,
+    page: `
+      SELECT ${columns}, email AS page_key FROM ${owner}_invitation
+      WHERE ${owner} = ?1 AND email > ?2 ORDER BY email LIMIT ?3 OFFSET ?4`,
+    delete: `DELETE FROM ${owner}_invitation WHERE ${owner} = ?1 AND email = ?2`,
+  };
+};
+export const ADD_USER = `
+  INSERT INTO user (email, name, created_at, signed_out_at) VALUES (?1, ?2, ?3, ?3 - 1) ON CONFLICT DO NOTHING`;
+/** Counts for the limit of the address. */
+const ADD_MAIL = `
+  INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)
+  VALUES (?1, 'invitation', ?2, '', '', '', ?3, ?4)`;
+
+interface Deps extends Pick<RuleContext, "builtIn"> {
+  readonly db: D1Database;
+  readonly random: Random;
+  readonly sendInvitation: SendInvitation;
+}
+
+export function invitations(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof schema>> {
+  const { db, random } = deps;
+  const sql = statements(owner);
+  const { collection, params } = OWNERS[owner];
+  const withinLimits = (id: string, address: string, nowMs: number): Condition => ({
+    sql: sql.withinLimits,
+    values: [id, address, nowMs - INVITATION_LIMITS.withinMs],
+  });
+  return {
+    noun: `${owner} invitation`,
+    collection: `/${collection}/{id}/invitations`,
+    key: "email",
+    params: paramsOf(owner),
+    owner: { noun: owner, params, exists: ({ id }) => db.prepare(sql.owner).bind(id) },
+    schema,
+    row: ({ id, email: address }) => ({ sql: sql.select, values: [id, address] }),
+    page: ({ id }, { after, limit, skip }) => db.prepare(sql.page).bind(id, after, limit, skip),
+    toJson: (row) => ({
+      [owner]: row["owner"],
+      email: row["email"],
+      roles: toList(row["roles"]),
+      ...(row["name"] === "" ? {} : { name: row["name"] }),
+      ...(row["language"] === "" ? {} : { language: row["language"] }),
+      createdAt: row["created_at"],
+      expiresAt: row["expires_at"],
+    }),
+    logged: { roles: { list: "roles" }, name: { value: "name" }, language: { value: "language" } },
+    async validate({ params: { id = "", email: address = "" }, body: { roles }, nowMs }) {
+      const refused = await refuseFaults(db.prepare(sql.faults).bind(id, JSON.stringify(roles)));
+      if (refused !== undefined) return refused;
+      const { sql: limits, values } = withinLimits(id, address, nowMs);
+      const fits = await db
+        .prepare(`SELECT 1 WHERE ${limits}`)
+        .bind(...values)
+        .first();
+      return fits === null ? tooMany(owner) : undefined;
+    },
+    async put({ params: { id = "", email: address = "" }, body: { roles, name = "", language = "" }, ...by }, write) {
+      const { nowMs, origin } = by;
+      const token = randomSecret(random);
+      const tokenHash = await sha256Hex(token);
+      const expiresAt = nowMs + INVITATION_LIFE_MS;
+      const values = [id, address, JSON.stringify(roles), name, language, tokenHash, nowMs, expiresAt];
+      const written = await write([
+        guard(db, withinLimits(id, address, nowMs)),
+        db.prepare(ADD_USER).bind(address, name === "" ? address : name, nowMs),
+        db.prepare(ADD_MAIL).bind(tokenHash, address, nowMs, expiresAt),
+        db.prepare(sql.upsert).bind(...values),
+      ]);
+      const place = String(written.row["place"]);
+      const from = owner === "tenant" ? { place, tenant: id } : { place };
+      const mailed = await deps.sendInvitation({ ...from, email: address, token, language, origin, nowMs });
+      return { ...written, shownOnce: { mailed } };
+    },
+    remove: ({ params: { id, email: address = "" } }, remove) => remove(db.prepare(sql.delete).bind(id, address)),
+    within: {
+      owns: ({ id = "" }, organization) => place(owner, id, organization),
+      change: {
+        permits: ({ params: { id = "" } }, organization) => place(owner, id, organization),
+        validate: ({ params: path, body }, by) => refuseRoles(owner, deps, path, body.roles, by),
+      },
+    },
+  };
+}
+
+const place = (owner: OwnerNoun, id: string, organization: string): Condition =>
+  owner === "tenant" ? ownsTenant(id, organization) : isOrganization(id, organization);
+
+const tooMany = (owner: OwnerNoun) => {
+  const { ofAddress, open } = INVITATION_LIMITS;
+  const message = `An address gets at most ${ofAddress} invitations a day, and the ${owner} has at most ${open} open ones.`;
+  return problem("insufficient_resources", message, { headers: { "retry-after": "3600" } });
+};

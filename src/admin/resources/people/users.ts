@@ -1,0 +1,185 @@
+import * as z from "zod/mini";
+import { noSuch } from "../../../http/errors/errors.ts";
+import { defineRoute, empty, type Route } from "../../../http/route.ts";
+import type { AuditTrail } from "../../../platform/ports/audit.ts";
+import type { CommonPasswords } from "../../../platform/secrets/common-passwords.ts";
+import type { Names } from "../../../platform/model/names.ts";
+import { hashPassword, PASSWORD_CHARS, verifyPassword } from "../../../platform/secrets/password-hash.ts";
+import {
+  newPasswordFault,
+  passwordFault,
+  type PasswordFault,
+  type PasswordOwner,
+} from "../../../platform/secrets/password-rules.ts";
+import type { Random } from "../../../platform/runtime/random.ts";
+import { actorOf } from "../../audit/record.ts";
+import { disabledFlag, displayName, email, flagOrKept } from "../../model/fields.ts";
+import type { OAuthPort } from "../../model/ports.ts";
+import { refusal, type Fault, type RuleContext } from "../../model/rules.ts";
+import { toFlag, type Resource } from "../shared/resource.ts";
+import { search } from "../shared/search.ts";
+import { revokeManyFirst } from "../keys/revocations.ts";
+
+export const params = z.object({ email });
+const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
+export const schema = z.object({
+  name: z.optional(displayName),
+  password: z.optional(password),
+  disabled: disabledFlag,
+});
+type Body = z.output<typeof schema>;
+
+const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
+  length: `must have ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
+  common: "is too easy to guess; choose several words, or a random text",
+  own: "is the address, a part of it, or the platform's name; choose several words, or a random text",
+};
+
+export function check(
+  address: string | undefined,
+  { password: given }: Partial<Body>,
+  { names }: Pick<RuleContext, "names">,
+): Fault[] {
+  return toFaults(given && passwordFault(given, ownerOf(address, names)));
+}
+
+const ownerOf = (address: string | undefined, names: Names): PasswordOwner => ({
+  email: address ?? "",
+  platform: [names.platform],
+});
+
+const toFaults = (fault: PasswordFault | "" | undefined): Fault[] =>
+  fault ? [{ type: "invalid_field", field: "password", message: `password ${PASSWORD_FAULTS[fault]}.` }] : [];
+
+const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
+const STORED_HASH = `SELECT password_hash AS hash FROM user WHERE email = ?1`;
+/** A new user has never signed in, even if another user had the address before. */
+const UPSERT = `
+  INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?5 - 1)
+  ON CONFLICT (email) DO UPDATE SET
+    name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash),
+    disabled = coalesce(?4, disabled)`;
+const SELECT = `
+  SELECT email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
+    disabled, created_at FROM user WHERE email = ?1`;
+const COLUMNS = `email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
+    disabled, created_at`;
+const PAGE = `
+  SELECT ${COLUMNS}, email AS page_key FROM user
+  WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
+const SEARCHED = { table: "user", columns: COLUMNS, key: "email", smallKeys: true, names: ["name"] } as const;
+const DELETE = `DELETE FROM user WHERE email = ?1`;
+
+interface Deps extends Pick<RuleContext, "names"> {
+  readonly db: D1Database;
+  readonly random: Random;
+  readonly commonPasswords: CommonPasswords;
+  readonly oauth: Pick<
+    OAuthPort,
+    "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement" | "sessionsEnded"
+  >;
+}
+
+/**
+ * Removing a user removes the memberships. Disabling a user and setting another password end all sessions, refresh
+ * tokens and access tokens of the user. Setting the stored password again changes nothing.
+ */
+export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Resource<Body> => ({
+  noun: "user",
+  collection: "/users",
+  key: "email",
+  params,
+  schema,
+  row: ({ email: address }) => ({ sql: SELECT, values: [address] }),
+  searched: true,
+  page: (_, { q, ...range }) =>
+    q === undefined ? db.prepare(PAGE).bind(range.after, range.limit, range.skip) : search(db, SEARCHED).page(range, q),
+  toJson: (row) => ({
+    email: row["email"],
+    name: row["name"],
+    hasPassword: toFlag(row["has_password"]),
+    ...(toFlag(row["email_verified"]) ? { emailVerified: true } : {}),
+    disabled: toFlag(row["disabled"]),
+    createdAt: row["created_at"],
+  }),
+  logged: {
+    name: { value: "name" },
+    password: { secret: "SELECT password_hash FROM user WHERE email = shown.email" },
+    disabled: { flag: "disabled" },
+  },
+  async validate({ params: { email: address }, body }) {
+    const given = body.password;
+    return refusal(toFaults(given && (await newPasswordFault(given, ownerOf(address, names), commonPasswords))));
+  },
+  async put({ params: { email: address = "" }, body: user, nowMs }, write) {
+    const stored = await db.prepare(STORED_HASH).bind(address).first<{ hash: string | null }>();
+    const hash = newHash(user.password, stored?.hash ?? "", random);
+    const upsert = db.prepare(UPSERT).bind(address, user.name ?? address, hash, flagOrKept(user.disabled), nowMs);
+    if (hash === null && user.disabled !== true) return write([upsert]);
+    const { statements, mostRows } = oauth.cleanupStep("user", address, nowMs);
+    const revoke = oauth.revokeStatement("user", address, nowMs, "if changed");
+    const written = await write([oauth.signOutStatement(address, nowMs), revoke, ...statements, upsert]);
+    // The rest is revoked already, so the answer may be 200 even if removing it fails.
+    if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
+    oauth.sessionsEnded();
+    return written;
+  },
+  async remove({ params: { email: address = "" }, nowMs, record }, remove) {
+    const unfinished = await revokeManyFirst("user", address, nowMs, record, oauth);
+    if (unfinished !== undefined) return unfinished;
+    const removed = await remove(db.prepare(DELETE).bind(address), {
+      after: oauth.revokeStatement("user", address, nowMs, "if changed"),
+    });
+    oauth.sessionsEnded();
+    return removed;
+  },
+});
+
+/** Null: the password stays as it is. */
+const newHash = (given: string | undefined, stored: string, random: Random): string | null =>
+  given === undefined || verifyPassword(given, stored) ? null : hashPassword(given, random);
+
+interface AccountDeps {
+  readonly db: D1Database;
+  readonly audit: Pick<AuditTrail, "statement">;
+  readonly oauth: Pick<OAuthPort, "unlock" | "secondFactorRemoval">;
+}
+
+export const userUnlockRoute = ({ db, audit, oauth }: AccountDeps): Route =>
+  defineRoute({
+    method: "POST",
+    path: "/users/{email}/unlock",
+    summary: "End the block of the user's account and forget its failed sign-ins",
+    operation: "unlockUser",
+    params,
+    produces: "any",
+    handle: async ({ params: { email: address }, nowMs: atMs, requestId, principal }) => {
+      if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
+      await oauth.unlock(address);
+      const done = { action: "unlock", subject: `users/${address}`, outcome: "done", reason: "" } as const;
+      await audit.statement("always", { atMs, requestId, actor: actorOf(principal), ...done }).run();
+      return empty(204);
+    },
+  });
+
+/** For a person who has lost the app and the recovery codes. The operator makes sure who asks. */
+export const secondFactorRoute = ({ db, audit, oauth }: AccountDeps): Route =>
+  defineRoute({
+    method: "DELETE",
+    path: "/users/{email}/second-factor",
+    summary: "Remove the user's second factor and its recovery codes",
+    operation: "removeSecondFactor",
+    params,
+    produces: "any",
+    handle: async ({ params: { email: address }, nowMs: atMs, requestId, principal }) => {
+      const about = {
+        action: "remove second factor",
+        subject: `users/${address}`,
+        outcome: "done",
+        reason: "",
+      } as const;
+      const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
+      const done = await db.batch([...oauth.secondFactorRemoval(address), record]);
+      return done.at(-1)?.meta.changes === 0 ? noSuch("second factor") : empty(204);
+    },
+  });

@@ -1,0 +1,71 @@
+import type { Principal } from "../../../http/callers/auth.ts";
+import { problem, type Problem } from "../../../http/errors/errors.ts";
+import type { Names } from "../../../platform/model/names.ts";
+import type { RowQuery } from "../../audit/change-store.ts";
+
+/**
+ * People with the scope `admin_tenant` run the tenants of one organization.
+ *
+ *   caller ── organizationOf ──▶ undefined: the whole platform; or the token's organization
+ *   path, and a PUT's body ── Condition ──▶ whether they belong to the organization
+ *
+ * A request checks the condition before it does anything else, so a refusal reveals nothing about other organizations.
+ * A change checks it again in its transaction, by `guard`.
+ */
+export type Use = "see" | "run";
+
+/** A person who runs an organization's tenants. */
+export interface TenantOperator {
+  readonly organization: string;
+  readonly email: string;
+}
+
+/** Undefined if the caller may do this in the whole platform. */
+export function tenantOperator(
+  { scopes, org, user }: Pick<Principal, "scopes" | "org" | "user">,
+  { scope }: Pick<Names, "scope">,
+  use: Use,
+): TenantOperator | undefined {
+  const ofPlatform = ["admin", "admin_write", ...(use === "see" ? ["admin_read"] : [])];
+  if (ofPlatform.some((one) => scopes.includes(scope(one)))) return undefined;
+  return { organization: org, email: user };
+}
+
+/** An expression in SQL that is true or false. */
+export type Condition = RowQuery;
+
+const OF_ORGANIZATION = `IN (SELECT id FROM tenant WHERE organization = ?2)`;
+
+export const isOrganization = (id: string, organization: string): Condition => ({
+  sql: `?1 = ?2`,
+  values: [id, organization],
+});
+
+/** The tenant belongs to the organization. */
+export const ownsTenant = (tenant = "", organization: string): Condition => ({
+  sql: `?1 ${OF_ORGANIZATION}`,
+  values: [tenant, organization],
+});
+
+/** The client is one of a tenant of the organization. */
+export const ownsClient = (clientId = "", organization: string): Condition => ({
+  sql: `EXISTS (SELECT 1 FROM client WHERE id = ?1 AND tenant ${OF_ORGANIZATION})`,
+  values: [clientId, organization],
+});
+
+export const holds = async (db: D1Database, { sql, values }: Condition): Promise<boolean> =>
+  (await db
+    .prepare(`SELECT 1 WHERE ${sql}`)
+    .bind(...values)
+    .first()) !== null;
+
+/** Fails, and so undoes its transaction, unless the condition holds. */
+export const guard = (db: D1Database, { sql, values }: Condition): D1PreparedStatement =>
+  db.prepare(`SELECT json(iif(${sql}, '1', 'does not hold'))`).bind(...values);
+
+/** The refusal of what only the platform's operators may do, or of something that belongs to others. */
+export const beyondOrganization = ({ organization }: TenantOperator, what: string): Problem =>
+  problem(
+    "insufficient_permissions",
+    `${what} is beyond this access token, which is for the tenants of the organization ${organization}.`,
+  );

@@ -1,0 +1,74 @@
+import * as z from "zod/mini";
+import { noSuch, problem } from "../../../http/errors/errors.ts";
+import { defineRoute, json, type Route } from "../../../http/route.ts";
+import { sha256Hex } from "../../../platform/secrets/hash.ts";
+import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
+import { actorOf } from "../../audit/record.ts";
+import { identifier } from "../../model/fields.ts";
+import { guard, holds, ownsClient, tenantOperator } from "../shared/within-organization.ts";
+import { builtInRefusal } from "../../model/rules.ts";
+import { isBuiltIn } from "./clients.ts";
+import type { ResourceDeps } from "../shared/resource.ts";
+
+/** The old secret works for another day, so that instances of a client can change over one by one. */
+const OVERLAP_MS = 24 * 60 * 60 * 1000;
+
+/** At most two secrets are valid: one that was expiring already ends now. */
+const DROP_EXPIRING = `DELETE FROM client_secret WHERE client = ?1 AND expires_at IS NOT NULL`;
+const EXPIRE_CURRENT = `UPDATE client_secret SET expires_at = ?2 WHERE client = ?1`;
+const ADD = `
+  INSERT INTO client_secret (client, digest, created_at)
+  SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1 AND auth_method = ''`;
+const EXISTS = `SELECT 1 FROM client WHERE id = ?1`;
+
+interface Deps extends ResourceDeps {
+  readonly random: Random;
+}
+
+export const clientSecretRoute = (deps: Deps): Route =>
+  defineRoute({
+    method: "POST",
+    path: "/clients/{clientId}/secret",
+    summary: "Give the client a new secret; the old one works for 24 h",
+    operation: "makeClientSecret",
+    params: z.object({ clientId: identifier }),
+    handle: async ({ params: { clientId }, nowMs, requestId, principal }) => {
+      const { db } = deps;
+      const by = tenantOperator(principal, deps.names, "run");
+      const condition = by && ownsClient(clientId, by.organization);
+      if (condition !== undefined && !(await holds(db, condition))) return noSuch("client");
+      if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
+      const clientSecret = randomSecret(deps.random);
+      const expiresAt = nowMs + OVERLAP_MS;
+      const rotation = [
+        db.prepare(DROP_EXPIRING).bind(clientId),
+        db.prepare(EXPIRE_CURRENT).bind(clientId, expiresAt),
+        db.prepare(ADD).bind(clientId, await sha256Hex(clientSecret), nowMs),
+        deps.audit.statement("if changed", {
+          atMs: nowMs,
+          requestId,
+          actor: actorOf(principal),
+          action: "rotate secret",
+          subject: `clients/${clientId}`,
+          outcome: "done",
+          reason: `the one before works until ${new Date(expiresAt).toISOString()}`,
+          changed: ["clientSecret"],
+        }),
+        ...(condition === undefined ? [] : [guard(db, condition)]),
+      ];
+      try {
+        const results = await db.batch(rotation);
+        if (results[2]?.meta.changes !== 1)
+          return (await db.prepare(EXISTS).bind(clientId).first()) === null ? noSuch("client") : publicClient(clientId);
+      } finally {
+        // Even if it failed, it may have been written.
+        deps.recordsChanged();
+      }
+      return json(201, { clientId, clientSecret, previousExpiresAt: expiresAt }, { "cache-control": "no-store" });
+    },
+  });
+
+const publicClient = (clientId: string) => {
+  const message = `The client ${clientId} has no secret: it is not confidential, or signs assertions. A PUT that changes that shows its first one.`;
+  return problem("conflict_resource", message, { details: [{ type: "not_confidential", field: "", message }] });
+};

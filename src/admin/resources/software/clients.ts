@@ -1,0 +1,478 @@
+import * as z from "zod/mini";
+import { problem, type Problem } from "../../../http/errors/errors.ts";
+import { matching } from "../../../http/input/validate.ts";
+import { sha256Hex } from "../../../platform/secrets/hash.ts";
+import { parseKeySet } from "../../../platform/secrets/key-set.ts";
+import { PATTERNS, PATTERN_WORDS } from "../../../platform/model/names.ts";
+import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
+import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
+import { brand, brandFaults, brandOrKept, toBrand } from "../../model/brand.ts";
+import {
+  disabledFlag,
+  flag,
+  flagOrKept,
+  identifier,
+  scopeList,
+  secondFactorFlag,
+  tenantId,
+} from "../../model/fields.ts";
+import { beyondOrganization, ownsClient, type TenantOperator } from "../shared/within-organization.ts";
+import type { EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
+import { builtInFault, builtInRefusal, refusal, type Fault, type RuleContext } from "../../model/rules.ts";
+import {
+  DEPENDENTS_LIMIT,
+  findDependents,
+  refuseDependents,
+  refuseFaults,
+  toFlag,
+  toList,
+  type Change,
+  type Resource,
+} from "../shared/resource.ts";
+import { search } from "../shared/search.ts";
+import { revokeManyFirst } from "../keys/revocations.ts";
+
+const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
+const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
+const GRANT_TYPES = [
+  "client_credentials",
+  "authorization_code",
+  "refresh_token",
+  "implicit",
+  "password",
+  DEVICE,
+  EXCHANGE,
+] as const;
+const AUTH_METHODS = ["client_secret", "private_key_jwt"] as const;
+const PROFILES = ["none", "fapi2"] as const;
+const isKeySet = (text: string): boolean => text === "" || parseKeySet(text).ok;
+const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * A client may be sent back to https, to http on a loopback host, or to a private-use scheme. Patterns are refused:
+ * addresses match character by character.
+ */
+function isRedirectUri(text: string): boolean {
+  if (text.length > 2000) return false;
+  const url = URL.parse(text);
+  if (url === null || /[#*]/.test(text) || /[\s\p{Cc}]/u.test(text)) return false;
+  if (url.username !== "" || url.password !== "") return false;
+  if (url.protocol === "https:") return true;
+  if (url.protocol === "http:") return LOOPBACK_HOSTS.includes(url.hostname);
+  // RFC 8252 8.4: a private-use scheme is a reversed domain name, and so has a dot.
+  return url.protocol.includes(".");
+}
+
+const redirectUri = z
+  .string()
+  .check(
+    z.refine(
+      isRedirectUri,
+      "must be https, http on a loopback host, or a private-use scheme with a dot, without fragment and wildcard",
+    ),
+  );
+const redirectUris = z._default(z.array(redirectUri).check(z.maxLength(50)), []);
+/**
+ * Printable ASCII, which every way of sending it preserves. At least 32 characters, since only a plain digest is
+ * stored.
+ */
+const secret = z.string().check(z.regex(/^[\x21-\x7e]{32,256}$/));
+
+/** True for a picture that browsers show and that runs no script: of https, or as data. */
+function isLogo(text: string): boolean {
+  if (/^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(text)) return true;
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && url.username === "" && url.password === "" && !/[\s\p{Cc}]/u.test(text);
+}
+const logoUri = z
+  .string()
+  .check(z.maxLength(8_000))
+  .check(z.refine((text) => text === "" || isLogo(text), "must be https, or data of a png, jpeg, gif or webp"));
+
+export const params = z.object({ clientId: identifier });
+export const schema = z.object({
+  name: z.optional(matching(PATTERNS.clientName)),
+  displayName: z._default(z.string().check(z.maxLength(100)), ""),
+  logoUri: z._default(logoUri, ""),
+  brand,
+  tenant: tenantId,
+  confidential: z.boolean(),
+  service: z.optional(identifier),
+  redirectUris,
+  postLogoutRedirectUris: redirectUris,
+  grantTypes: z.array(z.enum(GRANT_TYPES)).check(z.maxLength(GRANT_TYPES.length)),
+  scopes: scopeList,
+  requirePkce: flag,
+  filesPerUser: flag,
+  thirdParty: flag,
+  requireSecondFactor: secondFactorFlag,
+  backchannelLogoutUri: z._default(z.string().check(z.maxLength(2000)), ""),
+  backchannelLogoutSessionRequired: flag,
+  authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
+  requirePushedAuthorizationRequests: flag,
+  dpopBoundAccessTokens: flag,
+  securityProfile: z._default(z.enum(PROFILES), "none"),
+  jwks: z._default(z.string().check(z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone")), ""),
+  jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
+  clientSecret: z.optional(secret),
+  disabled: disabledFlag,
+});
+type Body = z.output<typeof schema>;
+
+type Rules = Pick<RuleContext, "names" | "builtIn" | "allowLoopback">;
+
+export const isBuiltIn = (id: string, { names }: Pick<RuleContext, "names">): boolean =>
+  id.startsWith(names.client(""));
+
+/** `id`: undefined if it is not known to be right. It is the name of a client that has no other. */
+export function check(
+  id: string | undefined,
+  client: Partial<Body>,
+  { names, builtIn, allowLoopback }: Rules,
+): Fault[] {
+  const faults: Fault[] = [];
+  const refuse = (field: string, message: string) => void faults.push({ type: "invalid_field", field, message });
+  const name = client.name ?? id;
+  if (name !== undefined && isBuiltIn(name, { names })) return [builtInFault("client", name)];
+  if (name !== undefined && !PATTERNS.clientName.test(name))
+    refuse(
+      "name",
+      `The id ${name} cannot be its name too, so give it one (name). A client's name ${PATTERN_WORDS.get(PATTERNS.clientName)}.`,
+    );
+  if (client.scopes?.includes(builtIn.adminScope) === true)
+    refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);
+  if (client.clientSecret !== undefined && client.confidential === false)
+    refuse("clientSecret", "A client that is not confidential has no secret.");
+  if (client.thirdParty === true && client.grantTypes?.includes("password") === true)
+    refuse("grantTypes", "A third-party client needs people's consent, and the password grant has no page for it.");
+  const told = client.backchannelLogoutUri || undefined;
+  const address = told === undefined ? undefined : parseOutboundUrl(told, allowLoopback);
+  if (address?.ok === false) refuse("backchannelLogoutUri", `backchannelLogoutUri ${address.error}.`);
+  return [...faults, ...brandFaults(client), ...keyFaults(client, allowLoopback), ...profileFaults(client)];
+}
+
+/** FAPI 2.0 Security Profile 5.3.2: the rest of it holds by itself for such a client. */
+function profileFaults({
+  securityProfile,
+  authMethod,
+  redirectUris: uris = [],
+  grantTypes = [],
+}: Partial<Body>): Fault[] {
+  if (securityProfile !== "fapi2") return [];
+  const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
+  if (authMethod !== "private_key_jwt") return fault("authMethod", "A client of FAPI 2.0 has private_key_jwt.");
+  if (grantTypes.includes("implicit") || grantTypes.includes("password"))
+    return fault("grantTypes", "A client of FAPI 2.0 has neither implicit nor password.");
+  return uris.every((uri) => uri.startsWith("https://"))
+    ? []
+    : fault("redirectUris", "The redirect URIs of a client of FAPI 2.0 are https.");
+}
+
+/** A client that signs has keys in one place and no secret. */
+function keyFaults(
+  { authMethod, confidential, clientSecret, jwks = "", jwksUri = "" }: Partial<Body>,
+  allowLoopback: boolean,
+): Fault[] {
+  const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
+  const address = jwksUri === "" ? undefined : parseOutboundUrl(jwksUri, allowLoopback);
+  if (address?.ok === false) return fault("jwksUri", `jwksUri ${address.error}.`);
+  if (authMethod !== "private_key_jwt") return [];
+  if (confidential === false) return fault("authMethod", "A client that is not confidential does not authenticate.");
+  if (clientSecret !== undefined) return fault("clientSecret", "A client that signs assertions has no secret.");
+  if ((jwks === "") === (jwksUri === "")) return fault("jwks", "private_key_jwt needs either jwks or jwksUri.");
+  return [];
+}
+
+const FAULTS = `
+  SELECT 'invalid_field' AS type, 'tenant' AS field, 'There is no tenant ' || ?2 || '.' AS message
+    WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?2)
+  UNION ALL SELECT 'invalid_field', 'service', 'There is no registered service ' || ?3 || '.'
+    WHERE ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM service WHERE name = ?3)
+  UNION ALL SELECT 'taken', 'name', 'Another client has the name ' || ?4 || '.'
+    WHERE EXISTS (SELECT 1 FROM client WHERE name = ?4 AND id <> ?1)`;
+/** Touches the client only if its tokens are revoked: a field that they carry changes, or a scope or a key goes. */
+const CHANGE_IDENTITY = `
+  UPDATE client SET name = ?2, tenant = ?3, confidential = ?4, scopes = ?5
+  WHERE id = ?1 AND (name <> ?2 OR tenant <> ?3 OR confidential <> ?4 OR auth_method <> ?6 OR jwks_uri <> ?8
+    OR EXISTS (SELECT 1 FROM json_each(iif(jwks = '', '{}', jwks), '$.keys')
+      WHERE value NOT IN (SELECT value FROM json_each(iif(?7 = '', '{}', ?7), '$.keys')))
+    OR EXISTS (SELECT 1 FROM json_each(scopes) WHERE value NOT IN (SELECT value FROM json_each(?5))))`;
+const UPSERT = `
+  INSERT INTO client (id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types,
+    scopes, require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri,
+    require_pushed, binds_tokens, profile, files_per_user, third_party, brand,
+    backchannel_logout_uri, backchannel_logout_session_required, second_factor)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce(?11, 0), ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, coalesce(?23, '{}'), ?24, ?25, coalesce(?26, 0))
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, tenant = excluded.tenant, confidential = excluded.confidential,
+    service = excluded.service, redirect_uris = excluded.redirect_uris,
+    post_logout_redirect_uris = excluded.post_logout_redirect_uris, grant_types = excluded.grant_types,
+    scopes = excluded.scopes, require_pkce = excluded.require_pkce, display_name = excluded.display_name,
+    logo_uri = excluded.logo_uri, auth_method = excluded.auth_method, jwks = excluded.jwks,
+    jwks_uri = excluded.jwks_uri, require_pushed = excluded.require_pushed,
+    files_per_user = excluded.files_per_user, third_party = excluded.third_party,
+    brand = coalesce(?23, brand), second_factor = coalesce(?26, second_factor),
+    backchannel_logout_uri = excluded.backchannel_logout_uri,
+    backchannel_logout_session_required = excluded.backchannel_logout_session_required,
+    binds_tokens = excluded.binds_tokens, profile = excluded.profile, disabled = coalesce(?11, disabled)`;
+const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
+    require_pkce, disabled, created_at, display_name, logo_uri, auth_method, jwks, jwks_uri, files_per_user, require_pushed,
+    binds_tokens, profile, third_party, brand, backchannel_logout_uri, backchannel_logout_session_required,
+    second_factor`;
+const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
+const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+/** The plus signs keep the plan to the clients of these tenants. */
+const OWN_PAGE = `
+  SELECT ${COLUMNS}, id AS page_key FROM client
+  WHERE tenant IN (SELECT id FROM tenant WHERE organization = ?4) AND +id > ?1 ORDER BY +id LIMIT ?2 OFFSET ?3`;
+const SEARCHED = {
+  table: "client",
+  columns: COLUMNS,
+  key: "id",
+  smallKeys: false,
+  ids: ["name"],
+  names: ["display_name"],
+} as const;
+const OWN_CLIENTS = "tenant IN (SELECT id FROM tenant WHERE organization = ?8)";
+const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
+const DELETE = `DELETE FROM client WHERE id = ?1`;
+
+/** Differs if a secret was added or removed. The audit log compares it and does not store it. */
+const LIVE_SECRETS = `
+  SELECT group_concat(digest || coalesce(expires_at, '')) FROM
+    (SELECT digest, expires_at FROM client_secret WHERE client = shown.id ORDER BY digest)`;
+const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
+const DROP_OTHER_SECRETS = `DELETE FROM client_secret WHERE client = ?1 AND digest <> ?2`;
+/** A secret that was expiring does not expire any more. */
+const ADD_SECRET = `
+  INSERT INTO client_secret (client, digest, created_at) VALUES (?1, ?2, ?3)
+  ON CONFLICT (client, digest) DO UPDATE SET expires_at = NULL`;
+/** Stores a generated secret for a client without one. The answer shows it only if this statement stored it. */
+const ADD_FIRST_SECRET = `
+  INSERT INTO client_secret (client, digest, created_at)
+  SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
+
+interface Deps extends Rules {
+  readonly db: D1Database;
+  readonly random: Random;
+  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep">;
+  readonly events: EventsPort;
+  readonly media: Pick<MediaPort, "filesOfClient">;
+}
+
+export const clients = (deps: Deps): Resource<Body> => {
+  const { db, oauth, events, media } = deps;
+  return {
+    noun: "client",
+    collection: "/clients",
+    key: "clientId",
+    params,
+    schema,
+    row: ({ clientId }) => ({ sql: SELECT, values: [clientId] }),
+    searched: true,
+    page: (_, { q, ...range }) =>
+      q === undefined
+        ? db.prepare(PAGE).bind(range.after, range.limit, range.skip)
+        : search(db, SEARCHED).page(range, q),
+    toJson: (row) => ({
+      clientId: row["id"],
+      name: row["name"],
+      displayName: row["display_name"],
+      logoUri: row["logo_uri"],
+      brand: toBrand(row["brand"]),
+      tenant: row["tenant"],
+      confidential: toFlag(row["confidential"]),
+      ...(row["service"] === null ? {} : { service: row["service"] }),
+      redirectUris: toList(row["redirect_uris"]),
+      postLogoutRedirectUris: toList(row["post_logout_redirect_uris"]),
+      grantTypes: toList(row["grant_types"]),
+      scopes: toList(row["scopes"]),
+      requirePkce: toFlag(row["require_pkce"]),
+      filesPerUser: toFlag(row["files_per_user"]),
+      thirdParty: toFlag(row["third_party"]),
+      requireSecondFactor: toFlag(row["second_factor"]),
+      backchannelLogoutUri: row["backchannel_logout_uri"],
+      backchannelLogoutSessionRequired: toFlag(row["backchannel_logout_session_required"]),
+      authMethod: row["auth_method"] || "client_secret",
+      requirePushedAuthorizationRequests: toFlag(row["require_pushed"]),
+      dpopBoundAccessTokens: toFlag(row["binds_tokens"]),
+      securityProfile: row["profile"] || "none",
+      jwks: row["jwks"],
+      jwksUri: row["jwks_uri"],
+      disabled: toFlag(row["disabled"]),
+      createdAt: row["created_at"],
+    }),
+    logged: {
+      name: { value: "name" },
+      displayName: { value: "display_name" },
+      logoUri: { value: "logo_uri" },
+      brand: { json: "brand" },
+      tenant: { value: "tenant" },
+      confidential: { flag: "confidential" },
+      service: { value: "service" },
+      redirectUris: { list: "redirect_uris" },
+      postLogoutRedirectUris: { list: "post_logout_redirect_uris" },
+      grantTypes: { list: "grant_types" },
+      scopes: { list: "scopes" },
+      requirePkce: { flag: "require_pkce" },
+      filesPerUser: { flag: "files_per_user" },
+      thirdParty: { flag: "third_party" },
+      requireSecondFactor: { flag: "second_factor" },
+      backchannelLogoutUri: { value: "backchannel_logout_uri" },
+      backchannelLogoutSessionRequired: { flag: "backchannel_logout_session_required" },
+      authMethod: { value: "auth_method" },
+      requirePushedAuthorizationRequests: { flag: "require_pushed" },
+      dpopBoundAccessTokens: { flag: "binds_tokens" },
+      securityProfile: { value: "profile" },
+      jwks: { value: "jwks" },
+      jwksUri: { value: "jwks_uri" },
+      clientSecret: { secret: LIVE_SECRETS },
+      disabled: { flag: "disabled" },
+    },
+    validate: (change) => validate(change, deps),
+    async put(change, write) {
+      const { statements, generated } = await writes(change, deps);
+      const written = await write(statements);
+      // If another request stored a first secret meanwhile, the generated one is not stored.
+      const isStored = generated !== undefined && written.changes.at(-1) === 1;
+      return isStored ? { ...written, shownOnce: { clientSecret: generated } } : written;
+    },
+    async validateRemoval({ clientId = "" }) {
+      if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
+      const name = (await ownerOf(db, clientId))?.name ?? "";
+      const owned = [events.topicsOf(name, DEPENDENTS_LIMIT), media.filesOfClient(name, DEPENDENTS_LIMIT)];
+      return refuseDependents(db, "client", owned);
+    },
+    async remove({ params: { clientId = "" }, nowMs, record }, remove) {
+      const unfinished = await revokeManyFirst("client", clientId, nowMs, record, oauth);
+      if (unfinished !== undefined) return unfinished;
+      return remove(db.prepare(DELETE).bind(clientId), {
+        before: await events.endSubscriptions(clientId, record),
+        after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
+      });
+    },
+    within: {
+      owns: ({ clientId }, organization) => ownsClient(clientId, organization),
+      page: (organization, { q, ...range }) =>
+        q === undefined
+          ? db.prepare(OWN_PAGE).bind(range.after, range.limit, range.skip, organization)
+          : search(db, SEARCHED).own(OWN_CLIENTS, organization, range, q),
+      change: {
+        permits: ({ params: { clientId = "" }, body: { tenant, service } }, organization) => ({
+          sql: OWN_CHANGE,
+          values: [clientId, organization, tenant, service ?? null],
+        }),
+        refuse: ({ params: { clientId = "" }, body }, by) => refuseForeign(clientId, body, by, deps),
+      },
+    },
+  };
+};
+
+/** Neither takes a client of others nor one of their services, and stays in its own tenants. */
+const OWN_CHANGE = `
+  ?3 IN (SELECT id FROM tenant WHERE organization = ?2)
+  AND NOT EXISTS (SELECT 1 FROM client WHERE id = ?1 AND tenant NOT IN (SELECT id FROM tenant WHERE organization = ?2))
+  AND (?4 IS NULL OR EXISTS (SELECT 1 FROM service WHERE name = ?4
+    AND tenant IN (SELECT id FROM tenant WHERE organization = ?2)))`;
+
+/**
+ * Ids and names begin with the tenant. Else these people could take the names of others, which own topics and files,
+ * and learn which ids are taken.
+ */
+function refuseForeign(
+  clientId: string,
+  { name = clientId, tenant, scopes }: Body,
+  by: TenantOperator,
+  { builtIn }: Deps,
+): Problem | undefined {
+  const foreign = [clientId, name].find((one) => !one.startsWith(`${tenant}.`));
+  if (foreign !== undefined)
+    return beyondOrganization(by, `The name ${foreign}, which does not begin with ${tenant}.,`);
+  const scope = scopes.find((one) => builtIn.operatorScopes.includes(one));
+  return scope === undefined ? undefined : beyondOrganization(by, `A client that lists ${scope}`);
+}
+
+async function validate({ params: { clientId = "" }, body }: Change<Body>, deps: Deps): Promise<Problem | undefined> {
+  if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
+  const { db } = deps;
+  const name = body.name ?? clientId;
+  const refused = await refuseFaults(db.prepare(FAULTS).bind(clientId, body.tenant, body.service ?? null, name));
+  if (refused !== undefined) return refused;
+  return refusal(check(clientId, body, deps)) ?? refuseMove(await ownerOf(db, clientId), name, body.tenant, deps);
+}
+
+/**
+ * Topics and files belong to the client's name. After a rename nobody would reach the files, and another client could
+ * take the topics. In another tenant the client still reaches files of the tenants that it serves.
+ */
+async function refuseMove(
+  owner: Owner | undefined,
+  name: string,
+  tenant: string,
+  { db, events, media }: Deps,
+): Promise<Problem | undefined> {
+  if (owner === undefined || (owner.name === name && owner.tenant === tenant)) return undefined;
+  const details = await findDependents(db, [
+    events.topicsOf(owner.name, DEPENDENTS_LIMIT),
+    media.filesOfClient(owner.name, DEPENDENTS_LIMIT, owner.name === name ? owner.tenant : undefined),
+  ]);
+  if (details.length === 0) return undefined;
+  return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", { details });
+}
+
+/** The statements of a PUT. If the last one stores a generated secret, `generated` is that secret. */
+async function writes(
+  { params: { clientId: id = "" }, body: client, nowMs }: Change<Body>,
+  { db, random, oauth }: Deps,
+): Promise<{ readonly statements: readonly D1PreparedStatement[]; readonly generated?: string }> {
+  const { redirectUris: uris, postLogoutRedirectUris, grantTypes, scopes } = client;
+  const lists = [uris, postLogoutRedirectUris, grantTypes, scopes].map((list) => JSON.stringify(list));
+  const identity = [id, client.name ?? id, client.tenant, Number(client.confidential)];
+  const flags = [Number(client.requirePkce), flagOrKept(client.disabled)];
+  const shown = [client.displayName, client.logoUri];
+  const signs = client.authMethod !== "client_secret";
+  const bounds = [client.requirePushedAuthorizationRequests, client.dpopBoundAccessTokens].map(Number);
+  const proof = [signs ? client.authMethod : "", client.jwks, client.jwksUri];
+  const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
+  const statements = [
+    db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes), ...proof),
+    revoke("if changed"),
+    db
+      .prepare(UPSERT)
+      .bind(
+        ...identity,
+        client.service ?? null,
+        ...lists,
+        ...flags,
+        nowMs,
+        ...shown,
+        ...proof,
+        ...bounds,
+        client.securityProfile === "none" ? "" : client.securityProfile,
+        Number(client.filesPerUser),
+        Number(client.thirdParty),
+        brandOrKept(client.brand),
+        client.backchannelLogoutUri,
+        Number(client.backchannelLogoutSessionRequired),
+        flagOrKept(client.requireSecondFactor),
+      ),
+    ...(client.disabled === true ? [revoke("always")] : []),
+  ];
+  if (!client.confidential || signs) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };
+  if (client.clientSecret !== undefined) {
+    const digest = await sha256Hex(client.clientSecret);
+    // The replaced secret may have leaked, so the tokens it got are revoked. Sending the same secret changes nothing.
+    const replace = [db.prepare(DROP_OTHER_SECRETS).bind(id, digest), revoke("if changed")];
+    return { statements: [...statements, ...replace, db.prepare(ADD_SECRET).bind(id, digest, nowMs)] };
+  }
+  const generated = randomSecret(random);
+  const digest = await sha256Hex(generated);
+  return { statements: [...statements, db.prepare(ADD_FIRST_SECRET).bind(id, digest, nowMs)], generated };
+}
+
+interface Owner {
+  readonly name: string;
+  readonly tenant: string;
+}
+
+const ownerOf = async (db: D1Database, id: string): Promise<Owner | undefined> =>
+  (await db.prepare(OWNER).bind(id).first<Owner>()) ?? undefined;

@@ -1,0 +1,130 @@
+import { sha256Hex } from "../../../platform/secrets/hash.ts";
+import type { Names } from "../../../platform/model/names.ts";
+import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
+import { err, ok, type Result } from "../../../platform/model/result.ts";
+import type { Sealer } from "../../../platform/secrets/seal.ts";
+import type { AnyCall } from "../../model/call.ts";
+import {
+  continuedParameter,
+  expectedUserParameter,
+  readAuthorizationParameters,
+  type AuthorizationParameters,
+} from "../../model/parameters.ts";
+import type { PushedStore } from "./pushed-store.ts";
+
+/**
+ * Pushed authorization requests (RFC 9126): the client sends the parameters itself, and the browser brings a reference.
+ *
+ *   pushed ──a browser comes with the reference──▶ begun ──the client gets its answer──▶ taken
+ *     └── 90 s: expired                              └── 15 min: expired
+ *
+ * - The reference is 256 random bits, for the client that pushed. Client and reference are all that the browser's
+ *   address decides: the forms of the pages carry them, and each step opens the stored parameters again.
+ * - A page that is loaded again is no second use. The one code that comes of a request takes it.
+ */
+export const PUSHED_LIFETIME_SEC = 90;
+/** Leaves people time to sign in. */
+const BEGUN_LIFETIME_MS = 15 * 60_000;
+const PREFIX = "urn:ietf:params:oauth:request_uri:";
+/** Parameters that pages and providers show or pass on. As sent by the browser they decide nothing. */
+const SHOWN = ["scope", "prompt", "max_age", "login_hint", "ui_locales", "display"] as const;
+
+export interface PushedDeps {
+  readonly names: Names;
+  readonly sealer: Sealer;
+  readonly random: Random;
+  readonly pushedRequests: PushedStore;
+}
+
+/** A new reference. */
+export async function newReference(random: Random): Promise<{ readonly requestUri: string; readonly hash: string }> {
+  const reference = randomSecret(random);
+  return { requestUri: PREFIX + reference, hash: await sha256Hex(reference) };
+}
+
+/** Keeps the checked parameters. Returns false if the client has just been removed. */
+export async function keepPushed(
+  { sealer, pushedRequests }: PushedDeps,
+  { hash, clientId, form }: { readonly hash: string; readonly clientId: string; readonly form: URLSearchParams },
+  nowMs: number,
+): Promise<boolean> {
+  const expiresAtMs = nowMs + PUSHED_LIFETIME_SEC * 1000;
+  const sealed = await sealer.seal(form.toString(), sealContext(hash));
+  return pushedRequests.add({ requestHash: hash, clientId, sealed, expiresAtMs });
+}
+
+/** The parameters behind the reference, or those that were sent if there is none. The error says what is wrong. */
+export async function openPushed(
+  deps: PushedDeps,
+  sent: AuthorizationParameters,
+  call: AnyCall,
+): Promise<Result<AuthorizationParameters, string>> {
+  const requestUri = sent.get("request_uri");
+  if (requestUri?.startsWith(PREFIX) !== true) return ok(sent);
+  const clientId = sent.get("client_id");
+  if (clientId === undefined || sent.repeated.some((name) => name === "client_id" || name === "request_uri"))
+    return err("request_uri needs one client_id.");
+  const hash = await sha256Hex(requestUri.slice(PREFIX.length));
+  const sealed = await deps.pushedRequests.begin(hash, clientId, call.nowMs, call.nowMs + BEGUN_LIFETIME_MS);
+  const text = sealed === undefined ? undefined : await deps.sealer.open(sealed, sealContext(hash));
+  if (text === undefined) return err("request_uri is unknown, was used, or has expired.");
+  const pushed = readAuthorizationParameters(new URLSearchParams(text), deps.names);
+  return ok(join(deps.names, { sent, pushed, hash, continued: await isContinued(deps, sent, hash) }));
+}
+
+/** The marker of a form whose person has signed in as the request wants: it asks for no further sign-in. */
+export const continuedMarker = ({ sealer }: Pick<PushedDeps, "sealer">, hash: string): Promise<string> =>
+  sealer.seal(hash, CONTINUED);
+
+async function isContinued(deps: PushedDeps, sent: AuthorizationParameters, hash: string): Promise<boolean> {
+  const marker = sent.get(continuedParameter(deps.names));
+  return marker !== undefined && (await deps.sealer.open(marker, CONTINUED)) === hash;
+}
+
+/** The pushed parameters, with what the person chose on the way: a tenant, or an identity provider. */
+function join(
+  names: Names,
+  {
+    sent,
+    pushed,
+    hash,
+    continued,
+  }: {
+    readonly sent: AuthorizationParameters;
+    readonly pushed: AuthorizationParameters;
+    readonly hash: string;
+    readonly continued: boolean;
+  },
+): AuthorizationParameters {
+  const provider = names.parameter("id_provider");
+  const own: readonly string[] = [expectedUserParameter(names), continuedParameter(names)];
+  const get = (name: string): string | undefined => {
+    if (name === "request_uri" || (continued && (name === "prompt" || name === "max_age"))) return undefined;
+    if (own.includes(name)) return sent.get(name);
+    const value = pushed.get(name);
+    if (name === provider) return value ?? sent.get(name);
+    if (name === "scope") return withChosenTenant(names, value ?? "", sent.get(name)) || undefined;
+    return value;
+  };
+  return {
+    get,
+    repeated: [],
+    pushed: hash,
+    entries: () =>
+      ["client_id", ...SHOWN, provider, ...own]
+        .map((name) => [name, get(name) ?? ""] as const)
+        .concat([["request_uri", sent.get("request_uri") ?? ""]])
+        .filter(([, value]) => value !== ""),
+  };
+}
+
+/** A scope that names a tenant may be added where none is named: the chooser does that. */
+function withChosenTenant(names: Names, scope: string, sent = ""): string {
+  const place = names.scope("tenant=");
+  const added = sent.startsWith(scope) ? sent.slice(scope.length).trim() : "";
+  return added.startsWith(place) && !added.includes(" ") ? `${scope} ${added}`.trim() : scope;
+}
+
+const CONTINUED = "continued request";
+/** Text that is sealed for one request opens for no other. */
+const sealContext = (hash: string): string => `pushed request:${hash}`;

@@ -1,0 +1,150 @@
+import { StoreUnavailable } from "../storage/database.ts";
+
+/**
+ * The attempts of an isolate to ask one source, such as the database.
+ *
+ *   well ──an attempt is late, or three in a row fail──▶ failing: one attempt at a time, backing off
+ *     ▲                                                     │ 1, 2, 4 … 15 s, less up to half of it
+ *     └──an attempt lands within 1 s, or another isolate's───┘
+ *
+ * An attempt is late after 3 s. It goes on, and its answer is used when it comes. The runtime may end a request and its
+ * attempt without a word, so the age of an attempt decides, and no timer.
+ */
+export class Attempts {
+  readonly #isolate: Surroundings;
+  readonly #waitMs: number;
+  readonly #running = new Set<Attempt>();
+  #isFailing = false;
+  #failures = 0;
+  #rounds = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  #backoffMs = 0;
+
+  constructor(isolate: Surroundings, waitMs: number = WAIT_MS) {
+    this.#isolate = isolate;
+    this.#waitMs = waitMs;
+  }
+
+  /** A longer wait for an answer counts as no response. */
+  get waitMs(): number {
+    return this.#waitMs;
+  }
+
+  /** The attempts that are not late; those of one purpose if it is given. */
+  running(nowMs: number, purpose?: string): number {
+    let count = 0;
+    for (const attempt of this.#running) {
+      const ageMs = nowMs - attempt.begunAtMs;
+      if (Math.abs(ageMs) < this.#waitMs) {
+        if (purpose === undefined || attempt.purpose === purpose) count += 1;
+        continue;
+      }
+      this.#running.delete(attempt);
+      // If the clock was set back, nothing is known of its age.
+      if (ageMs > 0) this.#fail(attempt, nowMs, "late");
+    }
+    return count;
+  }
+
+  isFailing(nowMs: number): boolean {
+    this.running(nowMs);
+    return this.#isFailing;
+  }
+
+  /** True unless the source does not respond. Then it is for one attempt, after the pause. */
+  mayAsk(nowMs: number): boolean {
+    const running = this.running(nowMs);
+    // If the clock was set back, the pause is over.
+    return !this.#isFailing || (running === 0 && Math.abs(nowMs - this.#failedAtMs) >= this.#backoffMs);
+  }
+
+  /** Another isolate, which asked at `askedAtMs`, has been answered by now. */
+  noteAnswer(askedAtMs: number, nowMs: number): void {
+    if (this.#isFailing && askedAtMs > this.#failedAtMs) this.#recover(nowMs - askedAtMs);
+  }
+
+  /** Another isolate has asked since `begunAtMs`, and its answer is late. */
+  noteLate(purpose: string, begunAtMs: number, nowMs: number): void {
+    this.#fail({ purpose, begunAtMs, isSettled: false }, nowMs, "late");
+  }
+
+  /** `mayAsk` for what has time: not while an attempt takes longer than usual, which may be the beginning of more. */
+  mayAskBeside(nowMs: number): boolean {
+    if (!this.mayAsk(nowMs)) return false;
+    for (const { begunAtMs } of this.#running) if (Math.abs(nowMs - begunAtMs) >= SLOW_MS) return false;
+    return true;
+  }
+
+  /** Runs `work` and returns its value. Throws what it throws, and when it is late; the work goes on. */
+  async run<T>(purpose: string, nowMs: number, work: () => Promise<T>): Promise<T> {
+    const attempt: Attempt = { purpose, begunAtMs: nowMs, isSettled: false };
+    this.#running.add(attempt);
+    const landing = this.#land(attempt, work);
+    this.#isolate.keepAlive(landing);
+    let stop = (): void => undefined;
+    const late = new Promise<never>((_, reject) => {
+      stop = this.#isolate.after(this.#waitMs, () => {
+        this.#running.delete(attempt);
+        this.#fail(attempt, nowMs + this.#waitMs, "late");
+        reject(new StoreUnavailable(`no answer within ${this.#waitMs} ms`));
+      });
+    });
+    return Promise.race([landing, late]).finally(stop);
+  }
+
+  async #land<T>(attempt: Attempt, work: () => Promise<T>): Promise<T> {
+    const beganAtMs = this.#isolate.nowMs();
+    try {
+      const value = await work();
+      if (!attempt.isSettled) this.#recover(this.#isolate.nowMs() - beganAtMs);
+      attempt.isSettled = true;
+      return value;
+    } catch (thrown) {
+      this.#fail(attempt, attempt.begunAtMs + this.#isolate.nowMs() - beganAtMs, "failed");
+      throw thrown;
+    } finally {
+      this.#running.delete(attempt);
+    }
+  }
+
+  /** A late or slow answer says that the source is slow. To ask it more often now would keep it slow. */
+  #recover(tookMs: number): void {
+    if (tookMs < SLOW_MS) this.#isFailing = false;
+    this.#failures = 0;
+    this.#rounds = 0;
+  }
+
+  #fail(attempt: Attempt, nowMs: number, how: "failed" | "late"): void {
+    if (attempt.isSettled) return;
+    attempt.isSettled = true;
+    this.#failures += 1;
+    if (how === "failed" && this.#failures <= TOLERATED && !this.#isFailing) return;
+    this.#isFailing = true;
+    // Attempts that ran side by side fail as one.
+    if (attempt.begunAtMs > this.#failedAtMs) this.#rounds += 1;
+    const longestMs = Math.min(BACKOFF.firstMs * 2 ** Math.max(0, this.#rounds - 1), BACKOFF.maxMs);
+    this.#failedAtMs = nowMs;
+    this.#backoffMs = longestMs * (1 - BACKOFF.jitter * this.#isolate.chance());
+  }
+}
+
+/** A part of `Isolate` (isolate.ts), which says what these do. */
+interface Surroundings {
+  nowMs(): number;
+  chance(): number;
+  after(ms: number, run: () => void): () => void;
+  keepAlive(work: Promise<unknown>): void;
+}
+
+const WAIT_MS = 3_000;
+const SLOW_MS = 1_000;
+/** Failures in a row that may have a reason of their own, such as one record. */
+const TOLERATED = 2;
+const BACKOFF = { firstMs: 1_000, maxMs: 15_000, jitter: 0.5 } as const;
+
+interface Attempt {
+  readonly purpose: string;
+  readonly begunAtMs: number;
+  /** It landed, or counts as a failure. */
+  isSettled: boolean;
+}

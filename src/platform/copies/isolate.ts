@@ -1,0 +1,34 @@
+import { Attempts } from "./attempts.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Random } from "../runtime/random.ts";
+
+/** The time, chance and life of an isolate, for work that one request begins and others profit from. */
+export interface Isolate extends Clock {
+  /** A number in [0, 1), to spread what many isolates would do at once. */
+  chance(): number;
+  pause(ms: number): Promise<void>;
+  /** Runs something later, unless the function that it returns is called before. */
+  after(ms: number, run: () => void): () => void;
+  /** The attempts to ask the database, of all that the isolate keeps copies of. */
+  readonly database: Attempts;
+  /** Lets work go on after its request was answered or cancelled: 30 s at most, then the runtime ends it. */
+  keepAlive(work: Promise<unknown>): void;
+}
+
+/** `waitUntil`: the runtime's, for the request that is running now. */
+export const createIsolate = (clock: Clock, random: Random, waitUntil: (work: Promise<unknown>) => void): Isolate =>
+  withDatabase({
+    nowMs: () => clock.nowMs(),
+    chance: () => new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32,
+    pause: (ms) => scheduler.wait(ms),
+    after(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    keepAlive: (work) => waitUntil(work.catch(() => undefined)),
+  });
+
+export const withDatabase = (isolate: Omit<Isolate, "database">): Isolate => ({
+  ...isolate,
+  database: new Attempts(isolate),
+});

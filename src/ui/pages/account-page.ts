@@ -1,0 +1,237 @@
+import type {
+  AccountApplication,
+  AccountFault,
+  AccountSession,
+  AccountView,
+  ScopeView,
+} from "../../oauth/pages/port.ts";
+import type { Page } from "../parts/layout.ts";
+import { alert, notice } from "../parts/message.ts";
+import { INVALID, passwordField } from "../parts/password-field.ts";
+import { fill, given, hiddenFields, html, type Child, type Markup } from "../parts/markup.ts";
+import { browserText, placeText } from "../parts/whereabouts.ts";
+import { codeField, recoveryField } from "./second-factor-pages.ts";
+import { scopeInWords } from "../parts/scope-words.ts";
+import type { Texts } from "../texts/texts.ts";
+
+/** The field of a fault; faults without one are shown at the top. */
+const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
+  wrong: "password",
+  length: "new-password",
+  common: "new-password",
+  own: "new-password",
+  same: "new-password",
+  repeated: "repeated-password",
+};
+type FieldId = "password" | "new-password" | "repeated-password";
+
+/** One section for each thing to see or change; each change is a form of its own. */
+export function accountPage(view: AccountView, texts: Texts, lang: string): Page {
+  const { actions, hidden, user, fault, hasPassword } = view;
+  const { account, secondFactor } = texts;
+  const inFactor = fault === "wrongCode" || fault === "codeBlocked";
+  const inProviders = fault === "notLinked" || fault === "linkedElsewhere" || fault === "lastWay";
+  const inPassword = hasPassword && fault !== undefined && fault !== "stale" && !inFactor && !inProviders;
+  const field = inPassword ? FIELD_OF[fault] : undefined;
+  const message =
+    fault === undefined ? undefined : alert(account.faults[fault], field === undefined && fault !== "wrongCode");
+  const form = (action: string, content: Child) =>
+    html`<form method="post" action="${action}">${hiddenFields(hidden)} ${content}</form>`;
+  const main = html`<h1>${account.title}</h1>
+    ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
+    ${inPassword || inFactor || inProviders ? undefined : message}
+    <section aria-labelledby="user">
+      <h2 id="user">${account.user}</h2>
+      <p>${given(user.name)}${user.name === user.email ? undefined : html`<br /><bdi>${user.email}</bdi>`}</p>
+      <p>${signedIn(view, account, lang)}</p>
+      ${verification(view, account, form)}
+      ${form(actions.signOut, html`<button type="submit">${account.signOut}</button>`)}
+    </section>
+    <section aria-labelledby="sessions">
+      <h2 id="sessions">${account.sessions}</h2>
+      <p>${account.sessionsLead}</p>
+      <ul class="cards" role="list">
+        ${view.sessions.map(
+          (one, at) =>
+            html`<li>
+              ${session(one, `session-${at}`, account, lang)}
+              ${
+                one.isCurrent
+                  ? undefined
+                  : form(
+                      actions.endSession,
+                      html`<input type="hidden" name="session" value="${one.sid}" />
+                        <button type="submit" aria-describedby="session-${at}">${account.endSession}</button>`,
+                    )
+              }
+            </li>`,
+        )}
+      </ul>
+      ${view.hasMoreSessions ? html`<p>${account.more}</p>` : undefined}
+    </section>
+    <section aria-labelledby="applications">
+      <h2 id="applications">${account.applications}</h2>
+      <p>${view.applications.length === 0 ? account.noApplications : account.applicationsLead}</p>
+      ${
+        view.applications.length === 0
+          ? undefined
+          : html`<ul class="cards" role="list">
+              ${view.applications.map(
+                (one, at) =>
+                  html`<li>
+                    ${application(one, `application-${at}`, texts, lang)}
+                    ${form(
+                      actions.removeAccess,
+                      html`<input type="hidden" name="client_id" value="${one.clientId}" />
+                        <button type="submit" aria-describedby="application-${at}">${account.removeAccess}</button>`,
+                    )}
+                  </li>`,
+              )}
+            </ul>`
+      }
+      ${view.hasMore ? html`<p>${account.more}</p>` : undefined}
+    </section>
+    ${
+      hasPassword
+        ? html`<section aria-labelledby="change-password">
+            <h2 id="change-password">${account.changePassword}</h2>
+            <p>${account.changePasswordLead}</p>
+            ${inPassword ? message : undefined}
+            ${form(
+              actions.password,
+              html`${whose(user.email)}
+                ${fieldOf("password", "password", account.oldPassword, "current-password", field)}
+                ${fieldOf("new-password", "new_password", account.newPassword, "new-password", field)}
+                ${fieldOf("repeated-password", "repeated_password", account.repeated, "new-password", field)}
+                <button class="submit" type="submit">${account.changePassword}</button>`,
+            )}
+          </section>`
+        : undefined
+    }
+    ${providers(view, account, inProviders ? message : undefined, form)}
+    <section aria-labelledby="second-factor">
+      <h2 id="second-factor">${secondFactor.section}</h2>
+      ${inFactor ? message : undefined}
+      ${
+        view.secondFactor === undefined
+          ? html`<p>${secondFactor.off}</p>
+              ${form(actions.setUpFactor, html`<button type="submit">${secondFactor.setUpTitle}</button>`)}`
+          : html`<p>${fill(secondFactor.on, { left: html`<strong>${view.secondFactor.recoveryCodes}</strong>` })}</p>
+              ${form(
+                actions.renewCodes,
+                html`${codeField("code", secondFactor.change, fault === "wrongCode", fault === "wrongCode")}
+                  ${recoveryField("recovery-code", secondFactor)}
+                  <p>
+                    <button type="submit">${secondFactor.renew}</button>
+                    <button class="danger" type="submit" formaction="${actions.removeFactor}">
+                      ${secondFactor.remove}
+                    </button>
+                  </p>`,
+              )}`
+      }
+    </section>
+    <section aria-labelledby="end-all">
+      <h2 id="end-all">${account.endAll}</h2>
+      <p>${account.endAllLead}</p>
+      ${form(actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
+    </section>`;
+  return { title: fault === undefined ? account.title : `${texts.signIn.failed}: ${account.title}`, main };
+}
+
+/** Nothing if the platform offers no provider. */
+function providers(
+  { linked, linkable, actions }: AccountView,
+  account: Texts["account"],
+  message: Markup | undefined,
+  form: (action: string, content: Child) => Markup,
+): Markup | undefined {
+  if (linked.length + linkable.length === 0) return message;
+  const buttons = (list: AccountView["linked"], action: string, text: string) =>
+    list.map(({ id, name }) =>
+      form(
+        action,
+        html`<input type="hidden" name="provider" value="${id}" />
+          <button type="submit">${fill(text, { provider: given(name) })}</button>`,
+      ),
+    );
+  return html`<section aria-labelledby="providers">
+    <h2 id="providers">${account.providers}</h2>
+    <p>${linked.length === 0 ? account.noProviders : account.providersLead}</p>
+    ${message} ${buttons(linked, actions.unlink, account.unlink)} ${buttons(linkable, actions.link, account.link)}
+  </section>`;
+}
+
+function verification(
+  { verification: state, actions }: AccountView,
+  account: Texts["account"],
+  form: (action: string, content: Child) => Markup,
+): Markup | undefined {
+  if (state === undefined) return undefined;
+  if (state === "verified") return html`<p>${account.verified}</p>`;
+  return html`<p>${account.notVerified}</p>
+    ${form(actions.verifyAddress, html`<button type="submit">${account.verify}</button>`)}`;
+}
+
+function signedIn({ provider, signedInAtMs }: AccountView, account: Texts["account"], lang: string): readonly Child[] {
+  const time = moment(signedInAtMs, lang);
+  return provider === undefined
+    ? fill(account.since, { time })
+    : fill(account.sinceByProvider, { time, provider: given(provider) });
+}
+
+function session(one: AccountSession, id: string, account: Texts["account"], lang: string): Markup {
+  const { sinceMs, lastUsedMs, isCurrent } = one;
+  const place = placeText(one, lang);
+  return html`<h3 id="${id}">${browserText(one, account)}</h3>
+    <p>
+      ${isCurrent ? html`${account.thisBrowser}<br />` : undefined}
+      ${place === "" ? undefined : html`<bdi>${place}</bdi><br />`}${fill(account.since, {
+        time: moment(sinceMs, lang),
+      })}${lastUsedMs <= sinceMs ? undefined : html`, ${fill(account.lastUsed, { time: moment(lastUsedMs, lang) })}`}
+    </p>`;
+}
+
+function application(
+  { clientId, name, access, sinceMs, lastUsedMs }: AccountApplication,
+  id: string,
+  { account, consent }: Texts,
+  lang: string,
+): Markup {
+  return html`<h3 id="${id}"><bdi>${name}</bdi></h3>
+    ${name === clientId ? undefined : html`<p><code>${clientId}</code></p>`}
+    ${access.map(
+      ({ place, scopes }) =>
+        html`<p>
+          ${fill(place === "" ? account.nowhere : account.inPlace, { place: given(place), scopes: list(scopes, consent) })}
+        </p>`,
+    )}
+    <p>
+      ${fill(account.given, { time: moment(sinceMs, lang) })}${
+        lastUsedMs === undefined ? undefined : html`, ${fill(account.lastUsed, { time: moment(lastUsedMs, lang) })}`
+      }
+    </p>`;
+}
+
+const list = (scopes: readonly ScopeView[], consent: Texts["consent"]): Markup =>
+  scopes.length === 0
+    ? html`–`
+    : html`${scopes.map((scope, at) => html`${at === 0 ? undefined : "; "}${scopeInWords(scope, consent)}`)}`;
+
+/** Tells a password manager the account of the password; not sent. */
+const whose = (email: string): Markup =>
+  html`<input type="text" autocomplete="username" value="${email}" readonly hidden />`;
+
+const fieldOf = (
+  id: FieldId,
+  name: string,
+  label: string,
+  autocomplete: "current-password" | "new-password",
+  faulty: FieldId | undefined,
+): Markup => passwordField({ id, name, label, autocomplete }, faulty === id ? html`${INVALID} autofocus` : undefined);
+
+/** Names the time zone, since the person's own is not known. */
+function moment(ms: number, lang: string): Markup {
+  const date = new Date(ms);
+  const format = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+  return html`<time datetime="${date.toISOString()}">${format.format(date)} UTC</time>`;
+}

@@ -1,0 +1,42 @@
+import { DETAIL_TYPES } from "../../http/errors/detail-types.ts";
+import { PROBLEM_TYPES } from "../../http/errors/errors.ts";
+import { documentResponse } from "../parts/layout.ts";
+import { html, type Markup } from "../parts/markup.ts";
+import { withCode } from "../parts/prose.ts";
+import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
+
+/**
+ * The target of `moreInfo` and `error_uri` of every error: the meaning of each type and what to do. In English, for
+ * developers. `requestId` comes from `error_uri`.
+ */
+export function errorReferencePage(publicBase: string, pathPrefix: string, requestId: string | null): Response {
+  const title = "Errors of this platform";
+  const main = html`<h1>${title}</h1>
+    ${isRequestId(requestId) ? html`<p>Your request was <code>${requestId}</code>: tell it to the operator.</p>` : ""}
+    <p>
+      An error is JSON with <code>status</code>, <code>type</code>, <code>message</code>, <code>moreInfo</code> and
+      <code>details</code>, except in the OAuth protocol below. The message names the mistake in your request. This page
+      says what to do about each type, then about each type of <code>details</code>.
+    </p>
+    <dl>${Object.entries(PROBLEM_TYPES).map(([type, { status, advice }]) => entry(type, type, advice, status))}</dl>
+    <h2>Details</h2>
+    <dl>${Object.entries(DETAIL_TYPES).map(([type, advice]) => entry(`details-${type}`, type, advice))}</dl>
+    <h2>The OAuth protocol</h2>
+    <p>
+      <code>/token</code>, <code>/revoke</code>, <code>/introspect</code> and <code>/tokeninfo</code> answer with
+      <code>error</code>, <code>error_description</code> and <code>error_uri</code>, which ends with the request id:
+      with it the operator finds the exact reason in the audit log. <code>/authorize</code> sends <code>error</code> and
+      <code>error_description</code> back to the client.
+    </p>
+    <dl>${Object.entries(PROTOCOL_ERRORS).map(([error, advice]) => entry(error, error, advice))}</dl>`;
+  return documentResponse({ status: 200, lang: "en", layout: "wide", title, publicBase, main }, pathPrefix);
+}
+
+const entry = (id: string, name: string, advice: string, status?: number): Markup =>
+  html`<div id="${id}">
+    <dt><code>${name}</code>${status === undefined ? undefined : html` <span>${status}</span>`}</dt>
+    <dd>${withCode(advice)}</dd>
+  </div>`;
+
+/** The form of http/pipeline.ts; any other text in the address is not shown. */
+const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");

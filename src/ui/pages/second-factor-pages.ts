@@ -1,0 +1,101 @@
+import type { RecoveryCodesView, SecondFactorView, SetUpView } from "../../oauth/pages/port.ts";
+import type { Page } from "../parts/layout.ts";
+import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
+import { alert } from "../parts/message.ts";
+import { INVALID, passwordField } from "../parts/password-field.ts";
+import { qrCode } from "../parts/qr.ts";
+import { logo } from "./sign-in-pages.ts";
+import type { Texts } from "../texts/texts.ts";
+
+/** Phones show digits, and offer a code that they know. */
+export const codeField = (id: string, label: string, isWrong: boolean, hasFocus: boolean): Markup =>
+  html`<label for="${id}">${label}</label>
+    <input
+      id="${id}"
+      name="code"
+      type="text"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      maxlength="64"
+      ${isWrong ? INVALID : undefined}
+      ${hasFocus ? html`autofocus` : undefined}
+    />`;
+
+/** For the day on which the phone is lost; folded, since it is rare. */
+export const recoveryField = (id: string, { recoveryCode, lostApp }: Texts["secondFactor"]): Markup =>
+  html`<details>
+    <summary>${lostApp}</summary>
+    <label for="${id}">${recoveryCode}</label>
+    <input
+      id="${id}"
+      name="recovery_code"
+      type="text"
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck="false"
+      maxlength="64"
+    />
+  </details>`;
+
+export function secondFactorPage(view: SecondFactorView, { secondFactor, signIn, chooseTenant }: Texts): Page {
+  const { action, hidden, user, clientName, logoUri, fault } = view;
+  const isWrong = fault === "wrong";
+  const main = html`${logo(logoUri)}
+    <h1>${secondFactor.title}</h1>
+    ${clientName === "" ? undefined : html`<p>${fill(signIn.lead, { client: given(clientName) })}</p>`}
+    <p>${secondFactor.lead}</p>
+    ${fault === undefined ? undefined : alert(secondFactor.faults[fault], !isWrong)}
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)} ${codeField("code", secondFactor.code, isWrong, fault === undefined || isWrong)}
+      ${recoveryField("recovery-code", secondFactor)}
+      <button class="submit" type="submit">${secondFactor.submit}</button>
+    </form>`;
+  const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
+  return { title: fault === undefined ? secondFactor.title : `${signIn.failed}: ${secondFactor.title}`, main, footer };
+}
+
+export function setUpPage(view: SetUpView, texts: Texts): Page {
+  const { action, hidden, user, logoUri, isNeeded, asksPassword, secret, uri, fault } = view;
+  const { secondFactor, signIn, chooseTenant } = texts;
+  const isCode = fault === "wrong";
+  const isPassword = fault === "password";
+  const main = html`${logo(logoUri)}
+    <h1>${secondFactor.setUpTitle}</h1>
+    <p>${isNeeded ? secondFactor.needed : secondFactor.wanted}</p>
+    ${fault === undefined ? undefined : alert(secondFactor.faults[fault], !isCode && !isPassword)}
+    <p>${secondFactor.scan}</p>
+    ${qrCode(uri, secondFactor.picture)}
+    <p>${secondFactor.typeKey} <code class="key">${secret.match(/.{1,4}/g)?.join(" ")}</code></p>
+    <p><a href="${uri}">${secondFactor.openApp}</a></p>
+    <form method="post" action="${action}">
+      ${hiddenFields(hidden)}
+      ${
+        asksPassword
+          ? html`<input type="text" autocomplete="username" value="${user}" readonly hidden />
+              ${passwordField({ label: signIn.password }, isPassword ? html`${INVALID} autofocus` : undefined)}`
+          : undefined
+      }
+      ${codeField("code", secondFactor.firstCode, isCode, isCode)}
+      <button class="submit" type="submit">${secondFactor.turnOn}</button>
+    </form>`;
+  const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
+  const title = fault === undefined ? secondFactor.setUpTitle : `${signIn.failed}: ${secondFactor.setUpTitle}`;
+  return { title, main, footer };
+}
+
+export const recoveryCodesPage = ({ codes, action, hidden }: RecoveryCodesView, { secondFactor }: Texts): Page => ({
+  title: secondFactor.codesTitle,
+  main: html`<h1>${secondFactor.codesTitle}</h1>
+    <p>${secondFactor.codesLead}</p>
+    <ul class="codes" role="list">
+      ${codes.map((code) => html`<li><code>${code}</code></li>`)}
+    </ul>
+    ${
+      hidden === undefined
+        ? html`<p><a class="submit" href="${action}">${secondFactor.kept}</a></p>`
+        : html`<form method="post" action="${action}">
+            ${hiddenFields(hidden)}
+            <button class="submit" type="submit">${secondFactor.kept}</button>
+          </form>`
+    }`,
+});

@@ -1,0 +1,14 @@
+import type { ScopeView } from "../../oauth/pages/port.ts";
+import { fill, html, type Markup } from "./markup.ts";
+import type { Texts } from "../texts/texts.ts";
+
+/** The words of the service, or the pages' own. A scope without any is shown by its name. */
+export function scopeInWords({ scope, own, words }: ScopeView, { oidc, scopes }: Texts["consent"]): Markup {
+  if (words !== undefined) return html`<bdi>${words}</bdi>`;
+  const [key = "", name = ""] = own?.split(/(?<==)/) ?? [scope];
+  const text = textOf(own === undefined ? oidc : scopes, key);
+  return text === undefined ? html`<code>${scope}</code>` : html`${fill(text, { name: html`<code>${name}</code>` })}`;
+}
+
+const textOf = (texts: Readonly<Record<string, string>>, key: string): string | undefined =>
+  Object.hasOwn(texts, key) ? texts[key] : undefined;

@@ -1,0 +1,13 @@
+import { describe, expect, it } from "vitest";
+import { missed, outcomeOf } from "../../../tools/bench/herd/outcome.ts";
+import { simulate } from "../../../tools/bench/herd/simulate.ts";
+
+/** The same as `npm run bench -- herd`, smaller. */
+describe("A database that stalls", () => {
+  it("is no outage: isolates ask it less, and all is well soon after", async () => {
+    const isolates = 20;
+    const herd = { isolates, requestsPerSec: 400, stallMs: 30_000, seed: 1, afterMs: 50_000 };
+    const outcome = outcomeOf(await simulate(herd));
+    expect(missed(isolates, herd.stallMs, outcome)).toEqual([]);
+  });
+});
