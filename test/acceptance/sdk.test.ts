@@ -19,7 +19,7 @@ import {
   type Plinth,
   type PlinthOptions,
 } from "../../packages/sdk/src/index.ts";
-import { expressAuth, fastifyAuth, honoAuth, withAuth } from "../../packages/sdk/src/middleware.ts";
+import { frameworkSuite } from "./sdk/frameworks.ts";
 import { makeClient, OTHER_TENANT, SERVICE, TENANT, useWorld, type Client } from "./support/world.ts";
 
 /** The SDK against a started platform. Faults are those of a network: `fetch` loses requests and answers. */
@@ -500,39 +500,11 @@ describe("a service that checks tokens", () => {
     expect(fetches).toBe(1);
   });
 
-  test("every middleware lets a good token pass, answers 401 without one and 403 without the scope", async () => {
-    const authorization = `Bearer ${await plinth.token()}`;
-    const url = world().base;
-    const outcomes = async (scope: string, header?: string): Promise<unknown[]> => {
-      const options = { url, scope };
-      const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
-      const plain = withAuth(options, (_, caller) => new Response(caller.client));
-      const web = await plain(new Request("http://app.example/", { headers }));
-      let inHono: unknown;
-      const context = {
-        req: { header: () => header },
-        set: (_: string, caller: { client: string }) => (inHono = caller.client),
-      };
-      const hono = await honoAuth(options)(context, async () => undefined);
-      const express = await new Promise((resolve) => {
-        const request: { headers: { authorization?: string }; caller?: { client: string } } = { headers };
-        const response = {
-          status: (code: number) => (resolve(code), response),
-          set: () => response,
-          json: () => response,
-        };
-        void expressAuth(options)(request as never, response, () => resolve(request.caller?.client));
-      });
-      const request: { headers: { authorization?: string }; caller?: { client: string } } = { headers };
-      let code = 0;
-      const reply = { code: (given: number) => ((code = given), reply), headers: () => reply, send: () => reply };
-      await fastifyAuth(options)(request as never, reply);
-      return [web.ok ? await web.text() : web.status, hono?.status ?? inHono, express, request.caller?.client ?? code];
-    };
-    expect(await outcomes("plat.media_view", authorization)).toEqual(Array(4).fill(client.id));
-    expect(await outcomes("plat.media_view")).toEqual(Array(4).fill(401));
-    expect(await outcomes("plat.nothing", authorization)).toEqual(Array(4).fill(403));
-  });
+  frameworkSuite(
+    () => plinth,
+    () => world().base,
+    () => client.id,
+  );
 });
 
 describe("a push", () => {
