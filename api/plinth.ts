@@ -95,6 +95,8 @@ export type TokenInfo = {
     clientId: string;
     /** The user that it was issued to. */
     user?: string;
+    /** Addresses of the services that it is for; absent: all (RFC 8707). */
+    resources?: string[];
     /** With `details=true`: services that the tenant has by packages. */
     allowedServices?: {
         /** The service. */
@@ -127,8 +129,8 @@ export type Introspection = {
     username?: string;
     /** Who issued it. */
     iss?: string;
-    /** Its audience. */
-    aud?: string;
+    /** Its audience: the platform, or the services that it is for (RFC 8707). */
+    aud?: string | string[];
     /** When it was issued, in seconds. */
     iat?: number;
     /** When it expires, in seconds. */
@@ -2139,6 +2141,8 @@ export function getToken(body: {
     password?: string;
     /** `password`: the user's directory. */
     plat_id_provider?: "legacy_idp";
+    /** Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for the whole platform, or what was authorized. */
+    resource?: string;
     /** The caller's name for its session, for the log. The header of the same name wins. */
     "plat-session-id"?: string;
     /** The client, unless it authenticates by HTTP Basic. */
@@ -2399,6 +2403,8 @@ export function pushAuthorizationRequest(body: {
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
+    /** Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for the whole platform, or what was authorized. */
+    resource?: string;
     /** The thumbprint of the key that has to redeem the code (RFC 9449). */
     dpop_jkt?: string;
     /** `popup`: a page for a small window. */
@@ -2668,7 +2674,7 @@ export function deleteRefreshToken(id: string, opts?: Oazapfts.RequestOpts) {
 /**
  * Start a sign-in for a client
  */
-export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, dpopJkt, requestUri, display, platIdProvider, platSessionId, platSessionIdHeader }: {
+export function authorize(responseType: "code" | "token" | "id_token token" | "token id_token", clientId: string, { redirectUri, scope, state, responseMode, nonce, codeChallenge, codeChallengeMethod, prompt, maxAge, tenantChoice, loginHint, idTokenHint, uiLocales, resource, dpopJkt, requestUri, display, platIdProvider, platSessionId, platSessionIdHeader }: {
     redirectUri?: string;
     scope?: string;
     state?: string;
@@ -2682,6 +2688,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
     loginHint?: string;
     idTokenHint?: string;
     uiLocales?: string;
+    resource?: string;
     dpopJkt?: string;
     requestUri?: string;
     display?: "page" | "popup";
@@ -2705,6 +2712,7 @@ export function authorize(responseType: "code" | "token" | "id_token token" | "t
         login_hint: loginHint,
         id_token_hint: idTokenHint,
         ui_locales: uiLocales,
+        resource,
         dpop_jkt: dpopJkt,
         request_uri: requestUri,
         display,
@@ -2751,6 +2759,8 @@ export function postAuthorize(body: {
     id_token_hint?: string;
     /** Languages of the page, the preferred one first (BCP 47). */
     ui_locales?: string;
+    /** Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. Without any, the token is for the whole platform, or what was authorized. */
+    resource?: string;
     /** The thumbprint of the key that has to redeem the code (RFC 9449). */
     dpop_jkt?: string;
     /** A reference from `/par`, in place of all other parameters but `client_id`. */

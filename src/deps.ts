@@ -194,6 +194,16 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     subject: config.subject,
     passwordGrant: config.passwordGrant,
     commonPasswords,
+    async findResource(path, nowMs) {
+      const below = path.slice(pathPrefix.length);
+      if (!path.startsWith(`${pathPrefix}/`)) return undefined;
+      const own = builtIn.services.find(({ proxyPath }) => below === proxyPath || below.startsWith(`${proxyPath}/`));
+      if (own !== undefined)
+        return { path: pathPrefix + own.proxyPath, name: own.name, scopes: own.scopes, isBuiltIn: true };
+      const found = await gateway.find(below, nowMs);
+      if (found?.access !== "token") return undefined;
+      return { path: pathPrefix + found.proxyPath, name: found.name, scopes: found.scopes, isBuiltIn: false };
+    },
     onRestored() {
       log.warn("the database was restored: copies of it are forgotten", {});
       gateway.recordsChanged();

@@ -24,6 +24,11 @@ const SCOPES =
   "Scopes, separated by spaces. Without any, or with only the tenant's: every scope that the client " +
   "lists and that can be granted now.";
 
+const RESOURCES =
+  "Address of a service that the token is to be for, of the platform or behind the gateway (RFC 8707). May be repeated. " +
+  "Without any, the token is for the whole platform, or what was authorized.";
+const RESOURCE = uri(RESOURCES);
+
 const tokenForm: Schema = obj({
   grant_type: oneOf(
     [
@@ -47,6 +52,7 @@ const tokenForm: Schema = obj({
   "username?": str("`password`: the user's e-mail."),
   "password?": str("`password`: the user's password.", { format: "password" }),
   "plat_id_provider?": oneOf(["legacy_idp"], "`password`: the user's directory."),
+  "resource?": RESOURCE,
   "plat-session-id?": SESSION,
   ...clientFields,
 });
@@ -93,6 +99,11 @@ const authorization: Readonly<Record<string, Parameter>> = {
       "with it.",
   },
   ui_locales: { text: "Languages of the page, the preferred one first (BCP 47)." },
+  resource: {
+    text: RESOURCES,
+    schema: { type: "string", format: "uri" },
+    example: "https://platform.example/media/v2",
+  },
   dpop_jkt: { text: "The thumbprint of the key that has to redeem the code (RFC 9449)." },
   request_uri: {
     text: "A reference from `/par`, in place of all other parameters but `client_id`.",
@@ -190,6 +201,7 @@ export const oauth: ServiceEntries = {
         tenant: str("Its tenant; empty for an organization, or without a tenant."),
         clientId: str("Its client; empty if a user signed in without one."),
         "user?": str("The user that it was issued to."),
+        "resources?": LIST_OF_TEXTS("Addresses of the services that it is for; absent: all (RFC 8707)."),
         "allowedServices?": list(
           obj({
             name: str("The service."),
@@ -212,7 +224,11 @@ export const oauth: ServiceEntries = {
         "sub?": str("The user, as in ID tokens and `/userinfo`; otherwise the client's id."),
         "username?": str("The user's e-mail."),
         "iss?": uri("Who issued it."),
-        "aud?": str("Its audience."),
+        "aud?": {
+          type: ["string", "array"],
+          items: { type: "string" },
+          description: "Its audience: the platform, or the services that it is for (RFC 8707).",
+        },
         "iat?": int("When it was issued, in seconds."),
         "exp?": int("When it expires, in seconds."),
         "jti?": str("Its id."),

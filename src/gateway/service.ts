@@ -57,6 +57,8 @@ export interface GatewayDeps extends Omit<ForwardDeps, "registry" | "breakers">,
 
 export interface Gateway {
   readonly answer: Fallback;
+  /** The service of a path below the prefix. */
+  find(path: string, nowMs: number): Promise<RegisteredService | undefined>;
   /** Call it after a change of services in this isolate. */
   recordsChanged(): void;
 }
@@ -73,6 +75,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (service === undefined) return undefined;
       return isPreflight(call.request) ? answerPreflight(call.request) : forward(forwardDeps, call, service);
     },
+    find: registry.find,
     recordsChanged: () => registry.clear(),
   };
 }

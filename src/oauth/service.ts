@@ -60,6 +60,7 @@ import { createRefreshStore } from "./grants/refresh-store.ts";
 import { createRevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
+import type { FindResource } from "./model/resource.ts";
 import { brandOfAddress } from "./pages/brand.ts";
 import type { Mails, Pages } from "./pages/port.ts";
 import { createInvitationStore } from "./recovery/invitation-store.ts";
@@ -109,6 +110,8 @@ export interface OAuthDeps {
   readonly publicUrl: string;
   /** The origin of the pages if they have their own host, else empty. */
   readonly authUrl: string;
+  /** Finds the service behind a public path (RFC 8707). */
+  readonly findResource: FindResource;
   /** Each of them is accepted. */
   readonly operatorSecrets: readonly string[];
   /** Allows identity providers on loopback hosts and plain http. */
@@ -223,6 +226,7 @@ export function createOAuth(deps: OAuthDeps) {
     directory,
     trust,
     verifier,
+    findResource: deps.findResource,
     issuerFor: (call: AnyCall) => ownIssuer(call.url.origin),
     pagesBase,
     users,

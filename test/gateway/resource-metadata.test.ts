@@ -35,7 +35,8 @@ describe("A service that wants a token", () => {
     const response = await call(`${path}/`, { headers });
     expect(response.status).toBe(401);
     const challenge = response.headers.get("www-authenticate") ?? "";
-    expect(challenge.endsWith(`, resource_metadata="${ORIGIN}${WELL_KNOWN}${path}"`)).toBe(true);
+    const [scope, metadata] = [`${path.split("/")[1]}.read`, `${ORIGIN}${WELL_KNOWN}${path}`];
+    expect(challenge.endsWith(`, scope="${scope}", resource_metadata="${metadata}"`)).toBe(true);
     await response.text();
   });
 

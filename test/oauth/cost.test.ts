@@ -10,7 +10,17 @@ import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { counting, emptyTally } from "../support/counting.ts";
 import { isolate as isolateOf, type Isolate } from "../support/isolate.ts";
 import { Browser, landed, toInit } from "../support/browser.ts";
-import { basic, call, expectJson, makeClient, ORIGIN, tokenFor, type TestClient } from "../support/platform.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  ORIGIN,
+  put,
+  tokenFor,
+  unique,
+  type TestClient,
+} from "../support/platform.ts";
 import { makeApp, visit } from "../support/sign-in.ts";
 import { makeUser } from "../support/users.ts";
 import { CHALLENGE, makeFlow, signIn, VERIFIER } from "./user-flow.ts";
@@ -89,6 +99,20 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
     expect(isolate.tally.d1RoundTrips).toBe(1);
     expect(await env.DB.prepare("SELECT count(*) AS n FROM revocation").first("n")).toBe(rows);
     expect(isolate.tally.auditRows).toBe(0);
+  });
+
+  it("is nothing more for a token for a service behind the gateway while the services are cached", async () => {
+    const name = unique("svc-");
+    const service = { sourceUrl: `https://${name}.example.com`, proxyPath: `/${name}/v1`, scopes: [], access: "token" };
+    await put(`services/${name}`, { ...service, tenant: client.tenant });
+    const isolate = freshIsolate();
+    const asked = tokenRequest(client);
+    const request = { ...asked, body: `${asked.body as string}&resource=${ORIGIN}/${name}/v1` };
+    expect((await isolate.fetch("/oauth2/v1/token", request)).status).toBe(200);
+    expect(isolate.tally.d1RoundTrips).toBe(3);
+    isolate.reset();
+    expect((await isolate.fetch("/oauth2/v1/token", request)).status).toBe(200);
+    expect(isolate.tally).toEqual(NOTHING);
   });
 
   it("is one round trip for client_credentials after a pause; keys are read beside the response", async () => {

@@ -24,6 +24,7 @@ export interface GatewayRequest {
 
 export interface AdmissionDeps {
   readonly names: Names;
+  readonly pathPrefix: string;
   readonly verifier: TokenVerifier;
   readonly access: Pick<ClientAccess, "tenantUses">;
   readonly limits: Limits;
@@ -31,7 +32,7 @@ export interface AdmissionDeps {
 
 /** The caller, if it may use the service; undefined for an anonymous caller of a public service. */
 export async function admitCaller(
-  { names, verifier, access, limits }: AdmissionDeps,
+  { names, pathPrefix, verifier, access, limits }: AdmissionDeps,
   { call, service, headers }: GatewayRequest,
 ): Promise<Result<Principal | undefined, Problem>> {
   const { nowMs } = call;
@@ -43,7 +44,8 @@ export async function admitCaller(
   }
   const meanwhile = (early: Principal): void =>
     call.waitUntil(mayUse(access, early, service, nowMs).catch(() => undefined));
-  const caller = await authenticate(presentedAt(call, headers), verifier, names, nowMs, meanwhile);
+  const presented = { ...presentedAt(call, headers), service: pathPrefix + service.proxyPath };
+  const caller = await authenticate(presented, verifier, names, nowMs, meanwhile);
   if (caller.ok) call.onIdentified(caller.value);
   const excess = await (caller.ok ? limits.caller(caller.value) : limits.anonymous(call.request));
   if (excess !== undefined) return err(excess);

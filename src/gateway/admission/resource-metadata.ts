@@ -39,20 +39,24 @@ export async function answerMetadata(
     bearer_methods_supported: ["header"],
     dpop_signing_alg_values_supported: PROOF_ALGS,
     // A pattern is no scope that a client could ask for.
-    ...(service.scopes.some(isScope) ? { scopes_supported: service.scopes.filter(isScope) } : {}),
+    ...(scopesOf(service).length === 0 ? {} : { scopes_supported: scopesOf(service) }),
   };
   return Response.json(metadata, {
     headers: { "cache-control": `public, max-age=${MAX_AGE_SEC}`, "access-control-allow-origin": "*" },
   });
 }
 
-const isScope = (scope: string): boolean => !scope.endsWith("*");
+const scopesOf = ({ scopes }: RegisteredService): readonly string[] => scopes.filter((scope) => !scope.endsWith("*"));
+/** Our choice. Clients that get no scopes here read them in the metadata. */
+const MAX_CHALLENGE_CHARS = 1024;
 
-/** Adds the address of the metadata to a 401. */
+/** Adds the scopes to ask for and the address of the metadata to a 401. */
 export function withMetadata(refused: Problem, service: RegisteredService, publicBase: string): Problem {
   const challenge = refused.headers["www-authenticate"];
   if (challenge === undefined || service.access !== "token") return refused;
   const address = new URL(`${publicBase}${WELL_KNOWN}${service.proxyPath}`).href;
-  const named = `${challenge}, resource_metadata="${address}"`;
+  const scope = scopesOf(service).join(" ");
+  const scopes = scope === "" || scope.length > MAX_CHALLENGE_CHARS ? "" : `, scope="${scope}"`;
+  const named = `${challenge}${scopes}, resource_metadata="${address}"`;
   return { ...refused, headers: { ...refused.headers, "www-authenticate": named } };
 }

@@ -21,7 +21,7 @@ export interface ServiceTokenDeps {
  * The `Authorization` that a service gets instead of the caller's; undefined if it gets the caller's own. An access
  * token is good at the whole platform, and its holder acts as the caller everywhere. So only a service of the
  * caller's own tenant gets it, and a service that the operator lets have it. No service gets a token that can change
- * the platform.
+ * the platform, or one that was issued for named services (RFC 8707).
  */
 export async function authorizationFor(
   { access, serviceToken, builtIn }: ServiceTokenDeps,
@@ -31,7 +31,13 @@ export async function authorizationFor(
 ): Promise<string | undefined> {
   if (caller === undefined) return undefined;
   const operates = [builtIn.adminScope, ...builtIn.operatorScopes].some((scope) => caller.scopes.includes(scope));
-  if (!operates && (service.forwardAuthorization || (await isOfTenant(access, caller, service.tenant, nowMs))))
+  // A service knows its own address as the audience of no token but the gateway's.
+  const isRestricted = caller.audience !== undefined;
+  if (
+    !operates &&
+    !isRestricted &&
+    (service.forwardAuthorization || (await isOfTenant(access, caller, service.tenant, nowMs)))
+  )
     return undefined;
   return `Bearer ${await serviceToken(caller, service, url.origin, nowMs)}`;
 }

@@ -144,7 +144,7 @@ function relayUntilTokenEnds(deps: ExchangeDeps, request: AdmittedRequest, socke
 
 /** Checks the token as for a new request, but counts nothing against a limit. */
 async function findClosing(
-  { names, verifier, access, registry, clock }: ExchangeDeps,
+  { names, pathPrefix, verifier, access, registry, clock }: ExchangeDeps,
   { service, call, headers }: GatewayRequest,
 ): Promise<Closing | undefined> {
   const nowMs = clock.nowMs();
@@ -152,7 +152,8 @@ async function findClosing(
   if (found?.name !== service.name || found.sourceUrl !== service.sourceUrl) return CLOSINGS.gone;
   const { request, url } = call;
   const authorization = headers.get("authorization");
-  const presented = { authorization, proof: "checked", method: request.method, url } as const;
+  const asked = pathPrefix + found.proxyPath;
+  const presented = { authorization, proof: "checked", method: request.method, url, service: asked } as const;
   const caller = await authenticate(presented, verifier, names, nowMs);
   if (!caller.ok) return caller.error.type === "service_temporarily_unavailable" ? CLOSINGS.unknown : CLOSINGS.ended;
   return (await mayUse(access, caller.value, found, nowMs)) ? undefined : CLOSINGS.ended;

@@ -28,6 +28,8 @@ export interface Principal {
   readonly expiresAtSec: number;
   /** The thumbprint of the key that the token is bound to (`cnf.jkt`, RFC 9449). Undefined: its holder may use it. */
   readonly proofKey?: string | undefined;
+  /** Public paths of the services that the token is for (RFC 8707). Undefined: the whole platform. */
+  readonly audience?: readonly string[] | undefined;
   /** The client that acts for the user, by an exchanged token (RFC 8693 4.1). Undefined: the user's own client. */
   readonly act?: Actor | undefined;
   /** Sent with the answer: the nonce for the caller's next proofs. */
@@ -62,6 +64,8 @@ export interface Presented {
   readonly method: string;
   /** The public address. */
   readonly url: URL;
+  /** Public path of the service behind the gateway that is asked. Undefined: a service of the platform itself. */
+  readonly service?: string;
 }
 
 export const presentedBy = (request: Request, url: URL): Presented => ({
@@ -124,6 +128,7 @@ export async function authenticate(
   const verified = await verifier.verify(token, nowMs, meanwhile);
   if (verified.ok) {
     const caller = verified.value;
+    if (!isFor(caller, presented)) return refused("The access token is for another service.", "another audience");
     if (!isBound)
       return caller.proofKey === undefined
         ? ok(caller)
@@ -146,6 +151,13 @@ export async function authenticate(
       );
   }
 }
+
+/** Services lie below each other behind the gateway, but a service of the platform has all that is below its path. */
+const isFor = ({ audience }: Principal, { service, url: { pathname } }: Presented): boolean =>
+  audience === undefined ||
+  audience.some((path) =>
+    service === undefined ? pathname === path || pathname.startsWith(`${path}/`) : service === path,
+  );
 
 async function proveKey(
   { proof: sent, method, url }: Presented,

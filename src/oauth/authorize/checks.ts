@@ -46,6 +46,7 @@ const CHECKS: readonly Check[] = [
   sessionIdIsValid,
   scopesAreValid,
   claimsAreValid,
+  resourcesAreServices,
   clientListsScopes,
   clientActsForTenant,
 ];
@@ -204,6 +205,10 @@ function claimsAreValid({ claims }: ParsedRequest) {
   return claims.ok ? undefined : refused(claims.error.error, claims.error.description);
 }
 
+function resourcesAreServices({ resources }: ParsedRequest) {
+  return resources.ok ? undefined : refused("invalid_target", resources.error);
+}
+
 /** No user can grant a scope that the client does not list, so refuse it before the sign-in. */
 function clientListsScopes({ scopes, client }: ParsedRequest) {
   const named = scopes.ok ? scopes.value.named : [];
@@ -223,12 +228,12 @@ function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names 
 /** Builds the request from the values that the checks accepted. */
 async function toRequest(
   deps: CheckDeps,
-  { parameters, client, tenant, asOfMs, redirectUri, flow, device, scopes, claims }: ParsedRequest,
+  { parameters, client, tenant, asOfMs, redirectUri, flow, device, scopes, claims, resources }: ParsedRequest,
   call: AnyCall,
 ): Promise<Result<AuthorizationRequest, AuthorizeFailure>> {
   const { names } = deps;
   const sessionId = readSessionId(call.request, parameters, names);
-  if (flow === undefined || !scopes.ok || !claims.ok || !sessionId.ok)
+  if (flow === undefined || !scopes.ok || !claims.ok || !resources.ok || !sessionId.ok)
     throw new Error("the checks accepted an invalid request");
   const prompts = promptValues(parameters);
   const expected = parameters.get(expectedUserParameter(names));
@@ -247,6 +252,7 @@ async function toRequest(
       openid: scopes.value.openid || hasIdToken(flow),
       profile: PROFILE_SCOPES.filter((scope) => [...scopes.value.profile, ...claims.value.scopes].includes(scope)),
     },
+    resources: resources.value,
     acr: claims.value.acr,
     challenge: flow === "code" ? (readChallenge(parameters) as CodeChallenge | undefined) : undefined,
     nonce: parameters.get("nonce"),

@@ -20,6 +20,7 @@ export type AuthorizeError =
   | "access_denied"
   | "unsupported_response_type"
   | "invalid_scope"
+  | "invalid_target"
   | "server_error"
   | "temporarily_unavailable"
   | "request_not_supported"

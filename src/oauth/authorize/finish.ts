@@ -7,6 +7,7 @@ import { signInTimes, toAuthorization } from "../model/authorization.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
+import { restrict } from "../model/resource.ts";
 import { type Granted, issueIdTokenAlone, issueTokens } from "../tokens/issue.ts";
 import { asksTwoFactors, isUnmet, reachedAcr } from "./acr.ts";
 import { promptConsent, type Decided } from "./consent.ts";
@@ -54,11 +55,13 @@ export async function finish(
     hasPages: true,
   } as const;
   const granted = await grantForUser(deps, grantRequest, call.nowMs);
-  if (granted.ok)
+  if (granted.ok) {
+    const restricted = restrict(granted.value, request.resources, deps.names);
     return (
-      (await promptConsent(deps, request, granted.value, identity, decided, call)) ??
-      issue(deps, request, granted.value, identity, call)
+      (await promptConsent(deps, request, restricted, identity, decided, call)) ??
+      issue(deps, request, restricted, identity, call)
     );
+  }
   const refusal = granted.error;
   if (refusal.kind === "second-factor") return promptSecondFactor(deps, request, identity, refusal.reason, call);
   if (refusal.kind !== "choose" && mayChooseAnother(request, identity)) {

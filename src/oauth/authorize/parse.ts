@@ -5,6 +5,7 @@ import { parseClaims, type ClaimsRefusal, type ClaimsRequest } from "../model/cl
 import { deviceOf, type AuthorizationParameters, type RequestedDevice } from "../model/parameters.ts";
 import { isRegisteredRedirectUri, onlyRedirectUri } from "../model/redirect.ts";
 import { parseScopes, type ScopeRefusal, type ScopeRequest, type TenantRights } from "../model/granted-scopes.ts";
+import { findResources, type Resource } from "../model/resource.ts";
 import type { PageRefusal } from "../pages/page.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 
@@ -34,6 +35,8 @@ export interface ParsedRequest {
   readonly device: RequestedDevice | undefined;
   readonly scopes: Result<ScopeRequest, ScopeRefusal>;
   readonly claims: Result<ClaimsRequest, ClaimsRefusal>;
+  /** The services that the tokens are for (RFC 8707). Empty: the whole platform. */
+  readonly resources: Result<readonly Resource[], string>;
   /** The tenant that the request names, else the client's. Undefined if there is no such tenant. */
   readonly tenant: TenantRights | undefined;
   /** The database's time when client and tenant were read. */
@@ -49,7 +52,7 @@ const NOT_REGISTERED =
 
 /** Finds the client and the redirect URI. An unregistered URI is never used (RFC 6749 3.1.2.4). */
 export async function parseRequest(
-  deps: Pick<AuthorizeDeps, "names" | "directory" | "pagesBase">,
+  deps: Pick<AuthorizeDeps, "names" | "directory" | "pagesBase" | "issuerFor" | "findResource">,
   parameters: AuthorizationParameters,
   call: AnyCall,
 ): Promise<Result<ParsedRequest, PageRefusal>> {
@@ -75,7 +78,8 @@ export async function parseRequest(
     return fail(`state is longer than ${MAX_STATE_CHARS} characters.`, undefined, client.id);
   const flow = parseFlow(parameters.get("response_type"));
   const claims = parseClaims(parameters.get("claims"), parameters.get("acr_values"));
-  return ok({ device, parameters, client, redirectUri, flow, scopes, claims, tenant, asOfMs });
+  const resources = await findResources(deps, parameters.get("resource"), call);
+  return ok({ device, parameters, client, redirectUri, flow, scopes, claims, resources, tenant, asOfMs });
 }
 
 /** The order of the words does not matter (OAuth 2.0 Multiple Response Type Encoding Practices 3). */

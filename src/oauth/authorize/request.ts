@@ -10,6 +10,7 @@ import {
 import type { ClaimsRequest } from "../model/claims.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
+import type { Resource } from "../model/resource.ts";
 import type { BrowserDeps } from "../sign-in/browser.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import type { Flow } from "./parse.ts";
@@ -34,6 +35,8 @@ export interface AuthorizationRequest {
   /** As in ParsedRequest. */
   readonly device: RequestedDevice | undefined;
   readonly scopes: ScopeRequest;
+  /** As in ParsedRequest. */
+  readonly resources: readonly Resource[];
   readonly challenge: CodeChallenge | undefined;
   readonly nonce: string | undefined;
   readonly expectedUser: ExpectedUser | undefined;

@@ -12,6 +12,7 @@ import type { AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { parseScopes } from "../model/granted-scopes.ts";
 import { deviceParameter, readAuthorizationParameters, readParameters } from "../model/parameters.ts";
+import { joinResources } from "../model/resource.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { DeviceView } from "../pages/port.ts";
@@ -62,6 +63,7 @@ async function makeDevice(
   const credentials = readCredentials(call.request, parameters.value);
   if (!credentials.ok) return credentials;
   const scope = parameters.value.get("scope") ?? "";
+  const resource = joinResources(call.body.getAll("resource"));
   const proof = await readProof(deps, call);
   if (!proof.ok) return proof;
   const scopes = parseScopes(scope, deps.names);
@@ -71,6 +73,7 @@ async function makeDevice(
     parameters: parameters.value,
     credentials: credentials.value,
     scopes: scopes.value,
+    resources: [],
     // The key proves itself when the tokens are asked for.
     proofKey: proof.value?.key ?? "",
   };
@@ -79,7 +82,11 @@ async function makeDevice(
   const { id } = caller.value.client;
   const deviceCode = randomSecret(deps.random);
   const deviceHash = await sha256Hex(deviceCode);
-  const draft = await parseRequest(deps, asPushed(deps, { deviceHash, userCode: "", clientId: id, scope }), call);
+  const draft = await parseRequest(
+    deps,
+    asPushed(deps, { deviceHash, userCode: "", clientId: id, scope, resource }),
+    call,
+  );
   const checked = draft.ok ? await checkRequest(deps, draft.value, call) : undefined;
   if (checked?.ok !== true) {
     const { error, description, reason } = checked?.error ?? {
@@ -92,7 +99,8 @@ async function makeDevice(
   const expiresAtMs = call.nowMs + DEVICE_LIFETIME_SEC * 1000;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const userCode = newUserCode(deps.random);
-    const device = { deviceHash, userCode, clientId: id, scope, expiresAtMs, intervalMs: POLL_INTERVAL_SEC * 1000 };
+    const intervalMs = POLL_INTERVAL_SEC * 1000;
+    const device = { deviceHash, userCode, clientId: id, scope, resource, expiresAtMs, intervalMs };
     if (await deps.devices.add(device)) return ok({ deviceCode, userCode });
   }
   return err(failure("temporarily_unavailable", "There is no code at the moment.", "user codes collide", id));
@@ -118,14 +126,16 @@ interface Device {
   readonly userCode: string;
   readonly clientId: string;
   readonly scope: string;
+  readonly resource: string;
 }
 
 /** The authorization request that a device stands for. */
-const formOf = ({ names }: Pick<DeviceDeps, "names">, { deviceHash, userCode, clientId, scope }: Device) =>
+const formOf = ({ names }: Pick<DeviceDeps, "names">, { deviceHash, userCode, clientId, scope, resource }: Device) =>
   new URLSearchParams({
     client_id: clientId,
     response_type: "code",
     ...(scope === "" ? {} : { scope }),
+    ...(resource === "" ? {} : { resource }),
     [deviceParameter(names)]: `${deviceHash} ${userCode}`,
   });
 

@@ -6,6 +6,7 @@ import { authenticateClient, noCredentials, readCredentials } from "../clients/a
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { reauthorize } from "../grants/reauthorize.ts";
 import { tokenState } from "../grants/refresh-rotation.ts";
+import { audienceClaim } from "../tokens/access-token.ts";
 import type { Issuer } from "../model/call.ts";
 import { failure } from "../model/failure.ts";
 import { readParameters } from "../model/parameters.ts";
@@ -55,7 +56,7 @@ interface Description {
   readonly token_type?: string;
   readonly act?: Actor;
   readonly cnf?: { readonly jkt: string };
-  readonly aud?: string;
+  readonly aud?: string | readonly string[];
   readonly exp?: number;
   readonly jti?: string;
 }
@@ -82,7 +83,7 @@ const toDescription = (token: Principal, { issuer, audience }: Issuer): Descript
   sub: token.subject,
   ...(token.user === "" ? {} : { username: token.user }),
   iss: issuer,
-  aud: audience,
+  aud: audienceClaim(token, audience),
   iat: token.issuedAtSec,
   exp: token.expiresAtSec,
   jti: token.tokenId,
@@ -104,7 +105,7 @@ async function describeRefreshToken(
   const { client, asOfMs } = await deps.directory.find(clientId, undefined, call.nowMs);
   if (client?.grantTypes.includes("refresh_token") !== true) return undefined;
   const caller = { client, authenticated: client.confidential, asOfMs };
-  const reauthorized = await reauthorize(deps, caller, found.grant, EVERYTHING, call.nowMs);
+  const reauthorized = await reauthorize(deps, caller, found.grant, { scopes: EVERYTHING, resources: [] }, call.nowMs);
   if (!reauthorized.ok) return undefined;
   const { scopes, subject, tenant } = reauthorized.value.granted;
   return {

@@ -5,10 +5,10 @@ import type { TokenEndpointDeps } from "./deps.ts";
 /**
  * `GET /tokeninfo`. Reads revocations from D1 every time. `scopes` begins with the one that names the tenant or
  * organization. `tenant` is empty for an organization and outside any tenant, `clientId` if a user signed in without a
- * client.
+ * client. `resources`: the services that the token is for; absent, if it is for all.
  */
 export async function tokenInfo(
-  deps: Pick<TokenEndpointDeps, "refuse" | "verifier" | "unavailable" | "directory">,
+  deps: Pick<TokenEndpointDeps, "refuse" | "verifier" | "unavailable" | "directory" | "issuerFor">,
   call: Call<unknown, unknown, unknown, undefined>,
 ): Promise<Answer> {
   const refuse = (description: string, reason?: string): Response =>
@@ -23,8 +23,15 @@ export async function tokenInfo(
   if (!verified.ok) return deps.unavailable();
   const [found] = verified.value;
   if (!found?.ok) return refuse("The access token is not valid or has expired.", found?.error);
-  const { scopes, tenant, clientId, user } = found.value;
-  const body = { scopes, tenant, clientId, ...(user === "" ? {} : { user }) };
+  const { scopes, tenant, clientId, user, audience } = found.value;
+  const origin = deps.issuerFor(call).audience;
+  const body = {
+    scopes,
+    tenant,
+    clientId,
+    ...(user === "" ? {} : { user }),
+    ...(audience === undefined ? {} : { resources: audience.map((path) => origin + path) }),
+  };
   const headers = { "cache-control": "no-store" };
   if (details[0] !== "true") return json(200, body, headers);
   const allowedServices = await subscribedServices(deps, tenant, call.publicBase, call.nowMs);

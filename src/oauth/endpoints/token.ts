@@ -10,6 +10,7 @@ import { passwordGrant } from "../grants/password.ts";
 import { refreshTokenGrant } from "../grants/refresh-token.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters, readSessionId } from "../model/parameters.ts";
+import { findResources, joinResources } from "../model/resource.ts";
 import { parseScopes } from "../model/granted-scopes.ts";
 import { EXCHANGE_GRANT, tokenExchange } from "../grants/token-exchange.ts";
 import { type Issue, issueTokens } from "../tokens/issue.ts";
@@ -71,6 +72,8 @@ async function grant(
     return err(
       failure("unsupported_grant_type", "This grant_type is not supported.", `grant_type ${grantType.slice(0, 64)}`),
     );
+  const resources = await findResources(deps, joinResources(call.body.getAll("resource")), call);
+  if (!resources.ok) return err(failure("invalid_target", resources.error));
   const proof = await readProof(deps, call);
   if (!proof.ok) return proof;
   const proofKey = proof.value?.key;
@@ -79,6 +82,7 @@ async function grant(
     parameters: parameters.value,
     credentials: credentials.value,
     scopes: scopes.value,
+    resources: resources.value,
     proofKey,
   };
   const outcome = await step(deps, request);

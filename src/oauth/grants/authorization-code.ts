@@ -35,7 +35,7 @@ export async function redeemCode(
   codeHash: string,
   by: "browser" | "device",
 ): ReturnType<GrantStep> {
-  const { call, scopes } = request;
+  const { call } = request;
   const { client } = caller;
   const code = await deps.codes.find(codeHash);
   if (code === undefined) return err(invalidGrant("the code is unknown", client.id));
@@ -55,7 +55,7 @@ export async function redeemCode(
     return err(invalidGrant("the code is bound to another key", client.id));
   const fault = by === "browser" ? await codeFault(code, request, caller) : undefined;
   if (fault !== undefined) return err(invalidGrant(fault, client.id));
-  const reauthorized = await reauthorize(deps, caller, code, scopes, call.nowMs);
+  const reauthorized = await reauthorize(deps, caller, code, request, call.nowMs);
   if (!reauthorized.ok) return reauthorized;
 
   const { granted, authorization } = reauthorized.value;

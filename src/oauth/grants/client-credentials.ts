@@ -13,6 +13,7 @@ import {
   type ScopeRequest,
   type TenantRights,
 } from "../model/granted-scopes.ts";
+import { restrict } from "../model/resource.ts";
 import type { Granted } from "../tokens/issue.ts";
 import { proofFault, refusedScope, type GrantStep } from "./grant-step.ts";
 
@@ -20,7 +21,10 @@ import { proofFault, refusedScope, type GrantStep } from "./grant-step.ts";
  * A client acts for itself (RFC 6749 4.4). Without a tenant, and with `no_tenant`, it acts for its parent tenant. One
  * lookup finds client and tenant, so the secret is checked with the tenant's records at hand.
  */
-export const clientCredentials: GrantStep = async (deps, { call, credentials, scopes: request, proofKey }) => {
+export const clientCredentials: GrantStep = async (
+  deps,
+  { call, credentials, scopes: request, resources, proofKey },
+) => {
   if (credentials === undefined) return err(noCredentials());
   const entry = await deps.directory.find(credentials.clientId, request.tenant, call.nowMs);
   const authenticated = await authenticateClient(deps, credentials, entry, call);
@@ -41,7 +45,7 @@ export const clientCredentials: GrantStep = async (deps, { call, credentials, sc
   const granted = grantForClient(client, entry, request, deps);
   if (!granted.ok) return err(refusedScope(granted.error, client.id));
   return ok({
-    granted: granted.value,
+    granted: restrict(granted.value, resources, deps.names),
     sessionId: randomId(deps.random),
     grantId: undefined,
     refreshToken: undefined,

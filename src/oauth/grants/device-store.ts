@@ -4,9 +4,13 @@ export interface NewDevice {
   readonly userCode: string;
   readonly clientId: string;
   readonly scope: string;
+  /** The parameter `resource`, joined (model/resource.ts). */
+  readonly resource: string;
   readonly expiresAtMs: number;
   readonly intervalMs: number;
 }
+
+export type FoundDevice = Pick<NewDevice, "deviceHash" | "clientId" | "scope" | "resource">;
 
 /** A device as its poll finds it. */
 export interface PolledDevice {
@@ -18,10 +22,10 @@ export interface PolledDevice {
 }
 
 const ADD = `
-  INSERT INTO device_code (device_hash, user_code, client, scope, expires_at, interval_ms)
-  SELECT ?1, ?2, id, ?4, ?5, ?6 FROM client WHERE id = ?3 ON CONFLICT (user_code) DO NOTHING`;
+  INSERT INTO device_code (device_hash, user_code, client, scope, expires_at, interval_ms, resource)
+  SELECT ?1, ?2, id, ?4, ?5, ?6, ?7 FROM client WHERE id = ?3 ON CONFLICT (user_code) DO NOTHING`;
 const FIND = `
-  SELECT device_hash AS deviceHash, client AS clientId, scope FROM device_code
+  SELECT device_hash AS deviceHash, client AS clientId, scope, resource FROM device_code
   WHERE user_code = ?1 AND state = 'pending' AND expires_at > ?2`;
 const DECIDE = `
   UPDATE device_code SET state = ?2, code_hash = ?3 WHERE device_hash = ?1 AND state = 'pending' AND expires_at > ?4`;
@@ -43,20 +47,17 @@ export type DeviceStore = ReturnType<typeof createDeviceStore>;
 export const createDeviceStore = (db: D1Database) => ({
   /** Returns false if another device has the user code, or the client is gone. */
   async add(device: NewDevice): Promise<boolean> {
-    const { deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs } = device;
-    const added = await db.prepare(ADD).bind(deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs).run();
+    const { deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource } = device;
+    const values = [deviceHash, userCode, clientId, scope, expiresAtMs, intervalMs, resource];
+    const added = await db
+      .prepare(ADD)
+      .bind(...values)
+      .run();
     return added.meta.changes > 0;
   },
   /** The device that shows this code and waits for a decision. */
-  async find(
-    userCode: string,
-    nowMs: number,
-  ): Promise<Pick<NewDevice, "deviceHash" | "clientId" | "scope"> | undefined> {
-    const row = await db
-      .prepare(FIND)
-      .bind(userCode, nowMs)
-      .first<Pick<NewDevice, "deviceHash" | "clientId" | "scope">>();
-    return row ?? undefined;
+  async find(userCode: string, nowMs: number): Promise<FoundDevice | undefined> {
+    return (await db.prepare(FIND).bind(userCode, nowMs).first<FoundDevice>()) ?? undefined;
   },
   /** Decides once. `codeHash`: of the code by which the device gets its tokens. */
   async decide(deviceHash: string, codeHash: string | undefined, nowMs: number): Promise<boolean> {

@@ -15,6 +15,7 @@ import type { ConsentStore } from "../consent/consent-store.ts";
 import type { Bindings } from "../model/binding.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { Parameters } from "../model/parameters.ts";
+import type { Resource, ResourceDeps } from "../model/resource.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
 import type { Accounts } from "../sign-in/accounts.ts";
 import type { Issue, IssueDeps } from "../tokens/issue.ts";
@@ -26,7 +27,7 @@ import type { DeviceStore } from "./device-store.ts";
 import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 
 /** Dependencies of the grants. */
-export interface GrantDeps extends IssueDeps, RevokeGrantsDeps, AuthenticationDeps {
+export interface GrantDeps extends IssueDeps, RevokeGrantsDeps, AuthenticationDeps, ResourceDeps {
   readonly builtIn: BuiltIn;
   readonly directory: Directory;
   readonly users: UserStore;
@@ -48,6 +49,8 @@ export interface TokenRequest {
   readonly parameters: Parameters;
   readonly credentials: Credentials | undefined;
   readonly scopes: ScopeRequest;
+  /** The services that the token is to be for (RFC 8707). Empty: none was named. */
+  readonly resources: readonly Resource[];
   /** The thumbprint of the key that proved itself with the request (RFC 9449). */
   readonly proofKey: string | undefined;
 }

@@ -10,6 +10,7 @@ import { newGrantId } from "../model/grant-id.ts";
 import { BY_PASSWORD } from "../model/methods.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ClientRights } from "../model/granted-scopes.ts";
+import { restrict } from "../model/resource.ts";
 import type { SignIn } from "../sign-in/accounts.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import {
@@ -88,7 +89,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
   );
   if (!grantedFor.ok) return err(refusedPlace(deps, grantedFor.error, client?.id));
   const recordsAsOfMs = Math.min(grantedFor.value.recordsAsOfMs, caller?.asOfMs ?? Infinity);
-  const granted = { ...grantedFor.value, recordsAsOfMs };
+  const granted = { ...restrict(grantedFor.value, request.resources, deps.names), recordsAsOfMs };
 
   const idToken =
     client === undefined ? undefined : { authenticatedAtMs: call.nowMs, methods: BY_PASSWORD, nonce: undefined };

@@ -5,8 +5,9 @@ import { requestedConsent, isAllowed, consentRule } from "../consent/consent.ts"
 import { narrow, type Authorization, type Narrowed } from "../model/authorization.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { ScopeRefusal, ScopeRequest } from "../model/granted-scopes.ts";
+import { invalidTarget, restrict, targetsOf } from "../model/resource.ts";
 import type { Granted } from "../tokens/issue.ts";
-import { refusedScope, type GrantDeps } from "./grant-step.ts";
+import { refusedScope, type GrantDeps, type TokenRequest } from "./grant-step.ts";
 import { grantForUser, type UserGrantRefusal } from "./user-grant.ts";
 
 /** An authorization from an earlier request. */
@@ -35,12 +36,14 @@ export async function reauthorize(
   deps: GrantDeps,
   caller: Caller,
   { email, authorization, user: findUser }: Authorized,
-  requested: ScopeRequest,
+  { scopes: requested, resources }: Pick<TokenRequest, "scopes" | "resources">,
   nowMs: number,
 ): Promise<Result<Reauthorized, OAuthFailure>> {
   const { client, authenticated, asOfMs } = caller;
   const narrowed = narrow(authorization, requested, client.tenant, deps.names);
   if (!narrowed.ok) return err(refusedScope(narrowed.error, client.id));
+  const targets = await targetsOf(deps, authorization.resources, resources, nowMs);
+  if (!targets.ok) return err(invalidTarget(targets.error, client.id));
   const user = await findUser();
   if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
   if (authorization.authenticatedAtMs <= user.signedOutAtMs)
@@ -74,7 +77,7 @@ export async function reauthorize(
   const tenantExplicit = authorization.tenantExplicit || requested.tenant !== undefined;
   const recordsAsOfMs = Math.min(granted.value.recordsAsOfMs, asOfMs);
   return ok({
-    granted: { ...granted.value, tenantExplicit, recordsAsOfMs },
+    granted: { ...restrict(granted.value, targets.value, deps.names), tenantExplicit, recordsAsOfMs },
     authorization: { ...authorization, ...narrowed.value, tenantExplicit },
   });
 }

@@ -13,7 +13,7 @@ import { revokeGrants } from "./revoke-grants.ts";
  * response, the client repeats the request with the same token.
  */
 export const refreshTokenGrant: GrantStep = async (deps, request) => {
-  const { call, parameters, scopes } = request;
+  const { call, parameters } = request;
   const { nowMs } = call;
   const caller = await identifyGrantClient(deps, request, "refresh_token");
   if (!caller.ok) return caller;
@@ -40,7 +40,7 @@ export const refreshTokenGrant: GrantStep = async (deps, request) => {
   };
   const before = tokenState(found, nowMs);
   if (before.kind === "spent") return spent();
-  const reauthorized = await reauthorize(deps, caller.value, grant, scopes, nowMs);
+  const reauthorized = await reauthorize(deps, caller.value, grant, request, nowMs);
   if (!reauthorized.ok) return reauthorized;
 
   const rotates = before.kind === "living" && !client.confidential;

@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { isThirdParty, isAllowed, requestedConsent } from "../consent/consent.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
+import { invalidTarget, restrict, targetsOf } from "../model/resource.ts";
 import { mayActFor } from "../model/granted-scopes.ts";
 import type { Parameters } from "../model/parameters.ts";
 import { readServiceToken } from "../tokens/service-token.ts";
@@ -16,6 +17,7 @@ import { identifyGrantClient, refusedScope, type GrantDeps, type GrantStep } fro
  *   subject_token ──ours, valid, for this service──▶ a person's, for a tenant ──the client may act there──▶ narrowed
  *
  * - Narrowing only: the scopes are among those of the token that was handed in and those that the client lists.
+ * - The services too are among those that the handed-in token is for (RFC 8707).
  * - `act` names the client, and whoever acted before it. Both tokens belong to one grant and one session, so what ends
  *   these ends both. Nothing else outlives the new token's five minutes.
  * - A token that is bound to a key is refused: its holder may be a thief. The gateway's token for a service is taken:
@@ -29,7 +31,7 @@ const LIFETIME_MS = 300_000;
 const MAX_ACTORS = 4;
 
 export const tokenExchange: GrantStep = async (deps, request) => {
-  const { call, parameters, scopes: requested, proofKey } = request;
+  const { call, parameters, scopes: requested, resources, proofKey } = request;
   const caller = await identifyGrantClient(deps, request, EXCHANGE_GRANT);
   if (!caller.ok) return caller;
   const { client, authenticated } = caller.value;
@@ -47,6 +49,8 @@ export const tokenExchange: GrantStep = async (deps, request) => {
   const { tenant } = token;
   if (token.user === "" || tenant === "")
     return refuse("invalid_request", "subject_token is not of a person in a tenant.");
+  const targets = await targetsOf(deps, token.audience, resources, call.nowMs);
+  if (!targets.ok) return err(invalidTarget(targets.error, client.id));
   if (actorsOf(token.act) >= MAX_ACTORS) return refuse("invalid_request", "Too many services act for the person.");
 
   const { tenant: rights, asOfMs } = await deps.directory.find(client.id, tenant, call.nowMs);
@@ -72,22 +76,23 @@ export const tokenExchange: GrantStep = async (deps, request) => {
         `${token.user} has not allowed this`,
       );
   }
+  const granted = {
+    clientId: client.id,
+    clientName: client.name,
+    clientAuthenticated: true,
+    tenant,
+    tenantExplicit: token.tenantExplicit,
+    org: "",
+    plan: token.plan,
+    user: token.user,
+    subject: token.subject,
+    scopes: [place, ...scopes],
+    recordsAsOfMs: Math.min(token.recordsAsOfMs, asOfMs, caller.value.asOfMs),
+    userAsOfMs: token.userAsOfMs,
+    act: { sub: client.id, ...(token.act === undefined ? {} : { act: token.act }) },
+  };
   return ok({
-    granted: {
-      clientId: client.id,
-      clientName: client.name,
-      clientAuthenticated: true,
-      tenant,
-      tenantExplicit: token.tenantExplicit,
-      org: "",
-      plan: token.plan,
-      user: token.user,
-      subject: token.subject,
-      scopes: [place, ...scopes],
-      recordsAsOfMs: Math.min(token.recordsAsOfMs, asOfMs, caller.value.asOfMs),
-      userAsOfMs: token.userAsOfMs,
-      act: { sub: client.id, ...(token.act === undefined ? {} : { act: token.act }) },
-    },
+    granted: restrict(granted, targets.value, deps.names),
     sessionId: token.sessionId,
     grantId: token.grantId,
     refreshToken: undefined,
@@ -106,8 +111,8 @@ function parameterFault(parameters: Parameters): [OAuthFailure["error"], string]
     return ["invalid_request", `requested_token_type must be ${ACCESS_TOKEN_TYPE}.`];
   if (parameters.get("actor_token") !== undefined || parameters.get("actor_token_type") !== undefined)
     return ["invalid_request", "actor_token is not supported: the client itself acts."];
-  if (parameters.get("resource") !== undefined || parameters.get("audience") !== undefined)
-    return ["invalid_target", "resource and audience are not supported: the token is for the platform."];
+  if (parameters.get("audience") !== undefined)
+    return ["invalid_target", "audience is not supported: name the address of a service as resource."];
   return undefined;
 }
 

@@ -47,6 +47,8 @@ export interface Authorization extends SignInTimes {
   readonly profile?: readonly string[];
   /** Service scopes, without `openid` and without the scope that names the tenant. */
   readonly scopes: readonly string[];
+  /** Public paths of the services that tokens are for (resource.ts). Undefined: the whole platform. */
+  readonly resources?: readonly string[] | undefined;
   /** The platform's own session id, never the caller's. */
   readonly sessionId: string;
   /**
@@ -81,7 +83,11 @@ export const scopeText = (authorized: Authorization, names: Names): string =>
 
 /** Turns a granted access into one that can be granted again. `scopes`: as the response shows them. */
 export const toAuthorization = (
-  { scopes, ...place }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes">,
+  {
+    scopes,
+    audience,
+    ...place
+  }: Pick<Authorization, "tenant" | "tenantExplicit" | "org" | "scopes"> & { readonly audience?: readonly string[] },
   { sessionId, hint, ...times }: Pick<Authorization, "sessionId" | "hint"> & SignInTimes,
   names: Names,
 ): Authorization => ({
@@ -92,6 +98,7 @@ export const toAuthorization = (
   profile: PROFILE_SCOPES.filter((scope) => scopes.includes(scope)),
   scopes: serviceScopes({ scopes, ...place }, names),
   sessionId,
+  ...(audience === undefined ? {} : { resources: audience }),
   ...signInTimes(times),
   ...(hint === undefined ? {} : { hint }),
 });

@@ -2,6 +2,7 @@ import type { Names } from "../../platform/model/names.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { SESSION_ID } from "../../platform/model/session-id.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
+import { joinResources } from "./resource.ts";
 
 /** Parameters of a protocol request. An empty value counts as absent. */
 export interface Parameters {
@@ -132,6 +133,7 @@ const acceptedNames = (names: Names): ReadonlySet<string> =>
     "claims",
     "acr_values",
     "tenant_choice",
+    "resource",
     names.header("session-id"),
     names.parameter("id_provider"),
     expectedUserParameter(names),
@@ -146,7 +148,9 @@ export function readAuthorizationParameters(source: URLSearchParams, names: Name
   const accepted = acceptedNames(names);
   for (const [name, value] of source) {
     if (!accepted.has(name)) continue;
-    if (values.has(name)) repeated.add(name);
+    // The one that may come more often (RFC 8707 2).
+    if (name === "resource") values.set(name, joinResources([values.get(name) ?? "", value]));
+    else if (values.has(name)) repeated.add(name);
     else values.set(name, value);
   }
   return {

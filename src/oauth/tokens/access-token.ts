@@ -45,7 +45,7 @@ export async function issueAccessToken(
     // First, so verified-tokens.ts can find a known token by its beginning.
     jti: token.tokenId,
     iss: from.issuer,
-    aud: from.audience,
+    aud: audienceClaim(token, from.audience),
     iat: issuedAtSec,
     exp: token.expiresAtSec,
     ...identityClaims(token),
@@ -58,6 +58,23 @@ export async function issueAccessToken(
     ...(token.proofKey === undefined ? {} : { cnf: { jkt: token.proofKey } }),
   };
   return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);
+}
+
+/** The origin: the whole platform. Else the addresses of the services that the token is for. */
+export function audienceClaim({ audience }: Pick<Principal, "audience">, origin: string): string | readonly string[] {
+  const [first = "", ...others] = (audience ?? [""]).map((path) => origin + path);
+  return others.length === 0 ? first : [first, ...others];
+}
+
+/** The paths that `aud` names; undefined for the whole platform. `origin`: undefined if any may be ours. */
+function readAudience(aud: unknown, origin: string | undefined): Result<readonly string[] | undefined, Fault> {
+  const addresses: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  const urls = addresses.map((one) => (typeof one === "string" ? URL.parse(one) : null));
+  if (urls.length === 0 || urls.some((url) => url === null || url.origin !== (origin ?? url.origin)))
+    return err("malformed");
+  if (urls.some((url, index) => url?.origin === addresses[index])) return ok(undefined);
+  const paths = urls.map((url) => url?.pathname ?? "/");
+  return paths.includes("/") ? err("malformed") : ok(paths);
 }
 
 /** The claims that identify the caller, the same in every token that a service may see. */
@@ -84,7 +101,7 @@ export function createTokenVerifier(
   proofs: ProofVerifier,
 ): TokenVerifier & StrictVerifier {
   const requiredClaims = ["iat", "exp", "jti", "gid", "sid", "client_id", "tenant", "user", "sub", "asof", "user_asof"];
-  const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...expected };
+  const kind: Kind = { alg: ACCESS_TOKEN_ALG, typ: TYPE, requiredClaims, expired: "refused", ...issuedBy(expected) };
   const verified = new VerifiedTokens();
   const findKey = (kid: string, nowMs: number): Promise<CryptoKey | undefined> =>
     trust.verifyKey(kid, ACCESS_TOKEN_ALG, nowMs);
@@ -93,7 +110,12 @@ export function createTokenVerifier(
     if (known !== undefined && (await findKey(known.kid, nowMs)) === known.key) return ok(known.issued);
     const claims = await readOwnToken<Claims>(token, kind, trust, nowMs);
     if (!claims.ok) return err(claims.error.kind);
-    const issued = toPrincipal(claims.value);
+    const audience = readAudience(claims.value.aud, expected?.audience);
+    if (!audience.ok) return audience;
+    const issued = {
+      ...toPrincipal(claims.value),
+      ...(audience.value === undefined ? {} : { audience: audience.value }),
+    };
     const { kid = "" } = decodeProtectedHeader(token);
     const key = await findKey(kid, nowMs);
     if (key !== undefined) verified.remember({ token, kid, key, issued });
@@ -135,6 +157,8 @@ export function createTokenVerifier(
   };
 }
 
+const issuedBy = (expected: Issuer | undefined) => (expected === undefined ? {} : { issuer: expected.issuer });
+
 /**
  * For the endpoints that answer about tokens: reads revocations from D1 every time that a token is well formed, signed
  * and not expired, once for the whole list.
@@ -168,6 +192,8 @@ export interface Claims {
   /** RFC 9449 6.1 */
   cnf?: { readonly jkt: string };
   act?: Actor;
+  /** In tokens for services behind the gateway: the audience of the caller's own token. */
+  res?: readonly string[];
 }
 
 export const toPrincipal = (claims: Claims): IssuedToken => ({
@@ -189,5 +215,6 @@ export const toPrincipal = (claims: Claims): IssuedToken => ({
   issuedAtSec: claims.iat,
   expiresAtSec: claims.exp,
   ...(claims.act === undefined ? {} : { act: claims.act }),
+  ...(claims.res === undefined ? {} : { audience: claims.res }),
   ...(claims.cnf === undefined ? {} : { proofKey: claims.cnf.jkt }),
 });

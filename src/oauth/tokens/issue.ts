@@ -74,6 +74,8 @@ export interface Granted {
   readonly recordsAsOfMs: number;
   /** The read of the user's records. Meaningless without a user. */
   readonly userAsOfMs: number;
+  /** Public paths of the services that the token is for (model/resource.ts). Undefined: the whole platform. */
+  readonly audience?: readonly string[];
   /** The client acts for the user, by an exchanged token. */
   readonly act?: Actor;
 }

@@ -73,6 +73,7 @@ export function createServiceTokens(trust: Pick<Trust, "signingKey">, random: Ra
           plan: caller.plan,
           // For an exchange (grants/token-exchange.ts): what ends the caller's token ends the one that comes of this.
           ...basisOf(caller),
+          ...(caller.audience === undefined ? {} : { res: caller.audience }),
           scope: caller.scopes.filter((scope) => service.scopes.some((own) => scopeMatches(own, scope))).join(" "),
         };
         return signJwt({ alg: ACCESS_TOKEN_ALG, typ: TYPE, kid: signer.kid }, claims, signer.key);

@@ -27,7 +27,8 @@ export const PROTOCOL_ERRORS = {
   invalid_query_parameter: "`/tokeninfo` needs one valid `access_token`.",
   invalid_token: "The access token is malformed, expired or revoked, or has no user although one is needed.",
   authorization_pending: "The person has not decided yet: ask again after the interval.",
-  invalid_target: "Leave out `resource` and `audience`: tokens are for the platform.",
+  invalid_target:
+    "`resource` has to be the address of a service here that takes access tokens, and one of those that were authorized. A client that nobody registered has to send one. Leave out `audience`.",
   slow_down: "Wait five seconds longer between two requests from now on.",
   expired_token: "Nobody decided in time: begin again with `/device_authorization`.",
   invalid_dpop_proof:

@@ -178,7 +178,7 @@ describe("/authorize for a signed-in user", () => {
 
   // shows: platform/errors-of-every-service/unknown-fields-and-parameters
   it("returns no state if none was sent, and ignores unknown parameters, even repeated ones", async () => {
-    const address = `${authorizeAddress(requestFor(app, { state: undefined }))}&foo=1&foo=2&resource=a&resource=b&state=`;
+    const address = `${authorizeAddress(requestFor(app, { state: undefined }))}&foo=1&foo=2&bar=a&bar=b&state=`;
     const { query } = landed(await browser.get(address));
     expect(query.get("code")).not.toBeNull();
     expect(query.has("state")).toBe(false);

@@ -243,7 +243,7 @@ describe("POST /token: 400", () => {
   // shows: platform/errors-of-every-service/unknown-fields-and-parameters
   it("ignores unknown parameters, even repeated ones", async () => {
     const form = new URLSearchParams({ grant_type: "client_credentials" });
-    for (const [name, value] of Object.entries({ resource: "https://a.example", __proto__x: "1" })) {
+    for (const [name, value] of Object.entries({ sources: "https://a.example", __proto__x: "1" })) {
       form.append(name, value);
       form.append(name, `${value}2`);
     }
