@@ -53,7 +53,7 @@ async function makeService(place = unique("svc-"), access = "token"): Promise<Se
 
 const tokenRequest = (form: Form): Promise<Response> =>
   call("/oauth2/v1/token", {
-    form: new URLSearchParams(form as unknown as string[][]),
+    form: new URLSearchParams(form),
     headers: { authorization: basic(app) },
   });
 const resources = (...uris: readonly string[]) => uris.map((uri) => ["resource", uri] as const);
@@ -275,7 +275,7 @@ describe("An authorization request", () => {
   it("of a device keeps its resources until the person decides", async () => {
     const begun = await expectJson(
       await call("/oauth2/v1/device_authorization", {
-        form: new URLSearchParams(resources(orders!.uri, stock!.uri) as unknown as string[][]),
+        form: new URLSearchParams(resources(orders!.uri, stock!.uri)),
         headers: { authorization: basic(app) },
       }),
       200,
