@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import threading
 import time
 import uuid
-from collections.abc import Iterator
 
 import httpx
 import jwt
@@ -16,6 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from standardwebhooks import Webhook
 
+from conftest import SCOPES, URL, make_client
 from plinth import (
     ForbiddenError,
     InvalidRequestError,
@@ -29,48 +28,6 @@ from plinth import (
     WebhookError,
     verify_webhook,
 )
-
-URL = os.environ["PLINTH_URL"]
-SCOPES = ["plat.pubsub_publish", "plat.media_view", "plat.media_manage"]
-
-
-@pytest.fixture(scope="session")
-def operator() -> Iterator[Plinth]:
-    with Plinth(URL, client_id="plat.operator", client_secret=os.environ["OPERATOR_CLIENT_SECRET"]) as plinth:
-        yield plinth
-
-
-def make_client(operator: Plinth, scopes: list[str] = SCOPES) -> tuple[str, str]:
-    client_id = f"demo.python{uuid.uuid4().hex[:8]}"
-    body = {
-        "tenant": "demo",
-        "confidential": True,
-        "grantTypes": ["client_credentials"],
-        "scopes": scopes,
-        "redirectUris": [],
-    }
-    made = operator.request("PUT", f"/admin/v1/clients/{client_id}", json=body)
-    return client_id, made["clientSecret"]
-
-
-@pytest.fixture(scope="session")
-def client(operator: Plinth) -> tuple[str, str]:
-    return make_client(operator)
-
-
-@pytest.fixture(scope="session")
-def plinth(client: tuple[str, str]) -> Iterator[Plinth]:
-    with Plinth(URL, client_id=client[0], client_secret=client[1]) as made:
-        yield made
-
-
-@pytest.fixture
-def topic(plinth: Plinth, client: tuple[str, str]) -> Topic:
-    made = plinth.topic(client[0], f"numbers{uuid.uuid4().hex[:8]}")
-    assert made.create() is True
-    assert made.create() is False
-    return made
-
 
 class Losing(httpx.BaseTransport):
     """Loses the first answer to each of these paths, after the platform did its work."""

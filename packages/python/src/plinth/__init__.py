@@ -1,7 +1,8 @@
 """Plinth for Python: tokens, events, files, token checks and webhooks."""
 
+from .aio import AsyncFiles, AsyncPlinth, AsyncTokenVerifier, AsyncTopic
 from .client import Plinth
-from .consume import ConsumedEvent
+from .consumed import ConsumedEvent
 from .errors import (
     ConflictError,
     ForbiddenError,
@@ -12,12 +13,17 @@ from .errors import (
     UnauthorizedError,
     UnavailableError,
 )
+from .events import Batch, NewEvent, StoredEvent
 from .files import Files
-from .topic import Batch, NewEvent, StoredEvent, Topic
+from .topic import Topic
 from .verify import Caller, TokenVerifier
 from .webhook import WebhookError, verify_webhook
 
 __all__ = [
+    "AsyncFiles",
+    "AsyncPlinth",
+    "AsyncTokenVerifier",
+    "AsyncTopic",
     "Batch",
     "Caller",
     "ConflictError",

@@ -8,10 +8,14 @@ from typing import Any
 
 import httpx
 
+from .file_calls import FileCalls
 from .files import Files
-from .tokens import ClientTokens, FunctionTokens, TokenSource
+from .flow import Runner, TokenSource
+from .settings import Settings
+from .tokens import ClientTokens, FunctionTokens
 from .topic import Topic
-from .transport import Query, Transport
+from .topic_calls import TopicCalls
+from .transport import Query
 
 
 class Plinth:
@@ -36,56 +40,54 @@ class Plinth:
         timeout: float = 30,
         http: httpx.Client | None = None,
     ) -> None:
-        if (token is None) == (client_id == ""):
-            raise TypeError("Give either client_id and client_secret, or token.")
-        self._url = url.rstrip("/")
-        self._client = (client_id, client_secret, tuple(scopes))
+        settings = Settings.of(
+            url,
+            client_id=client_id,
+            client_secret=client_secret,
+            scopes=scopes,
+            has_token=token is not None,
+            platform=platform,
+            attempts=attempts,
+            timeout=timeout,
+        )
+        self._settings = settings
         self._owns_http = http is None
         self._http = http or httpx.Client(timeout=timeout)
-        self._platform = platform
-        self._settings = (attempts, timeout)
-        tokens: TokenSource = (
+        self._tokens: TokenSource = (
             FunctionTokens(token)
             if token is not None
-            else ClientTokens(self._http, self._url, client_id, client_secret, scopes)
+            else ClientTokens(self._http, settings.url, client_id, client_secret, settings.scopes)
         )
-        self._transport = Transport(self._http, self._url, tokens, attempts, timeout)
+        self._transport = settings.transport()
+        self._runner = Runner(self._http, self._tokens)
         # Private and public files of this client.
-        self.files = Files(self._transport, public=False)
-        self.public_files = Files(self._transport, public=True)
+        self.files = Files(self._runner, FileCalls(self._transport, public=False), self.pages)
+        self.public_files = Files(self._runner, FileCalls(self._transport, public=True), self.pages)
 
     def token(self) -> str:
         """A valid access token, for requests of your own."""
-        return self._transport.tokens.get()
+        return self._tokens.get()
 
     def topic(self, owner: str, event_type: str, *, consumer: str | None = None) -> Topic:
         """`consumer`: reads with a cursor and a lock of this name, beside those of the client."""
-        return Topic(self._transport, owner, event_type, consumer)
+        return Topic(self._runner, TopicCalls(self._transport, owner, event_type, consumer))
 
     def for_tenant(self, tenant: str) -> Plinth:
         """The same client with tokens for this tenant. Only with a client's id and secret."""
-        client_id, client_secret, scopes = self._client
-        if client_id == "":
-            raise TypeError("A token is for one tenant already: for_tenant needs a client's id and secret.")
-        attempts, timeout = self._settings
-        return Plinth(
-            self._url,
-            client_id=client_id,
-            client_secret=client_secret,
-            scopes=[f"{self._platform}.tenant={tenant}", *scopes],
-            platform=self._platform,
-            attempts=attempts,
-            timeout=timeout,
-            http=self._http,
-        )
+        settings = self._settings.for_tenant(tenant)
+        return Plinth(**vars(settings), http=self._http)
 
     def request(self, method: str, path: str, *, query: Query | None = None, json: Any = None) -> Any:
         """Any operation: with a token, repeated by the platform's rules."""
-        return self._transport.json(method, path, query=query, json=json)
+        return self._runner.run(self._transport.json(method, path, query=query, json=json))
 
     def pages(self, path: str, query: Query | None = None) -> Iterator[Any]:
         """Any list, page by page as its entries are needed."""
-        return self._transport.pages(path, query)
+        following: str | None = path
+        while following is not None:
+            entries, following = self._runner.run(self._transport.page(following, query))
+            yield from entries
+            query = None
 
     def close(self) -> None:
         if self._owns_http:

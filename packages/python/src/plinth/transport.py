@@ -7,15 +7,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
-from .errors import PlinthError, error_of, no_answer
-from .tokens import TokenSource, backoff
+from .errors import error_of, no_answer
+from .flow import Flow, Pause, Refused, Send, Token
 
 _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 _MAX_WAIT = 60.0
@@ -24,12 +24,10 @@ Query = Mapping[str, Any]
 
 
 class Transport:
-    def __init__(
-        self, http: httpx.Client, url: str, tokens: TokenSource, attempts: int, timeout: float
-    ) -> None:
-        self.http = http
-        self.url = url
-        self.tokens = tokens
+    """Flows of requests to one platform."""
+
+    def __init__(self, url: str, attempts: int, timeout: float) -> None:
+        self._url = url
         self._attempts = attempts
         self._timeout = timeout
 
@@ -43,23 +41,22 @@ class Transport:
         json: Any = None,
         repeatable: bool | None = None,
         extra: float = 0,
-    ) -> httpx.Response:
+    ) -> Flow[httpx.Response]:
         """The answer, if it is a success or a redirect."""
         address = self._address(path)
         may_repeat = method in _REPEATABLE if repeatable is None else repeatable
         renewed = False
         attempt = 1
         while True:
-            token = self.tokens.get()
+            token: str = yield Token()
+            options = {
+                "params": _params(query),
+                "headers": {**(headers or {}), "authorization": f"Bearer {token}"},
+                "json": json,
+                "timeout": self._timeout + extra,
+            }
             try:
-                response = self.http.request(
-                    method,
-                    address,
-                    params=_params(query),
-                    headers={**(headers or {}), "authorization": f"Bearer {token}"},
-                    json=json,
-                    timeout=self._timeout + extra,
-                )
+                response: httpx.Response = yield Send(method, address, options)
                 if response.status_code < 400:
                     return response
                 error = error_of(response)
@@ -67,38 +64,39 @@ class Transport:
                 error = no_answer(f"{method} {urlsplit(address).path} got no answer: {thrown}")
             if error.status == 401 and not renewed:
                 renewed = True
-                self.tokens.refuse(token)
+                yield Refused(token)
                 continue
             wait = max(error.retry_after or 0, backoff(attempt, 0.25, 10))
             passes = error.status == 429 or (may_repeat and error.status in (0, 502, 503, 504))
             if not passes or attempt >= self._attempts or wait > _MAX_WAIT:
                 raise error
             attempt += 1
-            time.sleep(wait)
+            yield Pause(wait)
 
-    def json(self, method: str, path: str, **ask: Any) -> Any:
+    def json(self, method: str, path: str, **ask: Any) -> Flow[Any]:
         """The JSON of the answer; None without a body."""
-        response = self.send(method, path, **ask)
+        response = yield from self.send(method, path, **ask)
         return response.json() if response.content else None
 
-    def pages(self, path: str, query: Query | None = None) -> Iterator[Any]:
-        """Every entry of a list, page by page as they are needed."""
-        response = self.send("GET", path, query=query)
-        while True:
-            yield from response.json()
-            following = response.links.get("next", {}).get("url")
-            if following is None:
-                return
-            response = self.send("GET", str(response.url.join(following)))
+    def page(self, path: str, query: Query | None = None) -> Flow[tuple[list[Any], str | None]]:
+        """A page of a list, and the address of the next one."""
+        response = yield from self.send("GET", path, query=query)
+        following = response.links.get("next", {}).get("url")
+        return response.json(), None if following is None else str(response.url.join(following))
 
     def _address(self, path: str) -> str:
         if path.startswith("/"):
-            return self.url + path
-        own, other = urlsplit(self.url), urlsplit(path)
+            return self._url + path
+        own, other = urlsplit(self._url), urlsplit(path)
         # The token goes to the platform alone, whatever a link says.
         if (own.scheme, own.netloc) != (other.scheme, other.netloc):
             raise ValueError(f"{other.netloc} is not the platform.")
         return path
+
+
+def backoff(attempt: int, first: float, most: float) -> float:
+    """A growing random wait in seconds."""
+    return float(random.random() * min(most, first * 2**attempt))
 
 
 def _params(query: Query | None) -> dict[str, str] | None:
@@ -112,6 +110,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-__all__ = ["PlinthError", "Transport"]

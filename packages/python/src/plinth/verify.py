@@ -14,11 +14,13 @@ import httpx
 import jwt
 
 from .errors import UnauthorizedError, UnavailableError
+from .flow import Flow, Runner, Send
 
 # Keys are fetched anew for an unknown key id, but not more often, since anybody can make one up.
 _REFETCH = 10.0
 _KEYS_MAX_AGE = 3_600.0
 _MAX_TOKEN_CHARS = 16_384
+FETCH_TIMEOUT = 5.0
 
 
 @dataclass(frozen=True)
@@ -35,29 +37,26 @@ class Caller:
     claims: Mapping[str, Any]
 
 
-class TokenVerifier:
-    """Checks an `Authorization` header or a bare token: signature (ES256), `typ` with its audience, issuer, expiry.
+@dataclass(frozen=True)
+class UncheckedToken:
+    token: str
+    kid: str
+    audience: str
 
-        verify = TokenVerifier("https://platform.example", service="notes")
-        caller = verify(request.headers.get("authorization"))
 
-    `at+jwt` is for the whole platform, `service+jwt` for one service, named by `service`. A revoked token is valid
-    here until it ends; only the platform knows sooner.
-    """
+class TokenRules:
+    """The checks of a token, and the public keys that they need."""
 
-    def __init__(
-        self, url: str, *, service: str | None = None, leeway: float = 5, http: httpx.Client | None = None
-    ) -> None:
+    def __init__(self, url: str, service: str | None, leeway: float) -> None:
         self._issuer = f"{url.rstrip('/')}/oauth2/v1"
         parts = urlsplit(url)
         self._audiences = {"at+jwt": f"{parts.scheme}://{parts.netloc}", "service+jwt": service}
         self._leeway = leeway
-        self._http = http or httpx.Client(timeout=5)
-        self._lock = threading.Lock()
         self._keys: dict[str, jwt.PyJWK] = {}
         self._fetched = float("-inf")
 
-    def __call__(self, authorization: str | None) -> Caller:
+    def read(self, authorization: str | None) -> UncheckedToken:
+        """The token of a header, if it is of a kind that this service takes."""
         match = re.fullmatch(r"(?:Bearer +)?([\w-]+\.[\w-]+\.[\w-]+)", authorization or "", re.I | re.A)
         if match is None or len(match[1]) > _MAX_TOKEN_CHARS:
             raise _refusal("This needs an access token: send Authorization: Bearer <token>.")
@@ -70,15 +69,38 @@ class TokenVerifier:
         audience = self._audiences.get(kind) if isinstance(kind, str) else None
         if head.get("alg") != "ES256" or audience is None or not isinstance(kid, str):
             raise _refusal("The access token is not one for this service.")
-        key = self._key(kid)
+        return UncheckedToken(token, kid, audience)
+
+    def needs_keys(self, kid: str) -> bool:
+        age = time.monotonic() - self._fetched
+        return age > _KEYS_MAX_AGE or (kid not in self._keys and age > _REFETCH)
+
+    def load(self, kid: str) -> Flow[None]:
+        """Fetches the keys. A failure counts only if this key is not known."""
+        try:
+            response: httpx.Response = yield Send("GET", f"{self._issuer}/jwks", {})
+            response.raise_for_status()
+            found = response.json()["keys"]
+            # The set has keys of ID tokens too, which sign no access token.
+            wanted = [one for one in found if one.get("kty") == "EC" and one.get("crv") == "P-256" and "kid" in one]
+            self._keys = {one["kid"]: jwt.PyJWK(one, algorithm="ES256") for one in wanted}
+            self._fetched = time.monotonic()
+        except (httpx.HTTPError, ValueError, KeyError) as thrown:
+            if kid not in self._keys:
+                raise UnavailableError(
+                    f"{self._issuer}/jwks does not answer.", status=503, type="keys_unavailable"
+                ) from thrown
+
+    def check(self, unchecked: UncheckedToken) -> Caller:
+        key = self._keys.get(unchecked.kid)
         if key is None:
             raise _refusal("The access token is not signed by the platform.")
         try:
             claims = jwt.decode(
-                token,
+                unchecked.token,
                 key.key,
                 algorithms=["ES256"],
-                audience=audience,
+                audience=unchecked.audience,
                 issuer=self._issuer,
                 leeway=self._leeway,
                 # A clock that is a little behind makes no token invalid; `exp` and `nbf` decide.
@@ -96,27 +118,30 @@ class TokenVerifier:
             claims=claims,
         )
 
-    def _key(self, kid: str) -> jwt.PyJWK | None:
-        with self._lock:
-            age = time.monotonic() - self._fetched
-            if age > _KEYS_MAX_AGE or (kid not in self._keys and age > _REFETCH):
-                try:
-                    self._load()
-                except (httpx.HTTPError, ValueError, KeyError) as thrown:
-                    if kid not in self._keys:
-                        raise UnavailableError(
-                            f"{self._issuer}/jwks does not answer.", status=503, type="keys_unavailable"
-                        ) from thrown
-            return self._keys.get(kid)
 
-    def _load(self) -> None:
-        response = self._http.get(f"{self._issuer}/jwks")
-        response.raise_for_status()
-        found = response.json()["keys"]
-        # The set has keys of ID tokens too, which sign no access token.
-        wanted = [one for one in found if one.get("kty") == "EC" and one.get("crv") == "P-256" and "kid" in one]
-        self._keys = {one["kid"]: jwt.PyJWK(one, algorithm="ES256") for one in wanted}
-        self._fetched = time.monotonic()
+class TokenVerifier:
+    """Checks an `Authorization` header or a bare token: signature (ES256), `typ` with its audience, issuer, expiry.
+
+        verify = TokenVerifier("https://platform.example", service="notes")
+        caller = verify(request.headers.get("authorization"))
+
+    `at+jwt` is for the whole platform, `service+jwt` for one service, named by `service`. A revoked token is valid
+    here until it ends; only the platform knows sooner.
+    """
+
+    def __init__(
+        self, url: str, *, service: str | None = None, leeway: float = 5, http: httpx.Client | None = None
+    ) -> None:
+        self._rules = TokenRules(url, service, leeway)
+        self._runner = Runner(http or httpx.Client(timeout=FETCH_TIMEOUT))
+        self._lock = threading.Lock()
+
+    def __call__(self, authorization: str | None) -> Caller:
+        unchecked = self._rules.read(authorization)
+        with self._lock:
+            if self._rules.needs_keys(unchecked.kid):
+                self._runner.run(self._rules.load(unchecked.kid))
+        return self._rules.check(unchecked)
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

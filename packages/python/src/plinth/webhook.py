@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 
-from .topic import StoredEvent
+from .events import StoredEvent
 
 
 class WebhookError(Exception):

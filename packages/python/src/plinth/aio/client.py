@@ -1,0 +1,113 @@
+"""A platform, as one client sees it, in an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from ..file_calls import FileCalls
+from ..flow import AsyncRunner, AsyncTokenSource
+from ..settings import Settings
+from ..tokens import AsyncClientTokens, AsyncFunctionTokens
+from ..topic_calls import TopicCalls
+from ..transport import Query
+from .files import AsyncFiles
+from .topic import AsyncTopic
+from .unfinished import Unfinished
+
+
+class AsyncPlinth:
+    """Connects to a platform. The tasks of one event loop may share it.
+
+        async with AsyncPlinth("https://platform.example", client_id="acme.shop", client_secret=secret) as plinth:
+            await plinth.topic("acme.shop", "orderPlaced").publish({"order": 4711})
+
+    `token`, in place of id and secret: a function, `async` or not, that returns a valid token; it is given the one
+    that was refused.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        client_id: str = "",
+        client_secret: str = "",
+        scopes: Sequence[str] = (),
+        token: Callable[[str | None], str | Awaitable[str]] | None = None,
+        platform: str = "plat",
+        attempts: int = 5,
+        timeout: float = 30,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        settings = Settings.of(
+            url,
+            client_id=client_id,
+            client_secret=client_secret,
+            scopes=scopes,
+            has_token=token is not None,
+            platform=platform,
+            attempts=attempts,
+            timeout=timeout,
+        )
+        self._settings = settings
+        self._owns_http = http is None
+        self._http = http or httpx.AsyncClient(timeout=timeout)
+        self._tokens: AsyncTokenSource = (
+            AsyncFunctionTokens(token)
+            if token is not None
+            else AsyncClientTokens(self._http, settings.url, client_id, client_secret, settings.scopes)
+        )
+        self._transport = settings.transport()
+        self._runner = AsyncRunner(self._http, self._tokens)
+        self._unfinished = Unfinished()
+        # Private and public files of this client.
+        self.files = AsyncFiles(self._runner, FileCalls(self._transport, public=False), self.pages)
+        self.public_files = AsyncFiles(self._runner, FileCalls(self._transport, public=True), self.pages)
+
+    async def token(self) -> str:
+        """A valid access token, for requests of your own."""
+        return await self._tokens.get()
+
+    def topic(self, owner: str, event_type: str, *, consumer: str | None = None) -> AsyncTopic:
+        """`consumer`: reads with a cursor and a lock of this name, beside those of the client."""
+        return AsyncTopic(
+            self._runner, TopicCalls(self._transport, owner, event_type, consumer), self._unfinished
+        )
+
+    def for_tenant(self, tenant: str) -> AsyncPlinth:
+        """The same client with tokens for this tenant. Only with a client's id and secret."""
+        settings = self._settings.for_tenant(tenant)
+        return AsyncPlinth(**vars(settings), http=self._http)
+
+    async def request(self, method: str, path: str, *, query: Query | None = None, json: Any = None) -> Any:
+        """Any operation: with a token, repeated by the platform's rules."""
+        return await self._runner.run(self._transport.json(method, path, query=query, json=json))
+
+    async def pages(self, path: str, query: Query | None = None) -> AsyncIterator[Any]:
+        """Any list, page by page as its entries are needed."""
+        following: str | None = path
+        while following is not None:
+            entries, following = await self._runner.run(self._transport.page(following, query))
+            for entry in entries:
+                yield entry
+            query = None
+
+    async def aclose(self) -> None:
+        """Gives back the batches that loops still hold, and closes the connections."""
+        await self._unfinished.finish()
+        if self._owns_http:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncPlinth:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()

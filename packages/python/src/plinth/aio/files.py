@@ -1,0 +1,81 @@
+"""Files of one visibility in an event loop. Each method does what the one of `plinth.Files` does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from ..file_calls import FileCalls, Names, Shared
+from ..flow import AsyncRunner
+from ..transport import Query
+
+Pages = Callable[[str, Query | None], AsyncIterator[Any]]
+
+
+class AsyncFiles:
+    def __init__(self, runner: AsyncRunner, calls: FileCalls, pages: Pages) -> None:
+        self._run = runner.run
+        self._calls = calls
+        self._pages = pages
+
+    async def upload(
+        self,
+        content: bytes | str,
+        *,
+        content_type: str = "application/octet-stream",
+        file_name: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tenant: str | None = None,
+        shared: Shared = None,
+        clip: Names = None,
+        crop: Names = None,
+    ) -> dict[str, Any]:
+        """Stores bytes in three steps: create, send, commit. A lost answer is repeated; nothing is stored twice.
+
+        `shared="tenant"` lets other clients of the tenant read the file, and change it with `media_admin`.
+        """
+        return await self._run(
+            self._calls.upload(content, content_type, file_name, metadata, tenant, shared, clip, crop)
+        )
+
+    async def link(
+        self,
+        file_id: str,
+        *,
+        clip: str | None = None,
+        crop: str | None = None,
+        fallback: bool | None = None,
+    ) -> str:
+        """An address of the bytes or of a variant. A private one works for 15 minutes."""
+        return await self._run(self._calls.link(file_id, clip, crop, fallback))
+
+    async def download(self, file_id: str, *, clip: str | None = None, crop: str | None = None) -> bytes:
+        return await self._run(self._calls.download(file_id, clip, crop))
+
+    def list(
+        self,
+        *,
+        tenant: str | None = None,
+        shared: Shared = None,
+        client: str | None = None,
+        q: str | None = None,
+        content_type: Names = None,
+        sort: Names = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Every file that matches, page by page as they are needed. `q`: `album:summer tags:sea`.
+
+        `shared="tenant"`: the files that clients of the tenant share; the other conditions then need their `client`.
+        """
+        query = self._calls.list_query(tenant, shared, client, q, content_type, sort)
+        return self._pages(self._calls.base, query)
+
+    async def metadata(self, file_id: str) -> dict[str, Any]:
+        return await self._run(self._calls.metadata(file_id))
+
+    async def set_metadata(self, file_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Replaces the metadata as a whole."""
+        return await self._run(self._calls.set_metadata(file_id, metadata))
+
+    async def delete(self, file_id: str) -> str | None:
+        """Removes the file and its variants. The address of the report that proves it; a missing one is fine."""
+        return await self._run(self._calls.delete(file_id))

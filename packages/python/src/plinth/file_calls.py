@@ -1,0 +1,130 @@
+"""The requests of files of one visibility, as flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+from urllib.parse import quote
+
+import httpx
+
+from .errors import ConflictError, NotFoundError, error_of, no_answer
+from .flow import Flow, Pause, Send
+from .transport import Query, Transport, backoff
+
+_UPLOAD_ATTEMPTS = 4
+_PAGE_SIZE = 100
+
+Names = str | Sequence[str] | None
+Shared = Literal["tenant"] | None
+
+
+class FileCalls:
+    def __init__(self, transport: Transport, public: bool) -> None:
+        self._transport = transport
+        self.base = "/media/v2/public/files" if public else "/media/v2/files"
+
+    def upload(
+        self,
+        content: bytes | str,
+        content_type: str,
+        file_name: str | None,
+        metadata: Mapping[str, Any] | None,
+        tenant: str | None,
+        shared: Shared,
+        clip: Names,
+        crop: Names,
+    ) -> Flow[dict[str, Any]]:
+        body = content.encode() if isinstance(content, str) else content
+        created = yield from self._transport.json(
+            "POST",
+            self.base,
+            query={"clip": clip, "crop": crop},
+            json={"Content-Type": content_type},
+            # A file that nobody uploads is removed after a day.
+            repeatable=True,
+        )
+        headers = {"content-type": content_type}
+        if file_name is not None:
+            headers["content-disposition"] = f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"
+        yield from self._put(created["uploadLink"], body, headers)
+        committed: dict[str, Any] = yield from self._transport.json(
+            "POST",
+            f"{self._at(created['id'])}/commit",
+            query={"tenant": tenant, "shared": shared},
+            json=dict(metadata or {}),
+            repeatable=True,
+        )
+        return committed
+
+    def link(self, file_id: str, clip: str | None, crop: str | None, fallback: bool | None) -> Flow[str]:
+        query = {"clip": clip, "crop": crop, "fallback": fallback}
+        response = yield from self._transport.send("GET", self._at(file_id), query=query)
+        return str(response.headers["location"] if response.status_code == 302 else response.json()["link"])
+
+    def download(self, file_id: str, clip: str | None, crop: str | None) -> Flow[bytes]:
+        link = yield from self.link(file_id, clip, crop, None)
+        # The link itself is the permission, and may lead to another host: it gets no token.
+        response: httpx.Response = yield Send("GET", link, {})
+        if not response.is_success:
+            raise error_of(response)
+        return response.content
+
+    def list_query(
+        self,
+        tenant: str | None,
+        shared: Shared,
+        client: str | None,
+        q: str | None,
+        content_type: Names,
+        sort: Names,
+    ) -> Query:
+        return {
+            "tenant": tenant,
+            "shared": shared,
+            "client": client,
+            "q": q,
+            "content-type": content_type,
+            "sort": sort,
+            "pageSize": _PAGE_SIZE,
+        }
+
+    def metadata(self, file_id: str) -> Flow[dict[str, Any]]:
+        found: dict[str, Any] = yield from self._transport.json("GET", f"{self._at(file_id)}/metadata")
+        return found
+
+    def set_metadata(self, file_id: str, metadata: Mapping[str, Any]) -> Flow[dict[str, Any]]:
+        kept: dict[str, Any] = yield from self._transport.json(
+            "PUT", f"{self._at(file_id)}/metadata", json=dict(metadata)
+        )
+        return kept
+
+    def delete(self, file_id: str) -> Flow[str | None]:
+        try:
+            response = yield from self._transport.send("DELETE", self._at(file_id))
+        except NotFoundError:
+            return None
+        location: str | None = response.headers.get("location")
+        return location
+
+    def _at(self, file_id: str) -> str:
+        return f"{self.base}/{quote(file_id, safe='')}"
+
+    def _put(self, link: str, body: bytes, headers: Mapping[str, str]) -> Flow[None]:
+        for attempt in range(1, _UPLOAD_ATTEMPTS + 1):
+            try:
+                response: httpx.Response = yield Send(
+                    "PUT", link, {"content": body, "headers": headers, "timeout": None}
+                )
+                if response.is_success:
+                    return
+                error = error_of(response)
+            except httpx.TransportError as thrown:
+                error = no_answer(f"The upload got no answer: {thrown}")
+            # An answer was lost, and the bytes are there.
+            if isinstance(error, ConflictError) and error.has("already_uploaded") and attempt > 1:
+                return
+            passes = error.status in (0, 429) or error.status >= 500
+            if not passes or attempt == _UPLOAD_ATTEMPTS:
+                raise error
+            yield Pause(max(error.retry_after or 0, backoff(attempt, 0.5, 10)))
