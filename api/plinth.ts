@@ -606,7 +606,7 @@ export type Client = {
     /** It wants the session's id in logout tokens. */
     backchannelLogoutSessionRequired: boolean;
     /** How it authenticates. */
-    authMethod: "client_secret" | "private_key_jwt";
+    authMethod: "client_secret" | "client_secret_jwt" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
     requirePushedAuthorizationRequests: boolean;
     /** Its access tokens are bound to keys. */
@@ -673,7 +673,7 @@ export type WrittenClient = {
     /** It wants the session's id in logout tokens. */
     backchannelLogoutSessionRequired: boolean;
     /** How it authenticates. */
-    authMethod: "client_secret" | "private_key_jwt";
+    authMethod: "client_secret" | "client_secret_jwt" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone. */
     requirePushedAuthorizationRequests: boolean;
     /** Its access tokens are bound to keys. */
@@ -1214,6 +1214,8 @@ export type SealKey = {
     signingKeys: number;
     /** Secrets of people's authenticator apps encrypted with it. */
     secondFactors: number;
+    /** Secrets of clients with `client_secret_jwt` encrypted with it. */
+    clientSecrets: number;
     /** Credentials of push subscriptions encrypted with it. */
     pushSubscriptions: number;
     /** Nothing lasting is encrypted with it: it may be removed from `SEAL_KEYS` an hour after a new key was put in front. */
@@ -2151,7 +2153,7 @@ export function getToken(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
     client_assertion?: string;
 }, { platSessionId }: {
     platSessionId?: string;
@@ -2237,7 +2239,7 @@ export function revokeTokens(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2287,7 +2289,7 @@ export function introspectToken(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2335,7 +2337,7 @@ export function authorizeDevice(body?: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2419,7 +2421,7 @@ export function pushAuthorizationRequest(body: {
     client_secret?: string;
     /** With `client_assertion`. */
     client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once. */
+    /** A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once. */
     client_assertion?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -5231,8 +5233,8 @@ export function putClient(clientId: string, body: {
     backchannelLogoutUri?: string;
     /** It wants the session's id (`sid`) in logout tokens. They always have it. */
     backchannelLogoutSessionRequired?: boolean;
-    /** `client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret. */
-    authMethod?: "client_secret" | "private_key_jwt";
+    /** `client_secret`, or assertions that it signs (RFC 7523): `client_secret_jwt` with its secret, which is stored encrypted, or `private_key_jwt`, for which it has no secret. */
+    authMethod?: "client_secret" | "client_secret_jwt" | "private_key_jwt";
     /** Its authorization requests come through `/par` alone (RFC 9126). */
     requirePushedAuthorizationRequests?: boolean;
     /** Its access tokens are bound to keys that it proves (DPoP, RFC 9449). */

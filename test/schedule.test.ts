@@ -167,6 +167,7 @@ describe("rotation of the seal keys", () => {
         signingKeys: expect.any(Number),
         pushSubscriptions: 0,
         secondFactors: 0,
+        clientSecrets: 0,
         mayGo: false,
       },
       {
@@ -176,6 +177,7 @@ describe("rotation of the seal keys", () => {
         signingKeys: 0,
         pushSubscriptions: 0,
         secondFactors: 0,
+        clientSecrets: 0,
         mayGo: true,
       },
     ]);

@@ -195,7 +195,11 @@ const clientFields = {
   requireSecondFactor: secondFactor,
   backchannelLogoutUri: str("Where it is told that a session ended; may be empty."),
   backchannelLogoutSessionRequired: bool("It wants the session's id in logout tokens."),
-  authMethod: { type: "string", enum: ["client_secret", "private_key_jwt"], description: "How it authenticates." },
+  authMethod: {
+    type: "string",
+    enum: ["client_secret", "client_secret_jwt", "private_key_jwt"],
+    description: "How it authenticates.",
+  },
   requirePushedAuthorizationRequests: bool("Its authorization requests come through `/par` alone."),
   dpopBoundAccessTokens: bool("Its access tokens are bound to keys."),
   securityProfile: { type: "string", enum: ["none", "fapi2"], description: "What it keeps to." },
@@ -637,7 +641,9 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
         "Where it is told that a session of a person ended, by a logout token (OpenID Connect Back-Channel Logout). https " +
         "at a public host. Empty: it is not told.",
       backchannelLogoutSessionRequired: "It wants the session's id (`sid`) in logout tokens. They always have it.",
-      authMethod: "`client_secret`, or `private_key_jwt`: assertions that it signs (RFC 7523). Then it has no secret.",
+      authMethod:
+        "`client_secret`, or assertions that it signs (RFC 7523): `client_secret_jwt` with its secret, which is stored " +
+        "encrypted, or `private_key_jwt`, for which it has no secret.",
       requirePushedAuthorizationRequests: "Its authorization requests come through `/par` alone (RFC 9126).",
       dpopBoundAccessTokens: "Its access tokens are bound to keys that it proves (DPoP, RFC 9449).",
       securityProfile:

@@ -161,6 +161,7 @@ export const admin: ServiceEntries = {
         identityProviders: int("Secrets of identity providers encrypted with it; 1000 means that many or more."),
         signingKeys: int("Private halves of signing keys encrypted with it."),
         secondFactors: int("Secrets of people's authenticator apps encrypted with it."),
+        clientSecrets: int("Secrets of clients with `client_secret_jwt` encrypted with it."),
         pushSubscriptions: int("Credentials of push subscriptions encrypted with it."),
         mayGo: bool(
           "Nothing lasting is encrypted with it: it may be removed from `SEAL_KEYS` an hour after a new key was " +
@@ -173,6 +174,7 @@ export const admin: ServiceEntries = {
         identityProviders: 0,
         signingKeys: 0,
         secondFactors: 0,
+        clientSecrets: 0,
         pushSubscriptions: 0,
         mayGo: true,
       },

@@ -15,7 +15,9 @@ const clientFields = {
     ["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
     "With `client_assertion`.",
   ),
-  "client_assertion?": str("A signed assertion (RFC 7523), for clients registered with `private_key_jwt`. Good once."),
+  "client_assertion?": str(
+    "A signed assertion (RFC 7523), for clients registered with `private_key_jwt` or `client_secret_jwt`. Good once.",
+  ),
 };
 const SESSION = str("The caller's name for its session, for the log. The header of the same name wins.", {
   pattern: SESSION_ID.source,
@@ -361,17 +363,29 @@ export const oauth: ServiceEntries = {
         response_modes_supported: ["query", "fragment"],
         grant_types_supported: ["client_credentials", "authorization_code", "refresh_token", "password", "implicit"],
         code_challenge_methods_supported: ["S256", "plain"],
-        token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
-        token_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256"],
-        revocation_endpoint_auth_methods_supported: [
+        token_endpoint_auth_methods_supported: [
           "client_secret_basic",
           "client_secret_post",
+          "client_secret_jwt",
           "private_key_jwt",
           "none",
         ],
-        revocation_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256"],
-        introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt"],
-        introspection_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256"],
+        token_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256", "HS256"],
+        revocation_endpoint_auth_methods_supported: [
+          "client_secret_basic",
+          "client_secret_post",
+          "client_secret_jwt",
+          "private_key_jwt",
+          "none",
+        ],
+        revocation_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256", "HS256"],
+        introspection_endpoint_auth_methods_supported: [
+          "client_secret_basic",
+          "client_secret_post",
+          "client_secret_jwt",
+          "private_key_jwt",
+        ],
+        introspection_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256", "HS256"],
         dpop_signing_alg_values_supported: ["ES256", "PS256"],
         authorization_response_iss_parameter_supported: true,
         subject_types_supported: ["public"],

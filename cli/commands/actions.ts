@@ -213,6 +213,7 @@ const SEAL_KEY_COLUMNS: readonly Column<api.SealKey>[] = [
   { field: "identityProviders", title: "PROVIDERS", kind: "count" },
   { field: "signingKeys", title: "SIGNING KEYS", kind: "count" },
   { field: "secondFactors", title: "FACTORS", kind: "count" },
+  { field: "clientSecrets", title: "CLIENTS", kind: "count" },
   { field: "pushSubscriptions", title: "PUSH", kind: "count" },
   { field: "mayGo", title: "MAY GO", kind: "flag" },
 ];

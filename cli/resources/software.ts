@@ -96,7 +96,7 @@ export const SOFTWARE = {
         flag: "auth-method",
         type: "text",
         value: "<method>",
-        help: "how it authenticates: client_secret, or private_key_jwt by assertions that it signs",
+        help: "how it authenticates: client_secret, or assertions signed by it (client_secret_jwt) or by a private key (private_key_jwt)",
       },
       requirePushedAuthorizationRequests: {
         flag: "require-pushed-authorization-requests",

@@ -42,6 +42,7 @@ import { redactSecrets } from "../platform/text/text.ts";
 import { createPushedStore } from "./authorize/pushed/pushed-store.ts";
 import { createAssertionStore } from "./clients/assertion-store.ts";
 import { createClientKeys, type FetchKeySet } from "./clients/client-keys.ts";
+import { sealSecret } from "./clients/mac-secret.ts";
 import { ACCOUNT_BASE } from "./account/notice.ts";
 import { createDirectoryStore } from "./clients/directory-store.ts";
 import { createDirectory } from "./clients/directory.ts";
@@ -321,6 +322,8 @@ export function createOAuth(deps: OAuthDeps) {
     /** The address that an operator hands over. `origin`: the request's, for a local platform. */
     invitationLink: (token: string, origin: string) => invitationLink(links.mailBase(origin), token),
     providerSecrets: federation.providers.secrets,
+    /** Seals a secret of a client that signs by it. */
+    sealClientSecret: (clientId: string, secret: string) => sealSecret(deps.sealer, clientId, secret),
     unlock: accounts.unlock,
     sessionsEnded,
     /** Tells clients of sessions that ended, as far as it is their time. */
@@ -362,6 +365,7 @@ export function createOAuth(deps: OAuthDeps) {
       identityProviders: await sealStore.count("identityProviders", most),
       signingKeys: await sealStore.count("signingKeys", most),
       secondFactors: await sealStore.count("secondFactors", most),
+      clientSecrets: await sealStore.count("clientSecrets", most),
     }),
     /** Deletes expired rows of every table here, and used refresh tokens. */
     async sweep(nowMs: number): Promise<void> {

@@ -152,7 +152,11 @@ async function build(w: World): Promise<void> {
       JSON.stringify(w.client.scopes),
       Number(w.disabled.client),
     ),
-    sql("INSERT INTO client_secret VALUES (?, ?, 0, NULL)", CLIENT.clientId, await sha256Hex(CLIENT.clientSecret)),
+    sql(
+      "INSERT INTO client_secret (client, digest, created_at) VALUES (?, ?, 0)",
+      CLIENT.clientId,
+      await sha256Hex(CLIENT.clientSecret),
+    ),
   ]);
 }
 

@@ -44,6 +44,8 @@ export interface OAuthPort {
     seal(providerId: string, secret: string): Promise<string>;
     open(providerId: string, sealed: string): Promise<string | undefined>;
   };
+  /** A secret by which a client signs, as a row of `client_secret`. */
+  sealClientSecret(clientId: string, secret: string): Promise<{ readonly digest: string; readonly sealed: string }>;
 }
 
 /** Announces subscriptions by rows in the transaction that changes them. */

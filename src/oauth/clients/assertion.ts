@@ -1,22 +1,33 @@
-import { createLocalJWKSet, decodeJwt, errors as joseErrors, jwtVerify, type JWTPayload } from "jose";
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  errors as joseErrors,
+  jwtVerify,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyResult,
+} from "jose";
 import { MAX_TOKEN_CHARS } from "../../http/callers/auth.ts";
 import { toSec } from "../../platform/runtime/clock.ts";
+import { utf8 } from "../../platform/text/encoding.ts";
 import { sha256Hex } from "../../platform/secrets/hash.ts";
-import type { KeySet } from "../../platform/secrets/key-set.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
 import type { AssertionStore } from "./assertion-store.ts";
 import type { ClientKeys } from "./client-keys.ts";
 import type { ClientRecord } from "./directory-store.ts";
+import { openSecrets } from "./mac-secret.ts";
 
 /**
- * Client authentication by a signed assertion (RFC 7523, `private_key_jwt` of OIDC Core 9).
+ * Client authentication by a signed assertion (RFC 7523; `private_key_jwt` and `client_secret_jwt` of OIDC Core 9).
  *
- *   sent ──signed by a key of the client, for this server, in time──▶ good ──its `jti` is new──▶ used
- *                                                                              └── used before: refused
+ *   sent ──signed by a key or a secret of the client, for this server, in time──▶ good ──its `jti` is new──▶ used
+ *                                                                                         └── used before: refused
  *
- * The header chooses among the client's registered keys and the algorithms below, and nothing else in it counts. A used
- * assertion stays known until it has expired, so one that was overheard is worth nothing.
+ * The registration says whether keys or secrets count. The header chooses among them and the algorithms below, and
+ * nothing else in it counts: a public key is never a secret. A used assertion stays known until it has expired, so one
+ * that was overheard is worth nothing.
  */
 export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -34,6 +45,8 @@ export const ASSERTION_ALGS: readonly string[] = [
   "Ed25519",
   "EdDSA",
 ];
+/** That of secrets. The longer ones want longer secrets (RFC 7518 3.2) than clients have: 32 characters or more. */
+export const MAC_ALGS: readonly string[] = ["HS256"];
 /** Those of FAPI 2.0 (5.4.1). */
 const FAPI_ALGS: readonly string[] = ["ES256", "PS256", "Ed25519", "EdDSA"];
 /** Other kinds of signed tokens have types of their own (RFC 8725 3.11). */
@@ -47,7 +60,12 @@ const MAX_JTI_CHARS = 256;
 export interface AssertionDeps extends Pick<Addresses, "issuerFor"> {
   readonly clientKeys: ClientKeys;
   readonly usedAssertions: Pick<AssertionStore, "use">;
+  readonly sealer: Sealer;
 }
+
+/** It proves itself by assertions, and by nothing else. */
+export const signsAssertions = ({ authMethod }: Pick<ClientRecord, "authMethod">): boolean =>
+  authMethod === "private_key_jwt" || authMethod === "client_secret_jwt";
 
 /** The client that an assertion names, before anything is checked. */
 export function namedByAssertion(assertion: string): string | undefined {
@@ -67,14 +85,8 @@ export async function checkAssertion(
   call: AnyCall,
 ): Promise<Result<true, string>> {
   const { nowMs } = call;
-  const keys = await deps.clientKeys.find(client, nowMs, "known");
-  if (!keys.ok) return keys;
-  let verified = await verify(assertion, keys.value, client, nowMs);
-  if (!verified.ok && verified.error.unknownKey) {
-    // The client may have changed its keys.
-    const renewed = await deps.clientKeys.find(client, nowMs, "newer");
-    if (renewed.ok && renewed.value !== keys.value) verified = await verify(assertion, renewed.value, client, nowMs);
-  }
+  const verify = client.authMethod === "client_secret_jwt" ? verifyBySecrets : verifyByKeys;
+  const verified = await verify(deps, client, assertion, nowMs);
   if (!verified.ok) return err(`the assertion is refused: ${verified.error.reason}`);
   const { aud, exp = 0, iat, jti } = verified.value;
   if (!(client.isFapi === true ? aud === deps.issuerFor(call).issuer : isForUs(aud, deps, call)))
@@ -102,15 +114,61 @@ interface Refused {
   readonly unknownKey: boolean;
 }
 
-async function verify(
+async function verifyByKeys(
+  { clientKeys }: Pick<AssertionDeps, "clientKeys">,
+  client: ClientRecord,
   assertion: string,
-  keys: KeySet,
-  { id, isFapi }: ClientRecord,
   nowMs: number,
 ): Promise<Result<JWTPayload, Refused>> {
+  const algorithms = client.isFapi === true ? FAPI_ALGS : ASSERTION_ALGS;
+  const verify = (key: JWTVerifyGetKey) =>
+    payloadOf(client, nowMs, (options) => jwtVerify(assertion, key, { ...options, algorithms: [...algorithms] }));
+  const keys = await clientKeys.find(client, nowMs, "known");
+  if (!keys.ok) return err({ reason: keys.error, unknownKey: false });
+  const first = await verify(createLocalJWKSet(keys.value));
+  if (first.ok || !first.error.unknownKey) return first;
+  // The client may have changed its keys.
+  const renewed = await clientKeys.find(client, nowMs, "newer");
+  return renewed.ok && renewed.value !== keys.value ? verify(createLocalJWKSet(renewed.value)) : first;
+}
+
+/** Two secrets are valid during a rotation. */
+async function verifyBySecrets(
+  { sealer }: Pick<AssertionDeps, "sealer">,
+  client: ClientRecord,
+  assertion: string,
+  nowMs: number,
+): Promise<Result<JWTPayload, Refused>> {
+  let refused: Result<JWTPayload, Refused> = err({ reason: "the client has no secret", unknownKey: true });
+  for (const secret of await openSecrets(sealer, client.sealedSecrets ?? [])) {
+    if (secret === undefined) {
+      refused = err({ reason: "SEAL_KEYS lacks the key that sealed the client's secret", unknownKey: true });
+      continue;
+    }
+    const one = await payloadOf(client, nowMs, (options) =>
+      jwtVerify(assertion, utf8(secret), { ...options, algorithms: [...MAC_ALGS] }),
+    );
+    if (one.ok || !one.error.unknownKey) return one;
+    refused = one;
+  }
+  return refused;
+}
+
+interface VerifyOptions {
+  issuer: string;
+  subject: string;
+  currentDate: Date;
+  clockTolerance: number;
+  requiredClaims: string[];
+}
+
+async function payloadOf(
+  { id }: Pick<ClientRecord, "id">,
+  nowMs: number,
+  verify: (options: VerifyOptions) => Promise<JWTVerifyResult>,
+): Promise<Result<JWTPayload, Refused>> {
   try {
-    const { payload, protectedHeader } = await jwtVerify(assertion, createLocalJWKSet(keys), {
-      algorithms: [...(isFapi === true ? FAPI_ALGS : ASSERTION_ALGS)],
+    const { payload, protectedHeader } = await verify({
       issuer: id,
       subject: id,
       currentDate: new Date(nowMs),

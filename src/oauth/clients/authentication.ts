@@ -5,13 +5,13 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { Parameters } from "../model/parameters.ts";
-import { ASSERTION_TYPE, checkAssertion, namedByAssertion, type AssertionDeps } from "./assertion.ts";
+import { ASSERTION_TYPE, checkAssertion, namedByAssertion, signsAssertions, type AssertionDeps } from "./assertion.ts";
 import type { ClientRecord } from "./directory-store.ts";
 import type { Entry } from "./directory.ts";
 
 /**
- * Client authentication: by a secret in the header or the body (RFC 6749 2.3.1), or by a signed assertion (RFC 7523).
- * One of them, and the one that the client is registered for.
+ * Client authentication: by a secret in the header or the body (RFC 6749 2.3.1), or by an assertion (RFC 7523) that the
+ * client signs with a key or with its secret. One of them, and the one that the client is registered for.
  *
  * Known and unknown clients, right and wrong secrets cost the same: one lookup that caches misses too, one digest of
  * the secret, and at least one comparison.
@@ -99,8 +99,8 @@ export async function authenticateClient(
 ): Promise<Result<ClientRecord, OAuthFailure>> {
   const { client } = entry;
   const { assertion } = credentials;
-  const bySignature = client?.authMethod === "private_key_jwt";
-  if (client !== undefined && bySignature && assertion !== undefined) {
+  const bySignature = client !== undefined && signsAssertions(client);
+  if (bySignature && assertion !== undefined) {
     const checked = await checkAssertion(deps, client, assertion, call);
     if (!checked.ok) return err(refused(`client ${client.id}: ${checked.error}`, client.id));
     return (await deps.clientLimit.admits(client.id)) ? ok(client) : err(tooMany(client.id));

@@ -3,6 +3,7 @@ import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
 import { readBrand, type Brand } from "../../platform/model/brand.ts";
 import { planOf } from "../../platform/model/plans.ts";
 import type { ClientRights, TenantRights } from "../model/granted-scopes.ts";
+import type { SealedSecret } from "./mac-secret.ts";
 
 /** A client as the grants see it. `secretDigests` are SHA-256 in hex. */
 export interface ClientRecord extends ClientRights {
@@ -38,6 +39,8 @@ export interface ClientRecord extends ClientRights {
   readonly requirePkce: boolean;
   readonly grantTypes: readonly string[];
   readonly secretDigests: readonly string[];
+  /** Its secrets, if it signs by them. */
+  readonly sealedSecrets?: readonly SealedSecret[];
 }
 
 /** The host of the document that describes the client. Empty: the client registered itself. */
@@ -70,7 +73,10 @@ const CLIENT = `
     disabled, second_factor AS asksTwoFactors, auth_method AS authMethod, jwks, jwks_uri AS jwksUri, require_pushed AS requirePushed, files_per_user AS filesPerUser, third_party AS thirdParty, brand, binds_tokens AS bindsTokens, profile = 'fapi2' AS isFapi,
     backchannel_logout_uri <> '' AS isToldOfLogout,
     (SELECT json_group_array(digest) FROM client_secret
-      WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests
+      WHERE client = client.id AND (expires_at IS NULL OR expires_at > ?2)) AS secretDigests,
+    iif(auth_method = 'client_secret_jwt', (SELECT json_group_array(json_object('digest', digest, 'sealed', sealed))
+      FROM client_secret WHERE client = client.id AND sealed IS NOT NULL AND (expires_at IS NULL OR expires_at > ?2)),
+      '[]') AS sealedSecrets
   FROM client WHERE id = ?1`;
 
 const TENANT = `
@@ -131,6 +137,7 @@ export const createDirectoryStore = (db: D1Database) => ({
         scopes: toList(client.scopes),
         disabled: client.disabled === 1,
         secretDigests: toList(client.secretDigests),
+        sealedSecrets: JSON.parse(client.sealedSecrets ?? "[]") as SealedSecret[],
       },
       tenant: found && {
         ...found,

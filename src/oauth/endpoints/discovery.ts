@@ -1,7 +1,7 @@
 import { PROOF_ALGS } from "../../http/callers/proof.ts";
 import { PROMPTS } from "../authorize/checks.ts";
 import { FLOWS, FORM_POST } from "../authorize/parse.ts";
-import { ASSERTION_ALGS } from "../clients/assertion.ts";
+import { ASSERTION_ALGS, MAC_ALGS } from "../clients/assertion.ts";
 import { ACR_VALUES } from "../model/claims.ts";
 import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG } from "../tokens/signing-key.ts";
 
@@ -36,7 +36,8 @@ const CLAIMS = [
   "tenant",
 ];
 /** A client has the one that it is registered for. */
-const PROOFS = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
+const PROOFS = ["client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt"];
+const PROOF_SIGNING_ALGS = [...ASSERTION_ALGS, ...MAC_ALGS];
 
 /**
  * The server's metadata (RFC 8414, OpenID Connect Discovery, RP-Initiated Logout, RFC 9207). It states unsupported
@@ -74,11 +75,11 @@ export function serverMetadata({
     code_challenge_methods_supported: ["S256", "plain"],
     // `none`: clients without a secret, which use PKCE.
     token_endpoint_auth_methods_supported: [...PROOFS, "none"],
-    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    token_endpoint_auth_signing_alg_values_supported: PROOF_SIGNING_ALGS,
     revocation_endpoint_auth_methods_supported: [...PROOFS, "none"],
-    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    revocation_endpoint_auth_signing_alg_values_supported: PROOF_SIGNING_ALGS,
     introspection_endpoint_auth_methods_supported: PROOFS,
-    introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    introspection_endpoint_auth_signing_alg_values_supported: PROOF_SIGNING_ALGS,
     dpop_signing_alg_values_supported: PROOF_ALGS,
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ["public"],

@@ -288,7 +288,7 @@ function grantFault(
     const registered = client.grantTypes.join(", ");
     return `client ${client.id} is not registered for ${wanted}; it is for: ${registered === "" ? "none" : registered}`;
   }
-  if (grant === "client_credentials" && client.secretDigests.length === 0)
+  if (grant === "client_credentials" && client.authMethod !== "private_key_jwt" && client.secretDigests.length === 0)
     return `client ${client.id} has no secret, and ${grant} needs one`;
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { Sealer } from "../../platform/secrets/seal.ts";
+import { macSealContext } from "../clients/mac-secret.ts";
 import { totpSealContext } from "../factors/secret.ts";
 import { keySealContext } from "../tokens/signing-key.ts";
 import { providerSealContext } from "./providers.ts";
@@ -16,12 +17,14 @@ const TABLES = {
   identityProviders: { table: "identity_provider", id: "id", column: "sealed_client_secret" },
   signingKeys: { table: "signing_key", id: "kid", column: "sealed_private_jwk" },
   secondFactors: { table: "totp", id: "email", column: "sealed_secret" },
+  clientSecrets: { table: "client_secret", id: "digest", column: "sealed" },
 } as const;
 
 const SEAL_CONTEXTS: Readonly<Record<SealedKind, (id: string) => string>> = {
   identityProviders: providerSealContext,
   signingKeys: keySealContext,
   secondFactors: totpSealContext,
+  clientSecrets: macSealContext,
 };
 
 const statements = ({ table, id, column }: (typeof TABLES)[SealedKind]) => {
@@ -39,6 +42,7 @@ const SQL = {
   identityProviders: statements(TABLES.identityProviders),
   signingKeys: statements(TABLES.signingKeys),
   secondFactors: statements(TABLES.secondFactors),
+  clientSecrets: statements(TABLES.clientSecrets),
 } as const;
 
 /** Rows of each kind that one run of the cron seals again. */

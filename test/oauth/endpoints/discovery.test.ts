@@ -5,6 +5,7 @@ import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, ORIGIN } from "../../support/platform.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
+const PROOFS = ["client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt"];
 const ALGS = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "Ed25519", "EdDSA"];
 const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
@@ -80,17 +81,12 @@ describe("The two metadata documents", () => {
         "implicit",
       ],
       code_challenge_methods_supported: ["S256", "plain"],
-      token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
-      token_endpoint_auth_signing_alg_values_supported: ALGS,
-      revocation_endpoint_auth_methods_supported: [
-        "client_secret_basic",
-        "client_secret_post",
-        "private_key_jwt",
-        "none",
-      ],
-      revocation_endpoint_auth_signing_alg_values_supported: ALGS,
-      introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt"],
-      introspection_endpoint_auth_signing_alg_values_supported: ALGS,
+      token_endpoint_auth_methods_supported: [...PROOFS, "none"],
+      token_endpoint_auth_signing_alg_values_supported: [...ALGS, "HS256"],
+      revocation_endpoint_auth_methods_supported: [...PROOFS, "none"],
+      revocation_endpoint_auth_signing_alg_values_supported: [...ALGS, "HS256"],
+      introspection_endpoint_auth_methods_supported: PROOFS,
+      introspection_endpoint_auth_signing_alg_values_supported: [...ALGS, "HS256"],
       dpop_signing_alg_values_supported: ALGS.filter((alg) => !alg.startsWith("RS")),
       authorization_response_iss_parameter_supported: true,
       subject_types_supported: ["public"],

@@ -5,10 +5,9 @@ export interface SealKeys {
   /** The keys of `SEAL_KEYS`, in order; the first one seals. */
   readonly configured: readonly string[];
   /** For each kind, how much each key sealed, counted up to `most`. */
-  counts(
-    most: number,
-  ): Promise<Readonly<Record<"identityProviders" | "signingKeys" | "secondFactors" | "pushSubscriptions", Counts>>>;
+  counts(most: number): Promise<Readonly<Record<SealedKind, Counts>>>;
 }
+type SealedKind = "identityProviders" | "signingKeys" | "secondFactors" | "clientSecrets" | "pushSubscriptions";
 type Counts = ReadonlyMap<string, number>;
 
 /** Our choice: to rotate keys, an operator needs to know only whether any are left. */

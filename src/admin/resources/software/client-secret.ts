@@ -8,6 +8,7 @@ import { identifier } from "../../model/fields.ts";
 import { guard, holds, ownsClient, tenantOperator } from "../shared/within-organization.ts";
 import { builtInRefusal } from "../../model/rules.ts";
 import { isBuiltIn } from "./clients.ts";
+import type { OAuthPort } from "../../model/ports.ts";
 import type { ResourceDeps } from "../shared/resource.ts";
 
 /** The old secret works for another day, so that instances of a client can change over one by one. */
@@ -16,13 +17,16 @@ const OVERLAP_MS = 24 * 60 * 60 * 1000;
 /** At most two secrets are valid: one that was expiring already ends now. */
 const DROP_EXPIRING = `DELETE FROM client_secret WHERE client = ?1 AND expires_at IS NOT NULL`;
 const EXPIRE_CURRENT = `UPDATE client_secret SET expires_at = ?2 WHERE client = ?1`;
+/** The registration of this moment says whether it is a secret to send or one to sign with. */
 const ADD = `
-  INSERT INTO client_secret (client, digest, created_at)
-  SELECT id, ?2, ?3 FROM client WHERE id = ?1 AND confidential = 1 AND auth_method = ''`;
+  INSERT INTO client_secret (client, digest, created_at, sealed)
+  SELECT id, iif(auth_method = '', ?2, ?4), ?3, iif(auth_method = '', NULL, ?5)
+  FROM client WHERE id = ?1 AND confidential = 1 AND auth_method IN ('', 'client_secret_jwt')`;
 const EXISTS = `SELECT 1 FROM client WHERE id = ?1`;
 
 interface Deps extends ResourceDeps {
   readonly random: Random;
+  readonly oauth: Pick<OAuthPort, "sealClientSecret">;
 }
 
 export const clientSecretRoute = (deps: Deps): Route =>
@@ -39,11 +43,12 @@ export const clientSecretRoute = (deps: Deps): Route =>
       if (condition !== undefined && !(await holds(db, condition))) return noSuch("client");
       if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
       const clientSecret = randomSecret(deps.random);
+      const toSignWith = await deps.oauth.sealClientSecret(clientId, clientSecret);
       const expiresAt = nowMs + OVERLAP_MS;
       const rotation = [
         db.prepare(DROP_EXPIRING).bind(clientId),
         db.prepare(EXPIRE_CURRENT).bind(clientId, expiresAt),
-        db.prepare(ADD).bind(clientId, await sha256Hex(clientSecret), nowMs),
+        db.prepare(ADD).bind(clientId, await sha256Hex(clientSecret), nowMs, toSignWith.digest, toSignWith.sealed),
         deps.audit.statement("if changed", {
           atMs: nowMs,
           requestId,
@@ -69,6 +74,6 @@ export const clientSecretRoute = (deps: Deps): Route =>
   });
 
 const publicClient = (clientId: string) => {
-  const message = `The client ${clientId} has no secret: it is not confidential, or signs assertions. A PUT that changes that shows its first one.`;
+  const message = `The client ${clientId} has no secret: it is not confidential, or signs with private keys. A PUT that changes that shows its first one.`;
   return problem("conflict_resource", message, { details: [{ type: "not_confidential", field: "", message }] });
 };

@@ -43,7 +43,7 @@ const GRANT_TYPES = [
   DEVICE,
   EXCHANGE,
 ] as const;
-const AUTH_METHODS = ["client_secret", "private_key_jwt"] as const;
+const AUTH_METHODS = ["client_secret", "client_secret_jwt", "private_key_jwt"] as const;
 const PROFILES = ["none", "fapi2"] as const;
 const isKeySet = (text: string): boolean => text === "" || parseKeySet(text).ok;
 const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
@@ -168,7 +168,7 @@ function profileFaults({
     : fault("redirectUris", "The redirect URIs of a client of FAPI 2.0 are https.");
 }
 
-/** A client that signs has keys in one place and no secret. */
+/** A client that signs with keys has them in one place, and no secret. */
 function keyFaults(
   { authMethod, confidential, clientSecret, jwks = "", jwksUri = "" }: Partial<Body>,
   allowLoopback: boolean,
@@ -176,9 +176,10 @@ function keyFaults(
   const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
   const address = jwksUri === "" ? undefined : parseOutboundUrl(jwksUri, allowLoopback);
   if (address?.ok === false) return fault("jwksUri", `jwksUri ${address.error}.`);
-  if (authMethod !== "private_key_jwt") return [];
+  if (authMethod === undefined || authMethod === "client_secret") return [];
   if (confidential === false) return fault("authMethod", "A client that is not confidential does not authenticate.");
-  if (clientSecret !== undefined) return fault("clientSecret", "A client that signs assertions has no secret.");
+  if (authMethod === "client_secret_jwt") return [];
+  if (clientSecret !== undefined) return fault("clientSecret", "A client with private_key_jwt has no secret.");
   if ((jwks === "") === (jwksUri === "")) return fault("jwks", "private_key_jwt needs either jwks or jwksUri.");
   return [];
 }
@@ -241,20 +242,22 @@ const LIVE_SECRETS = `
   SELECT group_concat(digest || coalesce(expires_at, '')) FROM
     (SELECT digest, expires_at FROM client_secret WHERE client = shown.id ORDER BY digest)`;
 const DROP_SECRETS = `DELETE FROM client_secret WHERE client = ?1`;
+/** A secret to sign with is no secret to send, and the other way round. `?2`: the client signs. */
+const DROP_OTHER_KIND = `DELETE FROM client_secret WHERE client = ?1 AND (sealed IS NOT NULL) <> ?2`;
 const DROP_OTHER_SECRETS = `DELETE FROM client_secret WHERE client = ?1 AND digest <> ?2`;
 /** A secret that was expiring does not expire any more. */
 const ADD_SECRET = `
-  INSERT INTO client_secret (client, digest, created_at) VALUES (?1, ?2, ?3)
+  INSERT INTO client_secret (client, digest, created_at, sealed) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (client, digest) DO UPDATE SET expires_at = NULL`;
 /** Stores a generated secret for a client without one. The answer shows it only if this statement stored it. */
 const ADD_FIRST_SECRET = `
-  INSERT INTO client_secret (client, digest, created_at)
-  SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
+  INSERT INTO client_secret (client, digest, created_at, sealed)
+  SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM client_secret WHERE client = ?1 AND expires_at IS NULL)`;
 
 interface Deps extends Rules {
   readonly db: D1Database;
   readonly random: Random;
-  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep">;
+  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep" | "sealClientSecret">;
   readonly events: EventsPort;
   readonly media: Pick<MediaPort, "filesOfClient">;
 }
@@ -429,9 +432,9 @@ async function writes(
   const identity = [id, client.name ?? id, client.tenant, Number(client.confidential)];
   const flags = [Number(client.requirePkce), flagOrKept(client.disabled)];
   const shown = [client.displayName, client.logoUri];
-  const signs = client.authMethod !== "client_secret";
+  const method = client.authMethod === "client_secret" ? "" : client.authMethod;
   const bounds = [client.requirePushedAuthorizationRequests, client.dpopBoundAccessTokens].map(Number);
-  const proof = [signs ? client.authMethod : "", client.jwks, client.jwksUri];
+  const proof = [method, client.jwks, client.jwksUri];
   const revoke = (when: "always" | "if changed") => oauth.revokeStatement("client", id, nowMs, when);
   const statements = [
     db.prepare(CHANGE_IDENTITY).bind(...identity, JSON.stringify(scopes), ...proof),
@@ -457,16 +460,24 @@ async function writes(
       ),
     ...(client.disabled === true ? [revoke("always")] : []),
   ];
-  if (!client.confidential || signs) return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };
-  if (client.clientSecret !== undefined) {
-    const digest = await sha256Hex(client.clientSecret);
-    // The replaced secret may have leaked, so the tokens it got are revoked. Sending the same secret changes nothing.
-    const replace = [db.prepare(DROP_OTHER_SECRETS).bind(id, digest), revoke("if changed")];
-    return { statements: [...statements, ...replace, db.prepare(ADD_SECRET).bind(id, digest, nowMs)] };
+  if (!client.confidential || method === "private_key_jwt")
+    return { statements: [...statements, db.prepare(DROP_SECRETS).bind(id)] };
+  const generated = client.clientSecret === undefined ? randomSecret(random) : undefined;
+  const next = client.clientSecret ?? generated ?? "";
+  const signs = method === "client_secret_jwt";
+  const { digest, sealed } = signs
+    ? await oauth.sealClientSecret(id, next)
+    : { digest: await sha256Hex(next), sealed: null };
+  if (generated !== undefined) {
+    const drop = db.prepare(DROP_OTHER_KIND).bind(id, Number(signs));
+    return {
+      statements: [...statements, drop, db.prepare(ADD_FIRST_SECRET).bind(id, digest, nowMs, sealed)],
+      generated,
+    };
   }
-  const generated = randomSecret(random);
-  const digest = await sha256Hex(generated);
-  return { statements: [...statements, db.prepare(ADD_FIRST_SECRET).bind(id, digest, nowMs)], generated };
+  // The replaced secret may have leaked, so the tokens it got are revoked. Sending the same secret changes nothing.
+  const replace = [db.prepare(DROP_OTHER_SECRETS).bind(id, digest), revoke("if changed")];
+  return { statements: [...statements, ...replace, db.prepare(ADD_SECRET).bind(id, digest, nowMs, sealed)] };
 }
 
 interface Owner {

@@ -1,0 +1,33 @@
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import type { Sealer } from "../../platform/secrets/seal.ts";
+
+/**
+ * Secrets by which clients sign (`client_secret_jwt`). A MAC is checked with the secret itself, so it is sealed where
+ * other secrets are hashed.
+ *
+ * The row's digest is of the client and the secret. It is no digest of a secret alone, so such a secret proves nothing
+ * when it is sent as it is, and the same secret of two clients has two rows.
+ */
+export interface SealedSecret {
+  readonly digest: string;
+  readonly sealed: string;
+}
+
+/** A sealed secret that is copied to another row does not open. */
+export const macSealContext = (digest: string): string => `client_secret:${digest}`;
+
+export async function sealSecret(
+  sealer: Pick<Sealer, "seal">,
+  clientId: string,
+  secret: string,
+): Promise<SealedSecret> {
+  const digest = await sha256Hex(JSON.stringify([clientId, secret]));
+  return { digest, sealed: await sealer.seal(secret, macSealContext(digest)) };
+}
+
+/** The secrets that open, undefined for one whose key `SEAL_KEYS` lacks. */
+export const openSecrets = (
+  sealer: Pick<Sealer, "open">,
+  secrets: readonly SealedSecret[],
+): Promise<(string | undefined)[]> =>
+  Promise.all(secrets.map(({ digest, sealed }) => sealer.open(sealed, macSealContext(digest))));
