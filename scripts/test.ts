@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -12,11 +12,12 @@ import { paint } from "./lib/terminal.ts";
 import { UserError } from "./lib/user-error.ts";
 
 /**
- * `npm test`: every check that a change must pass, quick stages first. Stops at the first failing stage and shows its
- * output. `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and
- * the tests beside the files that differ from a commit (default HEAD). `nightly` runs only if it is named: benches,
- * crashes, deployments, examples and the site, some minutes more. The last line is `N passed, N failed`; a stage
- * without tests counts as one.
+ * `npm test`: every check that a change must pass. The quick stages come first, one after the other, and the first that
+ * fails ends it; then the two that test run at the same time, because one often waits while the other computes.
+ * `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and the tests
+ * beside the files that differ from a commit (default HEAD). `npm run nightly` runs the stages that only run if they are
+ * named: benches, crashes, deployments, examples and the site, and longer searches. The last line is
+ * `N passed, N failed`; a stage without tests counts as one.
  */
 interface Outcome {
   readonly passed: number;
@@ -46,10 +47,20 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   dependencies: () => command(process.execPath, "scripts/dependencies.ts", "--check"),
   audit,
   bundle,
-  worker: () => vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...chosen.worker], { TMPDIR: quickDir() }),
+  worker: () => inRuntime(chosen.worker),
   acceptance: () => againstPlatforms("acceptance", chosen.acceptance),
   nightly: () => againstPlatforms("nightly", chosen.nightly),
+  searches: () => inRuntime(SEARCHES, { RUNS: "5" }),
 };
+
+/** These only run if they are named. */
+const NIGHTLY = ["nightly", "searches"];
+/** These run at the same time. */
+const TESTS = ["worker", "acceptance"];
+/** The tests that try random cases or every case of many; test/support/model-runs.ts says how many. */
+const SEARCHES = filesThat(/support\/model-runs\.ts"/);
+
+let vitestRuns = 0;
 
 /** All tests, unless `--changed` chooses. */
 let chosen: ChosenTests = { worker: [], acceptance: [], nightly: [] };
@@ -57,7 +68,7 @@ let chosen: ChosenTests = { worker: [], acceptance: [], nightly: [] };
 async function choose(since: string): Promise<readonly string[]> {
   chosen = testsFor(await changedFiles(since));
   const isLeftOut = (name: string) => name in chosen && chosen[name as keyof ChosenTests].length === 0;
-  return Object.keys(stages).filter((name) => !isLeftOut(name));
+  return Object.keys(stages).filter((name) => !isLeftOut(name) && name !== "searches");
 }
 
 async function test(args: readonly string[]): Promise<boolean> {
@@ -68,27 +79,30 @@ async function test(args: readonly string[]): Promise<boolean> {
     throw new UserError(
       `There is no stage ${unknown}. Stages: ${Object.keys(stages).join(", ")}; or --changed [commit].`,
     );
-  let passed = 0;
-  for (const [name, stage] of Object.entries(stages)) {
-    if (wanted.length > 0 ? !wanted.includes(name) : name === "nightly") continue;
+  const isWanted = (name: string) => (wanted.length > 0 ? wanted.includes(name) : !NIGHTLY.includes(name));
+  const counts = { passed: 0, failed: 0 };
+  const perform = async (name: string): Promise<void> => {
     const startedMs = performance.now();
-    const outcome = await stage();
-    passed += outcome.passed;
-    const ok = outcome.failed === 0;
-    const time = `${((performance.now() - startedMs) / 1_000).toFixed(1)} s`.padStart(8);
-    const tests = outcome.passed + outcome.failed > 1 ? `${outcome.passed + outcome.failed} tests` : "";
-    const note = outcome.note ?? "";
-    console.log(
-      `${ok ? paint.green("✓") : paint.red("✗")} ${name.padEnd(12)}${paint.dim(`${time}  ${tests}${note}`)}`.trimEnd(),
-    );
-    if (!ok) {
-      console.log(process.stdout.isTTY ? outcome.output : stripVTControlCharacters(outcome.output));
-      console.log(`${passed} passed, ${outcome.failed} failed`);
-      return false;
-    }
+    const outcome = await stages[name]!();
+    counts.passed += outcome.passed;
+    counts.failed += outcome.failed;
+    say(name, outcome, performance.now() - startedMs);
+  };
+  for (const name of Object.keys(stages).filter((one) => isWanted(one) && !TESTS.includes(one))) {
+    if (counts.failed === 0 && !NIGHTLY.includes(name)) await perform(name);
   }
-  console.log(`${passed} passed, 0 failed`);
-  return true;
+  if (counts.failed === 0) await Promise.all(TESTS.filter(isWanted).map(perform));
+  for (const name of NIGHTLY.filter(isWanted)) if (counts.failed === 0) await perform(name);
+  console.log(`${counts.passed} passed, ${counts.failed} failed`);
+  return counts.failed === 0;
+}
+
+function say(name: string, { passed, failed, output, note = "" }: Outcome, tookMs: number): void {
+  const time = `${(tookMs / 1_000).toFixed(1)} s`.padStart(8);
+  const tests = passed + failed > 1 ? `${passed + failed} tests` : "";
+  const mark = failed === 0 ? paint.green("✓") : paint.red("✗");
+  console.log(`${mark} ${name.padEnd(12)}${paint.dim(`${time}  ${tests}${note}`)}`.trimEnd());
+  if (failed > 0) console.log(process.stdout.isTTY ? output : stripVTControlCharacters(output));
 }
 
 async function command(name: string, ...args: string[]): Promise<Outcome> {
@@ -97,7 +111,7 @@ async function command(name: string, ...args: string[]): Promise<Outcome> {
 }
 
 async function vitest(project: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  const report = join(scratch, `${[project, ...args].join("").replaceAll(/\W/g, "-")}.json`);
+  const report = join(scratch, `${vitestRuns++}.json`);
   // Vitest caches globs of sources, so a new file would escape the tests that read the sources.
   rmSync(join(ROOT, "node_modules", ".vitest-cache"), { recursive: true, force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
@@ -110,11 +124,21 @@ async function vitest(project: string, args: readonly string[] = [], env: NodeJS
   return { passed, failed: code === 0 && passed > 0 ? failed : Math.max(1, failed), output };
 }
 
+/** These tests run in the Workers runtime. */
+const inRuntime = (files: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> =>
+  vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...files], { TMPDIR: quickDir(), ...env });
+
 /** These tests mostly wait for platforms. All of them share the compiled scripts. */
 const againstPlatforms = (project: string, files: readonly string[]): Promise<Outcome> =>
-  vitest(project, [`--maxWorkers=${availableParallelism() + 1}`, ...files], {
+  vitest(project, [`--maxWorkers=${availableParallelism()}`, ...files], {
     NODE_COMPILE_CACHE: join(scratch, "compiled"),
   });
+
+function filesThat(contain: RegExp): readonly string[] {
+  return globSync("test/**/*.test.ts", { cwd: ROOT }).filter((file) =>
+    contain.test(readFileSync(join(ROOT, file), "utf8")),
+  );
+}
 
 function readCounts(report: string): { passed: number; failed: number } {
   try {

@@ -2,8 +2,8 @@ import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } f
 import { beforeAll, describe, expect, test } from "vitest";
 import { takesUnsignedHeaders } from "../../scripts/lib/local/deploy-s3.ts";
 import { createS3 } from "../../src/media/blobs/s3.ts";
-import { freePort, npm } from "./support/platform-process.ts";
-import { makeClient, OPERATOR_SECRET, useWorld, type Client } from "./support/world.ts";
+import { freePort } from "./support/platform-process.ts";
+import { makeClient, useWorld, type Client } from "./support/world.ts";
 
 /**
  * Uploads by presigned links, against a real S3 API: Miniflare's, on the very bucket of the platform. What is stored is
@@ -193,11 +193,4 @@ test("the deploy script sees whether S3 takes headers that nobody signed", async
   const answer = await put(thief.uploadLink, "", "text/plain", source);
   const wasCopied = answer.ok && (await answer.text()).includes("CopyObjectResult");
   expect(await takesUnsignedHeaders({ endpoint, bucket: BUCKET, ...CREDENTIALS })).toBe(wasCopied);
-});
-
-test("the whole tour", async () => {
-  const port = new URL(world().url).port;
-  const tour = npm("tour", { PORT: port, OPERATOR_CLIENT_SECRET: OPERATOR_SECRET });
-  expect(await tour.ended, tour.output()).toBe(0);
-  expect(tour.output()).toContain("Everything is as it should be");
 });

@@ -13,6 +13,7 @@ import type { AuditRecord } from "../../src/platform/ports/audit.ts";
 import { heardLog } from "../support/heard-log.ts";
 import { makeUser } from "../support/users.ts";
 import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type CallInit } from "../support/platform.ts";
+import { runs } from "../support/model-runs.ts";
 
 const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
   atMs: 1_800_000_000_000,
@@ -255,7 +256,7 @@ describe("sanitizeForLog", () => {
         expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
         expect(sanitizeForLog(shown, maxChars)).toBe(shown);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(20) },
     );
   });
 });

@@ -15,6 +15,7 @@ import {
   unique,
 } from "../support/platform.ts";
 import { cheapHash, join, makeUser } from "../support/users.ts";
+import { runs } from "../support/model-runs.ts";
 
 /**
  * The scope explainer: over random small platforms it says what `/token` and `/authorize` do, and where they refuse,
@@ -256,7 +257,7 @@ describe("the explainer on any small platform", () => {
         if (done.error === "invalid_scope" && failed[0]?.check !== "user" && !row!.reason.startsWith("one of"))
           expect(failed.map(({ detail }) => detail.slice(0, row!.reason.length))).toContain(row!.reason);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(70) },
     );
     for (const how of [...GRANT_TYPES, "password alone"]) {
       expect(seen).toContain(`${how}: granted`);

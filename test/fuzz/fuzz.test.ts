@@ -6,6 +6,7 @@ import { operations, type Operation } from "./operations.ts";
 import { planOf, shown, type Plan } from "./plan.ts";
 import { Sandbox } from "./sandbox.ts";
 import { send } from "./send.ts";
+import { runs } from "../support/model-runs.ts";
 
 /**
  * Every operation of api/openapi.json, with requests made from its schemas: good ones, ones with a fault, and nothing
@@ -15,7 +16,7 @@ import { send } from "./send.ts";
  * The short run of `npm test` sends the same requests each time (test/support/fixed-seeds.ts).
  */
 const given = env as unknown as Record<"FUZZ_SEED" | "FUZZ_RUNS" | "FUZZ_SHARES", string>;
-const numRuns = Number(given.FUZZ_RUNS || 3);
+const numRuns = Number(given.FUZZ_RUNS || runs(2));
 const seed = Number(given.FUZZ_SEED || (inject("isSearch") ? Math.floor(Math.random() * 2 ** 31) : 1));
 
 /** Each operation has its own, or all of them would get the same few faults in a short run. */

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRewriter, isRewritten, type Rewriter } from "../../src/gateway/rewrite/rewriter.ts";
+import { runs } from "../support/model-runs.ts";
 
 /** Bytes as a text with one character each. */
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
@@ -120,7 +121,7 @@ describe("the address in a body", () => {
         ).toBe(expected);
         expect(inChunks(rewriter, body.split(""))).toBe(expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(700) },
     );
   });
 
@@ -138,7 +139,7 @@ describe("the address in a body", () => {
               expect.fail(JSON.stringify({ source, target, body, first, second }));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(20) },
     );
   });
 

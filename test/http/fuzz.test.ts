@@ -205,7 +205,7 @@ describe("any input of any route", () => {
             details: expect.any(Array),
           });
       }),
-      { numRuns: runs(5) },
+      { numRuns: runs(2) },
     );
   });
 });

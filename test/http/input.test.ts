@@ -5,6 +5,7 @@ import { readBytes, readForm, readJson } from "../../src/http/input/body.ts";
 import { readPaging } from "../../src/http/input/paging.ts";
 import { booleanText, validate } from "../../src/http/input/validate.ts";
 import { call, expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+import { runs } from "../support/model-runs.ts";
 
 const post = (body: BodyInit, contentType = "application/json"): Request =>
   new Request("https://x.example", { method: "POST", body, headers: { "content-type": contentType } });
@@ -37,7 +38,7 @@ describe("readJson", () => {
         const read = await readJson(chunked(chunks), 1_000_000);
         expect(read).toEqual({ ok: true, value: { value: JSON.parse(text), text } });
       }),
-      { numRuns: 200 },
+      { numRuns: runs(70) },
     );
   });
 
@@ -102,7 +103,7 @@ describe("readForm and readBytes", () => {
         const read = await readBytes(post(new Uint8Array(bytes)), 500);
         expect(read.ok && [...read.value]).toEqual([...bytes]);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(20) },
     );
   });
 });
@@ -163,7 +164,7 @@ describe("validate", () => {
         const checked = validate("body", schema, value);
         if (!checked.ok) for (const detail of checked.error.details) expect(detail.message).toMatch(/\.$/);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -8,6 +8,7 @@ import { newFileId } from "../../src/media/model/file.ts";
 import { parseSizes, variantDimensions } from "../../src/media/model/sizes.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { concat, exifSegment, GIF, jpegSegment, PNG_SIGNATURE, pngChunk } from "../support/images.ts";
+import { runs } from "../support/model-runs.ts";
 
 /** Texts of ASCII, control characters and any Unicode, halves of surrogate pairs included. */
 const anyText = (maxLength: number) => {
@@ -236,7 +237,7 @@ describe("image headers", () => {
           expect(["header", "incomplete", "unknown", "broken"]).toContain(readImageHeader(bytes).kind);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(1_000) },
     );
   });
 

@@ -1,9 +1,14 @@
 import { env } from "cloudflare:workers";
+import { inject } from "vitest";
 
 const settings = env as unknown as Record<string, string | undefined>;
 
 /** The number of cases of a property that `npm test` has time for, times `RUNS`. */
 export const runs = (byDefault: number): number => Math.ceil(byDefault * Number(settings["RUNS"] || 1));
+
+/** The cases that `npm test` has time for: the first `few`. A search tries all of them. */
+export const casesOf = <T>(all: readonly T[], few: number): readonly T[] =>
+  inject("isSearch") ? all : all.slice(0, few);
 
 /**
  * How many schedules a model test runs: `setting` from outside, or the number that `npm test` has time for. A failure prints

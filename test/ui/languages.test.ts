@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chooseLanguage, LANGUAGES } from "../../src/ui/texts/languages.ts";
+import { runs } from "../support/model-runs.ts";
 
 /** `signIn.title` → text, for all texts of a language. */
 function leaves(value: object, path = ""): Map<string, string> {
@@ -77,7 +78,7 @@ describe("the language of a page", () => {
       fc.property(fc.option(anything, { nil: undefined }), fc.option(anything), (uiLocales, acceptLanguage) => {
         expect(Object.keys(LANGUAGES)).toContain(chooseLanguage(uiLocales, acceptLanguage));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
   });
 

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
 import { readDevVars } from "../../../scripts/lib/local/dev-vars.ts";
 import { freePort as freePortOf } from "../../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
@@ -76,6 +77,16 @@ export async function startPlatform(env: Record<string, string>, script = "start
 export async function stopGroup({ child, ended }: Program, signal: NodeJS.Signals): Promise<void> {
   if (living(child.pid ?? 0).length > 0) process.kill(-(child.pid ?? 0), signal);
   await ended;
+}
+
+/** Sends a signal to npm alone or to the whole group: the platform ends in order, with all of its processes. */
+export async function expectToEndBy(platform: Platform, signal: NodeJS.Signals, to: "npm" | "group"): Promise<void> {
+  const npmPid = platform.child.pid ?? expect.fail("npm has no pid");
+  process.kill(to === "group" ? -npmPid : npmPid, signal);
+  await expect.poll(() => living(npmPid), { timeout: 5_000 }).toEqual([]);
+  await platform.ended;
+  expect(platform.output()).toContain("stopped");
+  expect(platform.output()).not.toMatch(/error|failed/i);
 }
 
 /** Names of the group's processes that still run (a dead one that nobody waited for does not). */

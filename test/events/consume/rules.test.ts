@@ -20,6 +20,7 @@ import {
 } from "../../../src/events/consume/lock.ts";
 import { PrefetchBuffer } from "../../../src/events/consume/prefetch-buffer.ts";
 import type { Segment } from "../../../src/events/log/segments.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const MAX_OUTCOMES = 4;
 
@@ -162,7 +163,7 @@ describe("the lock's rules", () => {
           expect(state.outcomes.length).toBeLessThanOrEqual(MAX_OUTCOMES);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(700) },
     );
   });
 

@@ -18,6 +18,7 @@ import {
   type TestTopic,
   type WireEvent,
 } from "../events-app.ts";
+import { runs } from "../../support/model-runs.ts";
 
 type Log = DurableObjectStub<TopicLog>;
 const { fullBytes } = LOG;
@@ -302,7 +303,7 @@ describe("retention by size", () => {
         }
         await log.destroy();
       }),
-      { numRuns: 15 },
+      { numRuns: runs(5) },
     );
   });
 });

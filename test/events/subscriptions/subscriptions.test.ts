@@ -23,6 +23,7 @@ import {
   store,
   subscriptionsOf,
 } from "../push-support.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const objects = playedObjects();
 const app = playedApp(objects);
@@ -597,7 +598,7 @@ describe("any body", () => {
           }
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50) },
     );
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(0);
   });

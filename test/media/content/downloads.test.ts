@@ -2,6 +2,7 @@ import { parse, contentDisposition } from "@tinyhttp/content-disposition";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mediaApp, principal, stored } from "../media-app.ts";
+import { runs } from "../../support/model-runs.ts";
 
 /** Content from strangers in a browser: its name, shown or saved, and never run. */
 const app = mediaApp();
@@ -100,7 +101,7 @@ describe("the file name", () => {
         expect(read.type).toBe("attachment");
         expect(read.parameters["filename"]).toBe(expectedName(given));
       }),
-      { numRuns: 30 },
+      { numRuns: runs(10) },
     );
   });
 

@@ -311,7 +311,7 @@ describe("ranges (section 14)", () => {
         if (typeof expected === "string") expect(parsed).toBe(expected === "none" ? "unsatisfiable" : "whole");
         else expect(parsed).toEqual(expected.map(([from, to]) => ({ offset: from, length: to - from })));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import type { MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
+import { casesOf } from "../../support/model-runs.ts";
 import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-support.ts";
 import { faultAt, type Faults } from "../faults.ts";
 import { collection, keysOf, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
@@ -16,12 +17,14 @@ type Kind = "file" | "query" | "all";
  * requests without an answer; time passes, and the sweep runs. In the end every byte and row is gone, and the reports
  * count each file once.
  */
-describe.each([
+const DELETIONS = [
+  { kind: "file", upTo: "first deletion" },
   // The whole of one kind; of the others only the part that differs: the request and the work after its answer.
   { kind: "all", upTo: "second look" },
   { kind: "query", upTo: "first deletion" },
-  { kind: "file", upTo: "first deletion" },
-] as const)("a deletion of kind $kind, up to the $upTo", ({ kind, upTo }) => {
+] as const;
+
+describe.each(casesOf(DELETIONS, 1))("a deletion of kind $kind, up to the $upTo", ({ kind, upTo }) => {
   it.each(["before", "after"] as const)("completes whichever call fails %s it is done", async (when) => {
     const { calls, ...whole } = await begin(kind, upTo, faultAt());
     expect(calls).toBeGreaterThan(3);

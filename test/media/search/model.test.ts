@@ -10,6 +10,7 @@ import { parseSort } from "../../../src/media/search/sort-parameter.ts";
 import { unique } from "../../support/platform.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 import { modelListing, type ModelQuery } from "./listing-model.ts";
+import { runs } from "../../support/model-runs.ts";
 
 /** Few values, so that there are ties; some compare oddly. */
 const scalar = fc.oneof(
@@ -153,7 +154,7 @@ describe("a listing", () => {
           }
         },
       ),
-      { numRuns: 15 },
+      { numRuns: runs(5) },
     );
     expect(whole).toBeGreaterThan(broad);
   });

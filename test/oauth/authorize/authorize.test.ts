@@ -18,6 +18,7 @@ import {
 } from "../../support/platform.ts";
 import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -253,7 +254,7 @@ describe("The parameter state", () => {
         const refused = landed(await visit(browser, app, { state, response_type: responseType, prompt: "x" }));
         expect(refused.fragment.getAll("state")).toEqual(state === "" ? [] : [state]);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(15) },
     );
   });
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isRegisteredRedirectUri, withParameters } from "../../../src/oauth/model/redirect.ts";
+import { runs } from "../../support/model-runs.ts";
 
 /** Allowed redirect URIs: RFC 9700 4.1.3, RFC 8252 7.3. */
 const KNOWN = "https://app.example/callback?a=1&b=2";
@@ -64,7 +65,7 @@ describe("An unregistered redirect URI", () => {
         const asked = KNOWN.slice(0, at) + put + KNOWN.slice(at + cut);
         expect(isRegisteredRedirectUri(asked, [KNOWN])).toBe(asked === KNOWN);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(700) },
     );
   });
 });
@@ -152,7 +153,7 @@ describe("An address with parameters", () => {
         // Readers that do not know `+` as a space read the same.
         expect(url.hash).not.toContain("+");
       }),
-      { numRuns: 500 },
+      { numRuns: runs(200) },
     );
   });
 });

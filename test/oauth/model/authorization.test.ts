@@ -6,6 +6,7 @@ import { tokenState } from "../../../src/oauth/grants/refresh-rotation.ts";
 import { narrow, type Authorization } from "../../../src/oauth/model/authorization.ts";
 import { matchesChallenge } from "../../../src/oauth/model/pkce.ts";
 import { grantScopes, parseScopes } from "../../../src/oauth/model/granted-scopes.ts";
+import { runs } from "../../support/model-runs.ts";
 
 /** The rules for an earlier authorization. */
 const names = createNames("plat");
@@ -95,7 +96,7 @@ describe("narrow", () => {
           expect(new Set(result.value.scopes)).toEqual(new Set(wanted.scopes));
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(700) },
     );
   });
 
@@ -121,7 +122,7 @@ describe("narrow", () => {
         expect([...worldOf(twice.value.scopes)].filter((word) => !outer.has(word))).toEqual([]);
         expect(twice.value.openid && !once.value.openid).toBe(false);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(300) },
     );
     expect(narrowedTwice).toBeGreaterThan(200);
   });
@@ -145,7 +146,7 @@ describe("A request for everything authorized", () => {
         const allowed = [listed, offered, held, limitedTo].every((list) => worldOf(list).has(word));
         expect(worldOf(granted.value).has(word)).toBe(allowed && WORLD.includes(word));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(700) },
     );
   });
 });

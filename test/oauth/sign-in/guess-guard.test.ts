@@ -16,6 +16,7 @@ import { isolate, learnsLogouts, type Isolate } from "../../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { makeApp, requestFor } from "../../support/sign-in.ts";
 import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
+import { runs } from "../../support/model-runs.ts";
 
 /** Protection against few passwords at many accounts, and against strangers who lock accounts. */
 const TOKEN = "/oauth2/v1/token";
@@ -222,7 +223,7 @@ describe("The counter of guesses", () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(70) },
     );
   });
 

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { afterFailure, isBlocked, type Attempts } from "../../../src/oauth/sign-in/account-block.ts";
 import { cheapHash } from "../../support/users.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -103,7 +104,7 @@ describe("The rules of attempts", () => {
           expect(blocked ? "blocked" : right ? "ok" : "wrong").toBe(model.attempt(right, nowMs));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -162,7 +163,7 @@ describe("The object LoginAttempts", () => {
           }
         }
       }),
-      { numRuns: 15 },
+      { numRuns: runs(5) },
     );
   });
 

@@ -26,6 +26,7 @@ import {
   unique,
   type TestClient,
 } from "../../support/platform.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const TOPICS = "/pubsub/v1/topics";
 const CREATED = `${TOPICS}/plat.authorization/subscriptionCreated`;
@@ -545,7 +546,7 @@ describe("A drain of the outbox", () => {
           expect(told(cancelled, "cancelled")).toEqual(of("cancelled"));
         }
       }),
-      { numRuns: 12 },
+      { numRuns: runs(4) },
     );
   }, 30_000);
 

@@ -9,6 +9,7 @@ import { createKeyStore, type KeyTimes, type NewKey } from "../../../src/oauth/t
 import { SIGNING_ALGS, type SigningAlg } from "../../../src/oauth/tokens/signing-key.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../../support/platform.ts";
+import { runs } from "../../support/model-runs.ts";
 
 const SEC = 1000;
 const MIN = 60 * SEC;
@@ -203,7 +204,7 @@ describe("A rotation at any time, by anybody", () => {
             expect(key.signsFromMs - key.createdAtMs).toBe(DAY);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs(10) },
     );
   });
 });

@@ -1,0 +1,87 @@
+import { rmSync } from "node:fs";
+import { afterAll, describe, expect, test } from "vitest";
+import { listEverything, listTopics } from "../acceptance/support/platform-lists.ts";
+import {
+  expectToEndBy,
+  localSecret,
+  newStateDir,
+  npm,
+  startPlatform,
+  stopGroup,
+  type Platform,
+} from "../acceptance/support/platform-process.ts";
+
+const stateDir = newStateDir();
+let platform: Platform | undefined;
+const running = (): Platform => platform ?? expect.fail("the platform was not started");
+
+afterAll(async () => {
+  if (platform !== undefined) await stopGroup(platform, "SIGKILL");
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+async function demoToken(form: Record<string, string> = { grant_type: "client_credentials" }): Promise<string> {
+  const response = await fetch(`${running().url}/oauth2/v1/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`demo.shop:${localSecret("DEMO_CLIENT_SECRET")}`)}` },
+    body: new URLSearchParams(form),
+  });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+async function post(address: string, token: string, body: unknown): Promise<{ status: number; body: any }> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const url = new URL(address, running().url);
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+describe("a started platform", () => {
+  // shows: running/commands/npm-run-tour
+  test("npm run tour finds everything as it should be, and leaves nothing behind", async () => {
+    const listAll = async (): Promise<unknown> => ({
+      ...(await listEverything({ PORT: String(running().port) })),
+      topics: await listTopics(running().url, await demoToken()),
+    });
+    platform = await startPlatform({ STATE_DIR: stateDir });
+    const before = await listAll();
+    const tour = npm("tour", { PORT: String(running().port) });
+    expect(await tour.ended, tour.output()).toBe(0);
+    expect(tour.output()).toContain("Everything is as it should be");
+    expect(tour.output()).not.toContain("left out");
+    expect(tour.output()).toMatch(/The tenant \S+ is gone: 3 clients, 1 topic, 2 files/);
+    const publicFiles = tour.output().match(/\/media\/v2\/public\/files\/\w{24}/g) ?? expect.fail(tour.output());
+    expect((await fetch(`${running().url}${publicFiles[0]}`, { redirect: "manual" })).status).toBe(404);
+    expect(await listAll()).toEqual(before);
+  });
+
+  test("the demo's client and user see events of the demo's tenant alone; the tour's tenant subscribed to packages, too", async () => {
+    const topic = `${running().url}/pubsub/v1/topics/plat.authorization/subscriptionCreated`;
+    const ada = { username: "ada@demo.example", password: localSecret("DEMO_USER_PASSWORD") };
+    const ofAda = { grant_type: "password", plat_id_provider: "legacy_idp", ...ada };
+    for (const token of [await demoToken(), await demoToken(ofAda)]) {
+      const headers = { authorization: `Bearer ${token}` };
+      const { events } = (await (await fetch(`${topic}/events`, { headers })).json()) as {
+        events: { tenant: string }[];
+      };
+      expect(new Set(events.map(({ tenant }) => tenant))).toEqual(new Set(["demo"]));
+      const { body } = await post(`${topic}/read`, token, { numEvents: 1000 });
+      expect(new Set(body.events.map((event: { tenant: string }) => event.tenant))).toEqual(new Set(["demo"]));
+    }
+  });
+});
+
+describe("npm start leaves no process", () => {
+  // shows: running/commands/npm-start-ctrl-c
+  test.for([
+    ["when npm alone gets SIGINT", "SIGINT"],
+    ["when npm alone gets SIGTERM", "SIGTERM"],
+    ["when npm is killed", "SIGKILL"],
+  ] as const)("%s", async ([, signal]) => {
+    const own = newStateDir();
+    await expectToEndBy(await startPlatform({ STATE_DIR: own }), signal, "npm");
+    rmSync(own, { recursive: true, force: true });
+  });
+});
