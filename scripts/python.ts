@@ -3,29 +3,26 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./lib/local/free-port.ts";
+import { findPython, inVenv, makePython, PYTHON_PACKAGE } from "./lib/local/python.ts";
 import { ROOT } from "./lib/root.ts";
 
 /**
  * `npm run test:python`: packages/python against a platform of its own: types by mypy, then its tests. Packages come
  * from PyPI into `.build/python`. Without Python 3.10 it says so and ends well.
  */
-const PACKAGE = join(ROOT, "packages", "python");
-const VENV = join(ROOT, ".build", "python");
 const OPERATOR_SECRET = "an-operator-secret-for-python-tests";
 const READY_MS = 120_000;
 
-const isNewEnough = "import sys; sys.exit(sys.version_info < (3, 10))";
-const python = ["python3", "python"].find((name) => spawnSync(name, ["-c", isNewEnough]).status === 0);
-if (python === undefined) {
+if (findPython() === undefined) {
   console.log("skipped: Python 3.10 or later is not on this machine");
   process.exit(0);
 }
-const bin = (name: string): string => join(VENV, process.platform === "win32" ? "Scripts" : "bin", name);
-run(python, ["-m", "venv", VENV]);
-run(bin("python"), ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", `${PACKAGE}[test]`]);
-run(bin("mypy"), []);
+const python = await makePython(true);
+if (python === undefined) throw new Error("The packages could not be installed from PyPI.");
+const types = code(inVenv("mypy"), [], {});
+if (types !== 0) process.exit(types);
 process.exitCode = await withPlatform((url) =>
-  code(bin("python"), ["-m", "pytest", "-q"], { PLINTH_URL: url, OPERATOR_CLIENT_SECRET: OPERATOR_SECRET }),
+  code(python, ["-m", "pytest", "-q"], { PLINTH_URL: url, OPERATOR_CLIENT_SECRET: OPERATOR_SECRET }),
 );
 
 /** Starts a platform, runs the work, and ends the platform with its state. */
@@ -64,12 +61,7 @@ async function readyUrl(output: NodeJS.ReadableStream): Promise<string> {
   return promise.finally(() => clearTimeout(timer));
 }
 
-function run(command: string, args: readonly string[]): void {
-  const status = code(command, args, {});
-  if (status !== 0) process.exit(status);
-}
-
 function code(command: string, args: readonly string[], env: Record<string, string>): number {
-  const { status } = spawnSync(command, args, { cwd: PACKAGE, env: { ...process.env, ...env }, stdio: "inherit" });
+  const { status } = spawnSync(command, args, { cwd: PYTHON_PACKAGE, env: { ...process.env, ...env }, stdio: "inherit" });
   return status ?? 1;
 }

@@ -24,13 +24,14 @@ const OF_NODE: readonly (Framework & { readonly dependency: string })[] = [
   { id: "nextjs", title: "Next.js", dependency: "next", kind: "server", port: 3000 },
   { id: "fastify", title: "Fastify", dependency: "fastify", kind: "server", port: 3000 },
   { id: "express", title: "Express", dependency: "express", kind: "server", port: 3000 },
-  { id: "hono", title: "Hono", dependency: "hono", kind: "server", port: 8787 },
+  { id: "hono", title: "Hono", dependency: "hono", kind: "server", port: 3000 },
   { id: "vite", title: "Vite", dependency: "vite", kind: "browser", port: 5173 },
 ];
 const OF_PYTHON: readonly (Framework & { readonly dependency: string })[] = [
   { id: "fastapi", title: "FastAPI", dependency: "fastapi", kind: "server", port: 8000 },
   { id: "flask", title: "Flask", dependency: "flask", kind: "server", port: 5000 },
 ];
+const HONO_ON_WORKERS: Framework = { id: "hono-workers", title: "Hono on Workers", kind: "server", port: 8787 };
 const NODE: Framework = { id: "node", title: "Node", kind: "machine" };
 const PYTHON: Framework = { id: "python", title: "Python", kind: "machine" };
 
@@ -40,8 +41,10 @@ export function detectFramework(folder: string): Framework | undefined {
   const named = manifest === "" ? [] : dependenciesOf(manifest);
   const python = ["pyproject.toml", "requirements.txt"].map((name) => readTextIfThere(join(folder, name))).join("\n");
   const names = (name: string): boolean => new RegExp(`(^|["'\\s])${name}(?![\\w.-])`, "im").test(python);
+  const found = OF_NODE.find(({ dependency }) => named.includes(dependency));
+  if (found?.id === "hono" && named.includes("wrangler")) return HONO_ON_WORKERS;
   return (
-    OF_NODE.find(({ dependency }) => named.includes(dependency)) ??
+    found ??
     OF_PYTHON.find(({ dependency }) => names(dependency)) ??
     (manifest !== "" ? NODE : python.trim() === "" ? undefined : PYTHON)
   );

@@ -13,6 +13,7 @@ import { UsageError } from "../terminal/usage-error.ts";
 import { clean } from "../terminal/values.ts";
 import { findConflicts, ignoreEnvFile, writeEnvFile, type Values } from "./dot-env.ts";
 import { detectFramework, KINDS, type Framework, type Kind } from "./framework.ts";
+import { runInstall, shownInstall } from "./install.ts";
 import { snippetFor, type Snippet } from "./snippets.ts";
 
 const DEMO_TENANT = "demo";
@@ -34,6 +35,7 @@ export const initCommand: Command = {
     { flag: "tenant", value: "<tenant>", help: `the tenant that it belongs to; on this machine: ${DEMO_TENANT}` },
     { flag: "redirect-uri", value: "<uri>", repeated: true, help: "where sign-ins return to; default: /callback here" },
     { flag: "scope", value: "<scope>", repeated: true, help: "what it may do; default: by its kind" },
+    { flag: "install", help: "install what the code imports; asked at a terminal" },
     YES_OPTION,
   ],
   notes: [
@@ -42,7 +44,7 @@ export const initCommand: Command = {
     "Known frameworks: Next.js, Express, Fastify, Hono, Vite, FastAPI, Flask. The secret is in .env alone, which is " +
       "added to .gitignore. An operator makes clients: have the operator secret, or sign in by login --organization.",
   ],
-  examples: ["init", "init notes --kind browser", "init worker --kind machine --tenant acme --yes"],
+  examples: ["init", "init notes --kind browser --install", "init worker --kind machine --tenant acme --yes"],
   changes: true,
   async run(invocation) {
     const { io, options, target, about } = invocation;
@@ -75,15 +77,17 @@ export const initCommand: Command = {
     if (ignoreEnvFile(io.cwd)) sayDone(io, `${ENV_FILE} was added to .gitignore.`);
     await warnWithoutPackage(invocation, client, tenant);
     const snippet = snippetFor(framework, kind, sourcesOf(invocation));
+    const isInstalled = await wantsInstall(invocation, snippet);
+    if (isInstalled) await runInstall(snippet.install, io.cwd);
     if (options.has("json"))
       return printRecord(invocation, {
         client: id,
         kind,
         framework: framework?.id ?? null,
         env: Object.keys(values),
-        snippet,
+        snippet: { ...snippet, install: [shownInstall(snippet.install)] },
       });
-    await io.out(shownSnippet(snippet, target.base, invocation));
+    await io.out(shownSnippet(snippet, isInstalled, target.base, invocation));
   },
 };
 
@@ -104,6 +108,12 @@ async function chooseName({ io, options }: Invocation): Promise<string> {
   const usual = nameFrom(basename(io.cwd));
   if (io.ask === undefined || options.has("yes")) return usual;
   return (await io.ask(`What is it called? [${usual}] `)).trim() || usual;
+}
+
+async function wantsInstall({ io, options }: Invocation, { install }: Snippet): Promise<boolean> {
+  if (options.has("install")) return true;
+  if (io.ask === undefined || options.has("yes") || options.has("json")) return false;
+  return !/^n(o)?$/i.test((await io.ask(`Run ${shownInstall(install)} now? [Y/n] `)).trim());
 }
 
 /** A folder's name in the form that the platform takes: small letters, digits and dashes. */
@@ -179,16 +189,20 @@ async function warnWithoutPackage({ io, about }: Invocation, { opts }: OperatorC
 function sourcesOf({ about: { root }, io }: Invocation) {
   const from = (folder: string, name: string): string =>
     root === undefined ? name : relative(io.cwd, join(root, "packages", folder)) || ".";
-  return { sdk: from("sdk", "@plinth/sdk"), python: from("python", "plinth-sdk") };
+  return { folder: io.cwd, sdk: from("sdk", "@plinth/sdk"), python: from("python", "plinth-sdk") };
 }
 
-function shownSnippet({ install, file, code, run, page }: Snippet, base: string, { io }: Invocation): string {
-  const title = (text: string): string => `${io.paint.bold(text)}\n\n`;
-  const indented = (lines: readonly string[]): string => lines.map((one) => `  ${one}\n`).join("");
-  return [
-    `\n${title("1. Install")}${indented(install)}`,
-    `\n${title(`2. ${file}`)}${code}`,
-    `\n${title("3. Run")}${indented([run])}`,
-    `\nMore: ${base}/docs/${page}\n`,
-  ].join("");
+function shownSnippet(
+  { install, file, code, run, page }: Snippet,
+  isInstalled: boolean,
+  base: string,
+  { io }: Invocation,
+): string {
+  const steps = [
+    ...(isInstalled ? [] : [{ title: "Install", text: `  ${shownInstall(install)}\n` }]),
+    { title: file, text: code },
+    { title: "Run", text: `  ${run}\n` },
+  ];
+  const shown = steps.map(({ title, text }, at) => `\n${io.paint.bold(`${at + 1}. ${title}`)}\n\n${text}`);
+  return [...shown, `\nMore: ${base}/docs/${page}\n`].join("");
 }

@@ -1,9 +1,10 @@
 import type { Framework, Kind } from "./framework.ts";
+import { npmInstall, pipInstall, type Install } from "./install.ts";
 
 /** Code that runs as it stands with the values that `init` wrote to `.env`. */
 export interface Snippet {
-  /** Shell lines in front of it. */
-  readonly install: readonly string[];
+  /** What it imports. */
+  readonly install: Install;
   readonly file: string;
   readonly code: string;
   readonly run: string;
@@ -11,23 +12,25 @@ export interface Snippet {
   readonly page: string;
 }
 
-/** `sdk`: the name or folder that npm installs the SDK from; `python`: the same of pip. */
 export interface Sources {
+  /** The application's folder. */
+  readonly folder: string;
+  /** The name or folder that npm installs the SDK from; `python`: the same of pip. */
   readonly sdk: string;
   readonly python: string;
 }
 
 export function snippetFor(framework: Framework | undefined, kind: Kind, sources: Sources): Snippet {
   const id = framework?.id ?? "";
-  if (kind === "browser") return browser();
+  if (kind === "browser") return { ...BROWSER, install: npmInstall(sources.folder, ["oidc-client-ts"]) };
   if (id in PYTHON)
-    return { ...PYTHON[id as keyof typeof PYTHON], install: [`pip install ${sources.python}`], page: "start/python" };
-  const { code, file, run, page } = NODE[id as keyof typeof NODE] ?? NODE.node;
-  return { code, file, run, page, install: [`npm install ${sources.sdk}`] };
+    return { ...PYTHON[id as keyof typeof PYTHON], install: pipInstall([sources.python]), page: "start/python" };
+  const snippet = NODE[id as keyof typeof NODE] ?? NODE.node;
+  const packages = [sources.sdk, ...(id === "hono" ? ["@hono/node-server"] : [])];
+  return { ...snippet, install: npmInstall(sources.folder, packages) };
 }
 
-const browser = (): Snippet => ({
-  install: ["npm install oidc-client-ts"],
+const BROWSER = {
   file: "main.js",
   code: `import { UserManager } from "oidc-client-ts";
 
@@ -50,11 +53,24 @@ document.body.append(button);
 `,
   run: "npm run dev",
   page: "start/browser-app",
-});
+};
 
 const CONNECT = `const { PLINTH_URL: url, PLINTH_CLIENT_ID: clientId, PLINTH_CLIENT_SECRET: clientSecret } = process.env;
 const plinth = createPlinth({ url, credentials: { clientId, clientSecret } });
 `;
+
+const HONO = `import { Hono } from "hono";
+import { createPlinth } from "@plinth/sdk";
+import { honoAuth } from "@plinth/sdk/middleware";
+`;
+
+const HONO_ROUTES = `const app = new Hono();
+app.use("/api/*", honoAuth({ url })); // callers bring an access token of a person or a client
+app.get("/api/me", (c) => c.json({ user: c.get("caller").user, tenant: c.get("caller").tenant }));
+app.post("/api/hello", async (c) => {
+  await plinth.topic(clientId, "hello").create();
+  return c.json(await plinth.topic(clientId, "hello").publish({ payload: { by: c.get("caller").user } }));
+});`;
 
 const NODE = {
   node: {
@@ -110,18 +126,22 @@ await app.listen({ port: 3000 });
   },
   hono: {
     file: "src/index.js",
-    code: `import { Hono } from "hono";
-import { createPlinth } from "@plinth/sdk";
-import { honoAuth } from "@plinth/sdk/middleware";
-
+    code: `import { serve } from "@hono/node-server";
+${HONO}
 ${CONNECT}
-const app = new Hono();
-app.use("/api/*", honoAuth({ url })); // callers bring an access token of a person or a client
-app.get("/api/me", (c) => c.json({ user: c.get("caller").user, tenant: c.get("caller").tenant }));
-app.post("/api/hello", async (c) => {
-  await plinth.topic(clientId, "hello").create();
-  return c.json(await plinth.topic(clientId, "hello").publish({ payload: { by: c.get("caller").user } }));
-});
+${HONO_ROUTES}
+serve({ fetch: app.fetch, port: 3000 });
+`,
+    run: "node --env-file=.env src/index.js",
+    page: "start/hono-workers",
+  },
+  "hono-workers": {
+    file: "src/index.js",
+    code: `import { env } from "cloudflare:workers";
+${HONO}
+// wrangler reads .env on this machine; deployed, these are a variable and two secrets.
+${CONNECT.replace("process.env", "env")}
+${HONO_ROUTES}
 export default app;
 `,
     run: "npm run dev",

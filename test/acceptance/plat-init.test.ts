@@ -6,6 +6,7 @@ import { transform } from "esbuild";
 import { afterAll, describe, expect, test } from "vitest";
 import { findConflicts, writeEnvFile } from "../../cli/app/dot-env.ts";
 import { detectFramework } from "../../cli/app/framework.ts";
+import { npmInstall, runInstall, shownInstall } from "../../cli/app/install.ts";
 import { snippetFor } from "../../cli/app/snippets.ts";
 
 /** The parts of `init` that need no platform; test/acceptance/browser/command-line.ts runs the whole. */
@@ -21,6 +22,7 @@ describe("init", () => {
     ["package.json", '{"dependencies":{"express":"5"}}', "express", "server"],
     ["package.json", '{"dependencies":{"fastify":"5"}}', "fastify", "server"],
     ["package.json", '{"dependencies":{"hono":"4"}}', "hono", "server"],
+    ["package.json", '{"dependencies":{"hono":"4"},"devDependencies":{"wrangler":"4"}}', "hono-workers", "server"],
     ["package.json", '{"devDependencies":{"vite":"8"}}', "vite", "browser"],
     ["package.json", "{}", "node", "machine"],
     ["package.json", "broken", "node", "machine"],
@@ -32,7 +34,7 @@ describe("init", () => {
     writeFileSync(join(cwd, file), text);
     const framework = detectFramework(cwd);
     expect(framework).toMatchObject({ id, kind });
-    const { code, file: name } = snippetFor(framework, framework!.kind, { sdk: "sdk", python: "python" });
+    const { code, file: name } = snippetFor(framework, framework!.kind, { folder: cwd, sdk: "sdk", python: "python" });
     expect(code).toContain("PLINTH_CLIENT_ID");
     // The code has the form of its language; two of these are run by the test of the packed command line.
     if (!name.endsWith(".py")) await transform(code, { loader: "js", format: "esm", target: "es2022" });
@@ -41,7 +43,31 @@ describe("init", () => {
 
   test("finds nothing in an empty folder, and begins with Node", () => {
     expect(detectFramework(mkdtempSync(join(folder, "app-")))).toBeUndefined();
-    expect(snippetFor(undefined, "machine", { sdk: "sdk", python: "python" }).file).toBe("plinth.mjs");
+    expect(snippetFor(undefined, "machine", { folder, sdk: "sdk", python: "python" }).file).toBe("plinth.mjs");
+  });
+
+  test.each([
+    ["package-lock.json", "npm install sdk"],
+    ["pnpm-lock.yaml", "pnpm add sdk"],
+    ["yarn.lock", "yarn add sdk"],
+    ["bun.lock", "bun add sdk"],
+  ])("installs by the package manager of %s", (lockFile, line) => {
+    const cwd = mkdtempSync(join(folder, "app-"));
+    writeFileSync(join(cwd, lockFile), "");
+    expect(shownInstall(npmInstall(cwd, ["sdk"]))).toBe(line);
+  });
+
+  test("shows an install line that a shell takes as it is meant", () => {
+    const { stdout } = spawnSync("sh", [
+      "-c",
+      `printf '%s|' ${shownInstall(npmInstall(folder, ["../it's here/sdk"]))}`,
+    ]);
+    expect(stdout.toString()).toBe("npm|install|../it's here/sdk|");
+  });
+
+  test("says which line failed when an install fails", async () => {
+    await expect(runInstall({ program: "false", args: ["x"] }, folder)).rejects.toThrow("false x failed");
+    await expect(runInstall({ program: "no-such-program", args: [] }, folder)).rejects.toThrow("run that line again");
   });
 
   test("changes its own values of .env and nothing else", () => {

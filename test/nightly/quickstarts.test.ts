@@ -11,22 +11,19 @@ import { readDevVars } from "../../scripts/lib/local/dev-vars.ts";
 import { freePort } from "../../scripts/lib/local/free-port.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { launchChromium } from "../acceptance/support/chromium.ts";
+import { npmAnswers, pythonWith } from "./support/registry.ts";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
 
 /**
  * The quickstarts' files, copied as they stand and run against a started platform. Their packages are those of this
- * checkout. Next.js is installed from the registry, so it has a command of its own: `QUICKSTART=nextjs`. Python runs
- * where `PYTHON` (python3) has httpx and PyJWT.
+ * checkout; Next.js and Python's come from the registries, and are left out where those do not answer.
  */
 const run = promisify(execFile);
-const python = process.env["PYTHON"] ?? "python3";
 const folder = mkdtempSync(join(tmpdir(), "plinth-quickstarts-"));
 const stateDir = newStateDir();
 const secrets = readDevVars(join(ROOT, ".dev.vars"));
-const hasPackages = await run(python, ["-c", "import httpx, jwt"]).then(
-  () => true,
-  () => false,
-);
+const python = await pythonWith();
+const hasNpm = await npmAnswers();
 let platform: Platform;
 let env: Record<string, string>;
 const children: ChildProcess[] = [];
@@ -177,9 +174,9 @@ test("the first quickstart's TypeScript does what its shell does", async () => {
   expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
 });
 
-test.skipIf(!hasPackages)("the first quickstart's Python does what its shell does", async () => {
+test.skipIf(python === undefined)("the first quickstart's Python does what its shell does", async () => {
   writeFileSync(join(folder, "quickstart.py"), tabs("python"));
-  const { stdout } = await run(python, [join(folder, "quickstart.py")], { cwd: ROOT, env });
+  const { stdout } = await run(python!, [join(folder, "quickstart.py")], { cwd: ROOT, env });
   expect(stdout).toContain(`{"order": 3}`);
   expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
 });
@@ -194,18 +191,20 @@ async function demoToken(): Promise<string> {
   return ((await answer.json()) as { access_token: string }).access_token;
 }
 
-test.skipIf(!hasPackages)("the Python program publishes an order and reads it", async () => {
-  const { stdout } = await run(python, ["main.py"], { cwd: join(folder, "python"), env });
+test.skipIf(python === undefined)("the Python program publishes an order and reads it", async () => {
+  const { stdout } = await run(python!, ["main.py"], { cwd: join(folder, "python"), env });
   expect(stdout).toBe("order 4711\n");
 });
 
-test.skipIf(process.env["QUICKSTART"] !== "nextjs")(
-  "the Next.js application signs a person in and out",
+test.skipIf(!hasNpm)(
+  "the Next.js application signs a person in and out, and its route knows who calls",
   async () => {
     const cwd = join(folder, "nextjs");
     const port = await freePort("127.0.0.1");
     const more = { APP_URL: `http://127.0.0.1:${port}`, NEXT_TELEMETRY_DISABLED: "1", HOME: folder };
-    await run("npm", ["install", "--no-audit", "--no-fund"], { cwd, env: { ...process.env, ...more } });
+    const sdk = join(folder, "node_modules", "@plinth", "sdk");
+    const install = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--install-links", sdk];
+    await run("npm", install, { cwd, env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" } });
     await run("npm", ["run", "build"], { cwd, env: { ...env, ...more } });
     const app = start("npm", ["run", "start", "--", "--port", String(port)], cwd, more);
     await app.said("Ready in");
@@ -221,6 +220,10 @@ test.skipIf(process.env["QUICKSTART"] !== "nextjs")(
     } finally {
       await browser.close();
     }
+    const me = (headers: Record<string, string>) => fetch(`${more.APP_URL}/api/me`, { headers });
+    expect((await me({})).status).toBe(401);
+    const answer = await me({ authorization: `Bearer ${await demoToken()}` });
+    expect(await answer.json()).toEqual({ user: "", client: "demo.shop", tenant: "demo" });
   },
   300_000,
 );

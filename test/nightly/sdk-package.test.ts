@@ -6,10 +6,12 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { launchChromium } from "../acceptance/support/chromium.ts";
 import { makeClient, TENANT, useWorld, type Client } from "../acceptance/support/world.ts";
+
+import { fromNpm } from "./support/registry.ts";
 
 /**
  * The SDK as `npm pack` makes it, in each kind of runtime: one story, written once, in plain JavaScript. It publishes
@@ -74,6 +76,31 @@ test("the package has no dependency, types for each entry, and no source beside 
   for (const { types, default: code } of Object.values(exports) as { types: string; default: string }[])
     for (const path of [types, code]) expect(readFileSync(join(installed, path), "utf8")).not.toBe("");
   expect(readdirSync(installed).toSorted()).toEqual(["README.md", "dist", "package.json"]);
+});
+
+/** Deno and Bun, as npm brings them; each some 100 MB. */
+const RUNTIMES = {
+  Deno: { package: { deno: "2.9.6" }, command: ["deno", "run", "--allow-all"] },
+  Bun: { package: { bun: "1.4.5" }, command: ["bun", "run"] },
+} as const;
+const [deno, bun] = await Promise.all(
+  Object.entries(RUNTIMES).map(([name, { package: wanted }]) => fromNpm(name.toLowerCase(), wanted)),
+);
+const programs = { Deno: deno, Bun: bun };
+
+describe.for(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("%s", (name) => {
+  test.skipIf(programs[name] === undefined)("runs the package", async () => {
+    const credentials = { clientId: client.id, clientSecret: client.secret };
+    writeFileSync(
+      join(folder, `${name}.js`),
+      `import * as sdk from "@plinth/sdk"; import { story } from "./story.js";
+       console.log(JSON.stringify(await story(sdk, ${JSON.stringify({ ...inputs(name.toLowerCase()), credentials })})));`,
+    );
+    const [program, ...args] = RUNTIMES[name].command;
+    const path = join(programs[name]!, "node_modules", ".bin", program);
+    const { stdout } = await run(path, [...args, join(folder, `${name}.js`)], { cwd: folder });
+    expect(JSON.parse(stdout)).toEqual(told());
+  });
 });
 
 test("works in Node", async () => {

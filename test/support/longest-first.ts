@@ -2,6 +2,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The longest files come first, so that none of them runs alone at the end while the other cores are idle. */
 const LONG = [
+  "nightly/quickstarts",
   "nightly/plat-apply",
   "acceptance/console",
   "acceptance/start",

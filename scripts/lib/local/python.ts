@@ -1,0 +1,31 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { ROOT } from "../root.ts";
+import { run } from "../run.ts";
+
+/** packages/python with what its tests need, from PyPI, in an environment of its own: `.build/python`. */
+export const PYTHON_PACKAGE = join(ROOT, "packages", "python");
+const VENV = join(ROOT, ".build", "python");
+const INSTALL_MS = 280_000;
+
+const isNewEnough = "import sys; sys.exit(sys.version_info < (3, 10))";
+
+/** Python 3.10 or later of this machine. */
+export const findPython = (): string | undefined =>
+  ["python3", "python"].find((name) => spawnSync(name, ["-c", isNewEnough]).status === 0);
+
+/** A program of the environment. */
+export const inVenv = (name: string): string => join(VENV, process.platform === "win32" ? "Scripts" : "bin", name);
+
+/** Makes the environment; its Python, or undefined without Python or PyPI. `show` prints what pip says. */
+export async function makePython(show = false): Promise<string | undefined> {
+  const python = findPython();
+  if (python === undefined) return undefined;
+  const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", `${PYTHON_PACKAGE}[test]`];
+  for (const [program, args] of [
+    [python, ["-m", "venv", VENV]],
+    [inVenv("python"), install],
+  ] as const)
+    if ((await run(program, args, { show, timeoutMs: INSTALL_MS })).code !== 0) return undefined;
+  return inVenv("python");
+}
