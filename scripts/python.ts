@@ -62,6 +62,10 @@ async function readyUrl(output: NodeJS.ReadableStream): Promise<string> {
 }
 
 function code(command: string, args: readonly string[], env: Record<string, string>): number {
-  const { status } = spawnSync(command, args, { cwd: PYTHON_PACKAGE, env: { ...process.env, ...env }, stdio: "inherit" });
+  const { status } = spawnSync(command, args, {
+    cwd: PYTHON_PACKAGE,
+    env: { ...process.env, ...env },
+    stdio: "inherit",
+  });
   return status ?? 1;
 }
