@@ -1,5 +1,5 @@
 import { PlinthError } from "../../../packages/sdk/src/errors.ts";
-import { createContext, use, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { createContext, use, useEffect, useRef, useState, type ReactNode } from "react";
 import {
   Checkbox,
   FieldError,
@@ -20,6 +20,7 @@ import { ChevronDown, CircleAlert } from "lucide-react";
 import { faultOf } from "../api/queries.ts";
 import { useWords } from "../words/words.ts";
 import { Button } from "./button.tsx";
+import { FormFault } from "./form-fault.ts";
 
 interface ServiceFormProps {
   readonly children: ReactNode;
@@ -28,35 +29,44 @@ interface ServiceFormProps {
   readonly cancel?: () => void;
   /** Sends it. If the service refuses, each of its details is shown at the field with that name, the rest above. */
   readonly onSubmit: () => Promise<unknown>;
-  /** The form's names of fields, where they differ from the service's. */
+  /** The form's name of a field, where it differs from the service's. */
   readonly fieldOf?: (serviceField: string) => string;
+}
+
+/** What is shown of a form that was not accepted. */
+interface Refusal {
+  readonly byField: Readonly<Record<string, readonly string[]>>;
+  /** Above the fields: what happened, and what to do. */
+  readonly title?: string;
+  readonly lines: readonly string[];
 }
 
 /**
  * A form whose errors are the service's own. Values are the page's state, so a refusal loses nothing. It is sent once at a
- * time.
+ * time, and not before each required field has a value: an empty id would be another address.
  */
 export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchanged }: ServiceFormProps) {
   const { common, faults } = useWords();
   const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const [names, setNames] = useState<ReadonlySet<string>>(new Set());
-  const byField = useMemo(() => fieldErrors(error, fieldOf), [error, fieldOf]);
-  const elsewhere = elsewhereOf(error, byField, names);
+  const [refusal, setRefusal] = useState<Refusal>();
   const form = useRef<HTMLFormElement>(null);
 
   useEffect(() => {
-    if (error !== undefined) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
-  }, [error]);
+    if (refusal !== undefined) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [refusal]);
 
   async function send(sent: HTMLFormElement): Promise<void> {
-    setNames(new Set(Array.from(sent.elements, (element) => element.getAttribute("name") ?? "")));
+    const missing = emptyFields(sent);
+    if (missing.length > 0) {
+      setRefusal({ byField: Object.fromEntries(missing.map((name) => [name, [faults.needed]])), lines: [] });
+      return;
+    }
     setBusy(true);
-    setError(undefined);
+    setRefusal(undefined);
     try {
       await onSubmit();
-    } catch (thrown) {
-      setError(thrown);
+    } catch (error) {
+      setRefusal(refusalOf(error, namesOf(sent), fieldOf, faults));
     } finally {
       setBusy(false);
     }
@@ -72,18 +82,18 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
         if (!isBusy) void send(event.currentTarget);
       }}
     >
-      {error !== undefined && elsewhere.length > 0 && (
+      {refusal?.title !== undefined && (
         <div className="form-alert" role="alert">
           <CircleAlert aria-hidden size={18} />
           <div>
-            <strong>{faultOf(error) === "failed" ? faults.formRefused : faults[faultOf(error)]}</strong>
-            {elsewhere.map((text) => (
+            <strong>{refusal.title}</strong>
+            {refusal.lines.map((text) => (
               <p key={text}>{text}</p>
             ))}
           </div>
         </div>
       )}
-      <FieldErrors value={byField}>{children}</FieldErrors>
+      <FieldErrors value={refusal?.byField ?? NO_ERRORS}>{children}</FieldErrors>
       <div className="buttons">
         <Button type="submit" className="primary" isPending={isBusy}>
           {act}
@@ -96,32 +106,59 @@ export function ServiceForm({ children, act, cancel, onSubmit, fieldOf = unchang
 
 const unchanged = (field: string): string => field;
 
-/** The service names a field in bean notation: `quota.files`, `redirectUris[0]`. The form has the part before. */
-function fieldErrors(error: unknown, fieldOf: (field: string) => string): Record<string, string[]> {
-  const found: Record<string, string[]> = {};
-  if (!(error instanceof PlinthError)) return found;
-  for (const { field = "", message = "" } of error.details) {
-    if (field === "") continue;
-    (found[fieldOf(field.replace(/\[\d*\].*$/, ""))] ??= []).push(message);
+const namesOf = ({ elements }: HTMLFormElement): ReadonlySet<string> =>
+  new Set(Array.from(elements, (element) => element.getAttribute("name") ?? ""));
+
+const emptyFields = ({ elements }: HTMLFormElement): string[] =>
+  Array.from(elements).flatMap((element) =>
+    (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) &&
+    element.getAttribute("aria-required") === "true" &&
+    element.value.trim() === ""
+      ? [element.name]
+      : [],
+  );
+
+function refusalOf(
+  error: unknown,
+  names: ReadonlySet<string>,
+  fieldOf: (serviceField: string) => string,
+  faults: ReturnType<typeof useWords>["faults"],
+): Refusal {
+  if (error instanceof FormFault) return { byField: { [error.field]: [error.message] }, lines: [] };
+  if (!(error instanceof PlinthError))
+    return { byField: {}, title: faults.formRefused, lines: [error instanceof Error ? error.message : String(error)] };
+  const fault = faultOf(error);
+  if (fault === "refused") return { byField: {}, title: faults.formForbidden, lines: [faults.formForbiddenText] };
+  if (fault === "offline" || fault === "busy")
+    return { byField: {}, title: faults[fault], lines: [faults[`${fault}Text`]] };
+  if (error.status >= 500) {
+    const id = error.requestId === undefined ? [] : [`${faults.requestId}: ${error.requestId}`];
+    return { byField: {}, title: faults.failed, lines: [faults.failedText, ...id] };
   }
-  return found;
+  const byField: Record<string, string[]> = {};
+  const lines: string[] = [];
+  for (const { field = "", message = "" } of error.details) {
+    const name = placeOf(fieldOf(field), names);
+    if (name !== undefined) (byField[name] ??= []).push(message);
+    else lines.push(field === "" ? message : `${field}: ${message}`);
+  }
+  if (lines.length === 0 && Object.keys(byField).length === 0) lines.push(error.message);
+  return { byField, lines, ...(lines.length > 0 && { title: faults.formRefused }) };
 }
 
-/** Messages that no field of the form shows. */
-function elsewhereOf(error: unknown, byField: Record<string, string[]>, names: ReadonlySet<string>): string[] {
-  if (error === undefined) return [];
-  if (!(error instanceof PlinthError)) return [error instanceof Error ? error.message : faultOf(error)];
-  const shown = Object.entries(byField).filter(([name]) => !names.has(name));
-  const general = error.details.filter(({ field = "" }) => field === "").map(({ message = "" }) => message);
-  const rest = [...shown.flatMap(([name, messages]) => messages.map((text) => `${name}: ${text}`)), ...general];
-  return rest.length === 0 && Object.keys(byField).length === 0 ? [error.message] : rest;
+/** The form's field of `quota.files` or `redirectUris[0]`: with that name, or that of a part before. */
+function placeOf(field: string, names: ReadonlySet<string>): string | undefined {
+  for (let name = field; name !== ""; name = name.replace(/(^|\.|\[)[^.[]*$/, "")) if (names.has(name)) return name;
+  return undefined;
 }
+
+const NO_ERRORS: Refusal["byField"] = {};
 
 /**
  * The service's errors by field. They stay until the form is sent again: one that went while the person leaves the field
  * would move the button away from below the pointer.
  */
-const FieldErrors = createContext<Readonly<Record<string, readonly string[]>>>({});
+const FieldErrors = createContext(NO_ERRORS);
 
 const useFieldError = (name: string): string | undefined => use(FieldErrors)[name]?.join(" ");
 

@@ -8,6 +8,7 @@ export const DETAIL_TYPES = {
   invalid_query_parameter: "Send another value, and only one.",
   invalid_uri_parameter: "Correct the path: a path segment is not valid.",
   out_of_range_parameter: "Send one whole number within the limits that the message names.",
+  absent: "Make it first, or correct its name in the address.",
   taken: "Choose another name, path or address: this one is taken.",
   in_use: "First change or remove the users that the message names.",
   built_in: "The platform defines it: it cannot be changed.",

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Panel } from "../../components/dialogs.tsx";
+import { FormFault } from "../../components/form-fault.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/form.tsx";
 import { say } from "../../components/say.ts";
 import { makeVariants } from "./bulk.ts";
@@ -27,7 +28,7 @@ export function BulkVariants({
         act={words.start}
         cancel={close}
         onSubmit={async () => {
-          if (parseSize(size.trim()) === undefined) throw new Error(words.sizeMalformed);
+          if (parseSize(size.trim()) === undefined) throw new FormFault("size", words.sizeMalformed);
           makeVariants({ owner, q, type, size: size.trim() });
           say.done(words.started);
           close();

@@ -6,6 +6,7 @@ import type { OperatedFileReport } from "../../../../api/plinth.ts";
 import { replaceMetadata } from "../../api/metadata.ts";
 import { Button } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
+import { FormFault } from "../../components/form-fault.ts";
 import { ServiceForm, TextField } from "../../components/form.tsx";
 import { Card } from "../../components/page.tsx";
 import { say } from "../../components/say.ts";
@@ -46,7 +47,7 @@ export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileR
   };
   async function save(): Promise<void> {
     const text = isJson || fields === undefined ? json : textOf(fields);
-    if (!isObject(text)) throw new Error(words.metadataMalformed);
+    if (!isObject(text)) throw new FormFault("metadata", words.metadataMalformed);
     await replaceMetadata(file.id, text);
     say.done(words.metadataSaved);
     void queries.invalidateQueries({ queryKey: ["files"] });

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState, type PointerEvent } from "react";
 import { createOperatedVariants, type OperatedFileReport } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
+import { FormFault } from "../../components/form-fault.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/form.tsx";
 import { Card } from "../../components/page.tsx";
 import { say } from "../../components/say.ts";
@@ -44,7 +45,7 @@ export function VariantMaker({ file }: { readonly file: OperatedFileReport }) {
       <ServiceForm
         act={words.make}
         onSubmit={async () => {
-          if (wanted === undefined) throw new Error(words.sizeMalformed);
+          if (wanted === undefined) throw new FormFault("width", words.sizeMalformed);
           await answer(createOperatedVariants(file.id, { [type]: sizeText(wanted) }, operations));
           say.done(words.made);
           await queries.invalidateQueries({ queryKey: ["file", file.id] });

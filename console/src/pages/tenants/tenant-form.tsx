@@ -58,7 +58,7 @@ export function TenantForm({ tenant, cancel, done }: TenantFormProps) {
         options={PLANS.map((one) => ({ id: one, name: one }))}
       />
       <TextField
-        name="quota"
+        name="quota.files"
         label={words.quotaFiles}
         help={words.quotaHelp}
         value={files}
@@ -66,7 +66,7 @@ export function TenantForm({ tenant, cancel, done }: TenantFormProps) {
         type="number"
       />
       <TextField
-        name="quotaBytes"
+        name="quota.bytes"
         label={words.quotaBytes}
         help={words.quotaHelp}
         value={bytes}

@@ -4,6 +4,7 @@ import { moveCursor, previewMove, type OperatedTopicReport } from "../../../../a
 import { answer, operations } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { Panel } from "../../components/dialogs.tsx";
+import { FormFault } from "../../components/form-fault.ts";
 import { SelectField, ServiceForm, TextField } from "../../components/form.tsx";
 import { say } from "../../components/say.ts";
 import { Loading } from "../../components/states.tsx";
@@ -33,7 +34,7 @@ export function MoveCursor({ owner, eventType, consumer, close }: MoveCursorProp
     queryFn: () => answer(previewMove(owner, eventType, consumer.id, to ?? "oldest", operations)),
   });
   async function move(): Promise<void> {
-    if (to === undefined) throw new Error(words.timeMissing);
+    if (to === undefined) throw new FormFault("time", words.timeMissing);
     await answer(moveCursor(owner, eventType, consumer.id, { to }, operations));
     say.done(words.moved(consumer.client));
     close();

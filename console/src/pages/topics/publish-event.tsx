@@ -3,6 +3,7 @@ import { useState } from "react";
 import { publishOperatedEvent } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { Panel } from "../../components/dialogs.tsx";
+import { FormFault } from "../../components/form-fault.ts";
 import { ServiceForm, TextField } from "../../components/form.tsx";
 import { say } from "../../components/say.ts";
 import { useWords } from "../../words/words.ts";
@@ -79,6 +80,6 @@ function readMetadata(text: string, malformed: string): Record<string, string> {
   try {
     return JSON.parse(text) as Record<string, string>;
   } catch {
-    throw new Error(malformed);
+    throw new FormFault("metadata", malformed);
   }
 }

@@ -68,6 +68,10 @@ export const faults: Same<typeof en.faults> = {
   reload: "Seite neu laden",
   requestId: "Nummer der Anfrage",
   formRefused: "Die Plattform hat das abgelehnt",
+  formForbidden: "Sie dürfen das nicht ändern",
+  formForbiddenText:
+    "Ihre Rollen erlauben nur, es anzusehen. Fragen Sie die Betreiber der Plattform, oder melden Sie sich für eine andere Organisation an. Nichts von dem, was Sie geschrieben haben, geht verloren.",
+  needed: "Das fehlt noch.",
 };
 
 export const session: Same<typeof en.session> = {

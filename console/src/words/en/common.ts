@@ -66,6 +66,10 @@ export const faults = {
   reload: "Load the page again",
   requestId: "Request id",
   formRefused: "The platform refused this",
+  formForbidden: "You may not change this",
+  formForbiddenText:
+    "Your roles allow you to look only. Ask somebody who runs the platform, or sign in for another organization. Nothing that you typed is lost.",
+  needed: "This is needed.",
 } as const;
 
 export const session = {

@@ -349,7 +349,7 @@ async function writeOrExplain<B>(
 }
 
 interface FaultRow {
-  readonly type: DetailType | "absent";
+  readonly type: DetailType;
   readonly field: string;
   readonly message: string;
 }
@@ -362,10 +362,13 @@ export async function refuseFaults(statement: D1PreparedStatement): Promise<Prob
   const found = (await statement.all<FaultRow>()).results;
   if (found.length === 0) return undefined;
   const message = found.map((fault) => fault.message).join(" ");
-  const details = found.flatMap(({ type, ...rest }) => (type === "absent" ? [] : [{ type, ...rest }]));
-  if (details.length < found.length) return problem("element_resource_non_existing", message);
-  const isTaken = details.some(({ type }) => type === "taken");
-  return problem(isTaken ? "conflict_resource" : "validation_violation", message, { details });
+  const has = (wanted: DetailType): boolean => found.some(({ type }) => type === wanted);
+  const type = has("absent")
+    ? "element_resource_non_existing"
+    : has("taken")
+      ? "conflict_resource"
+      : "validation_violation";
+  return problem(type, message, { details: found });
 }
 
 /** Dependents of a kind that a refusal names: enough to act on. */
