@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
 import { whole } from "./client.ts";
 
@@ -23,6 +24,9 @@ interface ListOptions {
 }
 
 const PAGE_SIZE = 100;
+/** Whoever has scrolled so far gets larger pages. */
+const LONG_AFTER_PAGES = 5;
+const LONG_PAGE_SIZE = 500;
 const FIRST_PAGE: PageStart = { pageSize: PAGE_SIZE };
 
 /**
@@ -45,10 +49,12 @@ export function useList<T>(
       const { data, headers } = await whole(ask(pageParam));
       return { rows: data as readonly T[], next: nextOf(headers?.get("link") ?? "") };
     },
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next }, { length }) =>
+      next?.cursor !== undefined && length >= LONG_AFTER_PAGES ? { ...next, pageSize: LONG_PAGE_SIZE } : next,
   });
+  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
   return {
-    rows: query.data?.pages.flatMap(({ rows }) => rows) ?? [],
+    rows,
     state: query.isPending ? "loading" : query.data === undefined ? "failed" : "there",
     error: query.error,
     hasMore: query.hasNextPage,

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useMemo, useRef, type ReactNode } from "react";
 import {
   Cell,
   Collection,
@@ -7,13 +7,13 @@ import {
   Table,
   TableBody,
   TableHeader,
-  TableLayout,
   TableLoadMoreItem,
   Virtualizer,
 } from "react-aria-components";
 import type { List } from "../api/lists.ts";
 import { FaultNotice } from "../app/faults.tsx";
 import { useWords } from "../words/words.ts";
+import { useRowNumbers, useRowWindow, WindowedTable, type TableOptions } from "./row-window.ts";
 import { Loading } from "./states.tsx";
 import { useIsNarrow } from "./use-is-narrow.ts";
 
@@ -45,27 +45,46 @@ interface DataTableProps<T> {
 const ROW_PX = 48;
 const HEAD_PX = 40;
 const MOST_VISIBLE_ROWS = 14;
+/** A window of 200 rows. */
+const CHUNKS = { chunk: 50, chunks: 4 };
 
 /**
- * A list as a table: virtual, so that 100,000 rows scroll, and paged by the service's own links as it is scrolled.
- * Loading, empty, refused and failed are shown in its place.
+ * A list as a table, paged by the service's own links as it is scrolled. 100,000 rows scroll: few of them are in the
+ * document, and a window of them in memory as more than data. Loading, empty, refused and failed are shown in its place.
  */
-export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf, onOpen, empty }: DataTableProps<T>) {
-  const { common } = useWords();
-  const isNarrow = useIsNarrow();
+export function DataTable<T extends object>(props: DataTableProps<T>) {
+  const { list, empty } = props;
   if (list.state === "loading") return <Loading rows={6} />;
   if (list.state === "failed") return <FaultNotice error={list.error} retry={list.retry} />;
-  if (list.rows.length === 0) return <>{empty}</>;
+  return list.rows.length === 0 ? <>{empty}</> : <Rows {...props} />;
+}
+
+function Rows<T extends object>({ label, list, columns, idOf, hrefOf, onOpen }: DataTableProps<T>) {
+  const { common } = useWords();
+  const isNarrow = useIsNarrow();
+  const frame = useRef<HTMLDivElement>(null);
+  const count = list.rows.length;
+  const { from, to, before, after, onScrollCapture } = useRowWindow(
+    count,
+    CHUNKS,
+    ({ scrollTop }) => scrollTop / ROW_PX,
+  );
+  const rows = useMemo(() => list.rows.slice(from, to), [list.rows, from, to]);
+  const ids = useMemo(() => rows.map(idOf), [rows, idOf]);
+  useRowNumbers({ frame, ids, before, count, head: 1 });
   const shown = columns.filter(({ wideOnly }) => !isNarrow || wideOnly !== true);
-  const visible = Math.min(list.rows.length + Number(list.hasMore), MOST_VISIBLE_ROWS);
+  const visible = Math.min(count + Number(list.hasMore), MOST_VISIBLE_ROWS);
   return (
-    <div className={`table-frame rows-${visible}`}>
-      <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: ROW_PX, headingHeight: HEAD_PX }}>
+    <div ref={frame} className={`table-frame rows-${visible}`} onScrollCapture={onScrollCapture}>
+      <Virtualizer<TableOptions>
+        layout={WindowedTable}
+        layoutOptions={{ rowHeight: ROW_PX, headingHeight: HEAD_PX, before, after }}
+      >
         <Table
           aria-label={label}
           className="table"
           onRowAction={(key) => {
-            const row = list.rows.find((one) => idOf(one) === key);
+            const row = rows.find((one) => idOf(one) === key);
             if (row !== undefined) onOpen?.(row);
           }}
         >
@@ -78,7 +97,7 @@ export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf
           </TableHeader>
           <TableBody>
             {/* A row is made once: a page that is loaded adds its own rows alone. */}
-            <Collection items={list.rows} dependencies={[isNarrow, common]}>
+            <Collection items={rows} dependencies={[isNarrow, common]}>
               {(row) => {
                 const href = hrefOf?.(row);
                 return (
@@ -92,7 +111,7 @@ export function DataTable<T extends object>({ label, list, columns, idOf, hrefOf
                 );
               }}
             </Collection>
-            {list.hasMore && (
+            {list.hasMore && after === 0 && (
               <TableLoadMoreItem onLoadMore={list.loadMore} isLoading={list.isLoadingMore}>
                 <span className="muted">{common.loadingMore}</span>
               </TableLoadMoreItem>

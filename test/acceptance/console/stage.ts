@@ -8,6 +8,8 @@ import { localSecret, newStateDir, startPlatform, stopGroup, type Platform } fro
 /** A platform of `npm start` with its console, and a browser before it. */
 export interface Stage {
   readonly url: string;
+  /** Where the platform keeps its state, with the files of its databases. */
+  readonly stateDir: string;
   /** A page of the console, with its operator signed in, or another person. */
   open(options?: Opening): Promise<Page>;
   /** Any call of the operator service by the operator client. */
@@ -52,6 +54,7 @@ export function useConsole(): () => Stage {
     const token = await operatorToken(url);
     return {
       url,
+      stateDir,
       operate: (method, path, body) =>
         fetch(`${url}/admin/v1/${path}`, {
           method,

@@ -1,8 +1,7 @@
 import { File as FileIcon, FileImage } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import {
   Checkbox,
-  GridLayout,
   GridList,
   GridListItem,
   GridListLoadMoreItem,
@@ -12,12 +11,26 @@ import {
 } from "react-aria-components";
 import type { OperatedFile } from "../../../../api/plinth.ts";
 import type { List } from "../../api/lists.ts";
+import {
+  GRID_CHUNK,
+  MOST_COLUMNS,
+  useRowNumbers,
+  useRowWindow,
+  WindowedGrid,
+  type GridOptions,
+} from "../../components/row-window.ts";
 import { useIsNarrow } from "../../components/use-is-narrow.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { useMediaWords } from "./words.ts";
 
-const WIDE = { minItemSize: new Size(148, 196), maxItemSize: new Size(240, 220), minSpace: new Size(12, 12) };
+const WIDE = {
+  minItemSize: new Size(148, 196),
+  maxItemSize: new Size(240, 220),
+  minSpace: new Size(12, 12),
+  maxColumns: MOST_COLUMNS,
+  preserveAspectRatio: true,
+};
 const NARROW = { ...WIDE, minItemSize: new Size(118, 196), minSpace: new Size(8, 8) };
 
 /** The virtual grid needs a height: few files need less. */
@@ -34,54 +47,69 @@ export const nameOf = (
   metadata?: Readonly<Record<string, unknown>>,
 ): string => fileName ?? (typeof metadata?.["name"] === "string" ? metadata["name"] : id);
 
-/** Files as pictures: virtual, so that 100,000 scroll, and paged by the service's links. A file leads to its page. */
+const CHUNKS = { chunk: GRID_CHUNK, chunks: 2 };
+
+/** Files as pictures: 100,000 scroll, paged by the service's links. A file leads to its page. */
 export function FileGrid({ list, selected, select }: FileGridProps) {
   const words = useMediaWords();
   const { common } = useWords();
   const format = useFormats();
+  const look = useIsNarrow() ? NARROW : WIDE;
+  const frame = useRef<HTMLDivElement>(null);
+  const count = list.rows.length;
+  const { from, to, before, after, onScrollCapture } = useRowWindow(
+    count,
+    CHUNKS,
+    ({ scrollTop, scrollHeight }) => (scrollTop / scrollHeight) * count,
+  );
+  const files = useMemo(() => list.rows.slice(from, to), [list.rows, from, to]);
+  const ids = useMemo(() => files.map(({ id }) => id), [files]);
+  useRowNumbers({ frame, ids, before, count, head: 0 });
   return (
-    <Virtualizer layout={GridLayout} layoutOptions={useIsNarrow() ? NARROW : WIDE}>
-      <GridList
-        aria-label={words.title}
-        layout="grid"
-        className={`file-grid ${list.hasMore || list.rows.length > SHORT * 2 ? "" : list.rows.length > SHORT ? "two" : "one"}`}
-        selectionMode="multiple"
-        selectionBehavior="toggle"
-        selectedKeys={selected}
-        onSelectionChange={select}
-      >
-        {list.rows.map((file) => {
-          const name = nameOf(file, file.metadata);
-          return (
-            <GridListItem
-              key={file.id}
-              id={file.id}
-              textValue={name}
-              href={`/media/files/${file.id}`}
-              className="file-tile"
-            >
-              <Checkbox slot="selection" className="check tile-check">
-                <span className="box" aria-hidden>
-                  <svg viewBox="0 0 18 18">
-                    <polyline points="3 9 7.5 13.5 15 5" />
-                  </svg>
+    <div ref={frame} onScrollCapture={onScrollCapture}>
+      <Virtualizer<GridOptions> layout={WindowedGrid} layoutOptions={{ ...look, before, after }}>
+        <GridList
+          aria-label={words.title}
+          layout="grid"
+          className={`file-grid ${list.hasMore || list.rows.length > SHORT * 2 ? "" : list.rows.length > SHORT ? "two" : "one"}`}
+          selectionMode="multiple"
+          selectionBehavior="toggle"
+          selectedKeys={selected}
+          onSelectionChange={select}
+        >
+          {files.map((file) => {
+            const name = nameOf(file, file.metadata);
+            return (
+              <GridListItem
+                key={file.id}
+                id={file.id}
+                textValue={name}
+                href={`/media/files/${file.id}`}
+                className="file-tile"
+              >
+                <Checkbox slot="selection" className="check tile-check">
+                  <span className="box" aria-hidden>
+                    <svg viewBox="0 0 18 18">
+                      <polyline points="3 9 7.5 13.5 15 5" />
+                    </svg>
+                  </span>
+                </Checkbox>
+                <Picture address={file.preview} contentType={file["Content-Type"]} />
+                <strong className="tile-name">{name}</strong>
+                <span className="muted tile-size">
+                  {format.bytes(file.size)} · {file["Content-Type"].replace(/;.*/, "")}
                 </span>
-              </Checkbox>
-              <Picture address={file.preview} contentType={file["Content-Type"]} />
-              <strong className="tile-name">{name}</strong>
-              <span className="muted tile-size">
-                {format.bytes(file.size)} · {file["Content-Type"].replace(/;.*/, "")}
-              </span>
-            </GridListItem>
-          );
-        })}
-        {list.hasMore && (
-          <GridListLoadMoreItem onLoadMore={list.loadMore} isLoading={list.isLoadingMore}>
-            <span className="muted">{common.loadingMore}</span>
-          </GridListLoadMoreItem>
-        )}
-      </GridList>
-    </Virtualizer>
+              </GridListItem>
+            );
+          })}
+          {list.hasMore && after === 0 && (
+            <GridListLoadMoreItem onLoadMore={list.loadMore} isLoading={list.isLoadingMore}>
+              <span className="muted">{common.loadingMore}</span>
+            </GridListLoadMoreItem>
+          )}
+        </GridList>
+      </Virtualizer>
+    </div>
   );
 }
 
