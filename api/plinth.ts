@@ -874,6 +874,35 @@ export type Delivery = {
         error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
     }[];
 };
+export type DeliveryReport = {
+    /** The event. */
+    eventId: string;
+    /** `dead`: every attempt failed; it can be delivered again. */
+    state: "pending" | "delivered" | "dead";
+    /** When the next attempt comes; null: never. In milliseconds since 1970. */
+    nextAttemptAt: number | null;
+    /** Number of attempts. */
+    attemptCount: number;
+    /** What each attempt sends: the event's JSON; null: nobody has it any more. */
+    body: string | null;
+    /** The last 20 attempts. */
+    attempts: {
+        /** When the attempt was made. In milliseconds since 1970. */
+        at: number;
+        /** Duration of the request. */
+        durationMs: number;
+        /** The status of its answer; null: no answer. */
+        status: number | null;
+        /** Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not called; null: no failure. */
+        error: "status" | "timeout" | "unreachable" | "redirect" | "refused" | null;
+        /** Headers of its request, without password and signature. */
+        headers: {
+            [key: string]: string;
+        };
+        /** The beginning of what the endpoint said, if it refused; 500 bytes at most. Null: nothing was kept. */
+        answer: string | null;
+    }[];
+};
 export type RedeliveredDead = {
     /** Dead letters that are delivered again. */
     redelivered: number;
@@ -923,6 +952,12 @@ export type OperatedTopicReport = {
     oldestEventAt: number | null;
     /** When the newest was published; null: none is stored. In milliseconds since 1970. */
     newestEventAt: number | null;
+    /** Events that were published in the last minute. */
+    eventsLastMinute: number;
+    /** Events that were published in the last hour. */
+    eventsLastHour: number;
+    /** Size of its logs' databases; null: not known now. */
+    storedBytes: number | null;
     /** Consumers that have read the topic; at most 50. */
     consumers: {
         /** Its id in this topic. */
@@ -6515,6 +6550,44 @@ export function listOperatedDeliveries(subscriptionId: string, { state, pageNumb
         pageSize,
         cursor
     }))}`, {
+        ...opts
+    });
+}
+/**
+ * Show what became of an event, and what each attempt sent and heard
+ */
+export function getOperatedDelivery(subscriptionId: string, eventId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: DeliveryReport;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/push-subscriptions/${encodeURIComponent(subscriptionId)}/deliveries/${encodeURIComponent(eventId)}`, {
         ...opts
     });
 }

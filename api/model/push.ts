@@ -12,6 +12,18 @@ export const STATE = oneOf(
   "`unverified`: the endpoint is asked whether it wants the events, and they wait; `failed`: it did not say so; `disabled`: it answered 410. An update enables it, or has the endpoint asked again.",
 );
 export const RIGHT = oneOf(["owner", "scope"], "By which right it was made.");
+/** What came of one attempt. */
+export const ATTEMPT_RESULT = {
+  durationMs: int("Duration of the request."),
+  status: orNull(int("The status of its answer; null: no answer.")),
+  error: orNull(
+    oneOf(
+      ["status", "timeout", "unreachable", "redirect", "refused"],
+      "Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not " +
+        "called; null: no failure.",
+    ),
+  ),
+};
 /** How the deliveries of a push subscription stand. */
 export const DELIVERY_STATUS = {
   lag: orNull(int("Events that wait for delivery; null: unknown now.")),

@@ -1,6 +1,6 @@
 import type { Entry } from "../model/entry.ts";
-import { DELIVERY_STATUS } from "../model/push.ts";
-import { bool, int, list, obj, oneOf, orNull, ref, str, time, type Schema } from "../model/schema.ts";
+import { ATTEMPT_RESULT, DELIVERY_STATUS } from "../model/push.ts";
+import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, type Schema } from "../model/schema.ts";
 import { TAGS } from "./admin-resources.ts";
 
 const TOPIC = "/topics/{topicOwnerClient}/{eventType}";
@@ -65,6 +65,9 @@ export const TOPIC_SCHEMAS: Readonly<Record<string, { readonly schema: Schema; r
       storedEvents: int("Events in the topic's logs."),
       oldestEventAt: orNull(time("When the oldest was published; null: none is stored.")),
       newestEventAt: orNull(time("When the newest was published; null: none is stored.")),
+      eventsLastMinute: int("Events that were published in the last minute."),
+      eventsLastHour: int("Events that were published in the last hour."),
+      storedBytes: orNull(int("Size of its logs' databases; null: not known now.")),
       consumers: list(
         obj({
           ...consumerFields,
@@ -79,6 +82,9 @@ export const TOPIC_SCHEMAS: Readonly<Record<string, { readonly schema: Schema; r
       storedEvents: 12,
       oldestEventAt: topic.createdAt,
       newestEventAt: event.createdAt,
+      eventsLastMinute: 1,
+      eventsLastHour: 4,
+      storedBytes: 65_536,
       consumers: [consumer],
       moreConsumers: false,
     },
@@ -103,6 +109,44 @@ export const TOPIC_SCHEMAS: Readonly<Record<string, { readonly schema: Schema; r
   DeliveryStatus: {
     schema: obj(DELIVERY_STATUS),
     example: { lag: 0, deadLetters: 2, eventsLost: 0, pausedUntil: null },
+  },
+  DeliveryReport: {
+    schema: obj({
+      eventId: str("The event."),
+      state: oneOf(["pending", "delivered", "dead"], "`dead`: every attempt failed; it can be delivered again."),
+      nextAttemptAt: orNull(time("When the next attempt comes; null: never.")),
+      attemptCount: int("Number of attempts."),
+      body: orNull(str("What each attempt sends: the event's JSON; null: nobody has it any more.")),
+      attempts: list(
+        obj({
+          at: time("When the attempt was made."),
+          ...ATTEMPT_RESULT,
+          headers: map({ type: "string" }, "Headers of its request, without password and signature."),
+          answer: orNull(
+            str("The beginning of what the endpoint said, if it refused; 500 bytes at most. Null: nothing was kept."),
+          ),
+        }),
+        "The last 20 attempts.",
+      ),
+    }),
+    example: {
+      ...delivery,
+      body: JSON.stringify(event),
+      attempts: [
+        {
+          at: event.createdAt,
+          ...result,
+          headers: {
+            "content-type": "application/json",
+            "user-agent": "plat-push",
+            "webhook-id": event.id,
+            "webhook-timestamp": "1763000060",
+            "plat-delivery-attempt": "1",
+          },
+          answer: "The database is not there.",
+        },
+      ],
+    },
   },
   RedeliveredDead: {
     schema: obj({
@@ -206,6 +250,13 @@ export const TOPIC_ENTRIES: Readonly<Record<string, Entry>> = {
     answers: {
       200: { text: "A page of deliveries.", json: list(ref("Delivery")), example: [delivery], headers: ["Link"] },
     },
+    errors: { 404: "" },
+  },
+  [`GET ${SUBSCRIPTION}/deliveries/{eventId}`]: {
+    id: "getOperatedDelivery",
+    tag: TAGS.control,
+    about: "A look at it leaves a row in the audit log.",
+    answers: { 200: { text: "The delivery.", json: ref("DeliveryReport") } },
     errors: { 404: "" },
   },
   [`POST ${SUBSCRIPTION}/deliveries/{eventId}/redeliver`]: {

@@ -1,5 +1,5 @@
 import type { Entry, Parameter, ServiceEntries } from "../model/entry.ts";
-import { DELIVERY_STATUS, HALT, RIGHT, STATE } from "../model/push.ts";
+import { ATTEMPT_RESULT, DELIVERY_STATUS, HALT, RIGHT, STATE } from "../model/push.ts";
 import { bool, int, list, map, obj, oneOf, orNull, ref, str, time, uri } from "../model/schema.ts";
 
 /** Publish/subscribe. The same operations are mounted again under a deprecated path. */
@@ -74,17 +74,6 @@ const subscriber = {
   halt: null,
   createdAt: subscription.createdAt,
   updatedAt: subscription.updatedAt,
-};
-const result = {
-  durationMs: int("Duration of the request."),
-  status: orNull(int("The status of its answer; null: no answer.")),
-  error: orNull(
-    oneOf(
-      ["status", "timeout", "unreachable", "redirect", "refused"],
-      "Reason of the failure: not 2xx, no answer in 15 s, no connection, 3xx, or an address that is not " +
-        "called; null: no failure.",
-    ),
-  ),
 };
 
 const TOPIC = "Topics";
@@ -269,7 +258,7 @@ export const events: ServiceEntries = {
         state: oneOf(["pending", "delivered", "dead"], "`dead`: every attempt failed; it can be delivered again."),
         nextAttemptAt: orNull(time("When the next attempt comes; null: never.")),
         attemptCount: int("Number of attempts."),
-        attempts: list(obj({ at: time("When the attempt was made."), ...result }), "The last 20 attempts."),
+        attempts: list(obj({ at: time("When the attempt was made."), ...ATTEMPT_RESULT }), "The last 20 attempts."),
       }),
       example: {
         eventId: event.id,
@@ -280,7 +269,7 @@ export const events: ServiceEntries = {
       },
     },
     TestDelivery: {
-      schema: obj({ delivered: bool("Whether the endpoint accepted it."), ...result }),
+      schema: obj({ delivered: bool("Whether the endpoint accepted it."), ...ATTEMPT_RESULT }),
       example: { delivered: true, durationMs: 84, status: 204, error: null },
     },
   },

@@ -83,7 +83,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(identityProviders(deps), deps),
     ...revocationRoutes(deps),
     explainRoute(deps.oauth.explain),
-    ...pushSubscriptionRoutes(deps.events.operated),
+    ...pushSubscriptionRoutes(deps.events.operated, deps.audit),
     ...topicRoutes(deps.events.operatedTopics, deps),
     ...topicChangeRoutes(deps.events.operatedTopics, deps),
     ...fileRoutes(deps.media.operatedFiles, deps),

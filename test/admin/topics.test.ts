@@ -12,10 +12,12 @@ const clientOf = async ({ clientId }: TestClient) => {
 };
 
 /** A topic of a client, with these payloads. */
-async function makeTopicOf(owner: TestClient, payloads: readonly string[] = []) {
+async function makeTopicOf(owner: TestClient, payloads: readonly string[] = [], shards = 1) {
   const token = await tokenFor(owner);
   const eventType = unique("order");
-  expect((await call("/pubsub/v1/topics", { token, json: { eventType, description: "Orders." } })).status).toBe(201);
+  expect((await call("/pubsub/v1/topics", { token, json: { eventType, shards, description: "Orders." } })).status).toBe(
+    201,
+  );
   const below = `topics/${owner.clientId}/${eventType}`;
   const path = `/pubsub/v1/${below}`;
   const events = payloads.map((payload) => ({ payload, metadata: { kind: `kind of ${payload}` } }));
@@ -72,6 +74,9 @@ describe("/admin/v1/topics", () => {
       storedEvents: 3,
       oldestEventAt: expect.any(Number),
       newestEventAt: expect.any(Number),
+      eventsLastMinute: 3,
+      eventsLastHour: 3,
+      storedBytes: expect.any(Number),
       consumers: [
         {
           id: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -243,6 +248,28 @@ describe("/admin/v1/topics", () => {
   });
 });
 
+describe("trafficOf", () => {
+  afterEach(() => vi.useRealTimers());
+
+  // shows: operator/topics/show
+  it("counts the events of the last minute and of the last hour, over all logs, and their size", async () => {
+    stopTheClock();
+    const { below, path, token } = await makeTopicOf(await makeClient(), [], 2);
+    const publish = async (payload: string) =>
+      expect((await call(`${path}/publish`, { token, json: { payload } })).status).toBe(201);
+    const shown = async () => expectJson(await operator(below), 200);
+    expect(await shown()).toMatchObject({ eventsLastMinute: 0, eventsLastHour: 0, storedEvents: 0 });
+    for (const payload of ["a", "b", "c", "d"]) await publish(payload);
+    vi.setSystemTime(Date.now() + 120_000);
+    await publish("e");
+    const { storedBytes, ...later } = await shown();
+    expect(later).toMatchObject({ eventsLastMinute: 1, eventsLastHour: 5, storedEvents: 5 });
+    expect(storedBytes).toBeGreaterThan(8_000);
+    vi.setSystemTime(Date.now() + 3_600_001);
+    expect(await shown()).toMatchObject({ eventsLastMinute: 0, eventsLastHour: 0, storedEvents: 5 });
+  });
+});
+
 describe("/admin/v1/push-subscriptions/{id}", () => {
   afterEach(() => {
     vi.useRealTimers();
@@ -253,7 +280,7 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
   it("shows dead letters, and delivers one or all of them again", async () => {
     stopTheClock();
     const push = await makePush();
-    await push.answer({ status: 500 });
+    await push.answer({ status: 500, body: "the store is closed" });
     const ids = await push.put(["x", "y", "z"]);
     await push.drive(2 * DAY_MS);
     const at = `push-subscriptions/${push.id}`;
@@ -271,6 +298,27 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
       count: 3,
       untilAt: null,
     });
+    const [first] = dead;
+    const report = await expectJson(await operator(`${at}/deliveries/${first.eventId}`), 200);
+    expect(report).toMatchObject({ state: "dead", attemptCount: 9 });
+    expect(JSON.parse(report.body)).toMatchObject({ id: first.eventId, payload: expect.stringMatching(/^[xyz]$/) });
+    expect(report.attempts.map(({ headers }: any) => headers["plat-delivery-attempt"])).toEqual(
+      Array.from("123456789"),
+    );
+    expect(report.attempts[8]).toEqual({
+      ...first.attempts[8],
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "plat-push",
+        "webhook-id": first.eventId,
+        "webhook-timestamp": String(Math.floor(first.attempts[8].at / 1_000)),
+        "plat-delivery-attempt": "9",
+      },
+      answer: "the store is closed",
+    });
+    const looks = await expectJson(await operator(`audit?subject=${at}/deliveries`), 200);
+    expect(looks).toMatchObject([{ actor: "plat.operator", action: "list" }]);
+    expect((await operator(`${at}/deliveries/nothing`)).status).toBe(404);
     await push.answer({ status: 204 });
     expect(await push.stub.redeliverDead(1)).toEqual({ redelivered: 1, more: true });
     expect(await expectJson(await operator(`${at}/deliveries?state=pending`), 200)).toMatchObject([
@@ -283,6 +331,10 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     });
     await push.run();
     expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 0 });
+    // The event is read from the log then, and nothing is kept of an answer that accepts.
+    const delivered = await expectJson(await operator(`${at}/deliveries/${first.eventId}`), 200);
+    expect(delivered).toMatchObject({ state: "delivered", body: report.body });
+    expect(delivered.attempts.at(-1)).toMatchObject({ status: 204, error: null, answer: null });
     expect(await expectJson(await operator(`${at}/redeliver-dead`, "POST"), 202)).toEqual({
       redelivered: 0,
       more: false,

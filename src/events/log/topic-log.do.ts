@@ -197,9 +197,10 @@ export class TopicLog extends DurableObject<LogEnv> implements Restorable {
     if (this.#tail === undefined) return GONE;
     const oldest = this.#segments.placeFrom(0);
     const { seq, createdAtMs } = this.#tail;
-    if (oldest === undefined) return { kind: "stats", firstSeq: seq + 1, lastSeq: seq };
+    const bytes = this.#sql.databaseSize;
+    if (oldest === undefined) return { kind: "stats", firstSeq: seq + 1, lastSeq: seq, bytes };
     const times = { oldestAtMs: oldest.createdAtMs, newestAtMs: createdAtMs };
-    return { kind: "stats", firstSeq: oldest.firstSeq, lastSeq: seq, ...times };
+    return { kind: "stats", firstSeq: oldest.firstSeq, lastSeq: seq, ...times, bytes };
   }
 
   /**

@@ -66,4 +66,6 @@ export interface LogStats {
   readonly lastSeq: number;
   readonly oldestAtMs?: number;
   readonly newestAtMs?: number;
+  /** Size of its database. */
+  readonly bytes?: number;
 }

@@ -140,7 +140,7 @@ export const OPERATED = {
   /** Subscriptions that are looked at for trouble, and how many of their objects are asked. */
   lookedAt: 500,
   asked: 40,
-  /** Dead letters sent again by one request. */
+  /** Dead letters sent again by one request: a turn of the object, which does nothing else meanwhile. */
   redelivered: 500,
 } as const;
 
@@ -226,6 +226,9 @@ export const DELIVERY = {
   maxSilentPauseMs: 3_600_000,
   /** Attempts shown per delivery; all are counted. */
   attemptsKept: 20,
+  /** Of the answer of an endpoint that refuses, so much is kept, and waited for. */
+  saidBytes: 500,
+  saidMs: 1_000,
   /** Maximum of pending deliveries, or bytes, before events stay in the log. */
   maxPending: 10_000,
   maxStoredBytes: 2_000_000_000,

@@ -13,9 +13,11 @@ import { troubledSubscriptions, type Troubled } from "./troubled.ts";
 import { deleteSubscription } from "../subscriptions/changes.ts";
 import {
   deliveryView,
+  findDelivery,
   listDeliveries,
   redeliver,
   redeliverDead,
+  reportView,
   testSubscription,
   testView,
 } from "../subscriptions/deliveries.ts";
@@ -38,6 +40,8 @@ export interface OperatedSubscriptions {
   /** How its deliveries stand. */
   status(id: string, nowMs: number): Promise<Answer>;
   deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
+  /** One of them, with what each attempt sent and heard. */
+  delivery(id: string, eventId: string, nowMs: number): Promise<Answer>;
   redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
   /** Sends dead letters again, the latest first; as many as one request may. */
   redeliverDead(id: string, nowMs: number): Promise<Answer>;
@@ -74,6 +78,13 @@ export function operatedSubscriptions(ports: RequestPorts & SubscriptionPorts): 
         if (!page.ok) return page;
         const shown = page.value.items.map((delivery) => deliveryView(delivery, found.record));
         return ok(json(200, shown, { link: pageLinks(url, paging, page.value) }));
+      }),
+    delivery: (id, eventId, nowMs) =>
+      on(id, nowMs, async (found) => {
+        const report = await findDelivery(ports, found, eventId);
+        if (!report.ok) return report;
+        const shown = reportView(report.value, found.record, ports.names);
+        return ok(json(200, shown, { "cache-control": "no-store" }));
       }),
     redeliver: (id, eventId, nowMs) =>
       on(id, nowMs, async (found) => {

@@ -12,6 +12,7 @@ import type { Topic, TopicId } from "../model/topic.ts";
 import { publish, type PublishPorts } from "../publish/publish.ts";
 import { getTopic, topicFields, type TopicPorts } from "../topics/topics.ts";
 import { clientOf, consumersOf, moveConsumer, previewMove } from "./operated-consumers.ts";
+import { NO_TRAFFIC, trafficOf } from "./topic-traffic.ts";
 
 /**
  * Topics of all clients, for the operator service. Looking takes no lock, moves no cursor and registers no consumer.
@@ -82,10 +83,12 @@ async function show(ports: TopicPorts, id: TopicId, nowMs: number): Promise<Resu
   const found = await getTopic(ports, id, OPERATOR, nowMs);
   if (!found.ok) return found;
   const [topic, { storedEvents, oldestEventAt, newestEventAt }] = found.value;
-  const { consumers, more } =
-    topic.state === "active" ? await consumersOf(ports, topic) : { consumers: [], more: false };
+  const [{ consumers, more }, traffic] =
+    topic.state === "active"
+      ? await Promise.all([consumersOf(ports, topic), trafficOf(ports, topic, nowMs)])
+      : [{ consumers: [], more: false }, NO_TRAFFIC];
   const stored = { storedEvents, oldestEventAt, newestEventAt };
-  return ok(json(200, { ...topicFields(topic), ...stored, consumers, moreConsumers: more }));
+  return ok(json(200, { ...topicFields(topic), ...stored, ...traffic, consumers, moreConsumers: more }));
 }
 
 /** Publishes an event as the topic's owner would: for its tenant, or for one that it may act for. */

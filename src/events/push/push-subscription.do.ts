@@ -26,6 +26,7 @@ import { exportPush, importPushPage, type PushPage } from "./transfer.ts";
 import type {
   DeadAgain,
   DeliveryPage,
+  DeliveryReport,
   DeliveryState,
   OpenOutcome,
   PushOpening,
@@ -188,6 +189,18 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
 
   deliveries(state: DeliveryState | undefined, after: number | undefined, skip: number, limit: number): DeliveryPage {
     return this.#open?.deliveries.page(state, after, skip, limit) ?? { items: [], next: undefined };
+  }
+
+  /** One delivery, with the event as its attempts send it; undefined: there is none. */
+  async delivery(eventId: string): Promise<DeliveryReport | undefined> {
+    const open = this.#open;
+    const row = open?.deliveries.find(eventId);
+    if (open === undefined || row === undefined) return undefined;
+    const { step: _step, tries: _tries, text, ...delivery } = row;
+    if (text !== undefined) return { delivery, text };
+    const found = await open.ingest.textOf(eventId);
+    if (found === "failed") throw unavailable("a log of the topic does not answer");
+    return { delivery, text: typeof found === "string" ? undefined : found.text };
   }
 
   /** Delivers an event again from the start of its schedule; a pending one at once. */

@@ -30,7 +30,7 @@ export interface Message {
 
 /**
  * Calls an endpoint once. Runs in the caller's turn up to the call itself. Never throws because of the endpoint. Reads
- * only status and `Retry-After` of the response, and the start of the body if `maxBytes` is above 0.
+ * status and `Retry-After` of the response, and the start of the body if `maxBytes` is above 0 or the endpoint refused.
  */
 export async function attempt(
   { names, clock, allowLoopback, tracing }: AttemptPorts,
@@ -42,15 +42,11 @@ export async function attempt(
   const timestampSec = toSec(atMs);
   const body = utf8(text);
   const headers = {
+    ...shownHeaders(names, eventId, atMs, number),
     authorization: `Basic ${toBase64(utf8(`${target.username}:${target.password}`))}`,
-    "content-type": "application/json",
-    "user-agent": `${names.platform}-push`,
-    "webhook-id": eventId,
-    "webhook-timestamp": String(timestampSec),
     "webhook-signature": secretsAt(target, atMs)
       .map((secret) => signWebhook(secret, eventId, timestampSec, body))
       .join(" "),
-    [names.header("delivery-attempt")]: String(number),
   };
   const address = parseOutboundUrl(target.endpoint, allowLoopback);
   const { answer, said }: Called = address.ok
@@ -68,8 +64,25 @@ export async function attempt(
       })
     : { answer: { kind: "refused" }, said: "" };
   const status = answer.kind === "answered" ? answer.status : undefined;
-  return { answer, said, attempt: { atMs, durationMs: clock.nowMs() - atMs, status, error: errorOf(answer), trace } };
+  const error = errorOf(answer);
+  const refusal = error === undefined ? "" : said.slice(0, DELIVERY.saidBytes);
+  const made = { atMs, durationMs: clock.nowMs() - atMs, status, error, trace };
+  return { answer, said, attempt: refusal === "" ? made : { ...made, said: refusal } };
 }
+
+/** The headers of an attempt without its secrets. */
+export const shownHeaders = (
+  names: Names,
+  eventId: string,
+  atMs: number,
+  number: number,
+): Readonly<Record<string, string>> => ({
+  "content-type": "application/json",
+  "user-agent": `${names.platform}-push`,
+  "webhook-id": eventId,
+  "webhook-timestamp": String(toSec(atMs)),
+  [names.header("delivery-attempt")]: String(number),
+});
 
 const ROOT = { name: "push", kind: "client", waitUntil: () => {} } as const;
 
@@ -90,7 +103,8 @@ async function call(
   try {
     const { signal } = controller;
     const response = await fetch(address, { method: "POST", headers, body, redirect: "manual", signal });
-    const said = await beginningOf(response.body, maxBytes);
+    const said =
+      maxBytes === 0 && !response.ok ? await refusalOf(response.body) : await beginningOf(response.body, maxBytes);
     const retryAfter = response.headers.get("retry-after");
     return { answer: { kind: "answered", status: response.status, retryAfter }, said };
   } catch {
@@ -100,13 +114,31 @@ async function call(
   }
 }
 
+/** What an endpoint says when it refuses. The status counts, whatever becomes of the body. */
+async function refusalOf(body: ReadableStream<Uint8Array> | null): Promise<string> {
+  const reading = new AbortController();
+  const timer = setTimeout(() => reading.abort(), DELIVERY.saidMs);
+  try {
+    return await beginningOf(body, DELIVERY.saidBytes, reading.signal);
+  } catch {
+    return "";
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Cancels the rest of the body, which would hold one of six connections. Failures do not matter. */
-async function beginningOf(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<string> {
+async function beginningOf(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+  signal?: AbortSignal,
+): Promise<string> {
   if (body === null || maxBytes === 0) {
     body?.cancel().catch(() => {});
     return "";
   }
   const reader = body.getReader();
+  signal?.addEventListener("abort", () => void reader.cancel().catch(() => {}));
   const decoder = new TextDecoder();
   let [text, left] = ["", maxBytes];
   try {

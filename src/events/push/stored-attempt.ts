@@ -1,20 +1,19 @@
 import type { Attempt, AttemptError } from "./types.ts";
 
-/** Time, duration, status, error and, if the publish has spans, its trace. */
-export type StoredAttempt = readonly [number, number, number | null, AttemptError | null, string?];
+/** Time, duration, status, error; the trace if the publish has spans, and what the endpoint said if it refused. */
+export type StoredAttempt = readonly [number, number, number | null, AttemptError | null, (string | null)?, string?];
 
-export const toStored = ({ atMs, durationMs, status, error, trace }: Attempt): StoredAttempt => [
-  atMs,
-  durationMs,
-  status ?? null,
-  error ?? null,
-  ...(trace === undefined ? ([] as const) : ([trace] as const)),
-];
+export function toStored({ atMs, durationMs, status, error, trace, said }: Attempt): StoredAttempt {
+  const result = [atMs, durationMs, status ?? null, error ?? null] as const;
+  if (said !== undefined) return [...result, trace ?? null, said];
+  return trace === undefined ? result : [...result, trace];
+}
 
-export const attemptOf = ([atMs, durationMs, status, error, trace]: StoredAttempt): Attempt => ({
+export const attemptOf = ([atMs, durationMs, status, error, trace, said]: StoredAttempt): Attempt => ({
   atMs,
   durationMs,
   status: status ?? undefined,
   error: error ?? undefined,
-  ...(trace === undefined ? {} : { trace }),
+  ...(typeof trace === "string" && { trace }),
+  ...(said !== undefined && { said }),
 });

@@ -42,7 +42,7 @@ export type OpenOutcome = { readonly kind: "open" } | { readonly kind: "gone" };
 export const DELIVERY_STATES = ["pending", "delivered", "dead"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** One attempt. Only the status of the response is kept. */
+/** One attempt. Of the response, the status is kept, and the beginning of what a refusal says. */
 export interface Attempt {
   readonly atMs: number;
   readonly durationMs: number;
@@ -52,6 +52,8 @@ export interface Attempt {
   readonly error: AttemptError | undefined;
   /** The publish of the event, as a `traceparent`, if it has spans. */
   readonly trace?: string | undefined;
+  /** What the endpoint said when it refused; at most `DELIVERY.saidBytes`. Undefined: nothing. */
+  readonly said?: string | undefined;
 }
 
 /**
@@ -81,6 +83,12 @@ export interface Delivery {
   readonly attempts: readonly Attempt[];
   /** Number of all attempts. */
   readonly attemptCount: number;
+}
+
+/** A delivery with what its attempts send; `text` is undefined if neither it nor the topic has the event any more. */
+export interface DeliveryReport {
+  readonly delivery: Delivery;
+  readonly text: string | undefined;
 }
 
 /** Deliveries in the order in which they were taken from the topic, the latest first. */

@@ -1,15 +1,18 @@
 import type { Problem } from "../../http/errors/errors.ts";
 import { type CursorPart, type Page, type Paging, invalidCursor, checkPreviousPage } from "../../http/input/paging.ts";
+import type { Names } from "../../platform/model/names.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { positionOf } from "../log/event-id.ts";
 import type { Failure } from "../model/failure.ts";
 import type { PushRecord } from "../push/record/record.ts";
+import { shownHeaders } from "../push/request.ts";
 import { pushOf } from "../push/stub.ts";
 import type {
   Attempt,
   DeadAgain,
   Delivery,
   DeliveryPage,
+  DeliveryReport,
   DeliveryState,
   RedeliverOutcome,
   TestOutcome,
@@ -34,6 +37,17 @@ export async function listDeliveries(
       return before.items;
     }),
   );
+}
+
+/** One delivery, and the event that its attempts send. */
+export async function findDelivery(
+  ports: SubscriptionPorts,
+  found: FoundSubscription,
+  eventId: string,
+): Promise<Result<DeliveryReport, Failure>> {
+  if (positionOf(eventId) === undefined) return err({ kind: "no_delivery" });
+  const report: DeliveryReport | undefined = await objectOf(ports, found).delivery(eventId);
+  return report === undefined ? err({ kind: "no_delivery" }) : ok(report);
 }
 
 /** Delivers an event again as if it had never been tried. */
@@ -99,6 +113,22 @@ export const deliveryView = (delivery: Delivery, { state }: PushRecord) => ({
   attemptCount: delivery.attemptCount,
   attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: atMs, ...resultOf(attempt) })),
 });
+
+/** With what each attempt sent and heard. */
+export const reportView = ({ delivery, text }: DeliveryReport, record: PushRecord, names: Names) => {
+  const { eventId, attempts, attemptCount } = delivery;
+  const before = attemptCount - attempts.length;
+  return {
+    ...deliveryView(delivery, record),
+    body: text ?? null,
+    attempts: attempts.map(({ atMs, said, ...attempt }, at) => ({
+      at: atMs,
+      ...resultOf(attempt),
+      headers: shownHeaders(names, eventId, atMs, before + at + 1),
+      answer: said ?? null,
+    })),
+  };
+};
 
 export const testView = (attempt: Attempt) => ({ delivered: attempt.error === undefined, ...resultOf(attempt) });
 

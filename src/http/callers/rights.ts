@@ -174,6 +174,7 @@ export const RIGHTS = {
   removePushSubscription: { who: "operator", access: RUN },
   readPushStatus: { who: "operator", access: SEE },
   listPushDeliveries: { who: "operator", access: SEE },
+  readPushDelivery: { who: "operator", access: SEE },
   redeliverPush: { who: "operator", access: RUN },
   redeliverDeadPush: { who: "operator", access: RUN },
   testPush: { who: "operator", access: RUN },

@@ -3,6 +3,7 @@ import { noSuch } from "../../../http/errors/errors.ts";
 import { invalidCursor, pageLinks, type Page, type Paging } from "../../../http/input/paging.ts";
 import { defineRoute, empty, json, type Answer, type Route } from "../../../http/route.ts";
 import { matching } from "../../../http/input/validate.ts";
+import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../audit/record.ts";
 import { identifier } from "../../model/fields.ts";
 
@@ -18,6 +19,7 @@ export interface PushSubscriptions {
   ): Promise<boolean>;
   status(id: string, nowMs: number): Promise<Answer>;
   deliveries(id: string, state: DeliveryState | undefined, paging: Paging, url: URL, nowMs: number): Promise<Answer>;
+  delivery(id: string, eventId: string, nowMs: number): Promise<Answer>;
   redeliver(id: string, eventId: string, nowMs: number): Promise<Answer>;
   redeliverDead(id: string, nowMs: number): Promise<Answer>;
   test(id: string, tenant: string, nowMs: number): Promise<Answer>;
@@ -51,12 +53,17 @@ const query = z.object({
 });
 type Filter = z.output<typeof query>;
 
+type Looks = Pick<AuditLog, "listed">;
+
 const COLLECTION = "/push-subscriptions";
 const ONE = `${COLLECTION}/{subscriptionId}`;
 const params = z.object({ subscriptionId: matching(/^[A-Za-z0-9_-]{1,64}$/) });
 
-/** Push subscriptions of all clients. The operator can remove, test and repeat, but not create or change one. */
-export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readonly Route[] => [
+/**
+ * Push subscriptions of all clients. The operator can remove, test and repeat, but not create or change one. A look at
+ * an event leaves a row in the audit log.
+ */
+export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions, audit: Looks): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: COLLECTION,
@@ -113,6 +120,18 @@ export const pushSubscriptionRoutes = (subscriptions: PushSubscriptions): readon
     paged: true,
     handle: (call) =>
       subscriptions.deliveries(call.params.subscriptionId, call.query.state, call.paging, call.url, call.nowMs),
+  }),
+  defineRoute({
+    method: "GET",
+    path: `${ONE}/deliveries/{eventId}`,
+    summary: "Show what became of an event, and what each attempt sent and heard",
+    operation: "readPushDelivery",
+    params: z.extend(params, { eventId: z.string() }),
+    handle({ params: { subscriptionId, eventId }, nowMs, requestId, principal, waitUntil }) {
+      const subject = `push-subscriptions/${subscriptionId}/deliveries`;
+      waitUntil(audit.listed({ atMs: nowMs, requestId, actor: actorOf(principal), subject }));
+      return subscriptions.delivery(subscriptionId, eventId, nowMs);
+    },
   }),
   defineRoute({
     method: "POST",

@@ -1,0 +1,49 @@
+import { logOf } from "../log/client.ts";
+import type { Gone, LogStats } from "../log/types.ts";
+import { shardsOf, type Topic } from "../model/topic.ts";
+import type { TopicPorts } from "../topics/topics.ts";
+
+/** How much comes into a topic, and what it takes. */
+interface TopicTraffic {
+  /** Events that were published in the last minute, and in the last hour. */
+  readonly eventsLastMinute: number;
+  readonly eventsLastHour: number;
+  /** Size of its logs' databases; null: a log does not tell. */
+  readonly storedBytes: number | null;
+}
+
+export const NO_TRAFFIC: TopicTraffic = { eventsLastMinute: 0, eventsLastHour: 0, storedBytes: 0 };
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** Counted by positions in the logs, so nobody has to count while events are published. */
+export async function trafficOf(ports: TopicPorts, topic: Topic, nowMs: number): Promise<TopicTraffic> {
+  const logs = await Promise.all(shardsOf(topic).map((shard) => trafficOfLog(ports, topic, shard, nowMs)));
+  const sum = (of: (log: LogTraffic) => number): number => logs.reduce((all, log) => all + of(log), 0);
+  return {
+    eventsLastMinute: sum(({ minute }) => minute),
+    eventsLastHour: sum(({ hour }) => hour),
+    storedBytes: logs.some(({ bytes }) => bytes === undefined) ? null : sum(({ bytes = 0 }) => bytes),
+  };
+}
+
+interface LogTraffic {
+  readonly minute: number;
+  readonly hour: number;
+  /** Undefined: a log of the last release, which does not tell. */
+  readonly bytes: number | undefined;
+}
+
+async function trafficOfLog(ports: TopicPorts, topic: Topic, shard: number, nowMs: number): Promise<LogTraffic> {
+  const log = logOf(ports.logs, topic, shard);
+  const before = (agoMs: number) => log.positionBefore(nowMs - agoMs) as Promise<number | "gone">;
+  const [minute, hour, stats] = await Promise.all([
+    before(MINUTE_MS),
+    before(HOUR_MS),
+    // Asked last: an event that comes meanwhile is counted, and none is counted twice.
+    log.stats() as Promise<LogStats | Gone>,
+  ]);
+  if (stats.kind === "gone" || minute === "gone" || hour === "gone") return { minute: 0, hour: 0, bytes: 0 };
+  const { lastSeq, bytes } = stats;
+  return { minute: lastSeq - minute, hour: lastSeq - hour, bytes };
+}
