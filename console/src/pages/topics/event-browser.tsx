@@ -13,6 +13,7 @@ import { Card, Facts } from "../../components/page.tsx";
 import { Loading } from "../../components/states.tsx";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
+import { readable } from "./readable.ts";
 
 const EVENTS_A_PAGE = 25;
 
@@ -118,13 +119,4 @@ export function EventBrowser({ owner, eventType }: { readonly owner: string; rea
       )}
     </Card>
   );
-}
-
-/** JSON with line breaks; other texts as they are. */
-function readable(payload: string): string {
-  try {
-    return JSON.stringify(JSON.parse(payload), null, 2);
-  } catch {
-    return payload;
-  }
 }

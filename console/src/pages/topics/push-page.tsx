@@ -6,7 +6,6 @@ import {
   getOperatedSubscription,
   listOperatedDeliveries,
   redeliverDeadLetters,
-  redeliverOperatedEvent,
   removeOperatedSubscription,
   testOperatedSubscription,
   type Delivery,
@@ -16,7 +15,6 @@ import { useList } from "../../api/lists.ts";
 import { ActButton } from "../../components/act-button.tsx";
 import { Button } from "../../components/button.tsx";
 import { DataTable } from "../../components/data-table.tsx";
-import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { SelectField } from "../../components/form.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
@@ -25,6 +23,7 @@ import { Badge, Empty } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
+import { DeliveryPanel, whyOf } from "./delivery-panel.tsx";
 import { SubscriptionBadge } from "./subscription-badge.tsx";
 
 const REFRESH_MS = 5_000;
@@ -89,16 +88,14 @@ export function Page() {
                 ]}
               />
             </Card>
-            <Deliveries id={id} mayChange={rights.write} refresh={refresh} />
+            <Deliveries id={id} origin={one.endpointOrigin} mayChange={rights.write} refresh={refresh} />
             {rights.write && (
               <div className="buttons">
                 <ActButton
                   act={words.redeliverAll}
                   title={words.redeliverAllTitle}
                   onConfirm={async () => {
-                    const { redelivered, more } = await answer(redeliverDeadLetters(id, operations));
-                    const count = format.number(redelivered);
-                    say.done(more ? words.redeliveredSome(count) : words.redelivered(count));
+                    say.done(words.redelivered(format.number(await redeliverAll(id))));
                     await refresh();
                   }}
                 >
@@ -129,11 +126,12 @@ export function Page() {
 
 interface DeliveriesProps {
   readonly id: string;
+  readonly origin: string;
   readonly mayChange: boolean;
   readonly refresh: () => Promise<void>;
 }
 
-function Deliveries({ id, mayChange, refresh }: DeliveriesProps) {
+function Deliveries({ id, origin, mayChange, refresh }: DeliveriesProps) {
   const { push: words, common } = useWords();
   const format = useFormats();
   const search = useSearch({ from: "/inside/topics/$owner/$eventType/push/$id" });
@@ -145,16 +143,6 @@ function Deliveries({ id, mayChange, refresh }: DeliveriesProps) {
   );
   const dueText = (atMs: number) => (atMs <= Date.now() ? words.soon : format.ago(atMs));
   const standing = (one: Delivery) => <Badge kind={KIND[one.state]}>{words.delivery[one.state]}</Badge>;
-  async function again(eventId: string): Promise<void> {
-    try {
-      await answer(redeliverOperatedEvent(id, eventId, operations));
-      say.done(words.again);
-      show(undefined);
-      await refresh();
-    } catch (thrown) {
-      say.failed((thrown as Error).message);
-    }
-  }
   return (
     <Card
       title={words.deliveries}
@@ -195,37 +183,26 @@ function Deliveries({ id, mayChange, refresh }: DeliveriesProps) {
         empty={<Empty title={words.noDeliveries}>{words.noDeliveriesText}</Empty>}
       />
       {shown !== undefined && (
-        <Panel title={shown.eventId} isOpen close={() => show(undefined)}>
-          <p>
-            {standing(shown)} {shown.nextAttemptAt !== null && words.next(dueText(shown.nextAttemptAt))}
-          </p>
-          <h3>{words.timeline}</h3>
-          {shown.attempts.length === 0 && <p className="muted">{words.notTried}</p>}
-          <ol className="timeline">
-            {shown.attempts.map(({ at, status, error, durationMs }) => (
-              <li key={at} className={error === null ? "good" : "bad"}>
-                <time>{format.moment(at)}</time>
-                <span>
-                  {status !== null && words.status(String(status))}{" "}
-                  {error === null ? words.accepted : whyOf(error, words.errors)}
-                </span>
-                <span className="muted">{format.ms(durationMs)}</span>
-              </li>
-            ))}
-          </ol>
-          {mayChange && (
-            <div className="buttons end">
-              <Button className="primary" onPress={() => void again(shown.eventId)}>
-                {words.redeliver}
-              </Button>
-            </div>
-          )}
-        </Panel>
+        <DeliveryPanel
+          id={id}
+          delivery={shown}
+          origin={origin}
+          mayChange={mayChange}
+          close={() => show(undefined)}
+          refresh={refresh}
+        >
+          {standing(shown)} {shown.nextAttemptAt !== null && words.next(dueText(shown.nextAttemptAt))}
+        </DeliveryPanel>
       )}
     </Card>
   );
 }
 
-/** Words for the reason of a failed attempt. */
-const whyOf = (error: string | null, words: Readonly<Record<string, string>> & { readonly other: string }): string =>
-  words[error ?? "other"] ?? words.other;
+/** The service takes some hundreds at once. Returns how many there were. */
+async function redeliverAll(id: string): Promise<number> {
+  for (let sum = 0; ;) {
+    const { redelivered, more } = await answer(redeliverDeadLetters(id, operations));
+    sum += redelivered;
+    if (!more || redelivered === 0) return sum;
+  }
+}

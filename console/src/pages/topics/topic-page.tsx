@@ -52,6 +52,8 @@ export function Page() {
               <Facts
                 facts={[
                   [words.stored, one.storedEvents === null ? "–" : format.number(one.storedEvents)],
+                  [words.size, one.storedBytes === null ? "–" : format.bytes(one.storedBytes)],
+                  [words.rate, words.rateText(format.number(one.eventsLastMinute), format.number(one.eventsLastHour))],
                   [words.oldest, one.oldestEventAt === null ? "–" : format.moment(one.oldestEventAt)],
                   [words.newest, one.newestEventAt === null ? "–" : format.ago(one.newestEventAt)],
                   [words.logs, format.number(one.shards)],
