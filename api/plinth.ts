@@ -1448,7 +1448,7 @@ export type AuditCopyLines = {
 };
 export type MetricSeries = {
     /** The metric's name. */
-    metric: "requests" | "request_time" | "wait_time" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric: "requests" | "request_time" | "wait_time" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     /** `platform`: pages, and addresses where nothing is. */
     service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
     /** The value of the metric's label, such as the class of a status. */
@@ -1488,7 +1488,7 @@ export type BusiestTenants = {
     /** Its end. In milliseconds since 1970. */
     to: number;
     /** The metric's name. */
-    metric: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     /** The service; null: all of them. */
     service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform" | null;
     /** `peak`: the largest value of the time, not the sum. */
@@ -8223,7 +8223,7 @@ export function getBusiestTenants({ $from, to, service, metric, top }: {
     $from?: number;
     to?: number;
     service?: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
-    metric?: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric?: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     top?: number;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

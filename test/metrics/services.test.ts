@@ -113,6 +113,16 @@ describe("The gateway counts", () => {
     const text = await (await call(`${proxyPath}/`, { token })).text();
     expect(await metricOf("requests gateway 2xx", tenant)).toBe(1);
     expect(await metricOf("sent_bytes gateway", tenant)).toBe(text.length);
+
+    // The service's own errors are its answers; an answer that nobody asked for is none.
+    await answerAt(`${source}/`, [
+      { status: 500 },
+      { status: 206, headers: { "content-range": "bytes 0-0/1" }, body: "x" },
+    ]);
+    expect((await call(`${proxyPath}/`, { token })).status).toBe(500);
+    expect(await metricOf(`service_failures gateway ${name}`)).toBe(0);
+    expect((await call(`${proxyPath}/`, { token })).status).toBe(503);
+    expect(await metricOf(`service_failures gateway ${name}`)).toBe(1);
   });
 });
 

@@ -45,6 +45,7 @@ export async function exchange(
   const breakerCall = { service: `${service.name} ${service.sourceUrl}`, caller: callerOf(principal, received) };
   const admission = breakers.admit(breakerCall, clock.nowMs());
   if ("scope" in admission) {
+    countFailure(deps, request);
     const reason = `the breaker is open for ${admission.scope}`;
     return serviceUnavailable(service.name, Math.ceil(admission.retryAfterMs / 1000), reason);
   }
@@ -73,8 +74,10 @@ export async function exchange(
   switch (result.kind) {
     case "unreached":
     case "failed":
+      countFailure(deps, request);
       return serviceUnavailable(service.name, RETRY_AFTER_SEC, result.reason);
     case "cut short":
+      countFailure(deps, request);
       return unavailable(
         `The connection to the service ${service.name} was lost before it had taken the whole body.`,
         RETRY_AFTER_SEC,
@@ -88,6 +91,10 @@ export async function exchange(
       return passOn(deps, { ...request, hasBody: body !== null }, result);
   }
 }
+
+/** By service, and for no tenant: whose fault it is does not depend on who calls. */
+const countFailure = ({ meter }: Pick<ExchangeDeps, "meter">, { service }: Pick<AdmittedRequest, "service">): void =>
+  meter.add("service_failures", { service: "gateway", label: service.name });
 
 const OUTCOMES: Record<ForwardResult["kind"], CallOutcome> = {
   answered: "answered",
@@ -111,6 +118,7 @@ async function passOn(
   if (received === undefined || isUnusable(received)) {
     response.body?.cancel().catch(() => undefined);
     await settled?.();
+    countFailure(deps, request);
     const reason =
       received === undefined
         ? `headers over ${LIMITS.responseHeaderBytes} bytes`

@@ -40,6 +40,12 @@ export const METRICS = {
   events_read: { kind: "counter", unit: "1", help: "Events that readers got." },
   events_pushed: { kind: "counter", unit: "1", label: "outcome", help: "Attempts to push an event, by outcome." },
   consumer_lag: { kind: "peak", unit: "1", help: "The most events that a reader had before it when it read." },
+  service_failures: {
+    kind: "counter",
+    unit: "1",
+    label: "service",
+    help: "Requests that a service behind the gateway did not answer, by service.",
+  },
   variants_made: { kind: "counter", unit: "1", label: "outcome", help: "Variants of images, by outcome." },
   jobs: { kind: "counter", unit: "1", label: "outcome", help: "Messages of the media queue, by outcome." },
   job_age: { kind: "peak", unit: "ms", help: "The longest time that a message of the media queue waited." },
