@@ -8,6 +8,7 @@ export function useFormats() {
     const locale = language === "en" ? "en-GB" : "de-DE";
     const number = new Intl.NumberFormat(locale);
     const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+    const rate = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 2 });
     const percent = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 2 });
     const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
     const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
@@ -17,6 +18,8 @@ export function useFormats() {
       number: (value: number) => number.format(value),
       /** `1.2M` */
       short: (value: number) => short.format(value),
+      /** `0.017` */
+      rate: (value: number) => rate.format(value),
       percent: (share: number) => percent.format(share),
       bytes: (value: number) => bytesOf(value, locale),
       day: (ms: number) => day.format(ms),

@@ -1,24 +1,35 @@
 import { useQuery } from "@tanstack/react-query";
 import { CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
-import { getDeepHealth, getMetrics, readAttention, type DeepHealth } from "../../../../api/plinth.ts";
+import {
+  getBusiestTenants,
+  getDeepHealth,
+  getMetrics,
+  readAttention,
+  type DeepHealth,
+} from "../../../../api/plinth.ts";
 import { answer, operations, whole } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { PageLink } from "../../components/plain.tsx";
 import { Card } from "../../components/page.tsx";
 import { Badge, Loading } from "../../components/states.tsx";
+import { PLATFORM_URL } from "../../session/config.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
-import { doesLagGrow, sumOf } from "./metrics.ts";
+import { doesLagGrow, SMALL_LAG, sumsByLabel } from "./metrics.ts";
 
 const REFRESH_MS = 60_000;
 /** Metrics of this time say whether something goes wrong now. */
 const RECENT_MS = 3_600_000;
 
-/** Where what a check found is looked at. */
+/** Where what a check found is looked at; the rest is mended outside, and the documentation says how. */
 const PLACES: readonly (readonly [name: RegExp, href: string])[] = [
   [/^(outbox|object TopicLog|object TopicConsumer|object PushSubscription)/, "/topics"],
+  [/^(queue|erasures)/, "/media/work"],
   [/key/, "/keys"],
 ];
+const HANDBOOK = `${PLATFORM_URL}/docs/operate/health-and-alerts`;
+/** Tenants whose readers are behind, the worst ones. */
+const LAGGING = 3;
 
 /** A line of the list, and the page where it is mended. */
 interface Line {
@@ -26,6 +37,7 @@ interface Line {
   readonly status: "fail" | "warn";
   readonly title: string;
   readonly text: string;
+  /** Of the console. */
   readonly href?: string | undefined;
 }
 
@@ -60,9 +72,13 @@ export function Attention() {
       </Card>
     );
   const pageOf = (href: string): string =>
-    ({ topics: navigation.topics, keys: navigation.keys, people: navigation.people, tenants: navigation.tenants })[
-      href.split("/")[1] ?? ""
-    ] ?? navigation.services;
+    ({
+      topics: navigation.topics,
+      keys: navigation.keys,
+      people: navigation.people,
+      tenants: navigation.tenants,
+      media: navigation.files,
+    })[/^\/([a-z]+)/.exec(href)?.[1] ?? ""] ?? navigation.services;
   return (
     <Card title={words.attention} actions={<Badge kind="warn">{String(sorted.length)}</Badge>}>
       <ul className="attention">
@@ -73,7 +89,13 @@ export function Attention() {
               <strong>{title}</strong>
               <p>{text}</p>
             </div>
-            {href !== undefined && <PageLink href={href}>{pageOf(href)}</PageLink>}
+            {href === undefined ? (
+              <a href={HANDBOOK} target="_blank" rel="noreferrer">
+                {words.handbook}
+              </a>
+            ) : (
+              <PageLink href={href}>{pageOf(href)}</PageLink>
+            )}
           </li>
         ))}
       </ul>
@@ -147,33 +169,33 @@ function useTraffic() {
   const query = useQuery({
     queryKey: ["metrics", "attention"],
     refetchInterval: REFRESH_MS,
-    queryFn: () => {
+    queryFn: async () => {
       const to = Date.now();
-      const metric = ["requests", "consumer_lag"].join(",");
-      return answer(getMetrics({ $from: to - RECENT_MS, to, step: "minute", metric }, operations));
+      const time = { $from: to - RECENT_MS, to };
+      const metric = ["service_failures", "consumer_lag"].join(",");
+      const metrics = await answer(getMetrics({ ...time, step: "minute", metric }, operations));
+      if (doesLagGrow(metrics) === undefined) return { metrics, lagging: [] };
+      const ranked = { ...time, metric: "consumer_lag", top: LAGGING } as const;
+      const { tenants } = await answer(getBusiestTenants(ranked, operations));
+      return { metrics, lagging: tenants.filter(({ value }) => value >= SMALL_LAG) };
     },
   });
-  const lines: Line[] = [];
-  if (query.data !== undefined) {
-    const series = query.data.series.filter(({ service }) => service === "gateway");
-    const failures = sumOf({ ...query.data, series }, "requests", (label) => label === "5xx");
-    if (failures > 0)
-      lines.push({
-        key: "gateway",
-        status: "warn",
-        title: words.servicesSilent,
-        text: words.servicesSilentText(format.number(failures)),
-        href: "/services",
-      });
-    const lag = doesLagGrow(query.data);
-    if (lag !== undefined)
-      lines.push({
-        key: "lag",
-        status: "warn",
-        title: words.lagGrows,
-        text: words.lagGrowsText(format.number(lag)),
-        href: "/topics",
-      });
-  }
-  return { query, lines };
+  const { metrics, lagging } = query.data ?? { metrics: undefined, lagging: [] };
+  const silent = (metrics === undefined ? [] : sumsByLabel(metrics, "service_failures")).map(
+    ([service, failures]): Line => ({
+      key: `service ${service}`,
+      status: "warn",
+      title: words.serviceSilent(service),
+      text: words.serviceSilentText(format.number(failures)),
+      href: "/services",
+    }),
+  );
+  const behind = lagging.map(({ tenant, value }): Line => ({
+    key: `lag ${tenant}`,
+    status: "warn",
+    title: words.lagGrows(tenant),
+    text: words.lagGrowsText(format.number(value)),
+    href: `/topics?tenant=${tenant}`,
+  }));
+  return { query, lines: [...silent, ...behind] };
 }

@@ -41,6 +41,14 @@ export function sumOf(metrics: Metrics, metric: Metric, label?: (label: string) 
   return sum;
 }
 
+/** Everything of a metric in the whole time, by label, the largest first. */
+export function sumsByLabel(metrics: Metrics, metric: Metric): readonly (readonly [label: string, sum: number])[] {
+  const sums = new Map<string, number>();
+  for (const { label = "", values } of seriesOf(metrics, metric))
+    for (const value of values) sums.set(label, (sums.get(label) ?? 0) + (value ?? 0));
+  return [...sums].filter(([, sum]) => sum > 0).toSorted(([, one], [, other]) => other - one);
+}
+
 /** The last value that was measured, of all services together. */
 export function lastOf(metrics: Metrics, metric: Metric): number | undefined {
   const last = seriesOf(metrics, metric).map(({ values }) => values.findLast((value) => value !== null));
@@ -77,6 +85,13 @@ export const byMetric = (
     return line ?? { name, values: timesOf(metrics).map(() => 0) };
   });
 
+/** Counts of each step as rates. */
+export const aSecond = ({ stepMs }: Metrics, lines: readonly ChartSeries[]): readonly ChartSeries[] =>
+  lines.map(({ name, values }) => ({
+    name,
+    values: values.map((value) => (value === null ? null : (1_000 * value) / stepMs)),
+  }));
+
 function grouped(
   all: readonly MetricSeries[],
   nameOf: (one: MetricSeries) => string,
@@ -94,7 +109,7 @@ function grouped(
 }
 
 /** A backlog below this is no backlog. */
-const SMALL_LAG = 100;
+export const SMALL_LAG = 100;
 
 /** The largest lag of the last quarter, if it is well above that of the time before; else undefined. */
 export function doesLagGrow(metrics: Metrics): number | undefined {

@@ -10,7 +10,19 @@ import { Loading } from "../../components/states.tsx";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { Attention } from "./attention.tsx";
-import { byMetric, byService, lastOf, METRICS, slowestOf, SPAN, SPANS, sumOf, timesOf, type Span } from "./metrics.ts";
+import {
+  aSecond,
+  byMetric,
+  byService,
+  lastOf,
+  METRICS,
+  slowestOf,
+  SPAN,
+  SPANS,
+  sumOf,
+  timesOf,
+  type Span,
+} from "./metrics.ts";
 
 const Chart = lazy(() => import("../../components/chart.tsx"));
 
@@ -70,6 +82,8 @@ function Numbers({ metrics }: { readonly metrics: Metrics }) {
   const bytes = lastOf(metrics, "stored_bytes");
   const files = lastOf(metrics, "stored_files");
   const times = timesOf(metrics);
+  const published = sumOf(metrics, "events_published");
+  const seconds = (metrics.to - metrics.from) / 1_000;
   const tiles: readonly (readonly [name: string, value: string, note?: string | undefined])[] = [
     [words.requests, format.short(requests)],
     [words.errors, format.short(errors), requests === 0 ? undefined : format.percent(errors / requests)],
@@ -79,7 +93,7 @@ function Numbers({ metrics }: { readonly metrics: Metrics }) {
       format.short(sumOf(metrics, "tokens_issued")),
       words.ofThemRefused(format.short(sumOf(metrics, "tokens_refused"))),
     ],
-    [words.published, format.short(sumOf(metrics, "events_published"))],
+    [words.published, format.short(published), words.aSecond(format.rate(published / seconds))],
     [
       words.bytes,
       bytes === undefined ? "–" : format.bytes(bytes),
@@ -91,12 +105,15 @@ function Numbers({ metrics }: { readonly metrics: Metrics }) {
     { title: words.byLatency, series: byService(metrics, "request_time", ({ p95 = [] }) => p95), format: format.ms },
     {
       title: words.byEvents,
-      series: byMetric(metrics, [
-        ["events_published", words.published],
-        ["events_read", words.read],
-        ["events_pushed", words.pushed],
-      ]),
-      format: format.short,
+      series: aSecond(
+        metrics,
+        byMetric(metrics, [
+          ["events_published", words.published],
+          ["events_read", words.read],
+          ["events_pushed", words.pushed],
+        ]),
+      ),
+      format: format.rate,
     },
     {
       title: words.byTokens,
