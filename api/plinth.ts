@@ -236,6 +236,8 @@ export type ServerMetadata = {
     dpop_signing_alg_values_supported: string[];
     /** RFC 9207. */
     authorization_response_iss_parameter_supported: boolean;
+    /** A client's id may be the address of a document that describes it. */
+    client_id_metadata_document_supported: boolean;
     /** OpenID Connect Discovery. */
     subject_types_supported: string[];
     /** How ID tokens are signed. */

@@ -43,6 +43,8 @@ export interface Config {
   readonly subject: Subject;
   /** The callers of `/token` that may get tokens for a user's address and password. */
   readonly passwordGrant: PasswordGrant;
+  /** The clients that may come without a registration by an operator. */
+  readonly unregisteredClients: UnregisteredClients;
   readonly place: Place;
   readonly operatorSecret: string;
   /** The previous secret, which is accepted too; empty: none. */
@@ -57,6 +59,9 @@ export interface OtlpEndpoint {
 
 const SUBJECTS = ["email", "opaque"] as const;
 export type Subject = (typeof SUBJECTS)[number];
+
+const UNREGISTERED_CLIENTS = ["none", "documents", "registration"] as const;
+export type UnregisteredClients = (typeof UNREGISTERED_CLIENTS)[number];
 
 export type PasswordGrant = "nobody" | "clients" | "everybody";
 
@@ -131,6 +136,7 @@ export function readConfig(raw: RawConfig): Config {
     traceSample: Number(matching(raw, "TRACE_SAMPLE", /^(0(\.\d{1,6})?|1(\.0+)?)$/)),
     subject: oneOf(raw, "SUBJECT", SUBJECTS),
     passwordGrant: passwordGrant(raw),
+    unregisteredClients: oneOf(raw, "UNREGISTERED_CLIENTS", UNREGISTERED_CLIENTS),
     place: readPlace(raw),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", OPERATOR_SECRET),
     previousOperatorSecret: text(raw, PREVIOUS) === "" ? "" : matching(raw, PREVIOUS, OPERATOR_SECRET),

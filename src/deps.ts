@@ -193,16 +193,17 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     allowLoopback: config.allowLoopback,
     subject: config.subject,
     passwordGrant: config.passwordGrant,
+    unregisteredClients: config.unregisteredClients,
     commonPasswords,
     async findResource(path, nowMs) {
       const below = path.slice(pathPrefix.length);
       if (!path.startsWith(`${pathPrefix}/`)) return undefined;
       const own = builtIn.services.find(({ proxyPath }) => below === proxyPath || below.startsWith(`${proxyPath}/`));
-      if (own !== undefined)
-        return { path: pathPrefix + own.proxyPath, name: own.name, scopes: own.scopes, isBuiltIn: true };
+      if (own !== undefined) return { ...own, path: pathPrefix + own.proxyPath, isBuiltIn: true };
       const found = await gateway.find(below, nowMs);
       if (found?.access !== "token") return undefined;
-      return { path: pathPrefix + found.proxyPath, name: found.name, scopes: found.scopes, isBuiltIn: false };
+      const { name, scopes, tenant, essential, proxyPath } = found;
+      return { path: pathPrefix + proxyPath, name, scopes, tenant, essential, isBuiltIn: false };
     },
     onRestored() {
       log.warn("the database was restored: copies of it are forgotten", {});

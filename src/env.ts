@@ -69,6 +69,7 @@ export interface Env {
   readonly SUBJECT: string;
   readonly PASSWORD_GRANT: string;
   readonly PASSWORD_GRANT_WITHOUT_CLIENT: string;
+  readonly UNREGISTERED_CLIENTS: string;
   readonly JURISDICTION: string;
   readonly LOCATION_HINT: string;
 

@@ -331,6 +331,9 @@ export const oauth: ServiceEntries = {
         introspection_endpoint_auth_signing_alg_values_supported: LIST_OF_TEXTS("How they sign assertions."),
         dpop_signing_alg_values_supported: LIST_OF_TEXTS("How proofs of keys are signed (RFC 9449)."),
         authorization_response_iss_parameter_supported: bool("RFC 9207."),
+        client_id_metadata_document_supported: bool(
+          "A client's id may be the address of a document that describes it.",
+        ),
         subject_types_supported: LIST_OF_TEXTS("OpenID Connect Discovery."),
         id_token_signing_alg_values_supported: LIST_OF_TEXTS("How ID tokens are signed."),
         claims_supported: LIST_OF_TEXTS("Claims of ID tokens."),
@@ -388,6 +391,7 @@ export const oauth: ServiceEntries = {
         introspection_endpoint_auth_signing_alg_values_supported: ["ES256", "PS256", "HS256"],
         dpop_signing_alg_values_supported: ["ES256", "PS256"],
         authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: true,
         subject_types_supported: ["public"],
         id_token_signing_alg_values_supported: ["RS256"],
         claims_supported: ["iss", "sub", "aud", "exp", "iat"],

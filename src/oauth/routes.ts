@@ -19,6 +19,7 @@ import type { AnyCall } from "./model/call.ts";
 import { renderOAuthProblem } from "./model/failure.ts";
 import type { LinkDeps, RecoveryDeps } from "./recovery/recovery.ts";
 import { createInvitationRoutes, createRecoveryRoutes } from "./recovery/routes.ts";
+import type { UnregisteredPolicy } from "./unregistered/unregistered.ts";
 import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo, renderProblemPage } from "./pages/page.ts";
 
 /** The dependencies of all endpoints, made once in service.ts. Each takes the part that it uses. */
@@ -30,6 +31,7 @@ export interface RouteDeps extends DeviceDeps {
   /** Undefined: the platform sends no mail, so nothing of this exists. */
   readonly recovery: RecoveryDeps | undefined;
   readonly links: LinkDeps;
+  readonly unregisteredClients: UnregisteredPolicy;
 }
 
 export const OAUTH_BASE = "/oauth2/v1";
@@ -55,6 +57,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       scopes: ["openid", ...PROFILE_SCOPES, deps.names.scope("no_tenant"), ...scopes],
       uiLocales: deps.uiLocales,
       sendsMail: deps.recovery !== undefined,
+      takesDocuments: deps.unregisteredClients !== "none",
       grantTypes: GRANT_TYPES.filter((type) => type !== "password" || deps.passwordGrant !== "nobody"),
     };
     return publicDocument(serverMetadata(description), METADATA_MAX_AGE_SEC);

@@ -6,6 +6,7 @@
  *   grants             grants/: authorization-code.ts, refresh-rotation.ts, revoke-grants.ts
  *   metadata           endpoints/discovery.ts
  *   clients, tenants   clients/directory.ts (a 30 s copy of the registrations)
+ *   other clients      unregistered/unregistered.ts (described by a document at their id)
  *   account page       account/routes.ts (`/account`)
  *   logout             logout/logout.ts (tells clients that a session ended)
  *   second factors     factors/factors.ts (states), authorize/second-factor.ts, account/second-factor.ts
@@ -89,6 +90,9 @@ import { createRevocationCollapseStore } from "./tokens/revocation-collapse-stor
 import { createRevocationCollapse } from "./tokens/revocation-collapse.ts";
 import { createTrustStore, type OwnerKind } from "./tokens/trust-store.ts";
 import { createTrust } from "./tokens/trust.ts";
+import { createDocuments } from "./unregistered/documents.ts";
+import { createUnregisteredStore } from "./unregistered/unregistered-store.ts";
+import { createUnregistered, type UnregisteredPolicy } from "./unregistered/unregistered.ts";
 import { createUserStore, type Subject } from "./users/user-store.ts";
 
 export interface OAuthDeps {
@@ -113,6 +117,8 @@ export interface OAuthDeps {
   readonly authUrl: string;
   /** Finds the service behind a public path (RFC 8707). */
   readonly findResource: FindResource;
+  /** The clients that may come although nobody registered them. */
+  readonly unregisteredClients: UnregisteredPolicy;
   /** Each of them is accepted. */
   readonly operatorSecrets: readonly string[];
   /** Allows identity providers on loopback hosts and plain http. */
@@ -166,7 +172,21 @@ export function createOAuth(deps: OAuthDeps) {
   );
   const directoryStore = createDirectoryStore(deps.db);
   const operatorDigests = () => Promise.all(deps.operatorSecrets.map((secret) => sha256Hex(secret)));
-  const directory = createDirectory(directoryStore, builtIn, operatorDigests, deps.isolate, deps.location);
+  const fetchOutside = tracedFetchJson(deps.tracing);
+  const unregisteredStore = createUnregisteredStore(deps.db);
+  const unregistered = createUnregistered({
+    store: unregisteredStore,
+    documents:
+      deps.unregisteredClients === "none" ? undefined : createDocuments(deps.isolate, fetchOutside, deps.allowLoopback),
+  });
+  const directory = createDirectory(
+    directoryStore,
+    builtIn,
+    operatorDigests,
+    deps.isolate,
+    deps.location,
+    unregistered,
+  );
   const issuerAt = (origin: string): Issuer => ({ issuer: `${origin}${pathPrefix}${OAUTH_BASE}`, audience: origin });
   const proofs = createProofVerifier(deps.sealer);
   const verifier = createTokenVerifier(trust, publicUrl === "" ? undefined : issuerAt(publicUrl), proofs);
@@ -184,7 +204,7 @@ export function createOAuth(deps: OAuthDeps) {
   const devices = createDeviceStore(deps.db);
   const pushedRequests = createPushedStore(deps.db);
   const usedAssertions = createAssertionStore(deps.db);
-  const fetchKeySet = keySetSource(tracedFetchJson(deps.tracing));
+  const fetchKeySet = keySetSource(fetchOutside);
   const clientKeys = createClientKeys(deps.isolate, fetchKeySet, deps.allowLoopback, FETCH_LIMITS.timeoutMs);
   const refreshGrants = createRefreshStore(deps.db, users);
   const federation = createFederation(deps);
@@ -228,6 +248,8 @@ export function createOAuth(deps: OAuthDeps) {
     trust,
     verifier,
     findResource: deps.findResource,
+    unregistered,
+    unregisteredClients: deps.unregisteredClients,
     issuerFor: (call: AnyCall) => ownIssuer(call.url.origin),
     pagesBase,
     users,
@@ -379,6 +401,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => usedAssertions.deleteExpired(nowMs, rows),
         (rows) => pushedRequests.deleteExpired(nowMs, rows),
         (rows) => devices.deleteExpired(nowMs, rows),
+        (rows) => unregisteredStore.deleteUnused(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
       await boundRevocations();

@@ -10,6 +10,11 @@ export const identifier = matching(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   "must be 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
 );
+/** The id of a registered client, or of one that nobody registered (`oauth/unregistered`). */
+export const clientIdentifier = matching(
+  /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,63}|~[A-Za-z0-9_-]{20,60}|https?:\/\/[\x21-\x7e]{1,248})$/,
+  "must be the id of a client: a name, or the address of a document",
+);
 /** The beginning of an id or a name. */
 export const searchText = z.string().check(z.minLength(1), z.maxLength(100));
 export const displayName = text(200);

@@ -35,6 +35,7 @@ export const TABLES = [
   "refresh_grant",
   "refresh_token",
   "consent",
+  "unregistered_client",
   "audit",
   "audit_copy",
   "topic",

@@ -8,7 +8,7 @@ import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { expectedUserParameter, promptValues, readSessionId } from "../model/parameters.ts";
 import { CODE_VERIFIER, needsPkce, type CodeChallenge } from "../model/pkce.ts";
-import { mayActFor } from "../model/granted-scopes.ts";
+import { mayActFor, type ScopeRequest } from "../model/granted-scopes.ts";
 import { takesForms } from "../model/redirect.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused, scopeRefused, type AuthorizeFailure } from "./failure.ts";
@@ -48,6 +48,7 @@ const CHECKS: readonly Check[] = [
   claimsAreValid,
   resourcesAreServices,
   clientListsScopes,
+  unregisteredIsNarrow,
   clientActsForTenant,
 ];
 
@@ -218,12 +219,34 @@ function clientListsScopes({ scopes, client }: ParsedRequest) {
     : scopeRefused({ scope, reason: `client ${client.id} does not list ${scope}` });
 }
 
-function clientActsForTenant({ scopes, client, tenant }: ParsedRequest, { names }: CheckDeps) {
+/** A client that nobody registered asks for little (unregistered/unregistered.ts). */
+function unregisteredIsNarrow({ parameters, client, scopes, resources }: ParsedRequest, { names }: CheckDeps) {
+  if (client.unregistered === undefined) return undefined;
+  if (!resources.ok || resources.value.length === 0 || resources.value.some(({ isBuiltIn }) => isBuiltIn))
+    return refused(
+      "invalid_target",
+      "A client that nobody registered has to name services behind the gateway by resource.",
+    );
+  if (readChallenge(parameters)?.method !== "S256")
+    return refused("invalid_request", "code_challenge_method must be S256 for this client.");
+  const { organization, noTenant = false } = scopes.ok ? scopes.value : {};
+  const place = organization === undefined ? (noTenant ? "no_tenant" : undefined) : `org=${organization}`;
+  return place === undefined
+    ? undefined
+    : scopeRefused({ scope: names.scope(place), reason: "a client that nobody registered acts within tenants" });
+}
+
+function clientActsForTenant({ scopes, client, tenant, resources }: ParsedRequest, { names }: CheckDeps) {
   const tenantId = scopes.ok ? scopes.value.tenant : undefined;
   if (tenantId === undefined) return undefined;
-  const allowed = tenant === undefined ? err(`tenant ${tenantId} is unknown`) : mayActFor(client, tenant);
+  const targets = resources.ok ? resources.value : [];
+  const allowed = tenant === undefined ? err(`tenant ${tenantId} is unknown`) : mayActFor(client, tenant, targets);
   return allowed.ok ? undefined : scopeRefused({ scope: names.scope(`tenant=${tenantId}`), reason: allowed.error });
 }
+
+/** Clients that know nothing of the platform ask for all that a service lists, more than most people have. */
+const asLimit = (scopes: ScopeRequest): ScopeRequest =>
+  scopes.named.length === 0 ? scopes : { ...scopes, named: [], everything: true, limitedTo: scopes.named };
 
 /** Builds the request from the values that the checks accepted. */
 async function toRequest(
@@ -248,7 +271,7 @@ async function toRequest(
     flow,
     device,
     scopes: {
-      ...scopes.value,
+      ...(client.unregistered === undefined ? scopes.value : asLimit(scopes.value)),
       openid: scopes.value.openid || hasIdToken(flow),
       profile: PROFILE_SCOPES.filter((scope) => [...scopes.value.profile, ...claims.value.scopes].includes(scope)),
     },

@@ -37,9 +37,12 @@ export async function promptConsent(
   // Each device is asked about: a person can be talked into typing the code of somebody else's.
   const asksEachTime = device !== undefined || rule === "always";
   if (asksEachTime && allowed === JSON.stringify(consent)) return undefined;
+  if (client.unregistered !== undefined && prompt !== "none") await deps.unregistered.adopt(client, call.nowMs);
   const stored = await deps.consents.find(consent);
   if (!asksEachTime && !asksConsent && isAllowed(consent, stored)) return undefined;
   const reason = `${user.email} has not given client ${client.id} consent`;
+  if (prompt === "none" && client.unregistered !== undefined)
+    return refusedAnswer(deps, request, refused("consent_required", "The user has to give consent.", reason), call);
   if (stored === undefined)
     return refusedAnswer(deps, request, refused("access_denied", "The client has just been removed.", reason), call);
   if (prompt === "none")
@@ -61,7 +64,7 @@ export async function promptConsent(
     logoUri: client.logoUri,
     tenant: { id: client.tenant, name: stored.tenantName },
     isMember: user.tenants.some(({ id }) => id === client.tenant),
-    source: client.unregistered && { host: client.unregistered.host, goesTo: destination(request.redirectUri) },
+    source: client.unregistered && { host: client.unregistered.host, ...destination(request.redirectUri) },
     user: user.email,
     place: placeName(consent, user),
     scopes: await scopesInWords(deps, consent, user, call.nowMs),
@@ -95,9 +98,12 @@ async function scopesInWords(
 }
 
 /** The host of the redirect URI, or the scheme of an application on the device. */
-const destination = (redirectUri: string): string => {
+const destination = (redirectUri: string): { readonly goesTo: string; readonly isOnDevice: boolean } => {
   const url = URL.parse(redirectUri);
-  return url === null || url.host === "" ? (url?.protocol ?? redirectUri) : url.host;
+  return {
+    goesTo: url === null || url.host === "" ? (url?.protocol ?? redirectUri) : url.host,
+    isOnDevice: url === null || url.protocol !== "https:",
+  };
 };
 
 /** The decision that a form brought. */

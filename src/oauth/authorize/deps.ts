@@ -6,6 +6,7 @@ import type { GrantDeps } from "../grants/grant-step.ts";
 import type { Addresses } from "../model/call.ts";
 import type { Logouts } from "../logout/logout.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
+import type { Unregistered } from "../unregistered/unregistered.ts";
 import type { PushedStore } from "./pushed/pushed-store.ts";
 
 /** Dependencies of an authorization request. */
@@ -13,5 +14,6 @@ export interface AuthorizeDeps extends FactorDeps, FederationDeps, GrantDeps, Re
   readonly federation: Federation;
   readonly audit: AuditTrail;
   readonly pushedRequests: PushedStore;
+  readonly unregistered: Pick<Unregistered, "adopt">;
   readonly logouts: Pick<Logouts, "rememberStatement">;
 }

@@ -3,7 +3,7 @@ import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
 import { createCode } from "../grants/authorization-code.ts";
 import { DEVICE_LIFETIME_SEC } from "../grants/device-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
-import { signInTimes, toAuthorization } from "../model/authorization.ts";
+import { serviceScopes, signInTimes, toAuthorization } from "../model/authorization.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
@@ -42,13 +42,15 @@ export async function finish(
     return refusedAnswer(deps, request, failure, call);
   }
   const scopes = identity.hint === undefined ? request.scopes : withinHint(request.scopes, identity.hint.scopes);
-  const defaultTenant = request.tenantChoice ? "only" : DEFAULT_TENANT[FLOWS[flow].grantType];
+  const defaultTenant =
+    request.tenantChoice || client.unregistered !== undefined ? "only" : DEFAULT_TENANT[FLOWS[flow].grantType];
   const grantRequest = {
     client,
     clientAuthenticated: false,
     user: identity.user,
     binding: identity.binding,
     scopes,
+    targets: request.resources,
     defaultTenant,
     methods: identity.methods,
     asksTwoFactors: wantsTwoFactors,
@@ -57,6 +59,13 @@ export async function finish(
   const granted = await grantForUser(deps, grantRequest, call.nowMs);
   if (granted.ok) {
     const restricted = restrict(granted.value, request.resources, deps.names);
+    if (getsNothing(request, restricted, deps.names))
+      return refusedAnswer(
+        deps,
+        request,
+        scopeRefused({ scope: request.scopes.limitedTo?.[0], reason: "no scope is left" }),
+        call,
+      );
     return (
       (await promptConsent(deps, request, restricted, identity, decided, call)) ??
       issue(deps, request, restricted, identity, call)
@@ -80,6 +89,14 @@ export async function finish(
   if (refusal.isBeyondProvider === undefined || identity.from === "hint") return answer;
   return outsideProviderPage(deps, request, { kind: "tenant", user: identity.user.email, answer }, call);
 }
+
+/** A scope too many is left out for a client that nobody registered, but not all of them. */
+const getsNothing = (
+  { client, scopes }: AuthorizationRequest,
+  granted: Granted,
+  names: AuthorizeDeps["names"],
+): boolean =>
+  client.unregistered !== undefined && scopes.limitedTo !== undefined && serviceScopes(granted, names).length === 0;
 
 /** A hint gives no more than its grant has. */
 const withinHint = (scopes: ScopeRequest, limitedTo: readonly string[]): ScopeRequest => ({

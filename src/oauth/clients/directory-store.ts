@@ -43,9 +43,12 @@ export interface ClientRecord extends ClientRights {
   readonly sealedSecrets?: readonly SealedSecret[];
 }
 
-/** The host of the document that describes the client. Empty: the client registered itself. */
+/** `host`: of the document that describes the client. Empty: the client registered itself. */
 export interface ClientSource {
   readonly host: string;
+  /** Its own words about itself, JSON, and when they were read. */
+  readonly metadata: string;
+  readonly readAtMs: number;
 }
 
 export interface ClientRow extends ClientRecord {

@@ -5,11 +5,14 @@ import type { Isolate } from "../../platform/copies/isolate.ts";
 import { noLocationCache, throughLocation, type LocationCache } from "../../platform/copies/location-cache.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { mayActFor, type TenantRights } from "../model/granted-scopes.ts";
+import { err, type Result } from "../../platform/model/result.ts";
 import type { ClientAndTenant, ClientRecord, ClientRow, DirectoryStore, TenantRow } from "./directory-store.ts";
 
 export interface Entry {
   /** Undefined for an unknown or disabled client. */
   readonly client: ClientRecord | undefined;
+  /** Why a client that nobody registered is unknown, for its developer. */
+  readonly clientFault?: string;
   /** Undefined for an unknown tenant. */
   readonly tenant: TenantRights | undefined;
   /** The database's time of the read. A later change revokes tokens issued from these records. */
@@ -21,6 +24,16 @@ const CACHE = { ttlMs: 30_000, aheadMs: 10_000, maxEntries: 10_000 } as const;
 const LOCATION_AGE_MS = 10_000;
 /** A longer id cannot be registered, so it is not looked up. */
 const MAX_ID_CHARS = 128;
+
+/** Port to the clients that nobody registered (unregistered/unregistered.ts). */
+export interface UnregisteredClients {
+  /** True if the id is of such a client, whether it exists or not. */
+  isOne(clientId: string): boolean;
+  /** The error is for the client's developer. */
+  find(clientId: string, nowMs: number): Promise<Result<ClientRecord, string>>;
+}
+
+const NOBODY: UnregisteredClients = { isOne: () => false, find: async () => err("no such client") };
 
 export type Directory = ReturnType<typeof createDirectory>;
 
@@ -34,6 +47,7 @@ export function createDirectory(
   operatorDigests: () => Promise<readonly string[]>,
   isolate: Isolate,
   location: LocationCache = noLocationCache,
+  unregistered: UnregisteredClients = NOBODY,
 ) {
   const cache = new FreshCache<string, Entry>(CACHE, isolate);
   const intern = createInterning(CACHE.maxEntries);
@@ -44,6 +58,13 @@ export function createDirectory(
    */
   const find = async (clientId: string | undefined, tenant: string | undefined, nowMs: number): Promise<Entry> => {
     if (clientId === builtIn.operatorClientId) return operatorEntry(tenant, builtIn, await operatorDigests(), nowMs);
+    if (clientId !== undefined && unregistered.isOne(clientId)) {
+      const client = await unregistered.find(clientId, nowMs);
+      if (!client.ok) return { client: undefined, clientFault: client.error, tenant: undefined, asOfMs: nowMs };
+      const { tenant: found, asOfMs } =
+        tenant === undefined ? { tenant: undefined, asOfMs: nowMs } : await find(undefined, tenant, nowMs);
+      return { client: client.value, tenant: found, asOfMs };
+    }
     if ((clientId ?? "").length > MAX_ID_CHARS || (tenant ?? "").length > MAX_ID_CHARS)
       return { client: undefined, tenant: undefined, asOfMs: nowMs };
     const key = JSON.stringify([clientId, tenant]);

@@ -17,6 +17,8 @@ export interface ServerDescription {
   readonly grantTypes: readonly string[];
   /** The platform sends mails, and so can verify addresses. */
   readonly sendsMail: boolean;
+  /** A client's id may be the address of a document (unregistered/documents.ts). */
+  readonly takesDocuments: boolean;
 }
 
 /** The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts). */
@@ -51,6 +53,7 @@ export function serverMetadata({
   uiLocales,
   grantTypes,
   sendsMail,
+  takesDocuments,
 }: ServerDescription): object {
   const flows = Object.values(FLOWS);
   return {
@@ -82,6 +85,7 @@ export function serverMetadata({
     introspection_endpoint_auth_signing_alg_values_supported: PROOF_SIGNING_ALGS,
     dpop_signing_alg_values_supported: PROOF_ALGS,
     authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: takesDocuments,
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [ID_TOKEN_ALG, FAPI_ID_TOKEN_ALG],
     claims_supported: [...CLAIMS, ...(sendsMail ? ["email_verified"] : [])],

@@ -38,6 +38,8 @@ async function push(deps: ParDeps, call: TokenCall, proof: Proof | undefined): P
   const { id } = caller.value.client;
   const refuse = (error: OAuthFailure["error"], description: string, reason?: string) =>
     err(failure(error, description, reason, id));
+  if (caller.value.client.unregistered !== undefined)
+    return refuse("unauthorized_client", "A client that nobody registered sends its request to /authorize.");
   if (call.body.has("request_uri")) return refuse("invalid_request", "A pushed request has no request_uri.");
 
   const form = new URLSearchParams(call.body);

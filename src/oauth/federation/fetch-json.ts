@@ -20,6 +20,8 @@ export interface JsonAnswer {
   /** 200 to 299, or 400 to 499. */
   readonly status: number;
   readonly body: JsonObject;
+  /** The header `Cache-Control`; empty without one. */
+  readonly cacheControl: string;
 }
 
 export interface Init {
@@ -28,17 +30,21 @@ export interface Init {
   readonly body?: URLSearchParams;
 }
 
-export type FetchJson = (address: string, init?: Init) => Promise<Result<JsonAnswer, FederationFailure>>;
+export type FetchJson = (
+  address: string,
+  init?: Init,
+  limits?: FetchLimits,
+) => Promise<Result<JsonAnswer, FederationFailure>>;
 
 /** With a span around the call. The provider is not told the trace. */
 export const tracedFetchJson =
   (tracing: Tracing): FetchJson =>
-  (address, init) =>
+  (address, init, limits) =>
     tracing.child(
       `${init?.method ?? "GET"} provider`,
       { "server.address": new URL(address).hostname },
       async (span) => {
-        const answer = await fetchJson(address, init);
+        const answer = await fetchJson(address, init, limits);
         if (answer.ok) span.set({ "http.response.status_code": answer.value.status });
         else span.fail(answer.error.error);
         return answer;
@@ -81,7 +87,9 @@ async function read(
   const bytes = await readAtMost(response, maxBytes);
   if (bytes === undefined) return faulty(`${host} answers more than ${maxBytes} bytes`);
   const body = parseObject(fromUtf8(bytes));
-  return body === undefined ? faulty(`${host} answers ${status} without a JSON object`) : ok({ status, body });
+  return body === undefined
+    ? faulty(`${host} answers ${status} without a JSON object`)
+    : ok({ status, body, cacheControl: response.headers.get("cache-control") ?? "" });
 }
 
 /** Undefined if the body is longer. */

@@ -80,6 +80,7 @@ export const passwordGrant: GrantStep = async (deps, request) => {
       user,
       binding: UNBOUND,
       scopes: request.scopes,
+      targets: request.resources,
       defaultTenant: defaultTenantFor(client, user),
       methods: BY_PASSWORD,
       asksTwoFactors: false,

@@ -61,6 +61,7 @@ export async function reauthorize(
       user,
       binding,
       scopes,
+      targets: targets.value,
       defaultTenant: "of-client",
       methods: authorization.methods,
       asksTwoFactors: false,

@@ -15,6 +15,7 @@ import {
   type ScopeRefusal,
   type ScopeRequest,
 } from "../model/granted-scopes.ts";
+import type { Resource } from "../model/resource.ts";
 import { hasTwoFactors, type Methods } from "../model/methods.ts";
 import type { Granted } from "../tokens/issue.ts";
 import type { Membership, TenantMembership, UserRecord } from "../users/user-store.ts";
@@ -25,7 +26,7 @@ import type { Membership, TenantMembership, UserRecord } from "../users/user-sto
  *   place named ──▶ that tenant or organization, if the user is a member and the client may act for it; or none
  *   none named  ──▶ `of-client`: the client's parent tenant (code flow)
  *                   `only`: the user's only tenant that the client may act for (implicit flow, password without
- *                   client, `tenant_choice`); if there are several, the user chooses
+ *                   client, `tenant_choice`, a client that nobody registered); if there are several, the user chooses
  */
 export type DefaultTenant = "of-client" | "only";
 /** By the grant of a browser flow. The password grant has its own rule. */
@@ -39,6 +40,8 @@ export interface UserGrantRequest {
   /** The binding of the identity provider that vouched. */
   readonly binding: Binding;
   readonly scopes: ScopeRequest;
+  /** The services that the token is for (RFC 8707). Empty: the whole platform. */
+  readonly targets?: readonly Resource[];
   readonly defaultTenant: DefaultTenant;
   /** How the user signed in. */
   readonly methods: Methods | undefined;
@@ -188,7 +191,7 @@ export async function findPlace(
   const entry = await deps.directory.find(client?.id, own ? undefined : chosen, nowMs);
   if (entry.tenant?.id !== chosen) return refusedPlace(scope, `tenant ${chosen} is unknown`);
   if (client !== undefined) {
-    const allowed = mayActFor(client, entry.tenant);
+    const allowed = mayActFor(client, entry.tenant, request.targets);
     if (!allowed.ok) return refusedPlace(scope, allowed.error);
   }
   return ok({
@@ -208,10 +211,16 @@ const reasonOfRole = ({ id, asksTwoFactors }: Membership, { email }: UserRecord)
   asksTwoFactors ? `a role of ${email} in ${id} needs two factors` : undefined;
 
 /** The default tenant, or the reason why there is none. */
-function defaultTenant({ client, user, binding, defaultTenant: rule }: UserGrantRequest): string | PlaceRefusal {
-  if (rule === "of-client" && client !== undefined) return client.tenant;
-  const mayBeMeant = ({ id, subscribed }: TenantMembership): boolean =>
-    reaches(binding, id) && (client === undefined || id === client.tenant || subscribed.includes(client.service ?? ""));
+function defaultTenant(request: UserGrantRequest): string | PlaceRefusal {
+  const { client, user, binding, targets = [], defaultTenant: rule } = request;
+  const isRegistered = client !== undefined && client.unregistered === undefined;
+  if (rule === "of-client" && isRegistered) return client.tenant;
+  const serves = ({ id, subscribed }: TenantMembership): boolean => {
+    if (client === undefined) return true;
+    if (isRegistered) return id === client.tenant || subscribed.includes(client.service ?? "");
+    return targets.every(({ name, tenant, essential }) => essential || tenant === id || subscribed.includes(name));
+  };
+  const mayBeMeant = (membership: TenantMembership): boolean => reaches(binding, membership.id) && serves(membership);
   const candidates = user.tenants.filter(mayBeMeant);
   const [first, second] = candidates;
   if (first === undefined)

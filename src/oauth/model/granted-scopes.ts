@@ -104,6 +104,8 @@ export interface ClientRights {
   readonly tenant: string;
   readonly service: string | undefined;
   readonly scopes: readonly string[];
+  /** Nobody registered it: it belongs to no tenant. */
+  readonly unregistered?: object | undefined;
 }
 
 /** The services that a tenant may use: essential ones, its own, and those of its packages. */
@@ -127,9 +129,21 @@ export interface PlaceRights extends Pick<TenantRights, "id" | "services"> {
   readonly forOperators?: boolean;
 }
 
-/** A client may hold a token for its own tenant, and for tenants whose packages include the client's service. */
-export function mayActFor(client: ClientRights, tenant: TenantRights): Result<true, string> {
+/**
+ * A client may hold a token for its own tenant, and for tenants whose packages include the client's service. One that
+ * nobody registered: for tenants that use the services that the token is for.
+ */
+export function mayActFor(
+  client: ClientRights,
+  tenant: TenantRights,
+  targets: readonly { readonly name: string }[] = [],
+): Result<true, string> {
   if (tenant.disabled) return err(`tenant ${tenant.id} is disabled`);
+  if (client.unregistered !== undefined) {
+    if (targets.length === 0) return err(`client ${client.id} names no service`);
+    const missing = targets.find(({ name }) => !tenant.services.some((service) => service.name === name));
+    return missing === undefined ? ok(true) : err(`tenant ${tenant.id} may not use service ${missing.name}`);
+  }
   if (client.tenant === tenant.id) return ok(true);
   if (client.service === undefined)
     return err(`client ${client.id} belongs to tenant ${client.tenant} and to no service`);

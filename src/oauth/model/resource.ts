@@ -1,6 +1,6 @@
 import type { Names } from "../../platform/model/names.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
-import { scopesOverlap } from "../../platform/model/scope-pattern.ts";
+import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { serviceScopes } from "./authorization.ts";
 import type { Addresses, AnyCall } from "./call.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
@@ -24,6 +24,9 @@ export interface Resource {
   readonly name: string;
   /** Patterns. */
   readonly scopes: readonly string[];
+  /** Its tenant, which may use it without a package; and whether every tenant may. */
+  readonly tenant: string;
+  readonly essential: boolean;
   /** A service of the platform itself, such as media. */
   readonly isBuiltIn: boolean;
 }
@@ -98,12 +101,14 @@ export function restrict<
   G extends { readonly tenant: string; readonly org: string; readonly scopes: readonly string[] },
 >(granted: G, targets: readonly Resource[], names: Names): G & { readonly audience?: readonly string[] } {
   if (targets.length === 0) return granted;
-  const others = serviceScopes(granted, names).filter(
-    (scope) => !targets.some(({ scopes }) => scopes.some((own) => scopesOverlap(own, scope))),
+  const own = targets.flatMap(({ scopes }) => scopes);
+  const ofServices = serviceScopes(granted, names);
+  const narrowed = ofServices.flatMap((scope) =>
+    own.some((one) => scopeMatches(one, scope)) ? [scope] : own.filter((one) => scopeMatches(scope, one)),
   );
   return {
     ...granted,
-    scopes: granted.scopes.filter((scope) => !others.includes(scope)),
+    scopes: [...new Set([...granted.scopes.filter((scope) => !ofServices.includes(scope)), ...narrowed])],
     audience: targets.map(({ path }) => path),
   };
 }

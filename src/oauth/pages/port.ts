@@ -153,7 +153,7 @@ export interface ConsentView extends PageContext {
   /** The user is a member there. */
   readonly isMember: boolean;
   /** Nobody registered the client: the host of the document that describes it, and where the browser goes back to. */
-  readonly source: { readonly host: string; readonly goesTo: string } | undefined;
+  readonly source: { readonly host: string; readonly goesTo: string; readonly isOnDevice: boolean } | undefined;
   /** The address of the signed-in user. */
   readonly user: string;
   /** The tenant or organization that the scopes are for. Empty outside any. */

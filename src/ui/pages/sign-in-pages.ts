@@ -189,6 +189,7 @@ function consentLead({ client, tenant, isMember, source, device }: ConsentView, 
             : fill(consent.describedAt, { host: html`<code>${source.host}</code>` })
         }
         ${fill(consent.goesTo, { target: html`<code>${source.goesTo}</code>` })}
+        ${source.isOnDevice ? consent.onDevice : undefined}
       </p>`;
   const text = device === undefined ? consent.lead : consent.leadForDevice;
   return html`<p>${fill(text, names)} ${isMember ? undefined : consent.notMember}</p>`;

@@ -227,6 +227,8 @@ export const de: Texts = {
     describedAt: "{host} beschreibt sie.",
     selfRegistered: "Sie hat sich selbst registriert.",
     goesTo: "Ihr Browser kehrt zu {target} zurück.",
+    onDevice:
+      "Das ist ein Programm auf Ihrem eigenen Gerät: Fahren Sie nur fort, wenn Sie es gerade selbst gestartet haben.",
     asked: "Wenn Sie es erlauben, kann sie",
     identity: "erfahren, wer Sie sind: {user}",
     oidc: { openid: "erfahren, wer Sie sind", profile: "Ihren Namen sehen", email: "Ihre E-Mail-Adresse sehen" },

@@ -216,6 +216,7 @@ export const en: Texts = {
     describedAt: "It is described by {host}.",
     selfRegistered: "It registered itself.",
     goesTo: "Your browser goes back to {target}.",
+    onDevice: "That is a program on your own device: continue only if you have just started it yourself.",
     asked: "If you allow it, it can",
     identity: "know who you are: {user}",
     oidc: { openid: "know who you are", profile: "see your name", email: "see your e-mail address" },

@@ -229,6 +229,8 @@ export const fr: Texts = {
     describedAt: "{host} la décrit.",
     selfRegistered: "Elle s’est enregistrée elle-même.",
     goesTo: "Votre navigateur revient à {target}.",
+    onDevice:
+      "C’est un programme sur votre propre appareil\u00a0: continuez seulement si vous venez de le lancer vous-même.",
     asked: "Si vous l’autorisez, elle peut",
     identity: "savoir qui vous êtes\u00a0: {user}",
     oidc: { openid: "savoir qui vous êtes", profile: "voir votre nom", email: "voir votre adresse e-mail" },

@@ -166,6 +166,8 @@ export interface Texts {
     readonly selfRegistered: string;
     /** `{target}`: the host of the redirect URI, or the scheme of an application on the device. */
     readonly goesTo: string;
+    /** Behind it, if that is an application on the person's device. */
+    readonly onDevice: string;
     /** Above the list of requested access. */
     readonly asked: string;
     /** `{user}` */

@@ -353,7 +353,13 @@ describe("Who is asked", () => {
     expect(consentRule({ tenant: "globex" }, member, inTenant)).toBe("never");
     expect(consentRule({ tenant: "globex" }, member, nowhere)).toBe("once");
     expect(consentRule({ tenant: "acme", thirdParty: true }, member, inTenant)).toBe("once");
-    expect(consentRule({ tenant: "acme", unregistered: { host: "app.example" } }, member, inTenant)).toBe("always");
+    expect(
+      consentRule(
+        { tenant: "acme", unregistered: { host: "app.example", metadata: "{}", readAtMs: 0 } },
+        member,
+        inTenant,
+      ),
+    ).toBe("always");
     expect(consentRule(undefined, member, inTenant)).toBe("never");
   });
 });

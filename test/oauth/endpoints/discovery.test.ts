@@ -89,6 +89,7 @@ describe("The two metadata documents", () => {
       introspection_endpoint_auth_signing_alg_values_supported: [...ALGS, "HS256"],
       dpop_signing_alg_values_supported: ALGS.filter((alg) => !alg.startsWith("RS")),
       authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: true,
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: ["RS256", "ES256"],
       claims_supported: "iss sub aud exp iat auth_time acr amr nonce at_hash email name tenant email_verified".split(

@@ -7,7 +7,7 @@ import type { BuiltIn } from "../../../platform/model/built-in.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { SESSION_ID } from "../../../platform/model/session-id.ts";
 import { actorOf } from "../../audit/record.ts";
-import { email, identifier, tenantId } from "../../model/fields.ts";
+import { email, clientIdentifier, tenantId } from "../../model/fields.ts";
 import { holds, ownsClient, ownsTenant, tenantOperator, type TenantOperator } from "../shared/within-organization.ts";
 import type { OAuthPort, OwnerKind } from "../../model/ports.ts";
 import type { Params } from "../shared/resource.ts";
@@ -33,7 +33,7 @@ const REVOCABLE: readonly Revocable[] = [
     kind: "client",
     collection: "clients",
     key: "clientId",
-    params: z.object({ clientId: identifier }),
+    params: z.object({ clientId: clientIdentifier }),
     summary: "Void every token that the client got until now, and end the grants that users gave it",
     exists: `SELECT 1 WHERE ?1 = ?2 OR EXISTS (SELECT 1 FROM client WHERE id = ?1)`,
   },

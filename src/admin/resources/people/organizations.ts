@@ -14,7 +14,7 @@ const UPSERT = `
   ON CONFLICT (id) DO UPDATE SET name = excluded.name`;
 const SELECT = `SELECT id, name, created_at FROM organization WHERE id = ?1`;
 const PAGE = `
-  SELECT id, name, created_at, id AS page_key FROM organization WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+  SELECT id, name, created_at, id AS page_key FROM organization WHERE id > ?1 AND id <> '~' ORDER BY id LIMIT ?2 OFFSET ?3`;
 const OWN_PAGE = `
   SELECT id, name, created_at, id AS page_key FROM organization WHERE id > ?1 AND id = ?4 ORDER BY id LIMIT ?2 OFFSET ?3`;
 const DEPENDENTS = `

@@ -49,7 +49,7 @@ const COLUMNS = `id, organization, name, disabled, created_at, quota_files, quot
 const SELECT = `SELECT ${COLUMNS} FROM tenant WHERE id = ?1`;
 const PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM tenant
-  WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+  WHERE id > ?1 AND id <> '~' ORDER BY id LIMIT ?2 OFFSET ?3`;
 const OWN_PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM tenant
   WHERE organization = ?4 AND id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;

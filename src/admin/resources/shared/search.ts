@@ -11,6 +11,8 @@ interface Searched {
   readonly smallKeys: boolean;
   /** Columns with names, each with an index that ignores case. */
   readonly names: readonly string[];
+  /** A condition of all rows that are shown. */
+  readonly shown?: string;
   /** Columns with other ids, each with an index. */
   readonly ids?: readonly string[];
 }
@@ -20,7 +22,7 @@ interface Searched {
  * an index and ends after a number of rows, so a search costs the same however many rows there are.
  */
 export function search(db: D1Database, searched: Searched) {
-  const { table, columns, key, smallKeys, names, ids = [] } = searched;
+  const { table, columns, key, smallKeys, names, ids = [], shown = "TRUE" } = searched;
   const byId = (column: string): string => `${column} >= ?4 AND ${column} < ?5`;
   const byName = (column: string): string => `${column} >= ?6 COLLATE NOCASE AND ${column} < ?7 COLLATE NOCASE`;
   const others = [...ids.map(byId), ...names.map(byName)];
@@ -29,7 +31,7 @@ export function search(db: D1Database, searched: Searched) {
   );
   const everywhere = `
     SELECT ${columns}, ${key} AS page_key FROM ${table}
-    WHERE ${key} > ?1 AND ${key} IN (
+    WHERE ${key} > ?1 AND ${shown} AND ${key} IN (
       SELECT ${key} FROM (SELECT ${key} FROM ${table}
         WHERE ${key} > ?1 AND ${key} >= max(?1, ?4) AND ${key} < ?5 ORDER BY ${key} LIMIT ?2 + ?3)
       UNION ${found.join(" UNION ")})

@@ -220,7 +220,7 @@ const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_lo
     binds_tokens, profile, third_party, brand, backchannel_logout_uri, backchannel_logout_session_required,
     second_factor`;
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
-const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3`;
+const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 AND tenant <> '~' ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
 const OWN_PAGE = `
   SELECT ${COLUMNS}, id AS page_key FROM client
@@ -230,6 +230,8 @@ const SEARCHED = {
   columns: COLUMNS,
   key: "id",
   smallKeys: false,
+  // Nobody registered the others.
+  shown: "tenant <> '~'",
   ids: ["name"],
   names: ["display_name"],
 } as const;

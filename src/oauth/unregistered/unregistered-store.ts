@@ -1,0 +1,86 @@
+/**
+ * Clients that nobody registered.
+ *
+ *   known ──a person comes with it──▶ adopted ──90 days without use──▶ gone
+ *     └── registered itself, and a day went by: gone
+ *
+ * An adopted client has a row in `client`, which codes, grants and consents refer to. The row belongs to a tenant that
+ * nobody can name, has no right and is disabled: whoever reads it without this file finds a client that gets nothing.
+ */
+export const UNREGISTERED_TENANT = "~";
+
+const TENANT = UNREGISTERED_TENANT;
+const ADD_ORGANIZATION = `INSERT INTO organization (id, name, created_at) VALUES ('${TENANT}', '', ?1) ON CONFLICT DO NOTHING`;
+const ADD_TENANT = `
+  INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('${TENANT}', '${TENANT}', '', 1, ?1)
+  ON CONFLICT DO NOTHING`;
+const TOUCHED_EVERY_MS = 3_600_000;
+const ADOPT = `
+  INSERT INTO client (id, name, display_name, tenant, confidential, redirect_uris, post_logout_redirect_uris,
+    grant_types, scopes, require_pkce, disabled, third_party, created_at)
+  VALUES (?1, '${TENANT}' || ?1, ?2, '${TENANT}', ?3, '[]', '[]', '[]', '[]', 1, 1, 1, ?4)
+  ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, confidential = excluded.confidential
+  WHERE client.display_name <> excluded.display_name OR client.confidential <> excluded.confidential`;
+const KEEP = `
+  INSERT INTO unregistered_client (id, metadata, read_at, used_at) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, read_at = excluded.read_at, used_at = excluded.used_at
+  WHERE unregistered_client.metadata <> excluded.metadata
+    OR unregistered_client.used_at < excluded.used_at - ${TOUCHED_EVERY_MS}`;
+const FIND = `SELECT metadata, read_at AS readAtMs FROM unregistered_client WHERE id = ?1`;
+
+const DAY_MS = 86_400_000;
+const UNUSED_MS = DAY_MS;
+const IDLE_MS = 90 * DAY_MS;
+const IDLE = `SELECT id FROM unregistered_client WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2`;
+/** Refresh tokens are used without a person. */
+const TOUCH_USED = `
+  UPDATE unregistered_client SET used_at = (SELECT max(last_used_at) FROM refresh_grant WHERE client = unregistered_client.id)
+  WHERE id IN (${IDLE}) AND EXISTS (
+    SELECT 1 FROM refresh_grant WHERE client = unregistered_client.id AND last_used_at > ?1)`;
+const DELETE_IDLE_ROWS = `DELETE FROM client WHERE tenant = '${TENANT}' AND id IN (${IDLE})`;
+const DELETE_IDLE = `DELETE FROM unregistered_client WHERE id IN (${IDLE})`;
+const DELETE_UNUSED = `
+  DELETE FROM unregistered_client WHERE id IN (
+    SELECT id FROM unregistered_client AS known WHERE used_at <= ?1 AND used_at > ?3
+      AND NOT EXISTS (SELECT 1 FROM client WHERE client.id = known.id) ORDER BY used_at LIMIT ?2)`;
+
+export interface StoredMetadata {
+  /** JSON. */
+  readonly metadata: string;
+  readonly readAtMs: number;
+}
+
+export interface AdoptedClient extends StoredMetadata {
+  readonly id: string;
+  /** For lists of applications. */
+  readonly shownName: string;
+  readonly confidential: boolean;
+}
+
+export type UnregisteredStore = ReturnType<typeof createUnregisteredStore>;
+
+export const createUnregisteredStore = (db: D1Database) => ({
+  async find(id: string): Promise<StoredMetadata | undefined> {
+    return (await db.prepare(FIND).bind(id).first<StoredMetadata>()) ?? undefined;
+  },
+  /** A person has come with the client. One transaction, which can be repeated. */
+  async adopt({ id, shownName, confidential, metadata, readAtMs }: AdoptedClient, nowMs: number): Promise<void> {
+    await db.batch([
+      db.prepare(ADD_ORGANIZATION).bind(nowMs),
+      db.prepare(ADD_TENANT).bind(nowMs),
+      db.prepare(ADOPT).bind(id, shownName, confidential ? 1 : 0, nowMs),
+      db.prepare(KEEP).bind(id, metadata, readAtMs, nowMs),
+    ]);
+  },
+  /** Deletes at most some `limit` clients that nobody uses, with their grants, and returns how many. */
+  async deleteUnused(nowMs: number, limit: number): Promise<number> {
+    const idleBefore = nowMs - IDLE_MS;
+    const results = await db.batch([
+      db.prepare(TOUCH_USED).bind(idleBefore, limit),
+      db.prepare(DELETE_IDLE_ROWS).bind(idleBefore, limit),
+      db.prepare(DELETE_IDLE).bind(idleBefore, limit),
+      db.prepare(DELETE_UNUSED).bind(nowMs - UNUSED_MS, limit, idleBefore),
+    ]);
+    return Math.max(...results.map(({ meta }) => meta.changes));
+  },
+});

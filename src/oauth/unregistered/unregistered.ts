@@ -1,0 +1,87 @@
+import { err, ok } from "../../platform/model/result.ts";
+import type { UnregisteredClients } from "../clients/directory.ts";
+import type { ClientRecord } from "../clients/directory-store.ts";
+import { isAddress, type Documents } from "./documents.ts";
+import type { ClientMetadata } from "./metadata.ts";
+import { UNREGISTERED_TENANT, type UnregisteredStore } from "./unregistered-store.ts";
+
+/**
+ * Clients that nobody registered, as the grants see them. They act for people alone:
+ *
+ * - A request names a service behind the gateway by `resource`, and its tokens are for that. The person's tenant has to
+ *   use the service. The scopes are the service's that the person's roles hold; a scope too many is left out.
+ * - The person is asked each time (consent/consent.ts), and reads where the data about the client come from.
+ * - Their tokens name no client as owner (`client_name` is empty), so no topic and no file is theirs.
+ * - Code flow with PKCE and S256, `none` or `private_key_jwt`. No device, no pushed request, no token of their own.
+ *
+ * A document that cannot be reached counts for a day as it was when a person last came with it.
+ */
+const STALE_MS = 86_400_000;
+
+/** Nobody; clients whose id is the address of a document; these and clients that register themselves (RFC 7591). */
+export type UnregisteredPolicy = "none" | "documents" | "registration";
+
+export interface UnregisteredDeps {
+  readonly store: UnregisteredStore;
+  /** Undefined: ids that are addresses are unknown. */
+  readonly documents: Documents | undefined;
+}
+
+export interface Unregistered extends UnregisteredClients {
+  /** A signed-in person has come with the client: from now on codes, grants and consents may refer to it. */
+  adopt(client: ClientRecord, nowMs: number): Promise<void>;
+}
+
+export function createUnregistered({ store, documents }: UnregisteredDeps): Unregistered {
+  return {
+    isOne: (id) => documents !== undefined && isAddress(id),
+    async find(id, nowMs) {
+      if (documents === undefined) return err("no client has such an id");
+      const { host } = URL.parse(id) ?? { host: "" };
+      const found = await documents.find(id, nowMs);
+      if (found.ok) return ok(toRecord(id, { ...found.value, host }));
+      const { kind, description } = found.error;
+      const stored = kind === "unreachable" ? await store.find(id) : undefined;
+      if (stored === undefined || nowMs - stored.readAtMs > STALE_MS) return err(description);
+      const metadata = JSON.parse(stored.metadata) as ClientMetadata;
+      return ok(toRecord(id, { metadata, readAtMs: stored.readAtMs, host }));
+    },
+    async adopt({ id, displayName = "", confidential, unregistered }, nowMs) {
+      if (unregistered === undefined) throw new Error(`client ${id} is registered`);
+      await store.adopt({ id, shownName: displayName, confidential, ...unregistered }, nowMs);
+    },
+  };
+}
+
+interface Read {
+  readonly metadata: ClientMetadata;
+  readonly readAtMs: number;
+  readonly host: string;
+}
+
+const toRecord = (id: string, { metadata, readAtMs, host }: Read): ClientRecord => ({
+  id,
+  // The name of an owner; see above.
+  name: "",
+  displayName: shownName(metadata, host),
+  tenant: UNREGISTERED_TENANT,
+  service: undefined,
+  // Limited by the service that is named.
+  scopes: ["*"],
+  confidential: metadata.authMethod !== "",
+  authMethod: metadata.authMethod,
+  jwks: metadata.jwks,
+  jwksUri: metadata.jwksUri,
+  redirectUris: metadata.redirectUris,
+  postLogoutRedirectUris: [],
+  requirePkce: true,
+  grantTypes: metadata.grantTypes,
+  secretDigests: [],
+  unregistered: { host, metadata: JSON.stringify(metadata), readAtMs },
+});
+
+/** Anybody can choose a name, so no page shows one without the place that stands behind it. */
+const shownName = ({ name, redirectUris: [first = ""] }: ClientMetadata, host: string): string => {
+  const behind = host === "" ? (URL.parse(first)?.host ?? "") : host;
+  return name === "" ? behind : `${name} (${behind})`;
+};
