@@ -80,7 +80,7 @@ export type TokenResponse = {
 };
 export type OAuthError = {
     /** RFC 6749 5.2; the error reference says what to do about each. */
-    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_query_parameter" | "invalid_token" | "authorization_pending" | "invalid_target" | "slow_down" | "expired_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
+    error: "invalid_request" | "invalid_client" | "invalid_grant" | "invalid_scope" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "access_denied" | "login_required" | "interaction_required" | "consent_required" | "account_selection_required" | "request_not_supported" | "unmet_authentication_requirements" | "request_uri_not_supported" | "registration_not_supported" | "invalid_redirect_uri" | "invalid_client_metadata" | "invalid_query_parameter" | "invalid_token" | "authorization_pending" | "invalid_target" | "slow_down" | "expired_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "temporarily_unavailable" | "server_error";
     /** The same, for people; generic if more would tell a stranger too much. */
     error_description: string;
     /** The error reference, with the request id, by which the operator finds the exact reason. */
@@ -160,6 +160,26 @@ export type PushedRequest = {
     /** Seconds until it is forgotten: 90. */
     expires_in: number;
 };
+export type RegisteredClient = {
+    /** Its id. */
+    client_id: string;
+    /** When it was registered, in seconds. */
+    client_id_issued_at: number;
+    /** Where its people come back to. */
+    redirect_uris: string[];
+    /** `code`. */
+    response_types: string[];
+    /** Its name for people. They see it with its host. */
+    client_name?: string;
+    /** Those that it may use. */
+    grant_types: string[];
+    /** How it proves itself. */
+    token_endpoint_auth_method: string;
+    /** Its public keys. */
+    jwks?: object;
+    /** Their address. */
+    jwks_uri?: string;
+};
 export type JwkSet = {
     /** Current, coming and recent signing keys. */
     keys: {
@@ -198,6 +218,8 @@ export type ServerMetadata = {
     revocation_endpoint: string;
     /** The address of the endpoint. */
     introspection_endpoint: string;
+    /** Where clients register themselves, if the deployment lets them. */
+    registration_endpoint?: string;
     /** The address of the endpoint. */
     device_authorization_endpoint: string;
     /** The address of the endpoint. */
@@ -2489,6 +2511,54 @@ export function pushAuthorizationRequest(body: {
         status: 503;
         data: OAuthError;
     }>("/oauth2/v1/par", oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * A client registers itself
+ */
+export function registerClient(body: {
+    /** With https, or http on the person's device. */
+    redirect_uris: string[];
+    /** Its name for people. They see it with its host. */
+    client_name?: string;
+    /** `authorization_code`, and perhaps `refresh_token`. */
+    grant_types?: string[];
+    /** `none` or `private_key_jwt`. */
+    token_endpoint_auth_method?: string;
+    /** Its public keys. */
+    jwks?: object;
+    /** Their address. */
+    jwks_uri?: string;
+    [key: string]: unknown;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 201;
+        data: RegisteredClient;
+    } | {
+        status: 400;
+        data: OAuthError;
+    } | {
+        status: 413;
+        data: OAuthError;
+    } | {
+        status: 414;
+        data: OAuthError;
+    } | {
+        status: 415;
+        data: OAuthError;
+    } | {
+        status: 429;
+        data: OAuthError;
+    } | {
+        status: 500;
+        data: OAuthError;
+    } | {
+        status: 503;
+        data: OAuthError;
+    }>("/oauth2/v1/register", oazapfts.json({
         ...opts,
         method: "POST",
         body

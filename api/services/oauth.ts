@@ -156,6 +156,15 @@ const metadata = (id: string, about: string): Entry => ({
 });
 const LIST_OF_TEXTS = (text: string): Schema => list({ type: "string" }, text);
 
+/** What a client says about itself (RFC 7591 2). */
+const METADATA = {
+  "client_name?": str("Its name for people. They see it with its host."),
+  "grant_types?": LIST_OF_TEXTS("`authorization_code`, and perhaps `refresh_token`."),
+  "token_endpoint_auth_method?": str("`none` or `private_key_jwt`."),
+  "jwks?": { type: "object", description: "Its public keys." },
+  "jwks_uri?": uri("Their address."),
+};
+
 const BASE = "https://platform.example/oauth2/v1";
 const ENDPOINT = uri("The address of the endpoint.");
 
@@ -195,6 +204,26 @@ export const oauth: ServiceEntries = {
         access_token: TOKEN,
         expires_in: 3600,
         scope: "plat.tenant=demo plat.media_view",
+      },
+    },
+    RegisteredClient: {
+      schema: obj({
+        client_id: str("Its id."),
+        client_id_issued_at: int("When it was registered, in seconds."),
+        redirect_uris: LIST_OF_TEXTS("Where its people come back to."),
+        response_types: LIST_OF_TEXTS("`code`."),
+        ...METADATA,
+        grant_types: LIST_OF_TEXTS("Those that it may use."),
+        token_endpoint_auth_method: str("How it proves itself."),
+      }),
+      example: {
+        client_id: "~Zm9yLXRoZS1leGFtcGxlLW9ubHktMzItYnl0ZXMtbG9uZw",
+        client_id_issued_at: 1790000000,
+        redirect_uris: ["http://127.0.0.1/callback"],
+        response_types: ["code"],
+        client_name: "Helper",
+        grant_types: ["authorization_code"],
+        token_endpoint_auth_method: "none",
       },
     },
     TokenInfo: {
@@ -312,6 +341,7 @@ export const oauth: ServiceEntries = {
         jwks_uri: ENDPOINT,
         revocation_endpoint: ENDPOINT,
         introspection_endpoint: ENDPOINT,
+        "registration_endpoint?": uri("Where clients register themselves, if the deployment lets them."),
         device_authorization_endpoint: ENDPOINT,
         pushed_authorization_request_endpoint: ENDPOINT,
         require_pushed_authorization_requests: bool("RFC 9126. A client may be registered for it."),
@@ -524,6 +554,27 @@ export const oauth: ServiceEntries = {
       },
       answers: { 200: { text: "The codes.", json: ref("DeviceAuthorization"), headers: ["Cache-Control"] } },
       errors: { 400: "`unauthorized_client`, `invalid_scope`, or `invalid_request`", 401: "`invalid_client`" },
+    },
+    "POST /register": {
+      id: "registerClient",
+      tag: TOKENS,
+      about:
+        "RFC 7591, where the deployment has `UNREGISTERED_CLIENTS=registration`. The client has no secret, and no right but " +
+        "to act for people at services behind the gateway. It goes after a day if nobody has used it. Other fields are ignored.",
+      body: {
+        schema: {
+          ...obj({ redirect_uris: LIST_OF_TEXTS("With https, or http on the person's device."), ...METADATA }),
+          additionalProperties: true,
+        },
+        example: { redirect_uris: ["http://127.0.0.1/callback"], client_name: "Helper" },
+      },
+      answers: {
+        201: { text: "The client, as it is registered.", json: ref("RegisteredClient"), headers: ["Cache-Control"] },
+      },
+      errors: {
+        400: "`registration_not_supported`, `invalid_redirect_uri` or `invalid_client_metadata`",
+        429: "`temporarily_unavailable`: too many clients have registered themselves, of this network or in all",
+      },
     },
     "GET /device": {
       id: "showDevicePage",

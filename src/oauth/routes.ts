@@ -1,4 +1,4 @@
-import { defineRoute, formBody, json, type Route } from "../http/route.ts";
+import { defineRoute, formBody, json, jsonObjectBody, type Route } from "../http/route.ts";
 import type { Service } from "../http/service.ts";
 import { PROFILE_SCOPES } from "../platform/model/oidc-scopes.ts";
 import { ACCOUNT_BASE, accountAddress } from "./account/notice.ts";
@@ -10,6 +10,7 @@ import type { PageEndpointDeps } from "./endpoints/deps.ts";
 import { authorizeDevice, type DeviceDeps } from "./endpoints/device.ts";
 import { pushRequest } from "./endpoints/par.ts";
 import { refreshTokenRoutes } from "./endpoints/refresh-tokens.ts";
+import { register, type RegisterDeps } from "./endpoints/register.ts";
 import { revoke } from "./endpoints/revoke.ts";
 import { tokenInfo } from "./endpoints/token-info.ts";
 import { GRANT_TYPES, token } from "./endpoints/token.ts";
@@ -19,11 +20,10 @@ import type { AnyCall } from "./model/call.ts";
 import { renderOAuthProblem } from "./model/failure.ts";
 import type { LinkDeps, RecoveryDeps } from "./recovery/recovery.ts";
 import { createInvitationRoutes, createRecoveryRoutes } from "./recovery/routes.ts";
-import type { UnregisteredPolicy } from "./unregistered/unregistered.ts";
 import { DOCUMENT, DOCUMENT_OR_FRAME, navigatedTo, renderProblemPage } from "./pages/page.ts";
 
 /** The dependencies of all endpoints, made once in service.ts. Each takes the part that it uses. */
-export interface RouteDeps extends DeviceDeps {
+export interface RouteDeps extends DeviceDeps, RegisterDeps {
   readonly federation: Federation;
   readonly revocations: PageEndpointDeps["revocations"];
   /** Tags of the pages' languages. */
@@ -31,7 +31,6 @@ export interface RouteDeps extends DeviceDeps {
   /** Undefined: the platform sends no mail, so nothing of this exists. */
   readonly recovery: RecoveryDeps | undefined;
   readonly links: LinkDeps;
-  readonly unregisteredClients: UnregisteredPolicy;
 }
 
 export const OAUTH_BASE = "/oauth2/v1";
@@ -39,6 +38,8 @@ export const OAUTH_BASE = "/oauth2/v1";
 /** Fit the longest list of scopes, and a list of tokens to revoke. */
 const TOKEN_FORM_BYTES = 64 * 1024;
 const REVOKE_FORM_BYTES = 1024 * 1024;
+/** As much as a document that describes a client. */
+const REGISTRATION_BYTES = 16 * 1024;
 const METADATA_MAX_AGE_SEC = 300;
 /** A new key of an operator signs at once, so a verifier with a cache must not wait long for it. */
 const JWKS_MAX_AGE_SEC = 60;
@@ -57,6 +58,7 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       scopes: ["openid", ...PROFILE_SCOPES, deps.names.scope("no_tenant"), ...scopes],
       uiLocales: deps.uiLocales,
       sendsMail: deps.recovery !== undefined,
+      takesRegistrations: deps.unregisteredClients === "registration",
       takesDocuments: deps.unregisteredClients !== "none",
       grantTypes: GRANT_TYPES.filter((type) => type !== "password" || deps.passwordGrant !== "nobody"),
     };
@@ -121,6 +123,15 @@ export function createOAuthServices(deps: RouteDeps, pathPrefix: string): readon
       body: formBody(TOKEN_FORM_BYTES),
       produces: "any",
       handle: (call) => pushRequest(deps, call),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/register",
+      summary: "A client registers itself",
+      operation: "registerClient",
+      body: jsonObjectBody(REGISTRATION_BYTES, false),
+      produces: "any",
+      handle: (call) => register(deps, call),
     }),
     defineRoute({
       method: "GET",

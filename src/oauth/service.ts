@@ -176,6 +176,7 @@ export function createOAuth(deps: OAuthDeps) {
   const unregisteredStore = createUnregisteredStore(deps.db);
   const unregistered = createUnregistered({
     store: unregisteredStore,
+    takesRegistrations: deps.unregisteredClients === "registration",
     documents:
       deps.unregisteredClients === "none" ? undefined : createDocuments(deps.isolate, fetchOutside, deps.allowLoopback),
   });
@@ -250,6 +251,8 @@ export function createOAuth(deps: OAuthDeps) {
     findResource: deps.findResource,
     unregistered,
     unregisteredClients: deps.unregisteredClients,
+    unregisteredStore,
+    allowLoopback: deps.allowLoopback,
     issuerFor: (call: AnyCall) => ownIssuer(call.url.origin),
     pagesBase,
     users,

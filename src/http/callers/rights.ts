@@ -129,6 +129,10 @@ export const RIGHTS = {
   showDevice: { who: "everybody", access: open("the page asks for the code of a device") },
   enterUserCode: { who: "everybody", access: open("the code belongs to a device; the person signs in next") },
   pushRequest: { who: "everybody", access: open("the client authenticates as at the token endpoint") },
+  registerClient: {
+    who: "everybody",
+    access: open("RFC 7591: a client registers itself, where the deployment lets it"),
+  },
   readKeys: { who: "everybody", access: open("RFC 7517: public keys") },
   readMetadataOfServer: { who: "everybody", access: open("RFC 8414: metadata is public") },
   readUserInfo: { who: "person", access: open("the token is checked by the operation, against D1") },

@@ -19,6 +19,8 @@ export interface ServerDescription {
   readonly sendsMail: boolean;
   /** A client's id may be the address of a document (unregistered/documents.ts). */
   readonly takesDocuments: boolean;
+  /** Clients register themselves. */
+  readonly takesRegistrations: boolean;
 }
 
 /** The claims of the ID token (tokens/id-token.ts), and of userinfo (endpoints/user-info.ts). */
@@ -54,6 +56,7 @@ export function serverMetadata({
   grantTypes,
   sendsMail,
   takesDocuments,
+  takesRegistrations,
 }: ServerDescription): object {
   const flows = Object.values(FLOWS);
   return {
@@ -64,6 +67,7 @@ export function serverMetadata({
     jwks_uri: `${issuer}/jwks`,
     revocation_endpoint: `${issuer}/revoke`,
     introspection_endpoint: `${issuer}/introspect`,
+    ...(takesRegistrations ? { registration_endpoint: `${issuer}/register` } : {}),
     device_authorization_endpoint: `${issuer}/device_authorization`,
     pushed_authorization_request_endpoint: `${issuer}/par`,
     // The registration of a client decides.

@@ -40,6 +40,8 @@ const STATUS = {
   request_uri_not_supported: 400,
   unmet_authentication_requirements: 400,
   registration_not_supported: 400,
+  invalid_redirect_uri: 400,
+  invalid_client_metadata: 400,
   access_denied: 400,
   server_error: 500,
   login_required: 400,

@@ -26,6 +26,14 @@ const KEEP = `
   ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, read_at = excluded.read_at, used_at = excluded.used_at
   WHERE unregistered_client.metadata <> excluded.metadata
     OR unregistered_client.used_at < excluded.used_at - ${TOUCHED_EVERY_MS}`;
+/** Our choices. Those that a person came with are not bounded: people are. */
+const MOST_UNUSED = 5_000;
+const MOST_OF_NETWORK = 20;
+const REGISTER = `
+  INSERT INTO unregistered_client (id, metadata, network, read_at, used_at)
+  SELECT ?1, ?2, ?3, ?4, ?4
+  WHERE (SELECT count(*) FROM unregistered_client WHERE network = ?3 AND read_at > ?5) < ${MOST_OF_NETWORK}
+    AND (SELECT count(*) FROM unregistered_client WHERE network IS NOT NULL AND used_at = read_at) < ${MOST_UNUSED}`;
 const FIND = `SELECT metadata, read_at AS readAtMs FROM unregistered_client WHERE id = ?1`;
 
 const DAY_MS = 86_400_000;
@@ -62,6 +70,17 @@ export type UnregisteredStore = ReturnType<typeof createUnregisteredStore>;
 export const createUnregisteredStore = (db: D1Database) => ({
   async find(id: string): Promise<StoredMetadata | undefined> {
     return (await db.prepare(FIND).bind(id).first<StoredMetadata>()) ?? undefined;
+  },
+  /** Adds a client that registers itself; false if there are too many. */
+  async register(
+    { id, metadata, network }: { readonly id: string; readonly metadata: string; readonly network: string },
+    nowMs: number,
+  ): Promise<boolean> {
+    const added = await db
+      .prepare(REGISTER)
+      .bind(id, metadata, network, nowMs, nowMs - DAY_MS)
+      .run();
+    return added.meta.changes > 0;
   },
   /** A person has come with the client. One transaction, which can be repeated. */
   async adopt({ id, shownName, confidential, metadata, readAtMs }: AdoptedClient, nowMs: number): Promise<void> {

@@ -14,15 +14,23 @@ import { UNREGISTERED_TENANT, type UnregisteredStore } from "./unregistered-stor
  * - Their tokens name no client as owner (`client_name` is empty), so no topic and no file is theirs.
  * - Code flow with PKCE and S256, `none` or `private_key_jwt`. No device, no pushed request, no token of their own.
  *
+ * An older client registers itself, where the deployment allows it (endpoints/register.ts): its data are what it said
+ * then, and go after a day if no person came with it.
+ *
  * A document that cannot be reached counts for a day as it was when a person last came with it.
  */
 const STALE_MS = 86_400_000;
+const MAX_ID_CHARS = 128;
 
 /** Nobody; clients whose id is the address of a document; these and clients that register themselves (RFC 7591). */
 export type UnregisteredPolicy = "none" | "documents" | "registration";
 
+/** Ids of clients that registered themselves begin with it; those of registered clients do not. */
+export const SELF_REGISTERED = "~";
+
 export interface UnregisteredDeps {
   readonly store: UnregisteredStore;
+  readonly takesRegistrations: boolean;
   /** Undefined: ids that are addresses are unknown. */
   readonly documents: Documents | undefined;
 }
@@ -32,10 +40,16 @@ export interface Unregistered extends UnregisteredClients {
   adopt(client: ClientRecord, nowMs: number): Promise<void>;
 }
 
-export function createUnregistered({ store, documents }: UnregisteredDeps): Unregistered {
+export function createUnregistered({ store, documents, takesRegistrations }: UnregisteredDeps): Unregistered {
   return {
-    isOne: (id) => documents !== undefined && isAddress(id),
+    isOne: (id) => (documents !== undefined && isAddress(id)) || (takesRegistrations && id.startsWith(SELF_REGISTERED)),
     async find(id, nowMs) {
+      if (id.startsWith(SELF_REGISTERED)) {
+        const registered = await store.find(id.slice(0, MAX_ID_CHARS));
+        if (registered === undefined) return err("The client is not registered, or not any more: register it again.");
+        const metadata = JSON.parse(registered.metadata) as ClientMetadata;
+        return ok(toRecord(id, { metadata, readAtMs: registered.readAtMs, host: "" }));
+      }
       if (documents === undefined) return err("no client has such an id");
       const { host } = URL.parse(id) ?? { host: "" };
       const found = await documents.find(id, nowMs);

@@ -24,6 +24,8 @@ export const PROTOCOL_ERRORS = {
   unmet_authentication_requirements: "Ask for no acr as essential, or for one of acr_values_supported.",
   request_uri_not_supported: "Send the parameters themselves.",
   registration_not_supported: "The operator registers clients.",
+  invalid_redirect_uri: "`redirect_uris` has to list addresses with https, or with http on the person's own device.",
+  invalid_client_metadata: "The description names the field of the registration that is wrong.",
   invalid_query_parameter: "`/tokeninfo` needs one valid `access_token`.",
   invalid_token: "The access token is malformed, expired or revoked, or has no user although one is needed.",
   authorization_pending: "The person has not decided yet: ask again after the interval.",

@@ -1,0 +1,54 @@
+import { json, type Call } from "../../http/route.ts";
+import { sha256Hex } from "../../platform/secrets/hash.ts";
+import { networkOf } from "../../platform/outside/ip-range.ts";
+import { randomSecret } from "../../platform/runtime/random.ts";
+import { failure } from "../model/failure.ts";
+import { readMetadata } from "../unregistered/metadata.ts";
+import { SELF_REGISTERED, type UnregisteredPolicy } from "../unregistered/unregistered.ts";
+import type { UnregisteredStore } from "../unregistered/unregistered-store.ts";
+import type { TokenEndpointDeps } from "./deps.ts";
+
+export interface RegisterDeps extends TokenEndpointDeps {
+  readonly unregisteredClients: UnregisteredPolicy;
+  readonly unregisteredStore: UnregisteredStore;
+  readonly allowLoopback: boolean;
+}
+
+/**
+ * `POST /register` (RFC 7591): a client registers itself, where the deployment lets it. It is a client that nobody
+ * registered (unregistered/unregistered.ts), without a secret. Other wishes are replaced, and the answer says what by
+ * (RFC 7591 3.2.1). Anybody may ask, so a network gets 20 in a day, and all together 5,000 that no person has used.
+ */
+export async function register(deps: RegisterDeps, call: Call<unknown, unknown, string, undefined>): Promise<Response> {
+  const { nowMs, request } = call;
+  const refuse = (...why: Parameters<typeof failure>) => deps.refuse(call, "register", failure(...why));
+  if (deps.unregisteredClients !== "registration")
+    return refuse("registration_not_supported", "Clients do not register themselves here: an operator does it.");
+  const read = readMetadata(JSON.parse(call.body) as Readonly<Record<string, unknown>>, {
+    origin: undefined,
+    allowLoopback: deps.allowLoopback,
+  });
+  if (!read.ok) return refuse(read.error.error, read.error.description);
+  const metadata = read.value;
+  const clientId = SELF_REGISTERED + randomSecret(deps.random);
+  const network = await sha256Hex(`registers ${networkOf(request.headers.get("cf-connecting-ip") ?? "")}`);
+  const added = await deps.unregisteredStore.register(
+    { id: clientId, metadata: JSON.stringify(metadata), network },
+    nowMs,
+  );
+  if (!added) return refuse("temporarily_unavailable", "Too many clients have registered themselves.");
+  deps.log.info("client registered itself", { requestId: call.requestId, clientId, name: metadata.name });
+  const { name, redirectUris, grantTypes, authMethod, jwks, jwksUri } = metadata;
+  const body = {
+    client_id: clientId,
+    client_id_issued_at: Math.floor(nowMs / 1000),
+    ...(name === "" ? {} : { client_name: name }),
+    redirect_uris: redirectUris,
+    grant_types: grantTypes,
+    response_types: ["code"],
+    token_endpoint_auth_method: authMethod || "none",
+    ...(jwks === "" ? {} : { jwks: JSON.parse(jwks) as unknown }),
+    ...(jwksUri === "" ? {} : { jwks_uri: jwksUri }),
+  };
+  return json(201, body, { "cache-control": "no-store", pragma: "no-cache" });
+}

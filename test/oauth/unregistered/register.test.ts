@@ -1,0 +1,153 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createUnregisteredStore } from "../../../src/oauth/unregistered/unregistered-store.ts";
+import { Browser, toInit } from "../../support/browser.ts";
+import { isolate } from "../../support/isolate.ts";
+import { call, expectJson, makeTenant, ORIGIN, unique } from "../../support/platform.ts";
+import { makeUser, type TestUser } from "../../support/users.ts";
+import { addressOf, allow, makeService, signedIn, type AgentService } from "./agent.ts";
+import { VERIFIER } from "../user-flow.ts";
+
+/** Clients that register themselves (RFC 7591), where the deployment lets them. */
+const open = () => isolate({ UNREGISTERED_CLIENTS: "registration" });
+const METADATA = { client_name: "Helper", redirect_uris: ["http://127.0.0.1/callback"] };
+const GRANTS = ["authorization_code", "refresh_token"];
+
+let service: AgentService;
+let ada: TestUser;
+beforeAll(async () => {
+  const tenant = await makeTenant();
+  service = await makeService(tenant);
+  ada = await makeUser({ tenant, scopes: [...service.scopes] });
+});
+
+const register = (fields: object, address = unique("2001:db8::"), { fetch } = open()): Promise<Response> =>
+  fetch("/oauth2/v1/register", {
+    method: "POST",
+    headers: { "content-type": "application/json", "cf-connecting-ip": address },
+    body: JSON.stringify(fields),
+  });
+const failureOf = async (response: Response): Promise<string> =>
+  `${response.status} ${(await response.json<{ error: string }>()).error}`;
+
+describe("POST /register", () => {
+  // shows: oauth/unregistered-clients/register
+  it("registers a client without a secret, which a person can let use a service", async () => {
+    const platform = open();
+    const wishes = {
+      ...METADATA,
+      grant_types: [...GRANTS, "password"],
+      token_endpoint_auth_method: "client_secret_basic",
+    };
+    const response = await register({ ...wishes, scope: "plat.admin_write", logo_uri: "https://x.example/l.png" });
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const client = await expectJson(response, 201);
+    expect(client).toEqual({
+      ...METADATA,
+      client_id: expect.stringMatching(/^~[A-Za-z0-9_-]{43}$/),
+      client_id_issued_at: expect.any(Number),
+      grant_types: GRANTS,
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+    });
+    const agent = { id: client.client_id as string, redirectUri: "http://127.0.0.1:50000/callback" };
+    const browser = new Browser({ send: (address, init) => platform.fetch(address, toInit(init)) });
+    const [, page] = await signedIn(addressOf(agent, service), ada, browser);
+    for (const shown of ["Helper (127.0.0.1)", "It registered itself", "own device"])
+      expect(page.html).toContain(shown);
+    const form = {
+      grant_type: "authorization_code",
+      client_id: agent.id,
+      code: await allow(browser, page),
+      redirect_uri: agent.redirectUri,
+      code_verifier: VERIFIER,
+    };
+    const tokens = await expectJson(
+      await platform.fetch("/oauth2/v1/token", { method: "POST", body: new URLSearchParams(form) }),
+      200,
+    );
+    expect(Object.keys(tokens)).toContain("refresh_token");
+  });
+
+  it("is off by default, and the metadata names it only where it is on", async () => {
+    const headers = { "content-type": "application/json" };
+    expect(await failureOf(await call("/oauth2/v1/register", { json: METADATA, headers }))).toBe(
+      "400 registration_not_supported",
+    );
+    const at = "/oauth2/v1/.well-known/openid-configuration";
+    expect(Object.keys(await expectJson(await call(at), 200))).not.toContain("registration_endpoint");
+    const metadata = await (await open().fetch(at, {})).json<Record<string, unknown>>();
+    expect(metadata["registration_endpoint"]).toBe(`${ORIGIN}/oauth2/v1/register`);
+    // An id that was given elsewhere, or before it was turned off, is unknown.
+    const id = `~${"a".repeat(43)}`;
+    for (const { fetch } of [open(), isolate()])
+      expect((await fetch(addressOf({ id, redirectUri: "http://127.0.0.1/callback" }, service), {})).status).toBe(400);
+  });
+
+  // shows: oauth/unregistered-clients/registration-errors
+  it.each([
+    [{ redirect_uris: undefined }, "invalid_redirect_uri"],
+    [{ redirect_uris: [] }, "invalid_redirect_uri"],
+    [
+      { redirect_uris: ["https://agent.example.com/callback", "http://agent.example.com/callback"] },
+      "invalid_redirect_uri",
+    ],
+    [{ redirect_uris: ["javascript:alert(1)"] }, "invalid_redirect_uri"],
+    [{ redirect_uris: ["data:text/html,x"] }, "invalid_redirect_uri"],
+    [{ redirect_uris: ["helper://callback"] }, "invalid_redirect_uri"],
+    [{ redirect_uris: ["https://agent.example.com/callback#part"] }, "invalid_redirect_uri"],
+    [{ redirect_uris: ["https://10.0.0.1/callback"] }, "invalid_redirect_uri"],
+    [{ redirect_uris: Array.from({ length: 21 }, (_, n) => `http://127.0.0.1/${n}`) }, "invalid_redirect_uri"],
+    [{ grant_types: ["implicit"] }, "invalid_client_metadata"],
+    [{ response_types: ["token"] }, "invalid_client_metadata"],
+    [{ client_name: {} }, "invalid_client_metadata"],
+    [{ token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
+    [
+      { token_endpoint_auth_method: "private_key_jwt", jwks_uri: "http://agent.example.com/k" },
+      "invalid_client_metadata",
+    ],
+  ])("refuses %j: %s", async (fields, error) => {
+    expect(await failureOf(await register({ ...METADATA, ...fields }))).toBe(`400 ${error}`);
+  });
+
+  it("refuses what is no JSON object", async () => {
+    const { fetch } = open();
+    for (const body of ["", "[]", "{", "x".repeat(20_000)]) {
+      const headers = { "content-type": "application/json" };
+      expect((await fetch("/oauth2/v1/register", { method: "POST", headers, body })).status).toBeGreaterThanOrEqual(
+        400,
+      );
+    }
+  });
+
+  // shows: oauth/unregistered-clients/registration-limits
+  it("takes 20 of a network in a day, and an unused client goes after a day", async () => {
+    const address = "2001:db8:77::1";
+    const answers = await Promise.all(Array.from({ length: 24 }, () => register(METADATA, address)));
+    const statuses = answers.map(({ status }) => status);
+    expect([statuses.filter((one) => one === 201).length, statuses.filter((one) => one === 429).length]).toEqual([
+      20, 4,
+    ]);
+    // The same network, another address of it.
+    expect((await register(METADATA, "2001:db8:77::2")).status).toBe(429);
+    expect((await register(METADATA, "2001:db8:78::1")).status).toBe(201);
+    const { client_id: id } = await expectJson(await register(METADATA), 201);
+    const store = createUnregisteredStore(env.DB);
+    const later = Date.now() + 25 * 3_600_000;
+    while ((await store.deleteUnused(later, 500)) > 0);
+    expect(await store.find(id as string)).toBeUndefined();
+    expect((await register(METADATA, address)).status).toBe(201);
+  });
+
+  it("takes 5,000 in all that no person has used", async () => {
+    await env.DB.prepare(
+      `INSERT INTO unregistered_client (id, metadata, network, read_at, used_at)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+       SELECT '~many' || i, '{}', 'n' || i, ?1, ?1 FROM n`,
+    )
+      .bind(Date.now())
+      .run();
+    expect(await failureOf(await register(METADATA))).toBe("429 temporarily_unavailable");
+    await env.DB.prepare("DELETE FROM unregistered_client WHERE id LIKE '~many%'").run();
+  });
+});
