@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
+import { INTEGRATIONS } from "../integrations/integrations.ts";
 import { draw, PLOTS, type Plot } from "../../tools/bench/plots.ts";
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -49,6 +50,18 @@ test("every page below docs/ is reached from docs/README.md", () => {
   for (const page of reached)
     for (const link of links(page)) if (link.split("#")[0]?.endsWith(".md")) reached.add(target(page, link));
   expect(pages.filter((page) => page.startsWith("docs/") && !reached.has(page))).toEqual([]);
+});
+
+test("every integration has a page, with its commands and the day it was tried", () => {
+  const named = Object.keys(INTEGRATIONS).map((name) => `docs/integrations/${name}.md`);
+  expect(pages.filter((page) => page.startsWith("docs/integrations/")).toSorted()).toEqual(named.toSorted());
+  for (const page of named) {
+    expect(read(page), page).toMatch(/^## Tried\n\n20\d\d-\d\d-\d\d, with /m);
+    expect(read(page), page).toContain(
+      `npm run integrations -- ${page.slice("docs/integrations/".length, -".md".length)}`,
+    );
+    for (const title of ["Register", "Run"]) expect(read(page), page).toContain(`\`\`\`sh title="${title}"`);
+  }
 });
 
 test("every file that CONTRIBUTING.md points to exists", () => {
