@@ -799,6 +799,19 @@ export type IdentityProvider = {
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
 };
+export type ProviderTrial = {
+    /** No check failed. */
+    works: boolean;
+    /** In their order; the first that fails is the last. */
+    checks: {
+        /** `secret`: it opens. `discovery`: it names the issuer. `keys`: they can be used. `client`: the provider knows it with its secret. */
+        check: "secret" | "discovery" | "keys" | "client";
+        /** `unclear`: the provider's answer says neither. */
+        result: "passed" | "failed" | "unclear";
+        /** What was found, for people. */
+        detail: string;
+    }[];
+};
 export type Explanation = {
     /** Whether a token would be issued. */
     granted: boolean;
@@ -6231,6 +6244,45 @@ export function deleteIdentityProvider(id: string, opts?: Oazapfts.RequestOpts) 
     }>(`/admin/v1/identity-providers/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
+    });
+}
+/**
+ * Test an identity provider: secret, discovery, keys, and whether it knows the platform's client
+ */
+export function testIdentityProvider(id: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ProviderTrial;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/identity-providers/${encodeURIComponent(id)}/test`, {
+        ...opts,
+        method: "POST"
     });
 }
 /**

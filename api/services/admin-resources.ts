@@ -441,6 +441,40 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     }),
     example: { id: "0d9f8c7b6a5e4d3c2b1a09f8e7d6c5b4", tenant: "demo", package: "platform", createdAt: CREATED },
   },
+  ProviderTrial: {
+    schema: obj({
+      works: bool("No check failed."),
+      checks: list(
+        obj({
+          check: oneOf(
+            ["secret", "discovery", "keys", "client"],
+            "`secret`: it opens. `discovery`: it names the issuer. `keys`: they can be used. `client`: the provider knows it with its secret.",
+          ),
+          result: oneOf(["passed", "failed", "unclear"], "`unclear`: the provider's answer says neither."),
+          detail: str("What was found, for people."),
+        }),
+        "In their order; the first that fails is the last.",
+      ),
+    }),
+    example: {
+      works: true,
+      checks: [
+        { check: "secret", result: "passed", detail: "It opens." },
+        {
+          check: "discovery",
+          result: "passed",
+          detail: "People sign in at https://login.corporate.example/authorize",
+        },
+        { check: "keys", result: "passed", detail: "2 at https://login.corporate.example/jwks" },
+        {
+          check: "client",
+          result: "passed",
+          detail:
+            'To a code that was never given, the token endpoint answers 400 "invalid_grant", so it knows the client.',
+        },
+      ],
+    },
+  },
   IdentityProvider: {
     schema: obj({
       id: str("What `plat_id_provider` names."),

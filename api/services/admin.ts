@@ -439,6 +439,14 @@ export const admin: ServiceEntries = {
       answers: { 204: { text: "The password is enough, unless a tenant, role or client asks for two factors." } },
       errors: { 404: "" },
     },
+    "POST /identity-providers/{id}/test": {
+      id: "testIdentityProvider",
+      tag: TAGS.users,
+      about:
+        "It is asked what a sign-in asks it, up to the code: nobody is signed in. The first check that fails is the last.",
+      answers: { 200: { text: "What each check found.", json: ref("ProviderTrial") } },
+      errors: { 404: "" },
+    },
     "POST /clients/{clientId}/secret": {
       id: "makeClientSecret",
       tag: TAGS.clients,

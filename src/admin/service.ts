@@ -10,6 +10,7 @@ import { clientSecretRoute } from "./resources/software/client-secret.ts";
 import { clients } from "./resources/software/clients.ts";
 import { explainRoute, type Explain } from "./resources/explain.ts";
 import { fileRoutes, type OperatedFiles } from "./resources/media/files.ts";
+import { identityProviderTestRoute } from "./resources/software/identity-provider-test.ts";
 import { identityProviders } from "./resources/software/identity-providers.ts";
 import { invitationLinkRoute } from "./resources/people/invitation-link.ts";
 import { invitations, type SendInvitation } from "./resources/people/invitations.ts";
@@ -81,6 +82,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(packages(deps), deps),
     ...resourceRoutes(subscriptions(deps), deps),
     ...resourceRoutes(identityProviders(deps), deps),
+    identityProviderTestRoute(deps),
     ...revocationRoutes(deps),
     explainRoute(deps.oauth.explain),
     ...pushSubscriptionRoutes(deps.events.operated, deps.audit),

@@ -347,6 +347,9 @@ export function createOAuth(deps: OAuthDeps) {
     /** The address that an operator hands over. `origin`: the request's, for a local platform. */
     invitationLink: (token: string, origin: string) => invitationLink(links.mailBase(origin), token),
     providerSecrets: federation.providers.secrets,
+    /** Tries an identity provider as a sign-in would. `origin`: the request's, for a local platform. */
+    tryProvider: (id: string, origin: string) =>
+      federation.tryProvider(id, `${issuerAt(authUrl || origin).issuer}/callback/${id}`),
     /** Seals a secret of a client that signs by it. */
     sealClientSecret: (clientId: string, secret: string) => sealSecret(deps.sealer, clientId, secret),
     unlock: accounts.unlock,

@@ -44,6 +44,8 @@ export interface OAuthPort {
     seal(providerId: string, secret: string): Promise<string>;
     open(providerId: string, sealed: string): Promise<string | undefined>;
   };
+  /** Tries an identity provider; undefined: there is none of this id. */
+  tryProvider(id: string, origin: string): Promise<object | undefined>;
   /** A secret by which a client signs, as a row of `client_secret`. */
   sealClientSecret(clientId: string, secret: string): Promise<{ readonly digest: string; readonly sealed: string }>;
 }

@@ -168,6 +168,7 @@ export const RIGHTS = {
   readUsage: { who: "operator", access: SEE_OWN },
   unlockUser: { who: "operator", access: RUN },
   removeSecondFactor: { who: "operator", access: RUN },
+  testIdentityProvider: { who: "operator", access: RUN },
   makeClientSecret: { who: "operator", access: RUN_OWN },
   revokeAll: { who: "operator", access: RUN_OWN },
   explainScope: { who: "operator", access: SEE },

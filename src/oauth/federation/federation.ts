@@ -29,6 +29,7 @@ import { createProviderKeys } from "./keys.ts";
 import { createMetadataSource } from "./metadata.ts";
 import { createPendingSignIns } from "./pending.ts";
 import { createProviders } from "./providers.ts";
+import { tryProvider, type ProviderTrial } from "./trial.ts";
 
 export type Federation = ReturnType<typeof createFederation>;
 
@@ -47,8 +48,17 @@ export function createFederation(deps: {
     const binding = await identities.findBinding(email, provider, authenticatedAtMs);
     return binding !== undefined && mayVouchFor(binding, email) ? binding : undefined;
   };
+  const providers = createProviders(store, deps.sealer, deps.isolate);
   return {
-    providers: createProviders(store, deps.sealer, deps.isolate),
+    providers,
+    /** Tries a provider; undefined: there is none of this id. */
+    async tryProvider(id: string, redirectUri: string): Promise<ProviderTrial | undefined> {
+      const provider = await store.provider(id);
+      const { openSecret } = providers;
+      return (
+        provider && tryProvider({ fetchJson, allowLoopback: deps.allowLoopback, openSecret }, provider, redirectUri)
+      );
+    },
     pending: createPendingSignIns(store, deps.sealer),
     metadata: createMetadataSource(deps.allowLoopback, deps.isolate, fetchJson),
     keys: createProviderKeys(deps.isolate, fetchJson),

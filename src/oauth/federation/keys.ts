@@ -32,7 +32,7 @@ export function createProviderKeys(isolate: Isolate, fetchJson: FetchJson) {
       let kept = true;
       const keys = await cache.get(jwksUri, nowMs, () => {
         kept = false;
-        return load(jwksUri, fetchJson);
+        return loadKeys(jwksUri, fetchJson);
       });
       // Made anew each time: it holds keys as promises while it imports them, and a promise belongs to one request.
       return keys.ok ? ok({ find: createLocalJWKSet(keys.value), kept }) : keys;
@@ -40,7 +40,11 @@ export function createProviderKeys(isolate: Isolate, fetchJson: FetchJson) {
   };
 }
 
-async function load(jwksUri: string, fetchJson: FetchJson): Promise<Result<JSONWebKeySet, FederationFailure>> {
+/** Asks the provider now. */
+export async function loadKeys(
+  jwksUri: string,
+  fetchJson: FetchJson,
+): Promise<Result<JSONWebKeySet, FederationFailure>> {
   const answer = await fetchJson(jwksUri);
   if (!answer.ok) return answer;
   if (answer.value.status >= 300) return faulty(`the keys at ${jwksUri}: ${answer.value.status}`);

@@ -32,17 +32,24 @@ export function createMetadataSource(allowLoopback: boolean, isolate: Isolate, f
   );
   return {
     find: (issuer: string, nowMs: number): Promise<Result<ProviderMetadata, FederationFailure>> =>
-      cache.get(issuer, nowMs, async () => {
-        // Checked at registration and here again: the deployment may have become stricter.
-        const address = parseOutboundUrl(issuer, allowLoopback);
-        if (!address.ok) return faulty(`the issuer ${issuer} ${address.error}`);
-        const answer = await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
-        if (!answer.ok) return answer;
-        if (answer.value.status >= 300) return faulty(`discovery at ${issuer} answers ${answer.value.status}`);
-        const metadata = readMetadata(answer.value.body, issuer, allowLoopback);
-        return metadata.ok ? metadata : faulty(`discovery at ${issuer}: ${metadata.error}`);
-      }),
+      cache.get(issuer, nowMs, () => loadMetadata(issuer, allowLoopback, fetchJson)),
   };
+}
+
+/** Asks the provider now. */
+export async function loadMetadata(
+  issuer: string,
+  allowLoopback: boolean,
+  fetchJson: FetchJson,
+): Promise<Result<ProviderMetadata, FederationFailure>> {
+  // Checked at registration and here again: the deployment may have become stricter.
+  const address = parseOutboundUrl(issuer, allowLoopback);
+  if (!address.ok) return faulty(`the issuer ${issuer} ${address.error}`);
+  const answer = await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+  if (!answer.ok) return answer;
+  if (answer.value.status >= 300) return faulty(`discovery at ${issuer} answers ${answer.value.status}`);
+  const metadata = readMetadata(answer.value.body, issuer, allowLoopback);
+  return metadata.ok ? metadata : faulty(`discovery at ${issuer}: ${metadata.error}`);
 }
 
 /** Checks a discovery document. The issuer must equal the registered one exactly, which prevents mix-up attacks. */

@@ -1,6 +1,5 @@
 import { toSec } from "../../platform/runtime/clock.ts";
 import { normalizeEmail } from "../../platform/text/email.ts";
-import { toBase64, utf8 } from "../../platform/text/encoding.ts";
 import { ok, type Result } from "../../platform/model/result.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -13,6 +12,7 @@ import { verifyIdToken, type ExpectedIdToken, type IdTokenClaims } from "./id-to
 import type { Account } from "./identity-store.ts";
 import type { ProviderMetadata } from "./metadata.ts";
 import type { PendingSignIn } from "./pending.ts";
+import { tokenRequest } from "./token-request.ts";
 
 /** A provider's response to a code. */
 interface Tokens {
@@ -87,20 +87,13 @@ async function exchange(
   from: PendingSignIn & { readonly redirectUri: string; readonly secret: string },
   metadata: ProviderMetadata,
 ): Promise<Result<Tokens, FederationFailure>> {
-  const body = new URLSearchParams({
+  const fields = {
     grant_type: "authorization_code",
     code,
     redirect_uri: from.redirectUri,
     code_verifier: from.verifier,
-  });
-  const headers: Record<string, string> = {};
-  if (metadata.clientAuthentication === "client_secret_post") {
-    body.set("client_id", from.clientId);
-    body.set("client_secret", from.secret);
-  } else {
-    headers["authorization"] = `Basic ${toBase64(utf8(`${formEncode(from.clientId)}:${formEncode(from.secret)}`))}`;
-  }
-  const answer = await fetchJson(metadata.tokenEndpoint, { method: "POST", headers, body });
+  };
+  const answer = await fetchJson(metadata.tokenEndpoint, tokenRequest(fields, from, metadata));
   if (!answer.ok) return answer;
   const { status, body: tokens } = answer.value;
   if (status >= 300) {
@@ -113,9 +106,6 @@ async function exchange(
   const isUsable = isBearer && typeof accessToken === "string" && BEARER_TOKEN.test(accessToken);
   return ok({ idToken, accessToken: isUsable ? accessToken : undefined });
 }
-
-/** Id and secret are form-urlencoded before they are joined (RFC 6749 2.3.1). */
-const formEncode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
 
 /**
  * Reads the e-mail address from the ID token, or from userinfo if the ID token has none. Address and verification come

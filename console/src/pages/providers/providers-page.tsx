@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { ExternalLink, Plus } from "lucide-react";
+import { Plug, Plus } from "lucide-react";
 import { useState } from "react";
 import { deleteIdentityProvider, listIdentityProviders, type IdentityProvider } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
@@ -12,19 +12,21 @@ import { Panel } from "../../components/dialogs.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
 import { say } from "../../components/say.ts";
 import { Empty, Loading } from "../../components/states.tsx";
-import { configNow, PLATFORM_URL } from "../../session/config.ts";
+import { configNow } from "../../session/config.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
 import { ProviderForm } from "./provider-form.tsx";
+import { ProviderTest } from "./provider-test.tsx";
 
 /** OpenID providers by which people sign in, each with a test. */
 export function Page() {
   const { providers: words, common } = useWords();
   const { rights } = usePerson();
-  const { platform, issuer } = configNow();
+  const { issuer } = configNow();
   const queries = useQueryClient();
   const list = useList<IdentityProvider>(["providers"], (page) => listIdentityProviders(page, operations));
   const [edited, edit] = useState<IdentityProvider | "new">();
+  const [tested, test] = useState<string>();
   const refresh = () => queries.invalidateQueries({ queryKey: ["providers"] });
   const make = rights.write && (
     <Button className="primary" onPress={() => edit("new")}>
@@ -46,17 +48,11 @@ export function Page() {
           title={one.id}
           actions={
             <div className="buttons">
-              <a
-                className="button small"
-                target="_blank"
-                rel="noreferrer"
-                title={words.testHelp}
-                href={`${PLATFORM_URL}/account?${platform}_id_provider=${encodeURIComponent(one.id)}`}
-              >
-                <ExternalLink aria-hidden size={15} /> {words.test}
-              </a>
               {rights.write && (
                 <>
+                  <Button className="small" onPress={() => test(one.id)}>
+                    <Plug aria-hidden size={15} /> {words.test}
+                  </Button>
                   <Button className="small" onPress={() => edit(one)}>
                     {common.edit}
                   </Button>
@@ -90,6 +86,7 @@ export function Page() {
           <CodeBlock label={words.callback} code={`${issuer}/callback/${one.id}`} />
         </Card>
       ))}
+      {tested !== undefined && <ProviderTest id={tested} close={() => test(undefined)} />}
       {edited !== undefined && (
         <Panel title={edited === "new" ? words.make : edited.id} isOpen close={() => edit(undefined)}>
           <ProviderForm {...(edited !== "new" && { provider: edited })} close={() => edit(undefined)} done={refresh} />

@@ -130,7 +130,18 @@ export const providers: Same<typeof en.providers> = {
   buttonHelp: "„Weiter mit …“; leer: keine Schaltfläche.",
   trustEmail: "Seine Adressen gelten als geprüft, was immer er sagt",
   test: "Prüfen",
-  testHelp: "Öffnet die Kontoseite der Plattform durch diesen Anbieter.",
+  works: "Eine Anmeldung darüber kann beginnen, soweit sich das ohne eine Person zeigt.",
+  worksNot: "Eine Anmeldung darüber würde scheitern.",
+  results: { passed: "bestanden", failed: "gescheitert", unclear: "unklar" },
+  checks: {
+    secret: "Das gespeicherte Geheimnis",
+    discovery: "Seine Discovery",
+    keys: "Seine Schlüssel",
+    client: "Unser Client dort",
+  },
+  testFurther:
+    "Um den Rest als Person zu versuchen, öffnen Sie diese Adresse in einem privaten Fenster, und melden Sie sich dort an.",
+  testAddress: "Mit diesem Anbieter anmelden",
   callback: "Rücksprungadresse, die dort einzutragen ist",
   deleteText: "Personen können sich nicht mehr durch ihn anmelden. Verknüpfungen mit Konten dort gehen mit.",
 };

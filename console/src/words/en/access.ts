@@ -127,7 +127,17 @@ export const providers = {
   buttonHelp: "“Continue with …”; empty: no button.",
   trustEmail: "Its addresses count as verified, whatever it says",
   test: "Test",
-  testHelp: "Opens the platform's account page by this provider.",
+  works: "A sign-in by it can begin, as far as that shows without a person.",
+  worksNot: "A sign-in by it would fail.",
+  results: { passed: "passed", failed: "failed", unclear: "unclear" },
+  checks: {
+    secret: "The stored secret",
+    discovery: "Its discovery",
+    keys: "Its keys",
+    client: "Our client there",
+  },
+  testFurther: "To try the rest as a person, open this address in a private window and sign in there.",
+  testAddress: "Sign in by this provider",
   callback: "Redirect address to register there",
   deleteText: "People cannot sign in by it any more. Links to accounts there go with it.",
 } as const;
