@@ -282,6 +282,13 @@ describe("/admin/v1/push-subscriptions/{id}", () => {
     const push = await makePush();
     await push.answer({ status: 500, body: "the store is closed" });
     const ids = await push.put(["x", "y", "z"]);
+    const failing = { kind: "push_failing", subject: push.id, count: 3 };
+    const troubles = async () =>
+      (await expectJson(await operator("attention"), 200)).items.filter(({ subject }: any) => subject === push.id);
+    await push.run();
+    expect(await troubles()).toEqual([]);
+    await push.drive(600_000);
+    expect(await troubles()).toMatchObject([failing]);
     await push.drive(2 * DAY_MS);
     const at = `push-subscriptions/${push.id}`;
     expect(await expectJson(await operator(`${at}/status`), 200)).toMatchObject({ lag: 0, deadLetters: 3 });

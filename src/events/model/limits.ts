@@ -226,6 +226,8 @@ export const DELIVERY = {
   maxSilentPauseMs: 3_600_000,
   /** Attempts shown per delivery; all are counted. */
   attemptsKept: 20,
+  /** An event that waits after so many attempts shows that its endpoint fails. */
+  failingTries: 3,
   /** Of the answer of an endpoint that refuses, so much is kept, and waited for. */
   saidBytes: 500,
   saidMs: 1_000,

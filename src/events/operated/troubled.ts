@@ -1,6 +1,6 @@
 import { OPERATED } from "../model/limits.ts";
 import type { PushRecord } from "../push/record/record.ts";
-import { statusOf, topicOf, type SubscriptionPorts } from "../subscriptions/subscriptions.ts";
+import { pushStatusOf, topicOf, type SubscriptionPorts } from "../subscriptions/subscriptions.ts";
 
 /** A subscription that delivers nothing, or has dead letters, or an endpoint that does not take events. */
 export interface Troubled {
@@ -30,13 +30,13 @@ const isStopped = ({ state, halt }: PushRecord): boolean =>
   state === "disabled" || state === "failed" || halt !== undefined;
 
 async function troubleOf(ports: SubscriptionPorts, record: PushRecord): Promise<readonly Troubled[]> {
-  const { lag, deadLetters, pausedUntil } = await statusOf(ports, {
-    topic: { ...topicOf(record), incarnation: record.incarnation },
-    record,
-  });
+  const topic = { ...topicOf(record), incarnation: record.incarnation };
+  const status = await pushStatusOf(ports, { topic, record });
+  if (status === undefined) return [];
+  const { lag, deadLetters, pausedUntilMs, isFailing = false } = status;
   return [
-    ...(deadLetters === null || deadLetters === 0 ? [] : [trouble("dead_letters", record, deadLetters)]),
-    ...(pausedUntil === null ? [] : [trouble("push_failing", record, lag)]),
+    ...(deadLetters === 0 ? [] : [trouble("dead_letters", record, deadLetters)]),
+    ...(pausedUntilMs === undefined && !isFailing ? [] : [trouble("push_failing", record, lag)]),
   ];
 }
 

@@ -85,6 +85,11 @@ export class Deliveries {
     return rows + (state === "pending" ? this.#fresh.size : this.#settled.size + this.#packs.count);
   }
 
+  /** True if an event waits that failed several times. */
+  isFailing(): boolean {
+    return this.#table.isFailing();
+  }
+
   /** Counts again after a failed write. */
   recount(): void {
     this.#table.recount();

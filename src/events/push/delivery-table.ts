@@ -103,6 +103,11 @@ export class DeliveryTable {
     return least;
   }
 
+  /** True if a pending delivery was tried so often that this is no hiccup. */
+  isFailing(): boolean {
+    return this.#sql.exec(DELIVERY_SQL.failing, DELIVERY.failingTries).toArray().length > 0;
+  }
+
   find(eventId: string): StoredDelivery | undefined {
     const row = this.#sql.exec<DeliveryRow & { text: string | null }>(DELIVERY_SQL.find, eventId).toArray()[0];
     if (row === undefined) return undefined;
@@ -248,6 +253,7 @@ export const DELIVERY_SQL = {
   dueAnew: `SELECT event_id AS eventId, at AS dueAtMs FROM delivery
     WHERE state = 'pending' AND (at <= ?2 OR json_extract(attempts, '$[#-1][0]') <= ?3) ORDER BY at, place LIMIT ?1`,
   tried: `SELECT event_id AS eventId, tries FROM delivery WHERE state = 'pending' AND at <= ?1 ORDER BY at, place`,
+  failing: `SELECT 1 FROM delivery WHERE state = 'pending' AND tries >= ?1 LIMIT 1`,
   find: `SELECT ${COLUMNS}, text FROM delivery WHERE event_id = ?1`,
   record: `UPDATE delivery SET state = ?2, at = ?3, step = ?4, tries = ?5, attempt_count = ?6, attempts = ?7, text = ?8
     WHERE event_id = ?1`,

@@ -184,6 +184,7 @@ export class PushSubscriptionObject extends DurableObject<PushEnv> implements Su
       eventsLost: state.eventsLost,
       pausedUntilMs: open.dispatcher.pausedUntilMs(),
       handshake: open.handshake.status(),
+      ...(deliveries.isFailing() && { isFailing: true }),
     };
   }
 

@@ -108,6 +108,8 @@ export interface PushStatus {
   readonly pausedUntilMs: number | undefined;
   /** Undefined if no endpoint was asked yet. */
   readonly handshake: HandshakeStatus | undefined;
+  /** Some event waits after several failed attempts. */
+  readonly isFailing?: boolean;
 }
 
 /** `expired`: neither the delivery nor the topic still has the event. */

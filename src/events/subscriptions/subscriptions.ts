@@ -199,23 +199,33 @@ export interface DeliveryStanding {
 
 /** Progress of the delivery; unknown if the object does not answer in time. */
 export async function statusOf(
-  { push, pushSubscriptions }: SubscriptionPorts,
-  { topic, record }: { readonly topic: Incarnation; readonly record: PushRecord },
+  ports: SubscriptionPorts,
+  found: { readonly topic: Incarnation; readonly record: PushRecord },
 ): Promise<DeliveryStanding> {
+  const { state } = found.record;
   // Nothing to report if it is verified or was never asked.
-  const isAsked = record.state === "unverified" || record.state === "failed";
-  try {
-    const status: PushStatus = await withTimeout(
-      SUBSCRIPTION.objectWaitMs,
-      pushOf(pushSubscriptions, topic, record.id).status() as Promise<PushStatus>,
-    );
-    const { lag, deadLetters, eventsLost, pausedUntilMs, handshake } = status;
-    const verification = isAsked ? { verification: handshakeView(handshake) } : {};
-    return { lag, deadLetters, eventsLost, pausedUntil: pausedUntilMs ?? null, ...verification };
-  } catch (thrown) {
-    push.log.warn("a push subscription does not answer", { subscription: record.id, error: describeError(thrown) });
+  const isAsked = state === "unverified" || state === "failed";
+  const status = await pushStatusOf(ports, found);
+  if (status === undefined) {
     const verification = isAsked ? { verification: null } : {};
     return { lag: null, deadLetters: null, eventsLost: null, pausedUntil: null, ...verification };
+  }
+  const { lag, deadLetters, eventsLost, pausedUntilMs, handshake } = status;
+  const verification = isAsked ? { verification: handshakeView(handshake) } : {};
+  return { lag, deadLetters, eventsLost, pausedUntil: pausedUntilMs ?? null, ...verification };
+}
+
+/** What the object says; undefined if it does not answer in time. */
+export async function pushStatusOf(
+  { push, pushSubscriptions }: SubscriptionPorts,
+  { topic, record }: { readonly topic: Incarnation; readonly record: PushRecord },
+): Promise<PushStatus | undefined> {
+  const object = pushOf(pushSubscriptions, topic, record.id);
+  try {
+    return await withTimeout(SUBSCRIPTION.objectWaitMs, object.status() as Promise<PushStatus>);
+  } catch (thrown) {
+    push.log.warn("a push subscription does not answer", { subscription: record.id, error: describeError(thrown) });
+    return undefined;
   }
 }
 

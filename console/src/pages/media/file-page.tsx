@@ -43,7 +43,7 @@ export function Page() {
   const file = query.data;
   return (
     <Frame
-      title={file === undefined ? words.file : nameOf(file)}
+      title={file === undefined ? words.file : titleOf(file)}
       parent={{ href: file === undefined ? "/media" : mediaHref(file), title: words.title }}
       actions={file !== undefined && <Actions file={file} />}
     >
@@ -66,7 +66,7 @@ function Actions({ file }: { readonly file: OperatedFileReport }) {
       {mayChange && (
         <ActButton
           act={words.deleteFile}
-          title={words.deleteFileTitle(nameOf(file))}
+          title={words.deleteFileTitle(titleOf(file))}
           isDangerous
           onConfirm={async () => {
             const { headers } = await whole(deleteOperatedFile(file.id, operations));
@@ -180,3 +180,6 @@ function RemoveWord() {
   const { common } = useWords();
   return <>{common.remove}</>;
 }
+
+const titleOf = (file: OperatedFileReport): string =>
+  nameOf(file, JSON.parse(file.metadataText) as Readonly<Record<string, unknown>>);

@@ -30,7 +30,7 @@ export const overview: Same<typeof en.overview> = {
   published: "Veröffentlichte Ereignisse",
   read: "Gelesene Ereignisse",
   pushed: "Zugestellte Ereignisse",
-  files: "Gespeicherte Dateien",
+  files: "Dateien",
   bytes: "Gespeicherte Bytes",
   byService: "Anfragen nach Dienst",
   byLatency: "Dauer nach Dienst, 95 %",

@@ -26,7 +26,7 @@ export const overview = {
   published: "Events published",
   read: "Events read",
   pushed: "Events pushed",
-  files: "Stored files",
+  files: "files",
   bytes: "Stored bytes",
   byService: "Requests by service",
   byLatency: "Latency by service, 95 %",
