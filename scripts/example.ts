@@ -9,6 +9,7 @@ import {
 } from "../examples/walk/described-platform.ts";
 import { startProgram, type Program } from "../examples/walk/program.ts";
 import { walkThrough } from "../examples/walk/walk.ts";
+import { exampleMcp } from "./example-mcp.ts";
 import { ROOT } from "./lib/root.ts";
 import { readPort, readSettings } from "./lib/local/settings.ts";
 import { requireFreePort } from "./lib/local/state.ts";
@@ -27,34 +28,41 @@ import { createSession } from "../examples/tour/session.ts";
  * its database are in STATE_DIR, in `catalog-service`. Everything that it started ends with this program.
  */
 const START_MS = 120_000;
-const HELP = `npm run example -- [--serve]
+const HELP = `npm run example -- [--serve] | mcp
 
 Starts the service in examples/catalog-service, describes it to the platform and uses it.
+With mcp: serves examples/mcp-server, which agents sign people in to.
 The platform is the one at PORT; if none is there, the example starts one.
 
   --serve  keeps the service running and prints lines to try
 
 Example: CATALOG_PORT=8791 npm run example -- --serve`;
+/** For the MCP server alone: the agents that come to this machine have no document at an https address. */
+const AGENTS = process.argv.includes("mcp") ? { UNREGISTERED_CLIENTS: "registration" } : {};
 const started: Program[] = [];
 
 async function example(): Promise<void> {
   const startedMs = performance.now();
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: { serve: { type: "boolean", default: false }, help: { type: "boolean", short: "h" } },
   });
   if (values.help === true) return console.log(HELP);
   const settings = readSettings(process.env);
   const { host, port, config, stateDir } = settings;
   const origin = `http://${host}:${port}`;
+  const [which] = positionals;
+  if (positionals.length > 1 || (which !== undefined && which !== "mcp")) throw new UserError(HELP);
   const servicePort = process.env["CATALOG_PORT"] ? readPort(process.env["CATALOG_PORT"]) : 8790;
   const sourceUrl = `http://${host}:${servicePort}`;
   const directory = join(stateDir, "catalog-service");
-  await requireFreePort(host, servicePort, `CATALOG_PORT=${servicePort + 1} npm run example`);
+  if (which === undefined) await requireFreePort(host, servicePort, `CATALOG_PORT=${servicePort + 1} npm run example`);
 
   if (!(await answers(`${origin}${config.pathPrefix}/health`))) {
     console.log(`Nothing runs at ${origin}, so the platform is started there…`);
-    started.push(await startProgram("scripts/start.ts", { env: process.env, patienceMs: START_MS }));
+    started.push(await startProgram("scripts/start.ts", { env: { ...AGENTS, ...process.env }, patienceMs: START_MS }));
   }
+  if (which === "mcp") return exampleMcp(settings, started);
   const { path: secretsPath, secrets } = ensureSecrets(directory);
   const file = describedPlatform(directory, { sourceUrl, platform: config.platform });
   const shown = relative(ROOT, file);
