@@ -25,6 +25,8 @@ const RECORDS: readonly (readonly [path: string, heading: string, dialogs: reado
   ["/organizations/demo", "Demo", []],
   ["/people/ada@demo.example", "Ada", ["Delete"]],
   ["/applications/demo.web", "demo.web", ["New secret"]],
+  ["/roles/operator", "operator", []],
+  ["/explain?client=demo.web&user=ada@demo.example&scope=plat.nothing", "Why a scope?", []],
 ];
 /** Pages that are reached from these by a link or button. */
 const DEEPER: readonly (readonly [from: string, link: string, heading: string])[] = [

@@ -1,0 +1,191 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { makeOidcProvider } from "../support/oidc-provider.ts";
+import { barriers, settle } from "./looks.ts";
+import { makeTopic, visit, type Stage } from "./stage.ts";
+
+/** Stories of those who keep the console open: what they see come, and what they do by the keyboard alone. */
+export function watchSuite(stage: () => Stage): void {
+  const put = async (path: string, body: object): Promise<void> => {
+    const answer = await stage().operate("PUT", path, body);
+    expect(answer.status, await answer.clone().text()).toBeLessThan(300);
+  };
+
+  describe("who keeps the console open", () => {
+    test("sees what happens in the audit log without a reload", async () => {
+      const page = await stage().open();
+      await visit(page, "Audit log");
+      await page.getByLabel("Subject begins with").fill("organizations/live");
+      await page.getByText("Live", { exact: true }).click();
+      await page.getByText("Nothing like that happened").waitFor();
+      await put("organizations/live", { name: "Live" });
+      await page.locator("[role=row]", { hasText: "organizations/live" }).waitFor({ timeout: 15_000 });
+    });
+
+    test("makes an organization by the keyboard alone", async () => {
+      const page = await stage().open();
+      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      const focus = (): Promise<string> =>
+        page.evaluate(`(() => {
+          const at = document.activeElement;
+          return (at.labels?.[0]?.textContent ?? at.textContent).trim();
+        })()`) as Promise<string>;
+      const tabTo = async (name: RegExp): Promise<void> => {
+        for (let presses = 0; presses < 60; presses++) {
+          await page.keyboard.press("Tab");
+          if (name.test(await focus())) return;
+        }
+        throw new Error(`the Tab key does not lead to ${name}`);
+      };
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").waitFor();
+      await page.keyboard.type("Organizations");
+      await page.getByRole("option", { name: "Organizations" }).waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Organizations" }).waitFor();
+      await tabTo(/^New organization$/);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "New organization" }).waitFor();
+      await tabTo(/^Id/);
+      await page.keyboard.type("keys");
+      await tabTo(/^Name/);
+      await page.keyboard.type("By keys");
+      await tabTo(/^Create$/);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "By keys" }).waitFor();
+      expect((await stage().operate("GET", "organizations/keys")).status).toBe(200);
+    });
+
+    test("gives an application a new secret, and both work for a while", async () => {
+      const first = "the-first-secret-of-an-application-that-gets-another";
+      await put("clients/demo.rotated", {
+        tenant: "demo",
+        confidential: true,
+        grantTypes: ["client_credentials"],
+        scopes: [],
+        clientSecret: first,
+      });
+      const page = await stage().open({ path: "/applications/demo.rotated" });
+      await page.getByRole("button", { name: "New secret" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "New secret" }).click();
+      await page.getByText(/^The old secret works until/).waitFor();
+      await page.getByRole("button", { name: "Copy: Secret" }).click();
+      const second = (await page.evaluate("navigator.clipboard.readText()")) as string;
+      expect(second).not.toBe(first);
+      for (const secret of [first, second]) {
+        const answer = await fetch(`${stage().url}/oauth2/v1/token`, {
+          method: "POST",
+          headers: { authorization: `Basic ${btoa(`demo.rotated:${encodeURIComponent(secret)}`)}` },
+          body: new URLSearchParams({ grant_type: "client_credentials" }),
+        });
+        expect(answer.status).toBe(200);
+      }
+    });
+
+    test("tests a provider: a right secret, a wrong one, and a provider that is away", async () => {
+      const redirectUri = `${stage().url}/oauth2/v1/callback/office`;
+      const provider = await makeOidcProvider({ redirectUri, emailIn: "userinfo" });
+      await provider.start();
+      const { issuer, clientId, clientSecret } = provider;
+      const page = await stage().open();
+      const tried = async (): Promise<string[]> => {
+        await page.getByRole("button", { name: "Test", exact: true }).click();
+        const panel = page.getByRole("dialog");
+        await panel.getByRole("status").waitFor();
+        expect(await barriers(page)).toEqual([]);
+        const results = await panel.locator(".decision .hidden").allTextContents();
+        await page.keyboard.press("Escape");
+        await panel.waitFor({ state: "detached" });
+        return results;
+      };
+      try {
+        await put("identity-providers/office", { issuer, clientId, clientSecret });
+        await visit(page, "Sign-in elsewhere");
+        await settle(page);
+        expect(await tried()).toEqual(["passed", "passed", "passed", "passed"]);
+        await put("identity-providers/office", { issuer, clientId, clientSecret: "another" });
+        expect(await tried()).toEqual(["passed", "passed", "passed", "failed"]);
+      } finally {
+        await provider.stop();
+      }
+      expect(await tried()).toEqual(["passed", "failed"]);
+      await stage().operate("DELETE", "identity-providers/office");
+    });
+
+    test("finds an endpoint that refuses, with what it was asked and what it said", async () => {
+      const { topic, token } = await makeTopic(stage());
+      const endpoint = createServer((_, response) => response.writeHead(500).end("the store is closed"));
+      await new Promise<void>((listening) => endpoint.listen(0, "127.0.0.1", listening));
+      const post = async (at: string, body: unknown) =>
+        fetch(`${stage().url}/pubsub/v1/topics/${topic}/${at}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+      try {
+        const { port } = endpoint.address() as AddressInfo;
+        const basicAuth = { username: "u", password: "a password" };
+        const pushConfig = { endpoint: `http://127.0.0.1:${port}/secret-path`, basicAuth };
+        expect((await post("subscriptions", { name: "closed", pushConfig })).status).toBe(201);
+        expect((await post("publish", { payload: '{"order": 4711}' })).status).toBe(201);
+        const page = await stage().open({ path: `/topics/${topic}` });
+        await page.getByText("1 in the last minute, 1 in the last hour").waitFor();
+        await page.getByRole("link", { name: "closed" }).click();
+        await page.getByRole("heading", { level: 1, name: "closed" }).waitFor();
+        await page.locator("[role=row]", { hasText: "waiting" }).click();
+        const panel = page.getByRole("dialog");
+        await panel.getByRole("button", { name: "Request and answer" }).first().click();
+        await panel.getByText("the store is closed").first().waitFor();
+        const text = (await panel.textContent()) ?? "";
+        expect(text).toContain(`POST http://127.0.0.1:${port}/…`);
+        expect(text).toContain("webhook-id: ");
+        expect(text).toContain("4711");
+        expect(text).not.toMatch(/secret-path|a password|webhook-signature/);
+        await settle(page);
+        expect(await barriers(page)).toEqual([]);
+        await page.emulateMedia({ colorScheme: "dark" });
+        expect(await barriers(page, "colours")).toEqual([]);
+      } finally {
+        endpoint.close();
+      }
+    });
+
+    test("learns on the overview which service does not answer", async () => {
+      await put("services/demo-silent", {
+        sourceUrl: "http://127.0.0.1:9/",
+        proxyPath: "/silent/v1",
+        scopes: [],
+        tenant: "demo",
+        access: "public",
+      });
+      expect((await fetch(`${stage().url}/silent/v1/`)).status).toBe(503);
+      const page = await stage().open();
+      const line = page.locator(".attention li", { hasText: "The service demo-silent does not answer" });
+      await line.getByRole("link", { name: "Services and packages" }).click();
+      await page.getByRole("heading", { level: 1, name: "Services and packages" }).waitFor();
+    });
+
+    test("has every page in German, without a word that is wider than the screen", async () => {
+      const page = await stage().open({ viewport: { width: 360, height: 740 } });
+      await page.getByRole("button", { name: /^Your account/ }).click();
+      await page.getByText("Deutsch").click();
+      await page.keyboard.press("Escape");
+      await page.getByRole("heading", { level: 1, name: "Übersicht" }).waitFor();
+      await page.getByRole("button", { name: "Menü" }).click();
+      const links = page.getByRole("dialog").locator(".places a");
+      await links.first().waitFor();
+      const names = await links.allTextContents();
+      await page.keyboard.press("Escape");
+      expect(names.length).toBeGreaterThan(12);
+      for (const name of names) {
+        await page.getByRole("button", { name: "Menü" }).click();
+        await page.getByRole("dialog").getByRole("link", { name, exact: true }).click();
+        await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+        await settle(page);
+        expect([name, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([name, 360]);
+      }
+    });
+  });
+}
