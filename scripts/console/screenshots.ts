@@ -5,6 +5,7 @@ import sharp from "sharp";
 import { launchChromium } from "../../test/acceptance/support/chromium.ts";
 import { localSecret, newStateDir, startPlatform, stopGroup } from "../../test/acceptance/support/platform-process.ts";
 import { ROOT } from "../lib/root.ts";
+import { setScene, type Scene } from "./scene.ts";
 
 /**
  * The table of pages and states in docs/console.md: a contact sheet for each theme and width, taken in Chromium at a
@@ -14,19 +15,38 @@ import { ROOT } from "../lib/root.ts";
 const STATES = ["full", "loading", "empty", "refused", "failed"] as const;
 type State = (typeof STATES)[number];
 
-const PAGES = [
+/** Addresses below `/console`, with the page's name in the table. */
+const pagesOf = (scene: Scene): readonly (readonly [path: string, title: string])[] => [
   ["", "Overview"],
   ["/tenants", "Tenants"],
+  ["/tenants/new", "New tenant"],
   ["/tenants/demo", "A tenant"],
+  ["/organizations", "Organizations"],
+  ["/organizations/demo", "An organization"],
   ["/people", "People"],
+  ["/people/ada@demo.example", "A person"],
   ["/applications", "Applications"],
   ["/applications/new", "New application"],
+  ["/applications/demo.web", "An application"],
   ["/roles", "Roles"],
+  ["/roles/operator", "A role"],
   ["/services", "Services"],
+  ["/providers", "Sign-in elsewhere"],
   ["/keys", "Signing keys"],
+  ["/explain?client=demo.web&user=ada@demo.example&scope=plat.nothing", "Why a scope?"],
   ["/audit", "Audit log"],
   ["/topics", "Topics"],
-] as const;
+  [scene.topic, "A topic"],
+  [scene.push, "A push"],
+  [`/media${OF_SHOP}`, "Files"],
+  [scene.file, "A file"],
+  [`/media/erasures${OF_SHOP}`, "Deletions"],
+  [scene.deletion, "A deletion"],
+  [`/media/work${OF_SHOP}`, "Work"],
+  [scene.comparison, "A comparison"],
+];
+type Pages = ReturnType<typeof pagesOf>;
+const OF_SHOP = "?tenant=demo&client=demo.shop";
 const SHEETS = [
   { theme: "light", width: 1280, height: 800, shown: 208 },
   { theme: "dark", width: 1280, height: 800, shown: 208 },
@@ -49,21 +69,29 @@ export async function takeScreenshots(): Promise<void> {
   const [platform, browser] = await Promise.all([startPlatform({ STATE_DIR: stateDir, SITE: "" }), launchChromium()]);
   mkdirSync(FOLDER, { recursive: true });
   mkdirSync(LARGE, { recursive: true });
+  let scene: Scene | undefined;
   try {
-    const lines: string[] = [];
-    for (const sheet of SHEETS) {
+    scene = await setScene(platform.url);
+    const pages = pagesOf(scene);
+    // At the same time: most of it is waiting.
+    const sections = SHEETS.map(async (sheet): Promise<readonly string[]> => {
       const { theme: colorScheme, width, height } = sheet;
       const context = await browser.newContext({ locale: "en-GB", colorScheme, viewport: { width, height } });
       const name = `${sheet.theme}-${width}.webp`;
-      await contactSheet(sheet, await takeAll(context, platform.url, sheet), join(FOLDER, name));
+      await contactSheet(sheet, pages, await takeAll(context, platform.url, pages, sheet), join(FOLDER, name));
       await context.close();
-      const size = width < 700 ? `${width} px` : `${width} px, as on a desk`;
-      lines.push(`### ${sheet.theme === "light" ? "Light" : "Dark"}, ${size}`, "");
-      lines.push(`![Every page in every state, ${sheet.theme}, ${width} pixels wide](pictures/console/${name})`, "");
       console.log(`${name}: ${Math.round(statSync(join(FOLDER, name)).size / 1024)} KiB`);
-    }
-    writeTable(lines);
+      const size = width < 700 ? `${width} px` : `${width} px, as on a desk`;
+      return [
+        `### ${sheet.theme === "light" ? "Light" : "Dark"}, ${size}`,
+        "",
+        `![Every page in every state, ${sheet.theme}, ${width} pixels wide](pictures/console/${name})`,
+        "",
+      ];
+    });
+    writeTable((await Promise.all(sections)).flat());
   } finally {
+    scene?.end();
     await browser.close();
     await stopGroup(platform, "SIGKILL");
     rmSync(stateDir, { recursive: true, force: true });
@@ -71,7 +99,12 @@ export async function takeScreenshots(): Promise<void> {
 }
 
 /** Rows are pages, columns are states. */
-async function takeAll(context: BrowserContext, url: string, { theme, width }: Sheet): Promise<Buffer[][]> {
+async function takeAll(
+  context: BrowserContext,
+  url: string,
+  pages: Pages,
+  { theme, width }: Sheet,
+): Promise<Buffer[][]> {
   const page = await context.newPage();
   let state: State = "full";
   await page.route(/\/(admin\/v1|health)\//, async (route) => {
@@ -98,7 +131,7 @@ async function takeAll(context: BrowserContext, url: string, { theme, width }: S
   await page.waitForURL(/\/console\/?$/);
   await page.locator("h1").first().waitFor();
   const rows: Buffer[][] = [];
-  for (const [path, title] of PAGES) {
+  for (const [path, title] of pages) {
     const row: Buffer[] = [];
     for (state of STATES) {
       await page.goto(`${url}/console${path}`);
@@ -126,12 +159,14 @@ const PROBLEMS = {
     message: "The access token lacks the scope plat.admin_read.",
     details: [],
   },
-  missing: { type: "element_resource_non_existing", message: "There is no such tenant.", details: [] },
+  missing: { type: "element_resource_non_existing", message: "There is nothing of this name.", details: [] },
   failed: { type: "internal_service_error", message: "Something failed on our side.", details: [] },
 } as const;
 
 /** A single record is there or missing. */
-const isRecord = (address: string): boolean => new URL(address).pathname.endsWith("/tenants/demo");
+const isRecord = (address: string): boolean => RECORDS.test(new URL(address).pathname);
+const RECORDS =
+  /\/(tenants\/demo|organizations\/demo|users\/[^/]+|clients\/[^/]+|roles\/[^/]+|topics\/[^/]+\/[^/]+|push-subscriptions\/[^/]+|v1\/files\/[^/]+|v1\/erasures\/[^/]+|explain|media\/consistency\/[^/]+)$/;
 
 /** What a new platform would answer. */
 function emptyOf(address: string): unknown {
@@ -143,12 +178,17 @@ function emptyOf(address: string): unknown {
   return [];
 }
 
-async function contactSheet({ width, height, shown }: Sheet, rows: Buffer[][], path: string): Promise<void> {
+async function contactSheet(
+  { width, height, shown }: Sheet,
+  pages: Pages,
+  rows: Buffer[][],
+  path: string,
+): Promise<void> {
   const tall = Math.round((height / width) * shown);
   const [wide, high] = [SIDE + STATES.length * (shown + GAP), LABEL + rows.length * (tall + GAP)];
   const words = [
     ...STATES.map((state, at) => text(SIDE + at * (shown + GAP) + shown / 2, 15, state, "middle")),
-    ...PAGES.map(([, title], at) => text(4, LABEL + at * (tall + GAP) + 18, title, "start")),
+    ...pages.map(([, title], at) => text(4, LABEL + at * (tall + GAP) + 18, title, "start")),
   ];
   const labels = Buffer.from(
     `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${high}">${words.join("")}</svg>`,
