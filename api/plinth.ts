@@ -469,6 +469,18 @@ export type User = {
     /** When it was made. In milliseconds since 1970. */
     createdAt: number;
 };
+export type Passkey = {
+    /** The credential's id. */
+    id: string;
+    /** As the person called it. */
+    name: string;
+    /** It is copied to other devices of the person. */
+    backedUp: boolean;
+    /** When it was added. In milliseconds since 1970. */
+    createdAt: number;
+    /** The last sign-in by it. In milliseconds since 1970. */
+    lastUsedAt: number | null;
+};
 export type LinkedIdentity = {
     /** The user. */
     email: string;
@@ -1992,7 +2004,7 @@ export function getErrorReference({ request }: {
     });
 }
 /**
- * Fetch what the pages load: the stylesheet, whose name is a digest of its content, and the icon
+ * Fetch what the pages load: the stylesheet and the script, whose names are digests of their content, and the icon
  */
 export function getStylesheet(file: string, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -2917,6 +2929,10 @@ export function signIn(body: {
     email?: string;
     /** The password. */
     password?: string;
+    /** From the page. */
+    challenge?: string;
+    /** The answer of a passkey in place of address and password, as JSON: the page's script makes it. */
+    credential?: string;
     /** `address`: the form asks for the address alone, which leads to the provider of its domain. */
     step?: string;
 }, opts?: Oazapfts.RequestOpts) {
@@ -2938,6 +2954,10 @@ export function secondFactor(body: {
     recovery_code?: string;
     /** The new key, encrypted, if one is set up. */
     offer?: string;
+    /** From the page. */
+    challenge?: string;
+    /** The answer of a passkey, as JSON: the page's script makes it. */
+    credential?: string;
     /** Binds the form to the sign-in. */
     csrf?: string;
 }, opts?: Oazapfts.RequestOpts) {
@@ -3187,6 +3207,10 @@ export function signInToAccount(body?: {
     password?: string;
     /** `address`: the form asks for the address alone. */
     step?: string;
+    /** From the page. */
+    challenge?: string;
+    /** The answer of a passkey, as JSON: the page's script makes it. */
+    credential?: string;
 }, { uiLocales }: {
     uiLocales?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -3303,6 +3327,10 @@ export function enterAccountCode(body?: {
     recovery_code?: string;
     /** Binds the form to the browser's session. */
     csrf?: string;
+    /** From the page. */
+    challenge?: string;
+    /** The answer of a passkey, as JSON: the page's script makes it. */
+    credential?: string;
 }, { uiLocales }: {
     uiLocales?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
@@ -3389,6 +3417,88 @@ export function removeSecondFactor(body?: {
     uiLocales?: string;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchText(`/account/second-factor/remove${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Begin to add a passkey
+ */
+export function newPasskey(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/passkeys/new${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Add a passkey
+ */
+export function addPasskey(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+    /** From the page. */
+    challenge?: string;
+    /** The answer of a passkey, as JSON: the page's script makes it. */
+    credential?: string;
+    /** What authenticators know the person by, encrypted. */
+    user_handle?: string;
+    /** A name for the person, at most 60 characters. */
+    name?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/passkeys/add${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Give a passkey another name
+ */
+export function renamePasskey(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+    /** Its id. */
+    passkey?: string;
+    /** The new name. */
+    name?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/passkeys/rename${QS.query(QS.explode({
+        ui_locales: uiLocales
+    }))}`, oazapfts.form({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Remove a passkey
+ */
+export function removePasskey(body?: {
+    /** Binds the form to the browser's session. */
+    csrf?: string;
+    /** Its id. */
+    passkey?: string;
+}, { uiLocales }: {
+    uiLocales?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchText(`/account/passkeys/remove${QS.query(QS.explode({
         ui_locales: uiLocales
     }))}`, oazapfts.form({
         ...opts,
@@ -4159,6 +4269,76 @@ export function removeUserSecondFactor(email: string, opts?: Oazapfts.RequestOpt
         status: 503;
         data: Error;
     }>(`/admin/v1/users/${encodeURIComponent(email)}/second-factor`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * List the user's passkeys
+ */
+export function listUserPasskeys(email: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Passkey[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/passkeys`, {
+        ...opts
+    });
+}
+/**
+ * Remove a passkey of the user
+ */
+export function removeUserPasskey(email: string, passkey: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/passkeys/${encodeURIComponent(passkey)}`, {
         ...opts,
         method: "DELETE"
     });

@@ -18,6 +18,8 @@ export interface Config {
   readonly allowLoopback: boolean;
   /** The sender of mails; undefined: the platform sends none. Without `publicUrl` it sends none either. */
   readonly mailFrom: MailSender | undefined;
+  /** People may sign in by passkeys. */
+  readonly passkeys: boolean;
   /** The notices that people get. */
   readonly mailNotices: readonly MailNotice[];
   readonly logLevel: LogLevel;
@@ -121,6 +123,7 @@ export function readConfig(raw: RawConfig): Config {
     authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     mailFrom: mailFrom(raw),
+    passkeys: flag(raw, "PASSKEYS"),
     mailNotices: mailNotices(raw),
     logLevel: oneOf(raw, "LOG_LEVEL", LOG_LEVELS),
     maintenance: flag(raw, "MAINTENANCE"),

@@ -54,6 +54,7 @@ export interface Env {
   readonly ALLOW_LOOPBACK: string;
   readonly MAIL_FROM: string;
   readonly MAIL_NOTICES: string;
+  readonly PASSKEYS: string;
   readonly LOG_LEVEL: string;
   readonly MAINTENANCE: string;
   readonly EVENT_RETENTION_DAYS: string;

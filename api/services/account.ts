@@ -15,6 +15,10 @@ const CODES = {
   "recovery_code?": str("A recovery code in its place."),
   ...CSRF,
 };
+const PASSKEY = {
+  "challenge?": str("From the page."),
+  "credential?": str("The answer of a passkey, as JSON: the page's script makes it."),
+};
 const AGAIN = "A page: nothing was changed.";
 
 interface More {
@@ -74,6 +78,7 @@ export const account: ServiceEntries = {
         "email?": str("Who signs in."),
         "password?": str("The password.", { format: "password" }),
         "step?": str("`address`: the form asks for the address alone."),
+        ...PASSKEY,
       }),
       example: { email: "ada@demo.example", password: "…" },
       again: "The page again: wrong e-mail or password, a blocked account, or an expired form.",
@@ -100,10 +105,11 @@ export const account: ServiceEntries = {
       again: "The page again: the old password is wrong, the account is blocked, or the new password is refused.",
     }),
     "POST /second-factor": form("enterAccountCode", {
-      about: "For a person with a second factor, after the password. A wrong code counts as a wrong password does.",
-      schema: obj(CODES),
+      about:
+        "For a person with a second factor or a passkey, after the password. A wrong code counts as a wrong password does.",
+      schema: obj({ ...CODES, ...PASSKEY }),
       example: { code: "123456", csrf: "…" },
-      again: "The page again: a wrong or used code, a blocked account, or an expired form.",
+      again: "The page again: a wrong or used code or passkey, a blocked account, or an expired form.",
     }),
     "POST /second-factor/set-up": form("offerSecondFactor", {
       about:
@@ -131,6 +137,35 @@ export const account: ServiceEntries = {
     "POST /second-factor/remove": form("removeSecondFactor", {
       schema: obj(CODES),
       example: { code: "123456", csrf: "…" },
+    }),
+    "POST /passkeys/new": form("newPasskey", {
+      about:
+        "Stores nothing. At most 15 minutes after a sign-in, else the person signs in again first; whoever has a passkey " +
+        "or a second factor shows it first.",
+      shows: "A page that makes a passkey, or one of those that come first.",
+    }),
+    "POST /passkeys/add": form("addPasskey", {
+      about: "Within an hour after the page was made, once. A person has at most twenty passkeys.",
+      schema: obj({
+        ...CSRF,
+        ...PASSKEY,
+        "user_handle?": str("What authenticators know the person by, encrypted."),
+        "name?": str("A name for the person, at most 60 characters."),
+      }),
+      example: { csrf: "…", challenge: "…", credential: "{…}", user_handle: "…", name: "Chrome, Windows" },
+      shows: "A page that comes first.",
+      again: "The page again: the passkey is not acceptable, or the page was too old.",
+    }),
+    "POST /passkeys/rename": form("renamePasskey", {
+      schema: obj({ ...CSRF, "passkey?": str("Its id."), "name?": str("The new name.") }),
+      example: { csrf: "…", passkey: "q1Yb…", name: "My phone" },
+      shows: "A page that asks for the passkey or the second factor first.",
+    }),
+    "POST /passkeys/remove": form("removePasskey", {
+      about: "Not if it is the person's only way to sign in.",
+      schema: obj({ ...CSRF, "passkey?": str("Its id.") }),
+      example: { csrf: "…", passkey: "q1Yb…" },
+      shows: "A page that asks for the passkey or the second factor first.",
     }),
     "POST /verify-address": form("askToVerifyAddress", {
       about:

@@ -102,6 +102,7 @@ export const admin: ServiceEntries = {
     name: { text: "The name.", example: "editor" },
     clientId: { text: "The client's id.", example: "demo.shop" },
     provider: { text: "The identity provider's id.", example: "corporate" },
+    passkey: { text: "The passkey's id, as the list shows it.", example: "q1YbRfTz" },
     packageId: { text: "The package's id.", example: "platform" },
     topicOwnerClient: { text: "The name of the client that owns the topic, `<project>.<app>`.", example: "demo.shop" },
     eventType: { text: "The topic's event type.", example: "orderCreated" },
@@ -149,6 +150,22 @@ export const admin: ServiceEntries = {
           { field: "scopes", added: ["plat.media_view"] },
           { field: "clientSecret" },
         ],
+      },
+    },
+    Passkey: {
+      schema: obj({
+        id: str("The credential's id."),
+        name: str("As the person called it."),
+        backedUp: bool("It is copied to other devices of the person."),
+        createdAt: time("When it was added."),
+        lastUsedAt: orNull(time("The last sign-in by it.")),
+      }),
+      example: {
+        id: "q1Yb…",
+        name: "Chrome, Windows",
+        backedUp: true,
+        createdAt: 1_763_000_000_000,
+        lastUsedAt: null,
       },
     },
     SealKey: {
@@ -445,6 +462,25 @@ export const admin: ServiceEntries = {
       about:
         "It is asked what a sign-in asks it, up to the code: nobody is signed in. The first check that fails is the last.",
       answers: { 200: { text: "What each check found.", json: ref("ProviderTrial") } },
+      errors: { 404: "" },
+    },
+    "GET /users/{email}/passkeys": {
+      id: "listUserPasskeys",
+      tag: TAGS.users,
+      answers: {
+        200: {
+          text: "At most twenty, the oldest first.",
+          json: list(ref("Passkey")),
+        },
+      },
+      errors: { 404: "" },
+    },
+    "DELETE /users/{email}/passkeys/{passkey}": {
+      id: "removeUserPasskey",
+      tag: TAGS.users,
+      about:
+        "For a person who has lost it. Make sure who asks. Sessions go on. The person gets a mail, if the platform sends any.",
+      answers: { 204: { text: "The passkey signs nobody in any more." } },
       errors: { 404: "" },
     },
     "POST /clients/{clientId}/secret": {

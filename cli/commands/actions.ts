@@ -13,6 +13,8 @@ import { clean, formatBytes, formatTime } from "../terminal/values.ts";
 export const actionCommands = (): Command[] => [
   unlock,
   removeSecondFactor,
+  listPasskeys,
+  removePasskey,
   enableLogin,
   newSecret,
   usage,
@@ -48,6 +50,46 @@ const removeSecondFactor: Command = {
     await confirm(invocation, `Remove the second factor of ${clean(email)}?`);
     await api.removeUserSecondFactor(email, (await invocation.client()).opts);
     sayDone(invocation.io, `${clean(email)} signs in by the password alone.`);
+  },
+};
+
+const PASSKEY_COLUMNS: readonly Column<api.Passkey>[] = [
+  { field: "id", title: "PASSKEY" },
+  { field: "name", title: "NAME" },
+  { field: "backedUp", title: "COPIED", kind: "flag" },
+  { field: "createdAt", title: "CREATED", kind: "time" },
+  { field: "lastUsedAt", title: "LAST USED", kind: "time" },
+];
+
+const listPasskeys: Command = {
+  words: ["user", "passkeys"],
+  summary: "List a person's passkeys.",
+  args: [{ name: "email", help: "the e-mail address" }],
+  options: [],
+  examples: ["user passkeys ada@acme.example"],
+  async run({ args: { email = "" }, options, io, client }) {
+    const passkeys = await ok(api.listUserPasskeys(email, (await client()).opts));
+    const shown = { columns: PASSKEY_COLUMNS, limit: Infinity, nouns: "passkeys" };
+    await printRows(passkeys, { io, asJson: options.has("json"), ...shown });
+  },
+};
+
+const removePasskey: Command = {
+  words: ["user", "remove-passkey"],
+  summary: "Remove a passkey that a person has lost.",
+  args: [
+    { name: "email", help: "the e-mail address" },
+    { name: "passkey", help: "its id, as `user passkeys` lists it" },
+  ],
+  options: [YES_OPTION],
+  notes: ["Make sure who asks. The person's sessions go on."],
+  examples: ["user remove-passkey ada@acme.example q1YbRfTz"],
+  changes: true,
+  async run(invocation) {
+    const { email = "", passkey = "" } = invocation.args;
+    await confirm(invocation, `Remove the passkey ${clean(passkey)} of ${clean(email)}?`);
+    await api.removeUserPasskey(email, passkey, (await invocation.client()).opts);
+    sayDone(invocation.io, `The passkey does not sign ${clean(email)} in any more.`);
   },
 };
 

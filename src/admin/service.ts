@@ -30,6 +30,7 @@ import { tenants, tenantUsageRoute } from "./resources/people/tenants.ts";
 import { userIdentities } from "./resources/people/user-identities.ts";
 import { topicChangeRoutes } from "./resources/events/topic-changes.ts";
 import { topicRoutes, type OperatedTopics } from "./resources/events/topics.ts";
+import { passkeyRoutes } from "./resources/people/passkeys.ts";
 import { secondFactorRoute, users, userUnlockRoute } from "./resources/people/users.ts";
 
 /** The operator's database and ports to the other services. */
@@ -70,6 +71,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(users(deps), deps),
     userUnlockRoute(deps),
     secondFactorRoute(deps),
+    ...passkeyRoutes(deps),
     ...resourceRoutes(userIdentities(deps), deps),
     ...resourceRoutes(members("tenant", deps), deps),
     ...resourceRoutes(members("organization", deps), deps),

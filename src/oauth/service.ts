@@ -10,6 +10,7 @@
  *   account page       account/routes.ts (`/account`)
  *   logout             logout/logout.ts (tells clients that a session ended)
  *   second factors     factors/factors.ts (states), authorize/second-factor.ts, account/second-factor.ts
+ *   passkeys           passkeys/passkeys.ts (states), authorize/passkey.ts, account/passkeys.ts
  *   sign-in            sign-in/: accounts.ts → login-attempts.do.ts (one account; rules in account-block.ts),
  *                      guess-guard.ts → guess-counter.do.ts (one network, one password; rules in guesses.ts)
  *   valid tokens       tokens/trust.ts (a 5 s copy of keys and revocations), tokens/jwt.ts (how a token is read)
@@ -54,6 +55,8 @@ import { FETCH_LIMITS, tracedFetchJson, type FetchJson } from "./federation/fetc
 import { createFactorStore } from "./factors/factor-store.ts";
 import { createFederation } from "./federation/federation.ts";
 import { createSealStore } from "./federation/seal-store.ts";
+import { createPasskeyStore } from "./passkeys/passkey-store.ts";
+import { relyingPartyOf } from "./passkeys/relying-party.ts";
 import { createCodeStore } from "./grants/code-store.ts";
 import { createDeviceStore } from "./grants/device-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
@@ -135,6 +138,8 @@ export interface OAuthDeps {
   readonly mails: Mails;
   /** Undefined: the platform sends no mail. */
   readonly sendMail: SendMail | undefined;
+  /** People may sign in by passkeys. */
+  readonly usesPasskeys: boolean;
   /** The notices that people get by mail. */
   readonly mailNotices: readonly MailNotice[];
   /** Tags of the pages' languages. */
@@ -199,6 +204,7 @@ export function createOAuth(deps: OAuthDeps) {
   const explainStore = createExplainStore(deps.db, builtIn);
   const sessions = createSessionStore(deps.db);
   const factors = createFactorStore(deps.db);
+  const passkeys = createPasskeyStore(deps.db, users);
   const mailLinks = createMailLinkStore(deps.db);
   const invitations = createInvitationStore(deps.db);
   const codes = createCodeStore(deps.db, users);
@@ -238,6 +244,14 @@ export function createOAuth(deps: OAuthDeps) {
   };
   const pagesBase = (call: AnyCall): string => issuerAt(authUrl || call.url.origin).issuer;
   const { sendMail } = deps;
+  const tell = createTell({
+    sendMail,
+    mails: deps.mails,
+    log,
+    notices: deps.mailNotices,
+    brandOf: (email) => brandOfAddress({ users }, email),
+    accountIn: (origin) => `${authUrl || publicUrl || origin}${pathPrefix}${ACCOUNT_BASE}`,
+  });
   const shared: Omit<RouteDeps, "recovery" | "links"> & Pick<RecoveryDeps, "revocations"> = {
     names,
     builtIn,
@@ -258,6 +272,8 @@ export function createOAuth(deps: OAuthDeps) {
     users,
     sessions,
     factors,
+    passkeys,
+    passkeySite: (call: AnyCall) => (deps.usesPasskeys ? relyingPartyOf(authUrl || publicUrl, call) : undefined),
     accounts,
     clientLimit: deps.clientLimit,
     clientKeys,
@@ -278,14 +294,7 @@ export function createOAuth(deps: OAuthDeps) {
     revocations: { ...revocations, revokeStatement: trustStore.revokeStatement },
     audit,
     pages: deps.pages,
-    tell: createTell({
-      sendMail,
-      mails: deps.mails,
-      log,
-      notices: deps.mailNotices,
-      brandOf: (email) => brandOfAddress({ users }, email),
-      accountIn: (origin) => `${authUrl || publicUrl || origin}${pathPrefix}${ACCOUNT_BASE}`,
-    }),
+    tell,
     forgotAddress: (call: AnyCall) => {
       if (sendMail === undefined) return undefined;
       const wish = call.url.searchParams.get("ui_locales");
@@ -359,6 +368,11 @@ export function createOAuth(deps: OAuthDeps) {
     blockedUntil: accounts.blockedUntil,
     /** Removes the user's second factor, in the operator's transaction. */
     secondFactorRemoval: factors.removalStatements,
+    /** Removes a passkey, in the operator's transaction. */
+    passkeyRemoval: passkeys.removalStatements,
+    listPasskeys: passkeys.list,
+    tellByOperator: (call: Parameters<typeof tell>[0], notice: "password" | "factor", email: string): void =>
+      tell(call, notice, email, "operator"),
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */
     explain: (question: ExplainQuestion, nowMs: number): Promise<Explanation> =>
       explain(

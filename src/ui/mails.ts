@@ -21,10 +21,11 @@ export const createMails = (): Mails => ({
   notice: (view) => linkMail(view, view.notice, (texts, lang) => detailsOf(view, texts, lang)),
 });
 
-/** `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC` */
+/** `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC`; or by an operator, and the time */
 function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): string {
   const format = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
-  const parts = [browserText(view, account), placeText(view, lang), `${format.format(view.atMs)} UTC`];
+  const where = view.by === undefined ? [browserText(view, account), placeText(view, lang)] : [account.byOperator];
+  const parts = [...where, `${format.format(view.atMs)} UTC`];
   return parts.filter((part) => part !== "").join(" · ");
 }
 

@@ -6,7 +6,8 @@
  *   content  sign-in-pages.ts, second-factor-pages.ts, account-page.ts
  *   layout   layout.ts is common to all, and limits where a form may lead
  *
- * They hold no state and run no script, but for the one that posts a response to its client. `markup.ts` escapes every
+ * They hold no state, and work without scripts. One script posts a response to its client, another one is the browser's
+ * part of passkeys (parts/passkey-script.ts). `markup.ts` escapes every
  * value on them.
  */
 import type { ErrorView, FormPostView, PageContext, Pages } from "../oauth/pages/port.ts";
@@ -23,6 +24,7 @@ import {
   linkVoidPage,
   newPasswordPage,
 } from "./pages/recovery-pages.ts";
+import { newPasskeyPage } from "./pages/new-passkey-page.ts";
 import { recoveryCodesPage, secondFactorPage, setUpPage } from "./pages/second-factor-pages.ts";
 import {
   chooseTenantPage,
@@ -56,6 +58,7 @@ export function createPages(pathPrefix: string): Pages {
     secondFactor: (view) => respond(view, "page", (texts) => secondFactorPage(view, texts)),
     setUpSecondFactor: (view) => respond(view, "page", (texts) => setUpPage(view, texts)),
     recoveryCodes: (view) => respond(view, "page", (texts) => recoveryCodesPage(view, texts)),
+    newPasskey: (view) => respond(view, "page", (texts) => newPasskeyPage(view, texts)),
     chooseTenant: (view) => respond(view, "page", (texts) => chooseTenantPage(view, texts)),
     device: (view) => respond(view, "page", (texts) => devicePage(view, texts)),
     consent: (view) => respond(view, "page", (texts) => consentPage(view, texts)),

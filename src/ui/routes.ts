@@ -5,6 +5,7 @@ import { errorReferencePage } from "./pages/error-reference.ts";
 import { ICON, ICON_NAME, iconHref } from "./parts/icon.ts";
 import type { createInterfaceDocument } from "./interface-document.ts";
 import { landing } from "./pages/landing-page.ts";
+import { PASSKEY_SCRIPT, PASSKEY_SCRIPT_NAME } from "./parts/passkey-script.ts";
 import { STYLESHEET, STYLESHEET_DIRECTORY, STYLESHEET_NAME } from "./parts/stylesheet.ts";
 
 /** Addresses of every host: health, error reference and stylesheet. */
@@ -28,12 +29,14 @@ export const createPlatformRoutes = (pathPrefix: string): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: `${STYLESHEET_DIRECTORY}/{file}`,
-    summary: "Fetch what the pages load: the stylesheet, whose name is a digest of its content, and the icon",
+    summary:
+      "Fetch what the pages load: the stylesheet and the script, whose names are digests of their content, and the icon",
     operation: "readStylesheet",
     params: z.object({ file: z.string() }),
     produces: "any",
     handle: async ({ params: { file } }) => {
-      if (file === STYLESHEET_NAME) return stylesheet();
+      if (file === STYLESHEET_NAME) return forEver(STYLESHEET, "text/css");
+      if (file === PASSKEY_SCRIPT_NAME) return forEver(PASSKEY_SCRIPT, "text/javascript");
       return file === ICON_NAME ? icon() : notFound("file");
     },
   }),
@@ -91,7 +94,8 @@ export const createDocumentRoutes = (documentOf: DocumentOf): readonly Route[] =
 const icon = (): Response =>
   new Response(ICON, { headers: { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" } });
 
-const stylesheet = (): Response =>
-  new Response(STYLESHEET, {
-    headers: { "content-type": "text/css; charset=utf-8", "cache-control": "public, max-age=31536000, immutable" },
+/** A file whose name is a digest of its content. */
+const forEver = (text: string, type: string): Response =>
+  new Response(text, {
+    headers: { "content-type": `${type}; charset=utf-8`, "cache-control": "public, max-age=31536000, immutable" },
   });

@@ -5,6 +5,7 @@ import { defencesSuite } from "./browser/defences.ts";
 import { implicitSuite } from "./browser/implicit.ts";
 import { looksSuite } from "./browser/looks.ts";
 import { oidcClientSuite } from "./browser/oidc-client-ts.ts";
+import { passkeySuite } from "./browser/passkeys.ts";
 import { signInPageSuite } from "./browser/sign-in-page.ts";
 import { useStage } from "./browser/stage.ts";
 
@@ -16,6 +17,7 @@ accountPageSuite(stage);
 looksSuite(stage);
 defencesSuite(stage);
 consentSuite(stage);
+passkeySuite(stage);
 oidcClientSuite(stage);
 implicitSuite(stage);
 commandLineSuite(stage);

@@ -22,6 +22,8 @@ const MORE = [
     SELECT 'n', id, 'sub', 's', 'i', 1, 1 FROM client LIMIT 1`,
   `INSERT INTO totp (email, sealed_secret, last_step, created_at) SELECT email, 't1.a.b', 1, 1 FROM user LIMIT 1`,
   `INSERT INTO recovery_code (email, code_hash) SELECT email, 'h' FROM user LIMIT 1`,
+  `INSERT INTO passkey (id, email, user_handle, public_key, sign_count, backup_eligible, backed_up, transports, name, created_at)
+    SELECT 'p', email, 'h', '{}', 0, 0, 0, '[]', 'n', 1 FROM user LIMIT 1`,
   `INSERT INTO outbox (id, event_type, tenant, snapshot, created_at) VALUES ('o1', 'made', 't', '{}', 1)`,
   `INSERT INTO audit_copy (number, name, first_seq, last_seq, rows, previous, head, planned_at)
     VALUES (1, 'c', 1, 1, 1, '', 'h', 1)`,

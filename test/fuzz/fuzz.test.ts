@@ -56,6 +56,10 @@ const WITHOUT_SUCCESS = new Set([
   "secondFactor",
   "confirmSecondFactor",
   "removeUserSecondFactor",
+  // Nor passkeys, which an authenticator makes.
+  "addPasskey",
+  "removePasskey",
+  "removeUserPasskey",
   // One test at a time, and the other address had it.
   "deprecatedTestPushSubscription",
   // Nobody has read the topics of the fuzzer.

@@ -575,6 +575,21 @@ const ROWS: readonly Row[] = [
     cache: SECRET,
     closed: "page",
   },
+  {
+    name: "POST /account/passkeys/new",
+    ask: (given) => changeAccount("passkeys/new", given),
+    status: 200,
+    cache: SECRET,
+    closed: "page",
+  },
+  ...["add", "rename", "remove"].map((name): Row => ({
+    name: `POST /account/passkeys/${name}`,
+    ask: (given) => changeAccount(`passkeys/${name}`, given),
+    status: name === "rename" ? 303 : 400,
+    cache: SECRET,
+    closed: name === "rename" ? "redirect" : "page",
+    ...(name === "rename" ? { cookies: ["notice"] as const } : {}),
+  })),
   ...["link", "unlink"].map((name): Row => ({
     name: `POST /account/${name}`,
     ask: (given) => changeAccount(name, given),

@@ -5,6 +5,8 @@ import type {
   ConfirmLinkView,
   ConsentView,
   ErrorView,
+  NewPasskeyView,
+  PasskeyRequestView,
   SecondFactorView,
   SetUpView,
   SignInView,
@@ -80,6 +82,7 @@ const consent: ConsentView = {
   formTargets: ["https://shop.example/callback?x=1"],
 };
 const factorActions = { setUpFactor: "/s", removeFactor: "/f", renewCodes: "/n", link: "/l", unlink: "/u" };
+const passkeyActions = { newPasskey: "/pn", renamePasskey: "/pr", removePasskey: "/pd" };
 const account: AccountView = {
   ...context,
   status: 200,
@@ -91,6 +94,7 @@ const account: AccountView = {
     verifyAddress: "/v",
     endSession: "/s",
     ...factorActions,
+    ...passkeyActions,
   },
   hidden: { csrf: "token", more: "of it" },
   user: { email: "ada@shop.example", name: "Ada" },
@@ -136,6 +140,13 @@ const account: AccountView = {
   hasMore: true,
   hasPassword: true,
   secondFactor: { recoveryCodes: 7 },
+  passkeys: {
+    list: [
+      { id: "p1", name: "Phone <1>", createdAtMs: 1_763_000_000_000, lastUsedMs: 1_763_000_000_001, isBackedUp: true },
+      { id: "p2", name: "Key", createdAtMs: 1_763_000_000_000, lastUsedMs: undefined, isBackedUp: false },
+    ],
+    mayAdd: true,
+  },
   notice: "removed",
   fault: undefined,
 };
@@ -146,15 +157,34 @@ const code: SecondFactorView = {
   hidden: { request: "a=b&c=d", csrf: "token" },
   user: "ada@shop.example",
   clientName: "Web shop",
+  asksCode: true,
   fault: undefined,
   formTargets: ["https://shop.example/callback?x=1"],
 };
 const setUp: SetUpView = {
   ...code,
+  fault: undefined,
   isNeeded: true,
   asksPassword: false,
   secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
   uri: "otpauth://totp/accounts.example:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
+};
+const asked: PasskeyRequestView = { challenge: "AQID", rpId: "accounts.example", allow: [] };
+const newPasskey: NewPasskeyView = {
+  ...context,
+  status: 200,
+  action: "/base/account/passkeys/add",
+  hidden: { csrf: "token", user_handle: "sealed" },
+  challenge: "AQID",
+  rpId: "accounts.example",
+  user: { email: "ada@shop.example", name: 'Ada "the" first' },
+  userHandle: "BAUG",
+  algs: [-7],
+  known: ["p1"],
+  name: "Firefox, Windows",
+  account: "/base/account",
+  fault: undefined,
+  formTargets: [],
 };
 const error: ErrorView = { ...context, status: 400, kind: "request", detail: "client_id is missing." };
 
@@ -206,6 +236,26 @@ const kinds = {
   "account without a second factor": { view: { ...account, secondFactor: undefined }, show: pages.account },
   "second factor": { view: code, show: pages.secondFactor },
   "second factor after a wrong code": { view: { ...code, status: 400, fault: "wrong" }, show: pages.secondFactor },
+  "sign-in with passkeys": { view: { ...signIn, fault: undefined, passkey: asked }, show: pages.signIn },
+  "second factor, or a passkey": {
+    view: { ...code, passkey: { ...asked, allow: [{ id: "p1", transports: ["usb"] }] } },
+    show: pages.secondFactor,
+  },
+  "passkey alone, after a wrong one": {
+    view: { ...code, status: 400, asksCode: false, passkey: asked, fault: "passkey" },
+    show: pages.secondFactor,
+  },
+  "passkey that cannot be used here": { view: { ...code, asksCode: false }, show: pages.secondFactor },
+  "new passkey": { view: newPasskey, show: pages.newPasskey },
+  "new passkey after a refusal": {
+    view: { ...newPasskey, status: 400, fault: "passkey" },
+    show: pages.newPasskey,
+  },
+  "account after the last passkey stayed": {
+    view: { ...account, status: 400, notice: undefined, fault: "lastPasskey" },
+    show: pages.account,
+  },
+  "account without passkeys": { view: { ...account, passkeys: undefined }, show: pages.account },
   "second factor to be set up": { view: setUp, show: pages.setUpSecondFactor },
   "second factor to be set up, after a wrong password": {
     view: { ...setUp, status: 400, isNeeded: false, asksPassword: true, fault: "password" },
@@ -255,19 +305,31 @@ describe("every page", () => {
   });
 
   // shows: platform/other-origins-caches-headers/headers-of-pages
-  it.each(everyKind)("$name: runs no script and loads only the stylesheet and the icon", async ({ view, show }) => {
-    const { tags } = await parseHtml(show(view));
-    const loading = tags
-      .filter(({ name }) => name !== "a")
-      .flatMap(({ attributes }) => [...attributes].filter(([name]) => /^(src|href|srcset)$/.test(name)));
-    expect(loading).toEqual([
-      ["href", "/base/docs/assets/icon.svg"],
-      ["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)],
-    ]);
-    const names = new Set(tags.map(({ name }) => name));
-    for (const name of ["script", "style", "iframe", "img", "object", "base"]) expect(names).not.toContain(name);
-    for (const { attributes } of tags) for (const name of attributes.keys()) expect(name).not.toMatch(/^on|^style$/);
-  });
+  it.each(everyKind)(
+    "$name: loads only the stylesheet and the icon, and the script of passkeys if it has their button",
+    async ({ view, show }) => {
+      const response = show(view);
+      const { tags } = await parseHtml(response);
+      const hasButton = tags.some(({ attributes }) => attributes.has("data-passkey"));
+      expect(named(tags, "script").map(({ attributes }) => [...attributes.keys()])).toEqual(
+        hasButton ? [["src", "defer"]] : [],
+      );
+      const loading = tags
+        .filter(({ name }) => name !== "a")
+        .flatMap(({ attributes }) => [...attributes].filter(([name]) => /^(src|href|srcset)$/.test(name)));
+      expect(loading).toEqual([
+        ["href", "/base/docs/assets/icon.svg"],
+        ["href", expect.stringMatching(/^\/base\/docs\/assets\/pages-[0-9a-f]{16}\.css$/)],
+        ...(hasButton ? [["src", expect.stringMatching(/^\/base\/docs\/assets\/passkeys-[0-9a-f]{16}\.js$/)]] : []),
+      ]);
+      // Of the policy, the one file and not its origin, which has scripts of others too.
+      const script = loading.find(([name]) => name === "src")?.[1];
+      expect(policyOf(response).get("script-src")).toBe(script && `https://accounts.example:8443${script}`);
+      const names = new Set(tags.map(({ name }) => name));
+      for (const name of ["style", "iframe", "img", "object", "base"]) expect(names).not.toContain(name);
+      for (const { attributes } of tags) for (const name of attributes.keys()) expect(name).not.toMatch(/^on|^style$/);
+    },
+  );
 
   // shows: platform/other-origins-caches-headers/headers-of-pages
   it.each(everyKind)("$name: forbids framing, caching, sniffing and referrers", ({ view, show }) => {
@@ -287,6 +349,7 @@ describe("every page", () => {
       "style-src",
       "img-src",
       "form-action",
+      ...(view["passkey"] !== undefined || view["algs"] !== undefined ? ["script-src"] : []),
       "frame-ancestors",
       "base-uri",
     ]);
@@ -405,7 +468,9 @@ describe("text from outside in a page", () => {
       for (const variant of variants(view, payload)) {
         const { tags, text } = await parseHtml(show(variant));
         expect(skeleton(tags), JSON.stringify(variant)).toEqual(plain);
-        expect(text).not.toContain("<script");
+        expect(text.replace(/<script src="\/base\/docs\/assets\/passkeys-[0-9a-f]{16}\.js" defer>/, "")).not.toContain(
+          "<script",
+        );
         seen++;
       }
     expect(seen).toBeGreaterThanOrEqual(payloads.length);
@@ -476,7 +541,7 @@ describe("form-action", () => {
 
 describe("the account page", () => {
   it("names the account to password managers, and sends only the needed fields", async () => {
-    const { tags } = await parseHtml(pages.account({ ...account, applications: [] }));
+    const { tags } = await parseHtml(pages.account({ ...account, applications: [], passkeys: undefined }));
     const fields = named(tags, "input").map((tag) =>
       ["type", "name", "value", "autocomplete"].map((name) => attribute(tag, name)),
     );

@@ -1,3 +1,4 @@
+import type { Call } from "../../http/route.ts";
 import type { AuditRecord } from "../../platform/ports/audit.ts";
 
 /** Holders of tokens, as an operator revokes them. */
@@ -37,6 +38,12 @@ export interface OAuthPort {
   sessionsEnded(): void;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
   secondFactorRemoval(email: string): readonly D1PreparedStatement[];
+  /** The passkeys of a user. */
+  listPasskeys(email: string): Promise<readonly OperatedPasskey[]>;
+  /** Removes a passkey of a user. The last statement changes a row if there was one. */
+  passkeyRemoval(email: string, id: string, nowMs: number): readonly D1PreparedStatement[];
+  /** Tells the user by mail, beside the answer, what an operator changed. */
+  tellByOperator(call: TellingCall, notice: "password" | "factor", email: string): void;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   /** Seals and opens the client secret of an identity provider. */
@@ -49,6 +56,22 @@ export interface OAuthPort {
   /** A secret by which a client signs, as a row of `client_secret`. */
   sealClientSecret(clientId: string, secret: string): Promise<{ readonly digest: string; readonly sealed: string }>;
 }
+
+export interface OperatedPasskey {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAtMs: number;
+  /** Null: never. */
+  readonly lastUsedAtMs: number | null;
+  /** 1: it is copied to other devices of the person. */
+  readonly backedUp: number;
+}
+
+/** The part of a call that a mail beside its answer needs. */
+export type TellingCall = Pick<
+  Call<unknown, unknown, unknown, unknown>,
+  "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil"
+>;
 
 /** Announces subscriptions by rows in the transaction that changes them. */
 export interface OutboxPort {

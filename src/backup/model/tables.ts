@@ -14,6 +14,7 @@ export const TABLES = [
   "user",
   "totp",
   "recovery_code",
+  "passkey",
   "role",
   "tenant_member",
   "tenant_member_role",

@@ -169,6 +169,8 @@ export const RIGHTS = {
   unlockUser: { who: "operator", access: RUN },
   removeSecondFactor: { who: "operator", access: RUN },
   testIdentityProvider: { who: "operator", access: RUN },
+  listPasskeys: { who: "operator", access: SEE },
+  removePasskey: { who: "operator", access: RUN },
   makeClientSecret: { who: "operator", access: RUN_OWN },
   revokeAll: { who: "operator", access: RUN_OWN },
   explainScope: { who: "operator", access: SEE },

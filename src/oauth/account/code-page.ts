@@ -1,4 +1,5 @@
 import type { AnyCall } from "../model/call.ts";
+import { askForPasskey } from "../passkeys/check.ts";
 import { brandOfPerson } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
 import type { CodeFault } from "../pages/port.ts";
@@ -22,6 +23,10 @@ export async function accountCodePage(
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)) },
     user: user.email,
     clientName: "",
+    asksCode: user.hasSecondFactor,
+    passkey: user.hasPasskey
+      ? await askForPasskey(deps, call, "second factor", formKey(deps, call), user.email)
+      : undefined,
     fault,
     formTargets: [],
   });

@@ -1,16 +1,16 @@
 import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
-import type { FactorDeps } from "../factors/factors.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { ConsentStore } from "../consent/consent-store.ts";
 import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
 import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
+import type { PasskeyDeps } from "../passkeys/passkeys.ts";
 import type { RecoveryDeps } from "../recovery/recovery.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 
 /** Dependencies of the account page. */
-export interface AccountDeps extends FactorDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
+export interface AccountDeps extends PasskeyDeps, FederationDeps, RevokeAccessDeps, RefusedPageDeps {
   readonly federation: Federation;
   readonly commonPasswords: CommonPasswords;
   readonly consents: ConsentStore;

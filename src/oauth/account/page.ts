@@ -7,6 +7,7 @@ import type { AnyCall } from "../model/call.ts";
 import { oidcScopes } from "../model/authorization.ts";
 import { brandOfPerson } from "../pages/brand.ts";
 import { readParameters } from "../model/parameters.ts";
+import type { ListedPasskey } from "../passkeys/passkey-store.ts";
 import { pageContext } from "../pages/page.ts";
 import type { AccountApplication, AccountFault, ScopeView } from "../pages/port.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
@@ -51,14 +52,16 @@ export async function accountPage(
   fault: AccountFault | undefined,
 ): Promise<Response> {
   const ownHash = await sha256Hex(readCookie(call, "session", deps.names) ?? "");
-  const [{ applications, words }, { hasPassword, sessions, linked }, recoveryCodes, linkable, current] =
+  const [{ applications, words }, { hasPassword, sessions, linked }, recoveryCodes, linkable, current, passkeys] =
     await Promise.all([
       deps.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
       deps.sessions.list(user.email, ownHash, call.nowMs, MOST_SESSIONS + 1),
       user.hasSecondFactor ? deps.factors.countRecoveryCodes(user.email) : 0,
       deps.federation.providers.linkableBy(user.email, call.nowMs),
       LOCAL.includes(provider) ? undefined : deps.federation.providers.find(provider, call.nowMs),
+      user.hasPasskey ? deps.passkeys.list(user.email) : [],
     ]);
+  const mayAdd = deps.passkeySite(call) !== undefined && LOCAL.includes(provider);
   const toLink = linkable.filter(({ id }) => linked.every((one) => one.provider !== id));
   const { notice, cookie } = readNotice(deps, call);
   const page = deps.pages.account({
@@ -76,6 +79,9 @@ export async function accountPage(
       link: accountAddress(call, "/link"),
       unlink: accountAddress(call, "/unlink"),
       renewCodes: accountAddress(call, "/second-factor/recovery"),
+      newPasskey: accountAddress(call, "/passkeys/new"),
+      renamePasskey: accountAddress(call, "/passkeys/rename"),
+      removePasskey: accountAddress(call, "/passkeys/remove"),
     },
     hidden: { csrf: await csrfToken(deps, formKey(deps, call)) },
     user: { email: user.email, name: user.name },
@@ -87,6 +93,7 @@ export async function accountPage(
       .map((one) => toView(one, user, (scope) => toScopeView(scope, words, deps.names))),
     hasMore: applications.length > MOST_APPLICATIONS,
     secondFactor: user.hasSecondFactor ? { recoveryCodes } : undefined,
+    passkeys: mayAdd || user.hasPasskey ? { list: passkeys.map(toPasskeyView), mayAdd } : undefined,
     sessions: sessions.slice(0, MOST_SESSIONS).map(toSessionView),
     hasMoreSessions: sessions.length > MOST_SESSIONS,
     hasPassword,
@@ -99,6 +106,14 @@ export async function accountPage(
   });
   return withCookie(page, cookie);
 }
+
+const toPasskeyView = ({ id, name, createdAtMs, lastUsedAtMs, backedUp }: ListedPasskey) => ({
+  id,
+  name,
+  createdAtMs,
+  lastUsedMs: lastUsedAtMs ?? undefined,
+  isBackedUp: backedUp === 1,
+});
 
 const toSessionView = ({ provider, authenticatedAtMs, seenAtMs, isCurrent, ...where }: ListedSession) => ({
   ...where,

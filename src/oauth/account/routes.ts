@@ -3,7 +3,7 @@
  * revoke and change them.
  *
  *   nobody ──form, or another provider, and the second factor──▶ signed in ──sign out · end everything · 12 h──▶ nobody
- *                                     └── remove access · change password, factor, provider: still signed in
+ *                                     └── remove access · change password, factor, passkey, provider: still signed in
  *
  * A browser must be signed in, and reaches only its own user. The forms carry a token bound to the session, so no other
  * site can send them. Each is answered by a redirect to the page, or by the page with the error (changes.ts,
@@ -13,6 +13,7 @@ import { defineRoute, formBody, type Route } from "../../http/route.ts";
 import { askToVerify, endSession, revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
+import { addPasskey, newPasskey, removePasskey, renamePasskey } from "./passkeys.ts";
 import { changePassword } from "./password.ts";
 import { linkProvider, unlinkProvider } from "./providers.ts";
 import {
@@ -70,6 +71,10 @@ export function createAccountRoutes(deps: AccountDeps): readonly Route[] {
     form("/second-factor/confirm", "changeAccount", "Set up a second factor", confirmSecondFactor),
     form("/second-factor/recovery", "changeAccount", "Get new recovery codes", renewRecoveryCodes),
     form("/second-factor/remove", "changeAccount", "Remove the second factor", removeSecondFactor),
+    form("/passkeys/new", "changeAccount", "Begin to add a passkey", newPasskey),
+    form("/passkeys/add", "changeAccount", "Add a passkey", addPasskey),
+    form("/passkeys/rename", "changeAccount", "Give a passkey another name", renamePasskey),
+    form("/passkeys/remove", "changeAccount", "Remove a passkey", removePasskey),
     form("/link", "changeAccount", "Link an account at an identity provider", linkProvider),
     form("/unlink", "changeAccount", "Unlink an account at an identity provider", unlinkProvider),
     form("/end-all", "changeAccount", "End every session, grant and token of the user", revokeAll),

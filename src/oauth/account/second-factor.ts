@@ -1,4 +1,5 @@
 import { checkCode, upgradeSession } from "../factors/check.ts";
+import { checkProof } from "../passkeys/proof.ts";
 import { codeOfOffer, makeOffer, openOffer, setUp, type Offer } from "../factors/set-up.ts";
 import { newRecoveryCodes, recoveryHashes } from "../factors/recovery-codes.ts";
 import { isLocal } from "../model/binding.ts";
@@ -7,10 +8,10 @@ import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
 import { brandOfPerson } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
-import type { AccountFault, CodeFault } from "../pages/port.ts";
+import type { AccountFault, SetUpView } from "../pages/port.ts";
 import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken } from "../sign-in/browser.ts";
 import { knownDevice } from "../sign-in/device.ts";
-import { findSession, needsCode, type Session } from "../sign-in/sessions.ts";
+import { findSession, lacksProof, type Session } from "../sign-in/sessions.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import { admit, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
@@ -34,12 +35,13 @@ export async function enterAccountCode(deps: AccountDeps, call: FormCall): Promi
     return accountErrorPage(deps, call, ENTER, { detail, reason });
   }
   const session = await findSession(deps, call);
-  if (session === undefined || !needsCode(session)) return redirectToAccount(deps, call, undefined);
+  if (session === undefined || !lacksProof(session)) return redirectToAccount(deps, call, undefined);
   if (!(await verifyCsrfToken(deps, formKey(deps, call), form.value.get("csrf"))))
     return accountCodePage(deps, call, session, "stale");
-  const refused = await codeFault(deps, call, session, form.value, ENTER);
-  if (refused !== undefined) return accountCodePage(deps, call, session, refused);
-  const upgraded = await upgradeSession(deps, call, session);
+  const key = formKey(deps, call);
+  const checked = await checkProof(deps, call, session, { form: form.value, key, action: ENTER });
+  if (checked.kind !== "ok") return accountCodePage(deps, call, session, checked.kind);
+  const upgraded = await upgradeSession(deps, call, session, checked.methods);
   const answer = redirectToAccount(deps, call, undefined);
   return upgraded === undefined ? answer : upgraded.signIn(answer);
 }
@@ -64,16 +66,17 @@ export async function offerSecondFactor(deps: AccountDeps, call: FormCall): Prom
   if (!admitted.ok) return admitted.error;
   const { session } = admitted.value;
   if (session.user.hasSecondFactor) return redirectToAccount(deps, call, undefined);
-  const again = await signInFirst(deps, call, session);
+  const again = await proveFirst(deps, call, session);
   return again ?? offerPage(deps, call, session, await makeOffer(deps, call, session), undefined);
 }
 
-/** Without a password to ask for, the person shows at the provider again who they are. */
-async function signInFirst(
-  deps: AccountDeps,
-  call: AnyCall,
-  { user, provider, authenticatedAtMs }: Session,
-): Promise<Response | undefined> {
+/**
+ * Asks for a passkey, if the person has one. Without a password to ask for, the person shows at the provider again who
+ * they are.
+ */
+async function proveFirst(deps: AccountDeps, call: AnyCall, session: Session): Promise<Response | undefined> {
+  const { user, provider, authenticatedAtMs } = session;
+  if (lacksProof(session)) return accountCodePage(deps, call, session, undefined);
   if (isLocal(provider) || call.nowMs - authenticatedAtMs < RECENT_MS) return undefined;
   const credential = await deps.users.credential(user.email);
   return credential?.passwordHash === undefined ? signInAtProvider(deps, call, provider) : undefined;
@@ -84,7 +87,7 @@ async function offerPage(
   call: AnyCall,
   { user }: Session,
   { secret, sealed, uri }: Offer,
-  fault: CodeFault | "password" | undefined,
+  fault: SetUpView["fault"],
 ): Promise<Response> {
   const credential = await deps.users.credential(user.email);
   return deps.pages.setUpSecondFactor({
@@ -117,7 +120,7 @@ export async function confirmSecondFactor(deps: AccountDeps, call: FormCall): Pr
   const { session, form } = admitted.value;
   const { user, authenticatedAtMs } = session;
   if (user.hasSecondFactor) return redirectToAccount(deps, call, undefined);
-  const again = await signInFirst(deps, call, session);
+  const again = await proveFirst(deps, call, session);
   if (again !== undefined) return again;
   const offer = await openOffer(deps, call, session, form.get("offer") ?? "");
   if (offer === undefined) return offerPage(deps, call, session, await makeOffer(deps, call, session), "stale");

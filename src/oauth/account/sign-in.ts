@@ -6,9 +6,10 @@ import { ADDRESS_STEP, providerOf } from "../federation/discovery.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
-import { BY_PASSWORD } from "../model/methods.ts";
+import { BY_PASSKEY, BY_PASSWORD } from "../model/methods.ts";
 import { readParameters } from "../model/parameters.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
+import { askForPasskey, checkPasskey, type Answered } from "../passkeys/check.ts";
 import { pageContext } from "../pages/page.ts";
 import {
   csrfToken,
@@ -19,7 +20,7 @@ import {
   withCookie,
   CROSS_SITE_FORM,
 } from "../sign-in/browser.ts";
-import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
+import { rememberDevice, rememberWithoutPassword, signInByPassword } from "../sign-in/device.ts";
 import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
@@ -47,6 +48,7 @@ export async function accountSignInPage(deps: AccountDeps, call: AnyCall, form: 
     fault: form.fault,
     notice: form.fault === undefined ? notice : undefined,
     forgot: deps.forgotAddress(call),
+    passkey: await askForPasskey(deps, call, "sign in", browser.key),
     formTargets: byDomain.map(({ issuer }) => issuer),
   });
   return withCookie(withCookie(page, browser.cookie), cookie);
@@ -85,6 +87,9 @@ export async function accountSignIn(
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: "" });
     return accountSignInPage(deps, call, { email, fault: "stale", byDomain });
   }
+  const credential = form.value.get("credential") ?? "";
+  if (credential !== "")
+    return signInByPasskey(deps, call, { challenge: form.value.get("challenge") ?? "", credential });
   if (asksAddress) {
     const provider = providerOf(email, byDomain);
     if (provider === undefined) return accountSignInPage(deps, call, { email, fault: undefined });
@@ -100,6 +105,22 @@ export async function accountSignIn(
   return response === undefined
     ? accountSignInPage(deps, call, { email, fault: "wrong" })
     : rememberDevice(deps, call, response, signedIn);
+}
+
+const PASSKEY_FAULT = { wrong: "passkey", blocked: "blocked", stale: "stale" } as const;
+
+/** As on the sign-in page for a client (authorize/passkey.ts). */
+async function signInByPasskey(deps: AccountDeps, call: AnyCall, answered: Answered): Promise<Response> {
+  const key = readCookie(call, "browser", deps.names);
+  const asked = { purpose: "sign in", key, action: `${ACTION} by passkey` } as const;
+  const checked = await checkPasskey(deps, call, answered, asked);
+  if (checked.kind !== "ok") return accountSignInPage(deps, call, { email: "", fault: PASSKEY_FAULT[checked.kind] });
+  const { user } = checked;
+  const newSignIn = { email: user.email, provider: DEFAULT_PROVIDER, methods: BY_PASSKEY };
+  const response = await startAndRedirect(deps, call, newSignIn);
+  return response === undefined
+    ? accountSignInPage(deps, call, { email: "", fault: "passkey" })
+    : rememberWithoutPassword(deps, call, response, user, BY_PASSKEY);
 }
 
 /** Redirects the browser to another identity provider. */
@@ -127,7 +148,11 @@ export async function enterAccount(deps: AccountDeps, call: AnyCall, newSignIn: 
   const provider = await deps.federation.providers.find(newSignIn.provider, call.nowMs);
   if (provider !== undefined && isBoundToTenants(provider))
     return fail(`the identity provider ${newSignIn.provider} is bound to tenants`);
-  return (await startAndRedirect(deps, call, newSignIn)) ?? fail(`user ${newSignIn.email} is unknown or disabled`);
+  const user = await deps.users.find(newSignIn.email);
+  const response = user && (await startAndRedirect(deps, call, newSignIn));
+  if (user === undefined || response === undefined) return fail(`user ${newSignIn.email} is unknown or disabled`);
+  const { methods } = newSignIn;
+  return methods?.includes("pwd") === true ? response : rememberWithoutPassword(deps, call, response, user, methods);
 }
 
 /** A provider vouched for nobody, or did not respond. */

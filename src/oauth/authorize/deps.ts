@@ -1,16 +1,16 @@
 import type { AuditTrail } from "../../platform/ports/audit.ts";
-import type { FactorDeps } from "../factors/factors.ts";
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { GrantDeps } from "../grants/grant-step.ts";
 import type { Addresses } from "../model/call.ts";
 import type { Logouts } from "../logout/logout.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
+import type { PasskeyDeps } from "../passkeys/passkeys.ts";
 import type { Unregistered } from "../unregistered/unregistered.ts";
 import type { PushedStore } from "./pushed/pushed-store.ts";
 
 /** Dependencies of an authorization request. */
-export interface AuthorizeDeps extends FactorDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
+export interface AuthorizeDeps extends PasskeyDeps, FederationDeps, GrantDeps, RefusedPageDeps, Addresses {
   readonly federation: Federation;
   readonly audit: AuditTrail;
   readonly pushedRequests: PushedStore;

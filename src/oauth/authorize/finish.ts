@@ -5,6 +5,7 @@ import { DEVICE_LIFETIME_SEC } from "../grants/device-code.ts";
 import { DEFAULT_TENANT, grantForUser } from "../grants/user-grant.ts";
 import { serviceScopes, signInTimes, toAuthorization } from "../model/authorization.ts";
 import { isLocal } from "../model/binding.ts";
+import { hasPassword } from "../model/methods.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { ScopeRequest } from "../model/granted-scopes.ts";
 import { restrict } from "../model/resource.ts";
@@ -34,11 +35,12 @@ export async function finish(
   const wantsTwoFactors = asksTwoFactors(request.acr, identity);
   if (isUnmet(request.acr, identity) && !wantsTwoFactors) {
     // A password may be what the client wants, and the person can still enter it.
-    if (identity.from === "session" && isLocal(request.provider) && !isLocal(identity.provider ?? DEFAULT_PROVIDER)) {
-      const reason = "the client takes no sign-in at another identity provider";
+    const byPassword = isLocal(identity.provider ?? DEFAULT_PROVIDER) && hasPassword(identity.methods);
+    if (identity.from === "session" && isLocal(request.provider) && !byPassword) {
+      const reason = "the client takes no such sign-in";
       return promptSignIn(deps, request, { email: prefilledEmail(request, identity.user.email), reason }, call);
     }
-    const failure = refused("unmet_authentication_requirements", "Another identity provider signed the user in.");
+    const failure = refused("unmet_authentication_requirements", "The client does not take this way to sign in.");
     return refusedAnswer(deps, request, failure, call);
   }
   const scopes = identity.hint === undefined ? request.scopes : withinHint(request.scopes, identity.hint.scopes);

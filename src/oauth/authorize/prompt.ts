@@ -5,10 +5,13 @@ import { ADDRESS_STEP, providerOf } from "../federation/discovery.ts";
 import type { OfferedProvider } from "../federation/federation-store.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
+import { BY_PASSKEY } from "../model/methods.ts";
+import { askForPasskey } from "../passkeys/check.ts";
 import { redirect, redirectStatus } from "../model/redirect.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { SignInFault } from "../pages/port.ts";
 import { csrfToken, recognizeBrowser, withCookie } from "../sign-in/browser.ts";
+import { isUnmet } from "./acr.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
 import type { Unidentified } from "./identify.ts";
@@ -100,10 +103,15 @@ export async function signInPage(
     layout: provider === LEGACY_PROVIDER && parameters.get("display") === "popup" ? "popup" : "page",
     fault: form.fault,
     forgot: deps.forgotAddress(call),
+    passkey: takesPasskeys(request) ? await askForPasskey(deps, call, "sign in", browser.key) : undefined,
     formTargets: [...formTargets(request), ...byDomain.map(({ issuer }) => issuer)],
   });
   return withCookie(page, browser.cookie);
 }
+
+/** A client that insists on the password takes no passkey. */
+const takesPasskeys = ({ acr }: AuthorizationRequest): boolean =>
+  !isUnmet(acr, { authenticatedAtMs: 0, methods: BY_PASSKEY });
 
 /** Links that send the same request again, for another provider. An expected user stays sealed in it. */
 async function otherProviders(deps: AuthorizeDeps, request: AuthorizationRequest, call: AnyCall) {

@@ -6,6 +6,7 @@ import { signInTimes } from "../model/authorization.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { FederationFailure } from "../model/provider-failure.ts";
 import { withCookie } from "../sign-in/browser.ts";
+import { rememberWithoutPassword } from "../sign-in/device.ts";
 import { prepareSession, type NewSignIn } from "../sign-in/sessions.ts";
 import type { UserRecord } from "../users/user-store.ts";
 import { readRequest } from "./authorize.ts";
@@ -77,5 +78,8 @@ export async function startSessionAndFinish(
   if (user === undefined || binding === undefined) return undefined;
   const identity: Identity = { user, sid: session.sid, ...times, binding, from: "sign-in", beginning: session };
   const response = await finish(deps, request, identity, call);
-  return (await session.start()) ? withCookie(response, session.cookie) : undefined;
+  if (!(await session.start())) return undefined;
+  const { methods } = newSignIn;
+  const answer = withCookie(response, session.cookie);
+  return methods?.includes("pwd") === true ? answer : rememberWithoutPassword(deps, call, answer, user, methods);
 }

@@ -1,4 +1,5 @@
-import { checkCode, upgradeSession } from "../factors/check.ts";
+import { upgradeSession } from "../factors/check.ts";
+import { checkProof } from "../passkeys/proof.ts";
 import { RECENT_MS } from "../factors/factors.ts";
 import { codeOfOffer, openOffer, setUp } from "../factors/set-up.ts";
 import type { AnyCall } from "../model/call.ts";
@@ -27,7 +28,7 @@ const ACTION = "second factor";
  *   two factors were shown already ──▶ 303 on with the request
  *   the form is of another sign-in ──▶ 400, the page again
  *   wrong code, or blocked account ──▶ 400, the page again
- *   right code ──▶ a session of two factors, 303 on with the request
+ *   right code, or passkey ──▶ a session of two factors, 303 on with the request
  *   right code of a new secret ──▶ it is stored; the recovery codes, with a button that goes on
  */
 export async function enterSecondFactor(
@@ -53,7 +54,8 @@ export async function enterSecondFactor(
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
     return promptSecondFactor(deps, request, identity.value, reason, call, { fault: "stale" });
   }
-  const step = session.user.hasSecondFactor ? enterCode : enterFirstCode;
+  const { hasSecondFactor, hasPasskey } = session.user;
+  const step = hasSecondFactor || hasPasskey ? enterProof : enterFirstCode;
   return step(deps, call, { request, session, identity: identity.value, form: form.value });
 }
 
@@ -64,18 +66,15 @@ interface Entered {
   readonly form: Parameters;
 }
 
-async function enterCode(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
+async function enterProof(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
   const { request, session, identity, form } = entered;
-  const typed = form.get("code") ?? form.get("recovery_code") ?? "";
-  const checked = typed === "" ? WRONG : await checkCode(deps, call, session, typed, ACTION);
+  const checked = await checkProof(deps, call, session, { form, key: codeFormKey(session.sid), action: ACTION });
   if (checked.kind !== "ok")
     return promptSecondFactor(deps, request, identity, checked.kind, call, { fault: checked.kind });
-  const upgraded = await upgradeSession(deps, call, session);
+  const upgraded = await upgradeSession(deps, call, session, checked.methods);
   if (upgraded === undefined) return signInAgain(deps, call, entered);
   return upgraded.signIn(await finish(deps, request, { ...upgraded.session, from: "sign-in" }, call));
 }
-
-const WRONG = { kind: "wrong" } as const;
 
 async function enterFirstCode(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
   const { request, session, identity, form } = entered;

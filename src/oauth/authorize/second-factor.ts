@@ -1,6 +1,7 @@
 import { RECENT_MS } from "../factors/factors.ts";
 import { makeOffer, type Offer } from "../factors/set-up.ts";
 import type { AnyCall } from "../model/call.ts";
+import { askForPasskey } from "../passkeys/check.ts";
 import { pageContext, shownName } from "../pages/page.ts";
 import type { CodeFault } from "../pages/port.ts";
 import { csrfToken } from "../sign-in/browser.ts";
@@ -18,8 +19,8 @@ export interface Shown {
 }
 
 /**
- * The page that asks for the second factor; somebody who has none sets one up there. Only a recent sign-in may do that,
- * and a user known by an ID token hint alone signs in first.
+ * The page that asks for the second factor, a code or a passkey; somebody who has neither sets up an app there. Only a
+ * recent sign-in may do that, and a user known by an ID token hint alone signs in first.
  */
 export async function promptSecondFactor(
   deps: AuthorizeDeps,
@@ -38,7 +39,8 @@ export async function promptSecondFactor(
       refused("login_required", "The user has to show a second factor.", reason),
       call,
     );
-  if (from === "hint" || (!user.hasSecondFactor && call.nowMs - authenticatedAtMs >= RECENT_MS))
+  const asks = user.hasSecondFactor || user.hasPasskey;
+  if (from === "hint" || (!asks && call.nowMs - authenticatedAtMs >= RECENT_MS))
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
   const page = {
     ...pageContext(call, parameters.get("ui_locales"), request.brand),
@@ -47,17 +49,27 @@ export async function promptSecondFactor(
     user: user.email,
     clientName: shownName(client),
     logoUri: client.logoUri,
-    fault,
     formTargets: formTargets(request),
   } as const;
   const hidden = {
     request: await carriedRequest(deps, request),
     csrf: await csrfToken(deps, codeFormKey(identity.sid)),
   };
-  if (user.hasSecondFactor) return deps.pages.secondFactor({ ...page, hidden });
+  if (asks)
+    return deps.pages.secondFactor({
+      ...page,
+      fault,
+      hidden,
+      asksCode: user.hasSecondFactor,
+      passkey: user.hasPasskey
+        ? await askForPasskey(deps, call, "second factor", codeFormKey(identity.sid), user.email)
+        : undefined,
+    });
+  if (fault === "passkey") throw new Error("a page without passkeys has no such fault");
   const shown = offer ?? (await makeOffer(deps, call, identity));
   return deps.pages.setUpSecondFactor({
     ...page,
+    fault,
     hidden: { ...hidden, offer: shown.sealed },
     isNeeded: true,
     asksPassword: false,

@@ -9,6 +9,7 @@ import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken, readCookie } from "../si
 import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
 import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
+import { signInByPasskey } from "./passkey.ts";
 import { discoverProvider, providersByDomain, signInPage } from "./prompt.ts";
 import { startSessionAndFinish } from "./resume.ts";
 
@@ -21,6 +22,7 @@ import { startSessionAndFinish } from "./resume.ts";
  *   another user than the client expects ──▶ 400, the page again; the password is not checked
  *   the form for the address alone ──▶ 303 to the provider of its domain, or 200, the form for the password
  *   wrong password or blocked account ──▶ 400, the page again, with no other detail
+ *   a passkey's answer in the form ──▶ the same, by the passkey (passkey.ts); no other field is read
  *   right password ──▶ a new session, 303 on with the request
  */
 export async function signIn(
@@ -48,6 +50,9 @@ export async function signIn(
     const byDomain = asksAddress ? await providersByDomain(deps, request, call) : [];
     return signInPage(deps, request, { email, fault: "stale", byDomain }, call);
   }
+  const credential = form.value.get("credential") ?? "";
+  if (credential !== "")
+    return signInByPasskey(deps, request, { challenge: form.value.get("challenge") ?? "", credential }, call);
   const { expectedUser } = request;
   if (typeof expectedUser === "object" && expectedUser.email !== normalizeEmail(email)) {
     const reason = `the client expects ${expectedUser.email}`;

@@ -1,8 +1,8 @@
 import { nfkc } from "../../platform/text/text.ts";
 import type { AnyCall } from "../model/call.ts";
-import { withCode } from "../model/methods.ts";
+import type { Methods } from "../model/methods.ts";
 import type { Refused } from "../sign-in/accounts.ts";
-import { knownDevice, rememberDevice } from "../sign-in/device.ts";
+import { knownDevice, rememberDevice, rememberWithoutPassword } from "../sign-in/device.ts";
 import { startSession, type Session } from "../sign-in/sessions.ts";
 import type { FactorDeps } from "./factors.ts";
 import { recoveryHash } from "./recovery-codes.ts";
@@ -62,11 +62,16 @@ export interface Upgraded {
 
 /**
  * Undefined if the user was disabled or signed out meanwhile. The time of the sign-in stays that of the first factor.
+ * `methods`: those of both.
  */
-export async function upgradeSession(deps: FactorDeps, call: AnyCall, one: Session): Promise<Upgraded | undefined> {
+export async function upgradeSession(
+  deps: FactorDeps,
+  call: AnyCall,
+  one: Session,
+  methods: Methods,
+): Promise<Upgraded | undefined> {
   const { user, provider, authenticatedAtMs, provenAtMs } = one;
   const { email } = user;
-  const methods = withCode(one.methods);
   const started = await startSession(deps, call, { email, provider, authenticatedAtMs, provenAtMs, methods });
   if (started === undefined) return undefined;
   const device = (await knownDevice(deps, call, email)) !== undefined;
@@ -74,7 +79,9 @@ export async function upgradeSession(deps: FactorDeps, call: AnyCall, one: Sessi
     session: { ...one, sid: started.sid, methods },
     signIn(answer) {
       answer.headers.append("set-cookie", started.cookie);
-      return rememberDevice(deps, call, answer, { kind: "ok", email, device, needsCode: false });
+      return methods.includes("pwd")
+        ? rememberDevice(deps, call, answer, { kind: "ok", email, device, needsCode: false })
+        : rememberWithoutPassword(deps, call, answer, user, methods);
     },
   };
 }

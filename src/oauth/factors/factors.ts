@@ -13,6 +13,7 @@
  * sets up an app (authorize/second-factor.ts, account/second-factor.ts).
  *
  *   who sets up      a session that signed in within 15 minutes, or with the password again; never where it is on
+ *                    and only with the passkey by somebody who has one (passkeys/passkeys.ts)
  *   who removes      a session of two factors, with a code again; an operator
  *   a wrong code     counts towards the block of the account, as a wrong password does (check.ts). The right password
  *                    of somebody with a second factor does not end the count, and makes no known browser: else whoever

@@ -1,4 +1,5 @@
 import type { AnyCall } from "../model/call.ts";
+import { withCode } from "../model/methods.ts";
 import type { Session } from "../sign-in/sessions.ts";
 import { upgradeSession, type Upgraded } from "./check.ts";
 import type { FactorDeps } from "./factors.ts";
@@ -81,6 +82,6 @@ export async function setUp(
   if (!(await deps.factors.add(added, audit))) return undefined;
   deps.log.info("second factor set up", { requestId, user: email });
   deps.tell(call, "factor", email);
-  const upgraded = await upgradeSession(deps, call, session);
+  const upgraded = await upgradeSession(deps, call, session, withCode(session.methods));
   return upgraded && { ...upgraded, recoveryCodes };
 }

@@ -45,7 +45,7 @@ const LINK = `
     AND provider.id = ?2 AND provider.issuer = ?3 AND provider.trusted_since <= ?6
   ON CONFLICT DO NOTHING`;
 /** As `mayVouchFor`, for the address ?1. */
-const MAY_VOUCH = `(provider.domains = '[]' OR EXISTS (
+export const MAY_VOUCH = `(provider.domains = '[]' OR EXISTS (
     SELECT 1 FROM json_each(provider.domains) WHERE json_each.value = substr(?1, instr(?1, '@') + 1)))`;
 /** The session, not only the user, has to be valid still: the person may just have ended it. */
 const LINK_IN_SESSION = `
@@ -56,10 +56,11 @@ const LINK_IN_SESSION = `
     AND user.disabled = 0 AND provider.issuer = ?5 AND provider.linking <> 'operator' AND provider.tenants = '[]'
     AND provider.trusted_since <= ?6 AND ${MAY_VOUCH}
   ON CONFLICT DO NOTHING`;
-/** Keeps one way to sign in: a password, or a provider that reaches all of the account. */
+/** Keeps one way to sign in: a password, a passkey, or a provider that reaches all of the account. */
 const UNLINK = `
   DELETE FROM user_identity WHERE email = ?1 AND provider = ?2 AND (
     EXISTS (SELECT 1 FROM user WHERE email = ?1 AND password_hash IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM passkey WHERE email = ?1)
     OR EXISTS (
       SELECT 1 FROM user_identity AS other JOIN identity_provider AS provider ON provider.id = other.provider
       WHERE other.email = ?1 AND other.provider <> ?2 AND provider.tenants = '[]' AND ${MAY_VOUCH}))`;

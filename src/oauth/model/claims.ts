@@ -23,7 +23,7 @@ export interface AcrRequest {
 
 /** A kind of sign-in: a password over TLS. Another provider's sign-in has no name. */
 export const PASSWORD_SIGN_IN = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
-/** A password here or a sign-in at another provider, and a second factor here. */
+/** A passkey; or a password here or a sign-in at another provider, and a second factor here. */
 export const TWO_FACTOR_SIGN_IN = "urn:plinth:acr:two-factors";
 export const ACR_VALUES: readonly string[] = [PASSWORD_SIGN_IN, TWO_FACTOR_SIGN_IN];
 

@@ -14,6 +14,16 @@ export const hasTwoFactors = (methods: Methods | undefined): boolean => methods?
 /** After a one-time code or a recovery code. */
 export const withCode = (methods: Methods = []): Methods => [...methods, "otp", TWO_FACTORS];
 
+/**
+ * A passkey: possession of a key (`pop`), and a person whom its authenticator verified (`user`). Two factors, after
+ * another method or alone.
+ */
+export const withPasskey = (methods: Methods = []): Methods => [...methods, "pop", "user", TWO_FACTORS];
+export const BY_PASSKEY: Methods = withPasskey();
+
+/** Sessions from before methods were kept began with the password. */
+export const hasPassword = (methods: Methods | undefined): boolean => methods?.includes("pwd") !== false;
+
 /** The claims of a token. `acr`: what the client asked for; two factors are named unasked. */
 export const methodClaims = ({
   methods,

@@ -12,6 +12,15 @@ export interface PageContext {
   readonly brand?: Brand | undefined;
 }
 
+/** The page's script asks for a passkey by this, and puts its answer into the field `credential` of the page's form. */
+export interface PasskeyRequestView {
+  readonly challenge: string;
+  /** The domain that the passkeys belong to. */
+  readonly rpId: string;
+  /** One of these. Empty: any of the domain. */
+  readonly allow: readonly { readonly id: string; readonly transports: readonly string[] }[];
+}
+
 export interface SignInView extends PageContext {
   readonly status: 200 | 400;
   /** The target of the form. */
@@ -29,6 +38,8 @@ export interface SignInView extends PageContext {
   /** Other identity providers that the person may use instead. */
   readonly providers?: readonly { readonly name: string; readonly href: string }[];
   readonly layout: "page" | "popup";
+  /** Undefined: the page offers no passkeys. */
+  readonly passkey?: PasskeyRequestView | undefined;
   /** The form asks for the address alone; this leads to one that asks for the password too. */
   readonly byPassword?: string | undefined;
   readonly fault: SignInFault | undefined;
@@ -46,10 +57,11 @@ export interface SignInView extends PageContext {
 /**
  * - `stale`: the form was made for another browser.
  * - `provider`: the other provider vouched for nobody who may sign in here.
+ * - `passkey`: it is not known here, or not right.
  * - `again`: no fault; the sign-in is too old for what the person wants.
  * - `another`: not the user whom the client expects. The expected address is prefilled.
  */
-export type SignInFault = "wrong" | "blocked" | "stale" | "provider" | "again" | "another";
+export type SignInFault = "wrong" | "passkey" | "blocked" | "stale" | "provider" | "again" | "another";
 
 /** A bound provider vouched for an address outside its domains, or for a place outside its tenants. */
 export interface OutsideProviderView extends PageContext {
@@ -80,10 +92,10 @@ export interface ConfirmLinkView extends PageContext {
   readonly formTargets: readonly string[];
 }
 
-/** `stale`: the form was made for another sign-in. */
-export type CodeFault = "wrong" | "blocked" | "stale";
+/** `stale`: the form was made for another sign-in. `passkey`: it is not one of the person's, or not right. */
+export type CodeFault = "wrong" | "blocked" | "stale" | "passkey";
 
-/** Asks for a one-time code or a recovery code: the fields `code` and `recovery_code`. */
+/** Asks for a one-time code or a recovery code, the fields `code` and `recovery_code`, or for a passkey. */
 export interface SecondFactorView extends PageContext {
   readonly status: 200 | 400;
   readonly action: string;
@@ -93,13 +105,17 @@ export interface SecondFactorView extends PageContext {
   /** Empty if the user signs in for the account page. */
   readonly clientName: string;
   readonly logoUri?: string | undefined;
+  /** The person has an app. Else a passkey is the only way. */
+  readonly asksCode: boolean;
+  /** Undefined: the person has none, or it cannot be used here. */
+  readonly passkey?: PasskeyRequestView | undefined;
   readonly fault: CodeFault | undefined;
   /** As in SignInView. */
   readonly formTargets: readonly string[];
 }
 
 /** Shows a new secret as a picture and as text, and asks for its first code. */
-export interface SetUpView extends Omit<SecondFactorView, "fault"> {
+export interface SetUpView extends Omit<SecondFactorView, "fault" | "asksCode" | "passkey"> {
   /** The sign-in needs it. Else the person wanted it. */
   readonly isNeeded: boolean;
   readonly asksPassword: boolean;
@@ -107,7 +123,29 @@ export interface SetUpView extends Omit<SecondFactorView, "fault"> {
   readonly secret: string;
   /** The content of the picture. */
   readonly uri: string;
-  readonly fault: CodeFault | "password" | undefined;
+  readonly fault: Exclude<CodeFault, "passkey"> | "password" | undefined;
+}
+
+/** Makes a new passkey. The page's script puts it into the field `credential`; `name` is for the person. */
+export interface NewPasskeyView extends PageContext {
+  readonly status: 200 | 400;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly challenge: string;
+  readonly rpId: string;
+  readonly user: { readonly email: string; readonly name: string };
+  /** Authenticators know the person by this, in base64url. */
+  readonly userHandle: string;
+  /** Numbers of the algorithms that are taken (COSE), the preferred one first. */
+  readonly algs: readonly number[];
+  /** Ids of the passkeys that the person has. */
+  readonly known: readonly string[];
+  /** Prefilled. */
+  readonly name: string;
+  readonly account: string;
+  /** `stale`: the page was too old. `passkey`: the answer was refused, or the person has too many. */
+  readonly fault: "stale" | "passkey" | undefined;
+  readonly formTargets: readonly string[];
 }
 
 /** Shows recovery codes, once. */
@@ -259,6 +297,9 @@ type AccountForm =
   | "setUpFactor"
   | "removeFactor"
   | "renewCodes"
+  | "newPasskey"
+  | "renamePasskey"
+  | "removePasskey"
   | "link"
   | "unlink";
 
@@ -291,6 +332,8 @@ export interface AccountView extends PageContext {
   readonly formTargets: readonly string[];
   /** Undefined: none is set up. `recoveryCodes`: how many are left. */
   readonly secondFactor: { readonly recoveryCodes: number } | undefined;
+  /** Undefined: the platform has none, and the person too. `mayAdd`: one can be added here. */
+  readonly passkeys: { readonly list: readonly AccountPasskey[]; readonly mayAdd: boolean } | undefined;
   readonly notice: AccountNotice | undefined;
   readonly fault: AccountFault | undefined;
 }
@@ -298,6 +341,16 @@ export interface AccountView extends PageContext {
 export interface AccountProvider {
   readonly id: string;
   readonly name: string;
+}
+
+export interface AccountPasskey {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAtMs: number;
+  /** Undefined: never. */
+  readonly lastUsedMs: number | undefined;
+  /** It is copied to other devices of the person. */
+  readonly isBackedUp: boolean;
 }
 
 /** A browser in which the user is signed in. Browser, system, country (ISO 3166-1) and city may be empty. */
@@ -338,6 +391,9 @@ export const ACCOUNT_NOTICES = [
   "factorRemoved",
   "linked",
   "unlinked",
+  "passkeyAdded",
+  "passkeyRenamed",
+  "passkeyRemoved",
 ] as const;
 export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
 
@@ -347,10 +403,11 @@ export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];
  * - `wrong`, `blocked`: about the old password.
  * - `wrongCode`, `codeBlocked`: about the code of the second factor.
  * - `notLinked`, `linkedElsewhere`: about an account at a provider. `lastWay`: nothing else would sign the user in.
+ * - `lastPasskey`: nothing else would sign the user in.
  * - The others are about the new password: its length, too common, part of the account, repeated differently,
  *   unchanged.
  */
-export type AccountFault = PasswordFormFault | ProviderFault | "stale" | "wrongCode" | "codeBlocked";
+export type AccountFault = PasswordFormFault | ProviderFault | "stale" | "wrongCode" | "codeBlocked" | "lastPasskey";
 export type ProviderFault = "notLinked" | "linkedElsewhere" | "lastWay";
 export type PasswordFormFault = "wrong" | "blocked" | "length" | "common" | "own" | "repeated" | "same";
 
@@ -386,6 +443,7 @@ export interface Pages {
   secondFactor(view: SecondFactorView): Response;
   setUpSecondFactor(view: SetUpView): Response;
   recoveryCodes(view: RecoveryCodesView): Response;
+  newPasskey(view: NewPasskeyView): Response;
   chooseTenant(view: TenantChooserView): Response;
   /** The form sends `decision`: `allow` or `deny`. */
   consent(view: ConsentView): Response;
@@ -405,6 +463,8 @@ export interface Pages {
 /** A mail about the account. `link`: the account page. */
 export interface NoticeMailView extends LinkMailView {
   readonly notice: MailNotice;
+  /** Undefined: whoever was at the browser below. */
+  readonly by?: "operator" | undefined;
   readonly atMs: number;
   /** As in AccountSession. */
   readonly browser: string;

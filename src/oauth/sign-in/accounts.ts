@@ -152,12 +152,16 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
       check({ email, name: email, actor: `user ${email}`, action }, attempt, call),
 
     /**
-     * Counts a code of the second factor with the passwords. The caller learns whether it was admitted before it uses
-     * the code up.
+     * Counts a code of the second factor, or a passkey, with the passwords. The caller learns whether it was admitted
+     * before it uses the proof up. `wrong`: the reason, for the audit log.
      */
     async countCode(
       email: string,
-      { isRight, device }: { readonly isRight: boolean; readonly device: Device | undefined },
+      {
+        isRight,
+        device,
+        wrong = "wrong code",
+      }: { readonly isRight: boolean; readonly device: Device | undefined; readonly wrong?: string | undefined },
       action: string,
       call: AnyCall,
     ): Promise<{ readonly kind: "ok" } | Refused> {
@@ -165,7 +169,7 @@ export function createAccounts({ users, attempts, guesses, audit, log, random }:
         account.attemptCode(isRight, device?.id),
       );
       if (outcome.kind === "ok") return outcome;
-      const reason = refusalReason(outcome, "wrong code", device !== undefined);
+      const reason = refusalReason(outcome, wrong, device !== undefined);
       return refuse({ email, actor: `user ${email}`, action, known: true }, outcome, reason, call);
     },
 

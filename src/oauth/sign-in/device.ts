@@ -2,6 +2,8 @@ import { normalizeEmail } from "../../platform/text/email.ts";
 import { fromBase64Url, toBase64Url } from "../../platform/text/encoding.ts";
 import { randomId } from "../../platform/runtime/random.ts";
 import type { AnyCall } from "../model/call.ts";
+import { hasTwoFactors, type Methods } from "../model/methods.ts";
+import type { UserRecord } from "../users/user-store.ts";
 import type { Accounts, Device, SignIn } from "./accounts.ts";
 import type { Tell } from "./tell.ts";
 import { createMac, verifyMac, readRawCookie, setLastingCookie, withCookie, type BrowserDeps } from "./browser.ts";
@@ -11,7 +13,7 @@ import { createMac, verifyMac, readRawCookie, setLastingCookie, withCookie, type
  * device cookies"). Their attempts are counted separately, so strangers who guess cannot lock the user out. A thief of
  * the cookie gets a counter of the same strength and nothing else.
  *
- *   none ──sign-in by password──▶ known for this user ──a year · signed out everywhere · password changed──▶ none
+ *   none ──sign-in──▶ known for this user ──a year · signed out everywhere · password changed──▶ none
  *
  * The cookie names no user. Each entry is `<id>.<time in base 36>.<MAC over user, id and time>`. People who share a
  * browser have an entry each.
@@ -40,6 +42,12 @@ export const signInByPassword = async (
 ): Promise<SignIn> => deps.accounts.signIn(address, { password, device: await knownDevice(deps, call, address) }, call);
 
 /**
+ * The id of a browser that the user signed in by without a password. All of them share one count: whoever has the
+ * user's account at a provider could else start as many sessions as they like, and guess passwords in each.
+ */
+const WITHOUT_PASSWORD = "without-password";
+
+/**
  * Adds the device cookie to the response of a sign-in and tells the person, unless the browser has it. Where a second
  * factor is to follow, the browser is known only after it.
  */
@@ -54,6 +62,21 @@ export async function rememberDevice(
   return withCookie(answer, await deviceCookie(deps, call, email, call.nowMs));
 }
 
+/** The same after a sign-in by a provider or a passkey. */
+export async function rememberWithoutPassword(
+  deps: SignInDeps,
+  call: AnyCall,
+  answer: Response,
+  { email, signedOutAtMs, hasSecondFactor }: Pick<UserRecord, "email" | "signedOutAtMs" | "hasSecondFactor">,
+  methods: Methods | undefined,
+): Promise<Response> {
+  if (hasSecondFactor && !hasTwoFactors(methods)) return answer;
+  const known = await knownDevice(deps, call, email);
+  if (known !== undefined && known.sinceMs > signedOutAtMs) return answer;
+  deps.tell(call, "sign_in", email);
+  return withCookie(answer, await deviceCookie(deps, call, email, call.nowMs, WITHOUT_PASSWORD));
+}
+
 /** The browser's entry for this user, if valid. */
 export async function knownDevice(deps: BrowserDeps, call: AnyCall, address: string): Promise<Device | undefined> {
   const email = normalizeEmail(address);
@@ -66,8 +89,14 @@ export async function knownDevice(deps: BrowserDeps, call: AnyCall, address: str
 }
 
 /** The cookie that recognizes the browser for this user from now on. */
-export async function deviceCookie(deps: BrowserDeps, call: AnyCall, email: string, sinceMs: number): Promise<string> {
-  const device = { id: randomId(deps.random), sinceMs };
+export async function deviceCookie(
+  deps: BrowserDeps,
+  call: AnyCall,
+  email: string,
+  sinceMs: number,
+  id: string = randomId(deps.random),
+): Promise<string> {
+  const device = { id, sinceMs };
   const mac = toBase64Url(await createMac(deps.sealer, PURPOSE, macInput(email, device)));
   const others: string[] = [];
   for (const entry of readEntries(deps, call))

@@ -65,6 +65,10 @@ export async function findAccountSession(deps: SessionDeps, call: AnyCall): Prom
 /** The user has set up a second factor and has not shown it. */
 export const needsCode = ({ user, methods }: Session): boolean => user.hasSecondFactor && !hasTwoFactors(methods);
 
+/** The user has a second factor or a passkey, and the session has shown neither: it changes none of them. */
+export const lacksProof = ({ user, methods }: Session): boolean =>
+  (user.hasSecondFactor || user.hasPasskey) && !hasTwoFactors(methods);
+
 /** The session of this id, in any browser. As many round trips. */
 export const findSessionById = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
   ifValid(deps, await deps.users.findBySessionId(sid, nowMs));

@@ -10,10 +10,11 @@ import { whereaboutsOf } from "./whereabouts.ts";
  * Tells a person by mail what happened to the account, so that somebody else's deed is noticed. Never delays an answer
  * and never fails: a mail that is not taken is logged, and lost.
  *
- * `sign_in` is about browsers that device.ts does not know. A sign-in by an identity provider is not told: the provider
- * knows the person's browsers.
+ * `by`: an operator changed it. `sign_in` is about browsers that device.ts does not know, however the person signed in.
  */
-export type Tell = (call: AnyCall, notice: MailNotice, email: string) => void;
+export type Tell = (call: TellingCall, notice: MailNotice, email: string, by?: "operator") => void;
+
+type TellingCall = Pick<AnyCall, "request" | "url" | "publicBase" | "requestId" | "nowMs" | "waitUntil">;
 
 interface TellDeps {
   readonly sendMail: SendMail | undefined;
@@ -28,11 +29,13 @@ interface TellDeps {
 
 export const createTell =
   ({ sendMail, mails, log, notices, accountIn, brandOf }: TellDeps): Tell =>
-  (call, notice, email) => {
+  (call, notice, email, by) => {
     if (sendMail === undefined || !notices.includes(notice)) return;
     const link = accountIn(call.url.origin);
     const view = {
       ...pageContext(call, call.url.searchParams.get("ui_locales") ?? undefined),
+      // The language and the browser of an operator say nothing to the person.
+      ...(by === undefined ? {} : { acceptLanguage: null, by }),
       email,
       link,
       base: link,

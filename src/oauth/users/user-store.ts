@@ -14,6 +14,7 @@ export interface UserRecord {
   readonly emailVerified: boolean;
   /** The user has set up one, so two factors are needed everywhere. */
   readonly hasSecondFactor: boolean;
+  readonly hasPasskey: boolean;
   /** Sign-ins up to this time are invalid. */
   readonly signedOutAtMs: number;
   /** Tenants that are not disabled, by id. */
@@ -95,7 +96,7 @@ const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${WITH_
 type SessionKey = "id_hash" | "sid";
 const user = (email: string) => `
   SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified,
-    second_factor_at IS NOT NULL AS hasSecondFactor
+    second_factor_at IS NOT NULL AS hasSecondFactor, passkey_at IS NOT NULL AS hasPasskey
   FROM user WHERE email = ${email} AND disabled = 0`;
 /** One pass over the roles of a member. A role without scopes counts too. */
 const ROLES = `json_object('asked', max(role.second_factor),
@@ -243,8 +244,10 @@ type UserRow = Pick<UserRecord, "email" | "signedOutAtMs"> &
     /** Null until a token needs one. */
     readonly storedSubject: string | null;
     readonly hasSecondFactor: number;
+    readonly hasPasskey: number;
   };
-type UserWithoutSubject = Omit<UserRow, "emailVerified" | "hasSecondFactor"> & Omit<UserRecord, "subject">;
+type UserWithoutSubject = Omit<UserRow, "emailVerified" | "hasSecondFactor" | "hasPasskey"> &
+  Omit<UserRecord, "subject">;
 interface ForSignIn extends Pick<WithUser<unknown>, "user"> {
   /** Undefined for an unknown user. */
   readonly credential: Credential | undefined;
@@ -269,6 +272,7 @@ function toUser(times: D1Result | undefined, records: readonly D1Result[]): User
     ...row,
     emailVerified: row.emailVerified === 1,
     hasSecondFactor: row.hasSecondFactor === 1,
+    hasPasskey: row.hasPasskey === 1,
     tenants: (tenantRows as MembershipRow[]).map((tenant) => ({
       ...toMembership(tenant),
       subscribed: JSON.parse(tenant.subscribed) as string[],

@@ -31,7 +31,9 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
   const { account, secondFactor } = texts;
   const inFactor = fault === "wrongCode" || fault === "codeBlocked";
   const inProviders = fault === "notLinked" || fault === "linkedElsewhere" || fault === "lastWay";
-  const inPassword = hasPassword && fault !== undefined && fault !== "stale" && !inFactor && !inProviders;
+  const inPasskeys = fault === "lastPasskey";
+  const inPassword =
+    hasPassword && fault !== undefined && fault !== "stale" && !inFactor && !inProviders && !inPasskeys;
   const field = inPassword ? FIELD_OF[fault] : undefined;
   const message =
     fault === undefined ? undefined : alert(account.faults[fault], field === undefined && fault !== "wrongCode");
@@ -39,7 +41,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
     html`<form method="post" action="${action}">${hiddenFields(hidden)} ${content}</form>`;
   const main = html`<h1>${account.title}</h1>
     ${view.notice === undefined ? undefined : notice(account.notices[view.notice])}
-    ${inPassword || inFactor || inProviders ? undefined : message}
+    ${inPassword || inFactor || inProviders || inPasskeys ? undefined : message}
     <section aria-labelledby="user">
       <h2 id="user">${account.user}</h2>
       <p>${given(user.name)}${user.name === user.email ? undefined : html`<br /><bdi>${user.email}</bdi>`}</p>
@@ -108,6 +110,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
           </section>`
         : undefined
     }
+    ${passkeySection(view, texts, lang, fault === "lastPasskey" ? message : undefined, form)}
     ${providers(view, account, inProviders ? message : undefined, form)}
     <section aria-labelledby="second-factor">
       <h2 id="second-factor">${secondFactor.section}</h2>
@@ -136,6 +139,67 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
       ${form(actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
     </section>`;
   return { title: fault === undefined ? account.title : `${texts.signIn.failed}: ${account.title}`, main };
+}
+
+/** Nothing if neither the platform nor the person has any. */
+function passkeySection(
+  { passkeys, actions }: AccountView,
+  { passkeys: texts, account }: Texts,
+  lang: string,
+  message: Markup | undefined,
+  form: (action: string, content: Child) => Markup,
+): Markup | undefined {
+  if (passkeys === undefined) return message;
+  return html`<section aria-labelledby="passkeys">
+    <h2 id="passkeys">${texts.section}</h2>
+    <p>${texts.lead}</p>
+    ${message}
+    <ul class="cards" role="list">
+      ${passkeys.list.map(
+        ({ id, name, createdAtMs, lastUsedMs, isBackedUp }, at) =>
+          html`<li>
+            <h3 id="passkey-${at}"><bdi>${name}</bdi></h3>
+            <p>
+              ${isBackedUp ? html`${texts.backedUp}<br />` : undefined}${fill(account.since, {
+                time: moment(createdAtMs, lang),
+              })}${
+                lastUsedMs === undefined
+                  ? undefined
+                  : html`, ${fill(account.lastUsed, { time: moment(lastUsedMs, lang) })}`
+              }
+            </p>
+            ${form(
+              actions.renamePasskey,
+              html`<input type="hidden" name="passkey" value="${id}" />
+                <details>
+                  <summary>${texts.rename}</summary>
+                  <label for="passkey-name-${at}">${texts.name}</label>
+                  <input
+                    id="passkey-name-${at}"
+                    name="name"
+                    type="text"
+                    autocomplete="off"
+                    maxlength="60"
+                    value="${name}"
+                  />
+                  <p><button type="submit">${texts.rename}</button></p>
+                </details>
+                <p>
+                  <button
+                    class="danger"
+                    type="submit"
+                    formaction="${actions.removePasskey}"
+                    aria-describedby="passkey-${at}"
+                  >
+                    ${texts.remove}
+                  </button>
+                </p>`,
+            )}
+          </li>`,
+      )}
+    </ul>
+    ${passkeys.mayAdd ? form(actions.newPasskey, html`<button type="submit">${texts.add}</button>`) : undefined}
+  </section>`;
 }
 
 /** Nothing if the platform offers no provider. */

@@ -2,6 +2,8 @@ import type { RecoveryCodesView, SecondFactorView, SetUpView } from "../../oauth
 import type { Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";
+import { passkeyButton } from "../parts/passkey.ts";
+import { PASSKEY_SCRIPT_NAME } from "../parts/passkey-script.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";
 import { qrCode } from "../parts/qr.ts";
 import { logo } from "./sign-in-pages.ts";
@@ -37,22 +39,35 @@ export const recoveryField = (id: string, { recoveryCode, lostApp }: Texts["seco
     />
   </details>`;
 
-export function secondFactorPage(view: SecondFactorView, { secondFactor, signIn, chooseTenant }: Texts): Page {
-  const { action, hidden, user, clientName, logoUri, fault } = view;
+export function secondFactorPage(view: SecondFactorView, texts: Texts): Page {
+  const { secondFactor, passkeys, signIn, chooseTenant } = texts;
+  const { action, hidden, user, clientName, logoUri, asksCode, passkey, fault } = view;
+  const heading = asksCode ? secondFactor.title : passkeys.onlyTitle;
   const isWrong = fault === "wrong";
   const main = html`${logo(logoUri)}
-    <h1>${secondFactor.title}</h1>
+    <h1>${heading}</h1>
     ${clientName === "" ? undefined : html`<p>${fill(signIn.lead, { client: given(clientName) })}</p>`}
-    <p>${secondFactor.lead}</p>
+    <p>${asksCode ? secondFactor.lead : passkeys.onlyLead}</p>
     ${fault === undefined ? undefined : alert(secondFactor.faults[fault], !isWrong)}
     <form method="post" action="${action}">
-      ${hiddenFields(hidden)} ${codeField("code", secondFactor.code, isWrong, fault === undefined || isWrong)}
-      ${recoveryField("recovery-code", secondFactor)}
-      <button class="submit" type="submit">${secondFactor.submit}</button>
+      ${hiddenFields(hidden)}
+      ${
+        asksCode
+          ? html`${codeField("code", secondFactor.code, isWrong, fault === undefined || isWrong)}
+              ${recoveryField("recovery-code", secondFactor)}
+              <button class="submit" type="submit">${secondFactor.submit}</button>`
+          : undefined
+      }
+      ${passkey === undefined ? elsewhere(asksCode, passkeys) : passkeyButton(passkey, { offered: false, isOnly: !asksCode }, passkeys)}
     </form>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
-  return { title: fault === undefined ? secondFactor.title : `${signIn.failed}: ${secondFactor.title}`, main, footer };
+  const title = fault === undefined ? heading : `${signIn.failed}: ${heading}`;
+  return { title, main, footer, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
 }
+
+/** The platform's passkeys work at another address, or are switched off, and the person has nothing else. */
+const elsewhere = (asksCode: boolean, { needsScript }: Texts["passkeys"]): Markup | undefined =>
+  asksCode ? undefined : html`<p>${needsScript}</p>`;
 
 export function setUpPage(view: SetUpView, texts: Texts): Page {
   const { action, hidden, user, logoUri, isNeeded, asksPassword, secret, uri, fault } = view;

@@ -8,13 +8,15 @@ import type {
 import type { Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
 import { alert, notice } from "../parts/message.ts";
+import { passkeyButton } from "../parts/passkey.ts";
+import { PASSKEY_SCRIPT_NAME } from "../parts/passkey-script.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";
 import { scopeInWords } from "../parts/scope-words.ts";
 import type { Texts } from "../texts/texts.ts";
 
 /** One form with e-mail and password. After a fault the focus is on the field to correct, or on the fault itself. */
-export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
-  const { action, hidden, email, fault, byPassword } = view;
+export function signInPage(view: SignInView, { signIn, account, passkeys }: Texts): Page {
+  const { action, hidden, email, fault, byPassword, passkey } = view;
   const inFields = fault === "wrong" ? INVALID : undefined;
   const focus = focusOf(view);
   const focusOn = (id: typeof focus) => (id === focus ? AUTOFOCUS : undefined);
@@ -30,7 +32,7 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
         name="email"
         type="text"
         inputmode="email"
-        autocomplete="username"
+        autocomplete="${passkey === undefined ? "username" : "username webauthn"}"
         autocapitalize="none"
         spellcheck="false"
         required
@@ -51,10 +53,12 @@ export function signInPage(view: SignInView, { signIn, account }: Texts): Page {
               ${signIn.forgot}
             </button>`
       }
+      ${passkey === undefined ? undefined : passkeyButton(passkey, { offered: true, isOnly: false }, passkeys)}
     </form>
     ${byPassword === undefined ? undefined : html`<p><a href="${byPassword}">${signIn.byPassword}</a></p>`}
     ${providerLinks(view, signIn)}`;
-  return { title: fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`, main };
+  const title = fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`;
+  return { title, main, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
 }
 
 /** Decoration: the name is in the text beside it. The address of the page is not sent. */

@@ -3,13 +3,15 @@ import { raw } from "hono/html";
 import { accentsOf, THEMES, type Brand } from "../../platform/model/brand.ts";
 import { ICON_PATH, iconHref } from "./icon.ts";
 import { given, html, type Markup } from "./markup.ts";
-import { stylesheetHref } from "./stylesheet.ts";
+import { fileHref, stylesheetHref } from "./stylesheet.ts";
 
 /** The content of a document. */
 export interface Page {
   readonly title: string;
   readonly main: Markup;
   readonly footer?: Markup | undefined;
+  /** The name of the script file that the page may run. */
+  readonly script?: string | undefined;
 }
 
 export interface Document extends Page {
@@ -31,13 +33,13 @@ export interface Document extends Page {
   readonly submitsItself?: boolean | undefined;
 }
 
-/** The only script of a page. The policy names it by its digest, SHA-256 of the text. */
+/** The only script within a page. The policy names it by its digest, SHA-256 of the text. */
 const SUBMIT = "document.forms[0].submit()";
 const SUBMIT_DIGEST = "sha256-ePniVEkSivX/c7XWBGafqh8tSpiRrKiqYeqbG7N1TOE=";
 
 /** A response with the document, and headers against framing, caching, sniffing and foreign content. */
 export function documentResponse(document: Document, pathPrefix: string): Response {
-  const { status, lang, formTargets, logoUri = "", brand, submitsItself = false } = document;
+  const { status, lang, formTargets, logoUri = "", brand, submitsItself = false, script, publicBase } = document;
   const colours = coloursOf(brand);
   const sources = new Set([imageSource(logoUri), imageSource(brand?.logoUri ?? "")]);
   const policy = [
@@ -46,6 +48,8 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
     `img-src 'self'${[...sources].join("")}`,
     `form-action ${formTargets === undefined ? "'none'" : formAction(formTargets)}`,
     ...(submitsItself ? [`script-src '${SUBMIT_DIGEST}'`] : []),
+    // The file, not the origin: that has scripts of others, such as uploaded ones.
+    ...(script === undefined ? [] : [`script-src ${new URL(publicBase).origin}${fileHref(pathPrefix, script)}`]),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ];
@@ -69,7 +73,7 @@ export function documentResponse(document: Document, pathPrefix: string): Respon
 }
 
 const render = (
-  { lang, title, layout, publicBase, main, footer, brand, links = [], submitsItself }: Document,
+  { lang, title, layout, publicBase, main, footer, brand, links = [], submitsItself, script }: Document,
   colours: string,
   pathPrefix: string,
 ): Markup =>
@@ -82,6 +86,7 @@ const render = (
         <title>${title}${brand === undefined || brand.name === "" ? undefined : ` · ${brand.name}`}</title>
         <link rel="icon" href="${iconHref(pathPrefix)}" type="image/svg+xml" />
         <link rel="stylesheet" href="${stylesheetHref(pathPrefix)}" />
+        ${script === undefined ? undefined : html`<script src="${fileHref(pathPrefix, script)}" defer></script>`}
         ${colours === "" ? undefined : raw(`<style>${colours}</style>`)}
       </head>
       <body class="${layout}">

@@ -113,6 +113,8 @@ main a.submit { color: var(--on-accent); }
 .notice { border-color: var(--accent); background: var(--page); color: var(--text); }
 .alert:focus-visible, .notice:focus-visible { outline-width: 2px; outline-offset: -2px; }
 .alert:focus-visible { outline-color: var(--alert); }
+[hidden] { display: none; }
+.alert[hidden] { display: none; }
 .alert + form { margin-top: 0.25rem; }
 .alert svg, .notice svg { flex: none; width: 1.25rem; height: 1.25rem; margin-top: 0.125rem; fill: currentColor; }
 .notice svg { color: var(--accent); }
@@ -154,6 +156,7 @@ main a.submit { color: var(--on-accent); }
 .providers { display: grid; gap: 0.625rem; margin: 0.75rem 0 0; padding: 0; list-style: none; }
 .providers .other { display: block; border: 1px solid var(--field-line); border-radius: 0.5rem; text-align: center; text-decoration: none; }
 .other { padding: 0.5rem 1rem; border-color: var(--field-line); background: var(--surface); color: inherit; font-weight: 500; }
+.passkey { margin-top: 0.75rem; }
 .other:hover { border-color: var(--accent); background: var(--page); }
 
 .qr { display: block; width: 13rem; max-width: 100%; margin: 1rem auto 0; border-radius: 0.5rem; background: #ffffff; fill: #000000; }
@@ -238,4 +241,7 @@ export const STYLESHEET_NAME = `pages-${HASH}.css`;
 /** Below `/docs`, which no registered service can use; `/assets` could be a service's. */
 export const STYLESHEET_DIRECTORY = "/docs/assets";
 
-export const stylesheetHref = (pathPrefix: string): string => `${pathPrefix}${STYLESHEET_DIRECTORY}/${STYLESHEET_NAME}`;
+/** The address of a file that pages load. */
+export const fileHref = (pathPrefix: string, name: string): string => `${pathPrefix}${STYLESHEET_DIRECTORY}/${name}`;
+
+export const stylesheetHref = (pathPrefix: string): string => fileHref(pathPrefix, STYLESHEET_NAME);

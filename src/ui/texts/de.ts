@@ -15,6 +15,8 @@ export const de: Texts = {
     forgot: "Passwort vergessen?",
     failed: "Fehler",
     faults: {
+      passkey:
+        "Dieser Passkey ist hier nicht bekannt oder wurde nicht angenommen. Nehmen Sie einen anderen, oder melden Sie sich anders an.",
       wrong: "Die E-Mail-Adresse oder das Passwort ist falsch.",
       blocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
       stale:
@@ -143,12 +145,12 @@ export const de: Texts = {
       otherwise: "Waren Sie das nicht, wählen Sie jetzt ein neues: „Passwort vergessen?“ auf der Anmeldeseite.",
     },
     factor: {
-      subject: "Ihr zweiter Faktor für {host} wurde geändert",
-      lead: "Der zweite Faktor von {user} bei {host} wurde geändert.",
+      subject: "Ihre Anmeldung bei {host} wurde geändert",
+      lead: "Wie sich {user} bei {host} anmeldet, wurde geändert: ein zweiter Faktor oder ein Passkey.",
       button: "Ihr Konto",
       rules: "Wo und wann: {details}",
       otherwise:
-        "Waren Sie das nicht, ändern Sie jetzt auf Ihrer Kontoseite das Passwort und prüfen Sie dort Ihre zweiten Faktoren.",
+        "Waren Sie das nicht, ändern Sie jetzt auf Ihrer Kontoseite das Passwort und prüfen Sie dort Ihre zweiten Faktoren und Passkeys.",
     },
     identity: {
       subject: "Die Anmeldung mit einem anderen Dienst bei {host} wurde geändert",
@@ -188,10 +190,36 @@ export const de: Texts = {
     renew: "Neue Wiederherstellungscodes erzeugen",
     remove: "Ausschalten",
     faults: {
+      passkey: "Dieser Passkey gehört hier nicht zu Ihnen oder wurde nicht angenommen. Versuchen Sie es noch einmal.",
       wrong: "Der Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten.",
       password: "Das Passwort ist falsch.",
       blocked: "Es gab zu viele erfolglose Anmeldeversuche. Versuchen Sie es später noch einmal.",
       stale: "Diese Seite war veraltet. Bitte versuchen Sie es noch einmal.",
+    },
+  },
+  passkeys: {
+    section: "Passkeys",
+    lead: "Ein Passkey meldet Sie mit Fingerabdruck, Gesicht oder Displaysperre an, ohne Passwort und ohne Code.",
+    add: "Passkey hinzufügen",
+    backedUp: "Auf Ihre anderen Geräte kopiert",
+    name: "Name des Passkeys",
+    rename: "Umbenennen",
+    remove: "Entfernen",
+    newTitle: "Passkey hinzufügen",
+    newLead:
+      "Ihr Gerät oder Ihr Passwortmanager bewahrt ihn auf und fragt nach Fingerabdruck, Gesicht oder Displaysperre.",
+    create: "Passkey erstellen",
+    back: "Zurück zu Ihrem Konto",
+    use: "Passkey verwenden",
+    onlyTitle: "Zeigen Sie, dass Sie es sind",
+    onlyLead: "Verwenden Sie einen Ihrer Passkeys, um fortzufahren.",
+    needsScript: "Passkeys brauchen JavaScript und einen Browser, der sie kennt.",
+    failed: "Das hat nicht geklappt oder wurde abgebrochen. Versuchen Sie es noch einmal.",
+    known: "Dieses Gerät oder dieser Passwortmanager hat schon einen Passkey für Ihr Konto.",
+    faults: {
+      stale: "Diese Seite war veraltet. Bitte versuchen Sie es noch einmal.",
+      passkey:
+        "Der Passkey wurde nicht hinzugefügt: Das Gerät hat nicht geprüft, ob Sie es sind, oder Sie haben schon zwanzig. Versuchen Sie es mit einem anderen.",
     },
   },
   chooseTenant: {
@@ -265,6 +293,7 @@ export const de: Texts = {
     sessionsLead:
       "Orte sind ungefähr, die letzte Benutzung auf die Stunde genau. Kennen Sie eine Anmeldung nicht, melden Sie sie ab und ändern Sie Ihr Passwort.",
     thisBrowser: "Dieser Browser",
+    byOperator: "durch einen Betreiber dieses Dienstes",
     unknownBrowser: "Unbekannter Browser",
     endSession: "Dort abmelden",
     applications: "Anwendungen mit Zugriff",
@@ -291,6 +320,10 @@ export const de: Texts = {
     endAll: "Überall abmelden",
     endAllLead: "Beendet jede Anmeldung in jedem Browser, auch in diesem, und den Zugriff aller Anwendungen.",
     notices: {
+      passkeyAdded: "Der Passkey ist hinzugefügt. Von nun an meldet er Sie an.",
+      passkeyRenamed: "Der Passkey hat seinen neuen Namen.",
+      passkeyRemoved:
+        "Der Passkey meldet Sie nicht mehr an. Entfernen Sie ihn auch von Ihrem Gerät oder aus Ihrem Passwortmanager.",
       removed: "Die Anwendung hat keinen Zugriff mehr.",
       changed: "Ihr Passwort ist geändert. Alle anderen sind abgemeldet.",
       notChanged:
@@ -304,6 +337,8 @@ export const de: Texts = {
       unlinked: "Getrennt. Es meldet Sie nicht mehr an.",
     },
     faults: {
+      lastPasskey:
+        "Nichts wurde entfernt: Er ist schon fort, oder er ist Ihr einziger Weg, sich anzumelden. Richten Sie zuerst einen anderen ein.",
       notLinked: "Der andere Dienst hat nicht bestätigt, wer Sie sind. Es wurde nichts verknüpft.",
       linkedElsewhere:
         "Das dortige Konto ist mit dem Konto einer anderen Person hier verknüpft. Melden Sie sich dort mit einem anderen an.",

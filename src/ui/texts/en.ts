@@ -15,6 +15,7 @@ export const en: Texts = {
     forgot: "Forgot your password?",
     failed: "Error",
     faults: {
+      passkey: "This passkey is not known here, or it was not accepted. Try another one, or sign in another way.",
       wrong: "The e-mail address or the password is wrong.",
       blocked: "There were too many unsuccessful authentication attempts. Try again later.",
       stale: "This page was open for too long, or your browser does not accept cookies. Please sign in again.",
@@ -137,12 +138,12 @@ export const en: Texts = {
       otherwise: 'If it was not you, choose a new one now: press "Forgot your password?" on the sign-in page.',
     },
     factor: {
-      subject: "Your second factor at {host} was changed",
-      lead: "The second factor of {user} at {host} was changed.",
+      subject: "How you sign in at {host} was changed",
+      lead: "How {user} signs in at {host} was changed: a second factor or a passkey.",
       button: "Your account",
       rules: "Where and when: {details}",
       otherwise:
-        "If it was not you, change your password at your account page now, and look at your second factors there.",
+        "If it was not you, change your password at your account page now, and look at your second factors and passkeys there.",
     },
     identity: {
       subject: "Sign-in with another service at {host} was changed",
@@ -181,10 +182,35 @@ export const en: Texts = {
     renew: "Make new recovery codes",
     remove: "Turn off",
     faults: {
+      passkey: "This passkey is not one of yours here, or it was not accepted. Try again.",
       wrong: "The code is wrong, or it was used already. Wait for the next one.",
       password: "The password is wrong.",
       blocked: "There were too many unsuccessful authentication attempts. Try again later.",
       stale: "This page was out of date. Please try again.",
+    },
+  },
+  passkeys: {
+    section: "Passkeys",
+    lead: "A passkey signs you in by your fingerprint, your face or your screen lock, without a password or a code.",
+    add: "Add a passkey",
+    backedUp: "Copied to your other devices",
+    name: "Name of the passkey",
+    rename: "Rename",
+    remove: "Remove",
+    newTitle: "Add a passkey",
+    newLead: "Your device or your password manager keeps it, and asks for your fingerprint, face or screen lock.",
+    create: "Create the passkey",
+    back: "Back to your account",
+    use: "Use a passkey",
+    onlyTitle: "Show that it is you",
+    onlyLead: "Use one of your passkeys to go on.",
+    needsScript: "Passkeys need JavaScript, and a browser that knows them.",
+    failed: "That did not work, or it was cancelled. Try again.",
+    known: "This device or password manager has a passkey for your account already.",
+    faults: {
+      stale: "This page was out of date. Please try again.",
+      passkey:
+        "The passkey was not added: the device did not check that it is you, or you have twenty. Try another one.",
     },
   },
   chooseTenant: {
@@ -253,6 +279,7 @@ export const en: Texts = {
     sessionsLead:
       "Places are coarse. The last use is to the hour. If you do not know one of these, sign it out and change your password.",
     thisBrowser: "This browser",
+    byOperator: "by an operator of this service",
     unknownBrowser: "Unknown browser",
     endSession: "Sign out there",
     applications: "Applications with access",
@@ -279,6 +306,9 @@ export const en: Texts = {
     endAll: "Sign out everywhere",
     endAllLead: "Ends every sign-in in every browser, this one too, and the access of all applications.",
     notices: {
+      passkeyAdded: "The passkey is added. From now on it signs you in.",
+      passkeyRenamed: "The passkey has its new name.",
+      passkeyRemoved: "The passkey does not sign you in any more. Remove it from your device or password manager too.",
       removed: "The application has no access any more.",
       changed: "Your password is changed. Everybody else is signed out.",
       notChanged: "Nothing was changed: something else changed your account at the same moment. Please try again.",
@@ -291,6 +321,7 @@ export const en: Texts = {
       unlinked: "Unlinked. It does not sign you in any more.",
     },
     faults: {
+      lastPasskey: "Nothing was removed: it is gone already, or it is your only way to sign in. Get another one first.",
       notLinked: "The other service did not confirm who you are, so nothing was linked.",
       linkedElsewhere:
         "Somebody else’s account here is linked to that account there. Sign in with another account there.",

@@ -15,6 +15,8 @@ export const fr: Texts = {
     forgot: "Mot de passe oublié ?",
     failed: "Erreur",
     faults: {
+      passkey:
+        "Cette clé d’accès n’est pas connue ici, ou elle n’a pas été acceptée. Essayez-en une autre, ou connectez-vous autrement.",
       wrong: "L’adresse e-mail ou le mot de passe est incorrect.",
       blocked: "Trop de tentatives de connexion ont échoué. Veuillez réessayer plus tard.",
       stale:
@@ -144,12 +146,12 @@ export const fr: Texts = {
         "Si ce n’était pas vous, choisissez-en un nouveau maintenant : « Mot de passe oublié ? » sur la page de connexion.",
     },
     factor: {
-      subject: "Votre second facteur pour {host} a été changé",
-      lead: "Le second facteur de {user} à {host} a été changé.",
+      subject: "Votre connexion à {host} a été changée",
+      lead: "La façon dont {user} se connecte à {host} a été changée\u00a0: un second facteur ou une clé d’accès.",
       button: "Votre compte",
       rules: "Où et quand : {details}",
       otherwise:
-        "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y vos seconds facteurs.",
+        "Si ce n’était pas vous, changez maintenant votre mot de passe sur la page de votre compte, et vérifiez-y vos seconds facteurs et vos clés d’accès.",
     },
     identity: {
       subject: "La connexion avec un autre service sur {host} a été modifiée",
@@ -189,10 +191,36 @@ export const fr: Texts = {
     renew: "Créer de nouveaux codes de secours",
     remove: "Désactiver",
     faults: {
+      passkey: "Cette clé d’accès n’est pas l’une des vôtres ici, ou elle n’a pas été acceptée. Réessayez.",
       wrong: "Le code est incorrect ou a déjà été utilisé. Attendez le suivant.",
       password: "Le mot de passe est incorrect.",
       blocked: "Il y a eu trop de tentatives de connexion infructueuses. Réessayez plus tard.",
       stale: "Cette page n’était plus à jour. Veuillez réessayer.",
+    },
+  },
+  passkeys: {
+    section: "Clés d’accès",
+    lead: "Une clé d’accès vous connecte par votre empreinte, votre visage ou le verrouillage de l’écran, sans mot de passe ni code.",
+    add: "Ajouter une clé d’accès",
+    backedUp: "Copiée sur vos autres appareils",
+    name: "Nom de la clé d’accès",
+    rename: "Renommer",
+    remove: "Retirer",
+    newTitle: "Ajouter une clé d’accès",
+    newLead:
+      "Votre appareil ou votre gestionnaire de mots de passe la conserve, et demande votre empreinte, votre visage ou le verrouillage de l’écran.",
+    create: "Créer la clé d’accès",
+    back: "Retour à votre compte",
+    use: "Utiliser une clé d’accès",
+    onlyTitle: "Montrez que c’est vous",
+    onlyLead: "Utilisez une de vos clés d’accès pour continuer.",
+    needsScript: "Les clés d’accès ont besoin de JavaScript et d’un navigateur qui les connaît.",
+    failed: "Cela n’a pas fonctionné, ou a été annulé. Réessayez.",
+    known: "Cet appareil ou ce gestionnaire de mots de passe a déjà une clé d’accès pour votre compte.",
+    faults: {
+      stale: "Cette page n’était plus à jour. Veuillez réessayer.",
+      passkey:
+        "La clé d’accès n’a pas été ajoutée\u00a0: l’appareil n’a pas vérifié que c’est vous, ou vous en avez vingt. Essayez-en une autre.",
     },
   },
   chooseTenant: {
@@ -267,6 +295,7 @@ export const fr: Texts = {
     sessionsLead:
       "Les lieux sont approximatifs, la dernière utilisation est à l’heure près. Si vous ne reconnaissez pas une connexion, mettez-y fin et changez votre mot de passe.",
     thisBrowser: "Ce navigateur",
+    byOperator: "par un opérateur de ce service",
     unknownBrowser: "Navigateur inconnu",
     endSession: "Déconnecter",
     applications: "Applications autorisées",
@@ -294,6 +323,10 @@ export const fr: Texts = {
     endAllLead:
       "Termine toutes les sessions dans tous les navigateurs, celui-ci compris, et l’accès de toutes les applications.",
     notices: {
+      passkeyAdded: "La clé d’accès est ajoutée. Désormais, elle vous connecte.",
+      passkeyRenamed: "La clé d’accès a son nouveau nom.",
+      passkeyRemoved:
+        "La clé d’accès ne vous connecte plus. Retirez-la aussi de votre appareil ou de votre gestionnaire de mots de passe.",
       removed: "L’application n’a plus accès.",
       changed: "Votre mot de passe est changé. Toutes les autres sessions sont terminées.",
       notChanged: "Rien n’a été modifié\u00a0: votre compte a été modifié ailleurs au même moment. Veuillez réessayer.",
@@ -307,6 +340,8 @@ export const fr: Texts = {
       unlinked: "Le service est délié. Il ne vous connecte plus.",
     },
     faults: {
+      lastPasskey:
+        "Rien n’a été retiré\u00a0: elle n’existe déjà plus, ou c’est votre seul moyen de vous connecter. Ajoutez-en d’abord un autre.",
       notLinked: "L’autre service n’a pas confirmé qui vous êtes ; rien n’a été lié.",
       linkedElsewhere:
         "Ce compte est déjà lié au compte de quelqu’un d’autre ici. Connectez-vous là-bas avec un autre compte.",

@@ -133,6 +133,29 @@ export interface Texts {
     readonly remove: string;
     readonly faults: Readonly<Record<CodeFault | "password", string>>;
   };
+  readonly passkeys: {
+    readonly section: string;
+    readonly lead: string;
+    readonly add: string;
+    readonly backedUp: string;
+    readonly name: string;
+    readonly rename: string;
+    readonly remove: string;
+    readonly newTitle: string;
+    readonly newLead: string;
+    readonly create: string;
+    readonly back: string;
+    /** The button. */
+    readonly use: string;
+    /** The heading for somebody who has no app. */
+    readonly onlyTitle: string;
+    readonly onlyLead: string;
+    readonly needsScript: string;
+    /** By the browser: cancelled, or no passkey there. */
+    readonly failed: string;
+    readonly known: string;
+    readonly faults: Readonly<Record<"stale" | "passkey", string>>;
+  };
   readonly chooseTenant: {
     readonly title: string;
     /** `{client}` */
@@ -202,6 +225,8 @@ export interface Texts {
     readonly sessions: string;
     readonly sessionsLead: string;
     readonly thisBrowser: string;
+    /** In a mail about what an operator did. */
+    readonly byOperator: string;
     readonly unknownBrowser: string;
     readonly endSession: string;
     readonly applications: string;

@@ -54,7 +54,14 @@ describe("The address that a person types first", () => {
     await makeProvider({ tenants: [ada.tenant], button: "Corporate" });
     const page = await visit(newBrowser(), app);
     expect(isPasswordForm(page)).toBe(true);
-    expect(Object.keys(page.forms[0]!.fields)).toEqual(["request", "csrf", "email", "password"]);
+    expect(Object.keys(page.forms[0]!.fields)).toEqual([
+      "request",
+      "csrf",
+      "email",
+      "password",
+      "challenge",
+      "credential",
+    ]);
   });
 
   // shows: oauth/authorize/discovery-by-domain-ways-round

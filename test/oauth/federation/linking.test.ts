@@ -341,7 +341,7 @@ describe("An essential acr", () => {
     const acr = { essential: true, value: PASSWORD_SIGN_IN };
     const essential = { scope: "openid", claims: JSON.stringify({ id_token: { acr } }) };
     const unmet = "unmet_authentication_requirements";
-    await expectError(await signIn(provider, { asked: essential }), unmet, "Another identity provider");
+    await expectError(await signIn(provider, { asked: essential }), unmet, "does not take this way to sign in");
     expect(landed(await visit(browser, app, { ...essential, prompt: "none" })).query.get("error")).toBe(
       "login_required",
     );

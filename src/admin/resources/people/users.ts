@@ -76,7 +76,7 @@ interface Deps extends Pick<RuleContext, "names"> {
   readonly commonPasswords: CommonPasswords;
   readonly oauth: Pick<
     OAuthPort,
-    "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement" | "sessionsEnded"
+    "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement" | "tellByOperator" | "sessionsEnded"
   >;
 }
 
@@ -111,7 +111,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     const given = body.password;
     return refusal(toFaults(given && (await newPasswordFault(given, ownerOf(address, names), commonPasswords))));
   },
-  async put({ params: { email: address = "" }, body: user, nowMs }, write) {
+  async put({ params: { email: address = "" }, body: user, nowMs, call }, write) {
     const stored = await db.prepare(STORED_HASH).bind(address).first<{ hash: string | null }>();
     const hash = newHash(user.password, stored?.hash ?? "", random);
     const upsert = db.prepare(UPSERT).bind(address, user.name ?? address, hash, flagOrKept(user.disabled), nowMs);
@@ -122,6 +122,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     // The rest is revoked already, so the answer may be 200 even if removing it fails.
     if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
     oauth.sessionsEnded();
+    if (hash !== null && !written.isNew) oauth.tellByOperator(call, "password", address);
     return written;
   },
   async remove({ params: { email: address = "" }, nowMs, record }, remove) {
@@ -142,7 +143,7 @@ const newHash = (given: string | undefined, stored: string, random: Random): str
 interface AccountDeps {
   readonly db: D1Database;
   readonly audit: Pick<AuditTrail, "statement">;
-  readonly oauth: Pick<OAuthPort, "unlock" | "secondFactorRemoval">;
+  readonly oauth: Pick<OAuthPort, "unlock" | "secondFactorRemoval" | "tellByOperator">;
 }
 
 export const userUnlockRoute = ({ db, audit, oauth }: AccountDeps): Route =>
@@ -171,7 +172,9 @@ export const secondFactorRoute = ({ db, audit, oauth }: AccountDeps): Route =>
     operation: "removeSecondFactor",
     params,
     produces: "any",
-    handle: async ({ params: { email: address }, nowMs: atMs, requestId, principal }) => {
+    handle: async (call) => {
+      const { nowMs: atMs, requestId, principal } = call;
+      const address = call.params.email;
       const about = {
         action: "remove second factor",
         subject: `users/${address}`,
@@ -180,6 +183,8 @@ export const secondFactorRoute = ({ db, audit, oauth }: AccountDeps): Route =>
       } as const;
       const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
       const done = await db.batch([...oauth.secondFactorRemoval(address), record]);
-      return done.at(-1)?.meta.changes === 0 ? noSuch("second factor") : empty(204);
+      if (done.at(-1)?.meta.changes === 0) return noSuch("second factor");
+      oauth.tellByOperator(call, "factor", address);
+      return empty(204);
     },
   });

@@ -19,6 +19,7 @@ import type { Names } from "../../../platform/model/names.ts";
 import { searchText } from "../../model/fields.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { rowStatement, type LoggedField, type RowQuery } from "../../audit/change-store.ts";
+import type { TellingCall } from "../../model/ports.ts";
 import { listRecordOf, recordOf } from "../../audit/record.ts";
 import {
   beyondOrganization,
@@ -110,6 +111,8 @@ export interface Change<B> {
   readonly nowMs: number;
   /** The platform's public origin. */
   readonly origin: string;
+  /** For what goes on beside the answer. */
+  readonly call: TellingCall;
 }
 
 export interface Removal {
@@ -249,7 +252,7 @@ async function list<B>(
 
 async function put<B>(call: AdminCall<B | undefined>, resource: Resource<B>, deps: ResourceDeps): Promise<Answer> {
   const { params, body, nowMs, url } = call;
-  const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin };
+  const change: Change<B> = { params, body: body ?? ({} as B), nowMs, origin: url.origin, call };
   const by = tenantOperator(call.principal, deps.names, "run");
   const permitted = by && resource.within?.change?.permits(change, by.organization);
   const validate = async () => (by && (await refuseWithin(change, by, resource, deps))) ?? resource.validate?.(change);

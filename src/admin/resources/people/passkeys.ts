@@ -1,0 +1,65 @@
+import * as z from "zod/mini";
+import { noSuch } from "../../../http/errors/errors.ts";
+import { defineRoute, empty, json, type Route } from "../../../http/route.ts";
+import type { AuditTrail } from "../../../platform/ports/audit.ts";
+import { actorOf } from "../../audit/record.ts";
+import { email } from "../../model/fields.ts";
+import type { OAuthPort } from "../../model/ports.ts";
+
+interface Deps {
+  readonly db: D1Database;
+  readonly audit: Pick<AuditTrail, "statement">;
+  readonly oauth: Pick<OAuthPort, "listPasskeys" | "passkeyRemoval" | "tellByOperator">;
+}
+
+/** At most 1023 bytes in base64url (WebAuthn 6.5.1). */
+const passkey = z.string().check(z.regex(/^[\w-]{1,1364}$/));
+const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
+
+/** The passkeys of a person, who may have lost one. The operator makes sure who asks. */
+export const passkeyRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => [
+  defineRoute({
+    method: "GET",
+    path: "/users/{email}/passkeys",
+    summary: "List the user's passkeys",
+    operation: "listPasskeys",
+    params: z.object({ email }),
+    produces: "any",
+    handle: async ({ params: { email: address } }) => {
+      if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
+      const passkeys = await oauth.listPasskeys(address);
+      return json(
+        200,
+        passkeys.map(({ id, name, createdAtMs, lastUsedAtMs, backedUp }) => ({
+          id,
+          name,
+          backedUp: backedUp === 1,
+          createdAt: createdAtMs,
+          lastUsedAt: lastUsedAtMs,
+        })),
+      );
+    },
+  }),
+  defineRoute({
+    method: "DELETE",
+    path: "/users/{email}/passkeys/{passkey}",
+    summary: "Remove a passkey of the user",
+    operation: "removePasskey",
+    params: z.object({ email, passkey }),
+    produces: "any",
+    handle: async (call) => {
+      const { params, nowMs: atMs, requestId, principal } = call;
+      const about = {
+        action: "remove passkey",
+        subject: `users/${params.email}`,
+        outcome: "done",
+        reason: "",
+      } as const;
+      const record = audit.statement("if changed", { atMs, requestId, actor: actorOf(principal), ...about });
+      const done = await db.batch([...oauth.passkeyRemoval(params.email, params.passkey, atMs), record]);
+      if (done.at(-1)?.meta.changes === 0) return noSuch("passkey");
+      oauth.tellByOperator(call, "factor", params.email);
+      return empty(204);
+    },
+  }),
+];

@@ -1,0 +1,195 @@
+/**
+ * The person's passkeys at `/account` (passkeys/passkeys.ts says who may do what).
+ *
+ *   new      at most 15 min after a sign-in, shown two factors if there are two ──▶ a page that makes one
+ *   add      its answer, within an hour, in the same session ──▶ stored; a mail
+ *   rename · remove    of a person with passkeys who showed one, or a code, in this session; removing sends a mail
+ *   any of them too early ──▶ the page for the second factor, or for signing in again
+ */
+import { nfkc } from "../../platform/text/text.ts";
+import { upgradeSession } from "../factors/check.ts";
+import { RECENT_MS } from "../factors/factors.ts";
+import { isLocal } from "../model/binding.ts";
+import type { AnyCall } from "../model/call.ts";
+import { hasTwoFactors, withPasskey } from "../model/methods.ts";
+import type { Parameters } from "../model/parameters.ts";
+import { brandOfPerson } from "../pages/brand.ts";
+import { pageContext } from "../pages/page.ts";
+import type { NewPasskeyView } from "../pages/port.ts";
+import { verifyAttestation } from "../passkeys/ceremony.ts";
+import { makeChallenge, openChallenge } from "../passkeys/challenge.ts";
+import { newUserHandle } from "../passkeys/check.ts";
+import { MOST_PASSKEYS, PASSKEY_NAME_CHARS, type RelyingParty } from "../passkeys/relying-party.ts";
+import { COSE_ALGS } from "../passkeys/public-key.ts";
+import { csrfToken } from "../sign-in/browser.ts";
+import { lacksProof, type Session } from "../sign-in/sessions.ts";
+import { whereaboutsOf } from "../sign-in/whereabouts.ts";
+import { admit, type FormCall } from "./changes.ts";
+import { accountCodePage } from "./code-page.ts";
+import type { AccountDeps } from "./deps.ts";
+import { formKey } from "./form-key.ts";
+import { accountAddress, accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
+import { accountPage } from "./page.ts";
+import { accountSignInPage } from "./sign-in.ts";
+
+const ADD = "add passkey";
+const RENAME = "rename passkey";
+const REMOVE = "remove passkey";
+
+interface Adding {
+  readonly session: Session;
+  readonly form: Parameters;
+  readonly site: RelyingParty;
+}
+
+async function admitAdding(deps: AccountDeps, call: FormCall): Promise<Adding | Response> {
+  const admitted = await admit(deps, call, ADD);
+  if (!admitted.ok) return admitted.error;
+  const { session, form } = admitted.value;
+  const site = deps.passkeySite(call);
+  if (site === undefined || !isLocal(session.provider))
+    return accountErrorPage(deps, call, ADD, { detail: "No passkey can be added in this sign-in." });
+  if (lacksProof(session)) return accountCodePage(deps, call, session, undefined);
+  if (call.nowMs - session.authenticatedAtMs >= RECENT_MS)
+    return accountSignInPage(deps, call, { email: session.user.email, fault: "again" });
+  return { session, form, site };
+}
+
+/** `POST /account/passkeys/new`: the page that makes a passkey. Nothing is stored. */
+export async function newPasskey(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admitAdding(deps, call);
+  return admitted instanceof Response ? admitted : newPasskeyPage(deps, call, admitted, undefined);
+}
+
+async function newPasskeyPage(
+  deps: AccountDeps,
+  call: AnyCall,
+  { session: { user }, site }: Adding,
+  fault: NewPasskeyView["fault"],
+): Promise<Response> {
+  const known = user.hasPasskey ? await deps.passkeys.list(user.email) : [];
+  const { browser, system } = whereaboutsOf(call);
+  const userHandle = known[0]?.userHandle ?? newUserHandle(deps);
+  return deps.pages.newPasskey({
+    ...pageContext(call, requestedLocales(call), brandOfPerson(user)),
+    status: fault === undefined ? 200 : 400,
+    action: accountAddress(call, "/passkeys/add"),
+    hidden: {
+      csrf: await csrfToken(deps, formKey(deps, call)),
+      // Two pages of a person without passkeys have two handles: the sealed one of the page that is sent counts.
+      user_handle: await deps.sealer.seal(userHandle, handlePurpose(user.email)),
+    },
+    challenge: await makeChallenge(deps, "add", formKey(deps, call), call.nowMs),
+    rpId: site.id,
+    user: { email: user.email, name: user.name },
+    userHandle,
+    algs: COSE_ALGS,
+    known: known.map(({ id }) => id),
+    name: [browser, system].filter((part) => part !== "").join(", "),
+    account: accountAddress(call),
+    fault,
+    formTargets: [],
+  });
+}
+
+const handlePurpose = (email: string): string => `passkey user handle of ${email}`;
+
+/**
+ * `POST /account/passkeys/add`
+ *
+ *   the page is too old, of another session, or was used ──▶ 400, the page again
+ *   another origin, no verification of the person, another algorithm, twenty passkeys ──▶ 400, the page again
+ *   else ──▶ stored, and a session of two factors; 303 to the account
+ */
+export async function addPasskey(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admitAdding(deps, call);
+  if (admitted instanceof Response) return admitted;
+  const { session, form, site } = admitted;
+  const { email } = session.user;
+  const refuse = (reason: string, fault: "stale" | "passkey"): Promise<Response> => {
+    deps.noteRefusal(call, ADD, { error: "invalid_request", reason, actor: `user ${email}` });
+    return newPasskeyPage(deps, call, admitted, fault);
+  };
+  const { nowMs } = call;
+  const challenge = await openChallenge(deps, "add", formKey(deps, call), form.get("challenge") ?? "", nowMs);
+  const userHandle = await deps.sealer.open(form.get("user_handle") ?? "", handlePurpose(email));
+  if (challenge === undefined || userHandle === undefined) return refuse("the page is too old", "stale");
+  const made = await verifyAttestation(form.get("credential") ?? "", challenge, site);
+  if (!made.ok) return refuse(made.error, "passkey");
+  const added = {
+    ...made.value,
+    email,
+    userHandle,
+    name: nameOf(form) ?? site.id,
+    authenticatedAtMs: session.authenticatedAtMs,
+    nowMs,
+  };
+  if (!(await deps.passkeys.add(added, challenge, auditOf(deps, call, email, ADD, added.name))))
+    return refuse(`it was added already, or there are ${MOST_PASSKEYS}`, "passkey");
+  deps.log.info("passkey added", { requestId: call.requestId, user: email });
+  deps.tell(call, "factor", email);
+  const answer = redirectToAccount(deps, call, "passkeyAdded");
+  // The authenticator has just verified the person.
+  const upgraded = hasTwoFactors(session.methods)
+    ? undefined
+    : await upgradeSession(deps, call, session, withPasskey(session.methods));
+  return upgraded === undefined ? answer : upgraded.signIn(answer);
+}
+
+/** Undefined: the person typed none. */
+const nameOf = (form: Parameters): string | undefined =>
+  nfkc((form.get("name") ?? "").trim().replaceAll(/\s+/g, " ").slice(0, PASSKEY_NAME_CHARS), PASSKEY_NAME_CHARS) ||
+  undefined;
+
+/** A form about one passkey, in a session that showed one or a code. */
+async function admitChange(
+  deps: AccountDeps,
+  call: FormCall,
+  action: string,
+): Promise<{ readonly session: Session; readonly form: Parameters; readonly id: string } | Response> {
+  const admitted = await admit(deps, call, action);
+  if (!admitted.ok) return admitted.error;
+  const { session, form } = admitted.value;
+  if (lacksProof(session)) return accountCodePage(deps, call, session, undefined);
+  return { session, form, id: form.get("passkey") ?? "" };
+}
+
+/** `POST /account/passkeys/rename` */
+export async function renamePasskey(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admitChange(deps, call, RENAME);
+  if (admitted instanceof Response) return admitted;
+  const { session, form, id } = admitted;
+  const name = nameOf(form);
+  const renamed = name !== undefined && (await deps.passkeys.rename(session.user.email, id, name));
+  return redirectToAccount(deps, call, renamed ? "passkeyRenamed" : "notChanged");
+}
+
+/** `POST /account/passkeys/remove`: not the last way to sign in. */
+export async function removePasskey(deps: AccountDeps, call: FormCall): Promise<Response> {
+  const admitted = await admitChange(deps, call, REMOVE);
+  if (admitted instanceof Response) return admitted;
+  const { session, id } = admitted;
+  const { email } = session.user;
+  if (!(await deps.passkeys.remove(email, id, call.nowMs, auditOf(deps, call, email, REMOVE, ""))))
+    return accountPage(deps, call, session, "lastPasskey");
+  deps.log.info("passkey removed", { requestId: call.requestId, user: email });
+  deps.tell(call, "factor", email);
+  return redirectToAccount(deps, call, "passkeyRemoved");
+}
+
+const auditOf = (
+  deps: AccountDeps,
+  { nowMs: atMs, requestId }: AnyCall,
+  email: string,
+  action: string,
+  reason: string,
+) =>
+  deps.audit.statement("if changed", {
+    atMs,
+    requestId,
+    actor: `user ${email}`,
+    action,
+    subject: `users/${email}`,
+    outcome: "done",
+    reason,
+  });

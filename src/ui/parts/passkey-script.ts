@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+
+/**
+ * The only script file of the pages: the browser's part of passkeys. Without it, or in a browser without passkeys, the
+ * pages show and do what they do without.
+ *
+ * It reads what it needs from the button's `data-passkey`, asks the browser for a passkey, puts the answer into the
+ * field `credential` of the button's form, and sends the form. It sends nothing else and asks no server.
+ *
+ *   get     the button is pressed; where the page wants it, the address field offers passkeys too (conditional UI)
+ *   create  the form is sent: a passkey is made first
+ */
+export const PASSKEY_SCRIPT = `
+"use strict";
+(() => {
+  const button = document.querySelector("button[data-passkey]");
+  const browser = window.PublicKeyCredential;
+  if (button === null || browser === undefined || navigator.credentials === undefined) return;
+  const form = button.form;
+  const options = JSON.parse(button.dataset.passkey);
+  const bytesOf = (text) =>
+    Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+  const textOf = (buffer) =>
+    btoa(Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join(""))
+      .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const listed = (list) => list.map((one) => ({ type: "public-key", ...one, id: bytesOf(one.id) }));
+  const challenge = bytesOf(options.challenge);
+  const say = (name) => {
+    for (const one of form.querySelectorAll("[data-passkey-fault]")) one.hidden = one.dataset.passkeyFault !== name;
+  };
+  const send = (answer) => {
+    form.elements.credential.value = JSON.stringify(answer);
+    for (const field of form.querySelectorAll("input[type=password]")) field.disabled = true;
+    form.submit();
+  };
+  let waiting = new AbortController();
+  const get = async (mediation) => {
+    waiting.abort();
+    waiting = new AbortController();
+    const publicKey = {
+      challenge,
+      rpId: options.rpId,
+      userVerification: "required",
+      allowCredentials: listed(options.allow),
+    };
+    const { id, response } = await navigator.credentials.get({ publicKey, mediation, signal: waiting.signal });
+    send({
+      id,
+      clientData: textOf(response.clientDataJSON),
+      authenticatorData: textOf(response.authenticatorData),
+      signature: textOf(response.signature),
+      ...(response.userHandle === null ? {} : { userHandle: textOf(response.userHandle) }),
+    });
+  };
+  const create = async () => {
+    const publicKey = {
+      challenge,
+      rp: { id: options.rpId, name: options.rpId },
+      user: { ...options.user, id: bytesOf(options.user.id) },
+      pubKeyCredParams: options.algs.map((alg) => ({ type: "public-key", alg })),
+      excludeCredentials: listed(options.known.map((id) => ({ id }))),
+      authenticatorSelection: { residentKey: "required", requireResidentKey: true, userVerification: "required" },
+      attestation: "none",
+    };
+    const { id, response } = await navigator.credentials.create({ publicKey });
+    send({
+      id,
+      clientData: textOf(response.clientDataJSON),
+      attestation: textOf(response.attestationObject),
+      transports: response.getTransports === undefined ? [] : response.getTransports(),
+    });
+  };
+  const failed = (error) => {
+    if (error.name !== "AbortError") say(error.name === "InvalidStateError" ? "known" : "failed");
+  };
+  button.hidden = false;
+  if (options.user !== undefined) {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      say();
+      create().catch(failed);
+    });
+    return;
+  }
+  button.addEventListener("click", () => {
+    say();
+    get("optional").catch(failed);
+  });
+  if (options.offered && browser.isConditionalMediationAvailable !== undefined)
+    browser.isConditionalMediationAvailable()
+      .then((can) => can && get("conditional"))
+      // The person saw no question, so nothing is said.
+      .catch(() => undefined);
+})();
+`;
+
+const HASH = createHash("sha256").update(PASSKEY_SCRIPT).digest("hex").slice(0, 16);
+
+/** A digest of the content in the name, so that a copy may be cached for ever. */
+export const PASSKEY_SCRIPT_NAME = `passkeys-${HASH}.js`;

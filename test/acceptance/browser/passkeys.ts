@@ -1,0 +1,273 @@
+import type { CDPSession, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { TENANT, type User } from "../support/world.ts";
+import { landed, signIn, type Stage } from "./stage.ts";
+
+/**
+ * Passkeys with Chromium's virtual authenticator. The platform is visited at `localhost`, since passkeys need a host with
+ * a name.
+ */
+export function passkeySuite(stage: () => Stage): void {
+  const named = (address: string): string => address.replace("//127.0.0.1:", "//localhost:");
+  const account = (): string => named(`${stage().world.base}/account`);
+  const link = (more: Record<string, string> = {}): string => named(stage().link(more));
+  const isShown = (page: Page, heading: string): Promise<void> =>
+    page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+  /** Presses the button, and touches the authenticator until the form is sent: no page that follows is answered. */
+  async function use(page: Page, device: Authenticator): Promise<void> {
+    const sent = page.waitForRequest((request) => request.method() === "POST");
+    await device.resume();
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await sent;
+    await device.pause();
+  }
+
+  async function makeUser(name: string): Promise<User> {
+    const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
+    await stage().world.put(`users/${user.email}`, { name, password: user.password });
+    await stage().world.put(`tenants/${TENANT}/members/${user.email}`, { roles: ["everything"] });
+    return user;
+  }
+
+  /** Signs in and adds a passkey; whose authenticator the browser keeps. */
+  async function withPasskey(name: string): Promise<{ user: User; page: Page; device: Authenticator }> {
+    const user = await makeUser(name);
+    const page = await stage().open();
+    const device = await Authenticator.plugIn(page);
+    await page.goto(account());
+    await signIn(page, user);
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await isShown(page, "Add a passkey");
+    expect(await page.getByLabel("Name of the passkey").inputValue()).toMatch(/^Chrome, /);
+    await page.getByLabel("Name of the passkey").fill("Laptop");
+    await page.getByRole("button", { name: "Create the passkey" }).click();
+    await page.getByText("The passkey is added.").waitFor();
+    return { user, page, device };
+  }
+
+  const signOut = async (page: Page): Promise<void> => {
+    await page.goto(account());
+    await page.getByRole("button", { name: "Sign out of this browser" }).click();
+    await page.getByText("You are signed out of this browser.").waitFor();
+  };
+
+  describe("a passkey in Chromium", () => {
+    // shows: oauth/passkeys/browser
+    test("is added, signs in by the button, is renamed and removed, and then signs nobody in", async () => {
+      const { user, page, device } = await withPasskey("hedy");
+      expect(
+        (await device.credentials()).map(({ rpId, isResidentCredential }) => [rpId, isResidentCredential]),
+      ).toEqual([["localhost", true]]);
+      // The device says that it has one already, and nothing is sent.
+      await page.getByRole("button", { name: "Add a passkey" }).click();
+      await page.getByRole("button", { name: "Create the passkey" }).click();
+      await page.getByText("has a passkey for your account already").waitFor();
+      await device.pause();
+      await signOut(page);
+      await page.goto(link());
+      await use(page, device);
+      expect((await landed(page)).query.get("code")).not.toBeNull();
+      await page.goto(account());
+      await page.getByText("Rename").first().click();
+      await page.getByLabel("Name of the passkey").fill("Old laptop");
+      await page.getByRole("button", { name: "Rename" }).click();
+      await page.getByRole("heading", { name: "Old laptop" }).waitFor();
+      await page.getByRole("button", { name: "Remove", exact: true }).click();
+      await page.getByText("does not sign you in any more").waitFor();
+      await device.pause();
+      await signOut(page);
+      await use(page, device);
+      await page.getByRole("alert").getByText("not known here").waitFor();
+      await signIn(page, user);
+      await isShown(page, "Your account");
+    });
+
+    test("is offered in the address field, and signs in from there", async () => {
+      const { page, device } = await withPasskey("ida");
+      await device.pause();
+      await signOut(page);
+      expect(await page.evaluate("PublicKeyCredential.isConditionalMediationAvailable()")).toBe(true);
+      await device.resume();
+      // The virtual authenticator chooses as soon as the browser offers.
+      await page.goto(link());
+      expect((await landed(page)).query.get("code")).not.toBeNull();
+    });
+
+    test("says so when the person is not verified, and the password still signs in", async () => {
+      const { user, page, device } = await withPasskey("katherine");
+      await device.verify(false);
+      await signOut(page);
+      await page.getByRole("button", { name: "Use a passkey" }).click();
+      await page.getByText("That did not work, or it was cancelled.").waitFor();
+      await signIn(page, user);
+      await isShown(page, "Your account");
+    });
+
+    test("counts where two factors are needed, after the password", async () => {
+      const { user, page, device } = await withPasskey("dorothy");
+      await device.pause();
+      await signOut(page);
+      await page.goto(link({ acr_values: "urn:plinth:acr:two-factors" }));
+      await signIn(page, user);
+      await isShown(page, "Show that it is you");
+      await use(page, device);
+      expect((await landed(page)).query.get("code")).not.toBeNull();
+    });
+
+    // shows: oauth/passkeys/origin
+    test("signs nobody in by an answer that was made on a page of another origin, or that was sent before", async () => {
+      const { page, device } = await withPasskey("annie");
+      await device.pause();
+      await signOut(page);
+      await page.goto(link());
+      const button = page.locator("button[data-passkey]");
+      const asked = JSON.parse((await button.getAttribute("data-passkey"))!) as { challenge: string; rpId: string };
+      // The application is another port of localhost: the browser lets it use the same passkeys.
+      const evil = await page.context().newPage();
+      await evil.goto(`${stage().app.origin}/landed`);
+      const there = await Authenticator.plugIn(evil);
+      await there.take(await device.credentials());
+      const answer = await evil.evaluate(`(${ANSWER})(${JSON.stringify(asked)})`);
+      expect(answer).toContain('"signature"');
+      const send = (text: unknown): Promise<unknown> =>
+        page.evaluate(`(() => {
+          const { form } = document.querySelector("button[data-passkey]");
+          form.elements.credential.value = ${JSON.stringify(text)};
+          form.submit();
+        })()`);
+      await send(answer);
+      await page.getByRole("alert").getByText("not known here, or it was not accepted").waitFor();
+
+      // The browser keeps the page's request, and it is sent again.
+      await page.goto(link());
+      const sent = page.waitForRequest((request) => request.method() === "POST" && request.url().includes("/sign-in"));
+      await use(page, device);
+      const body = (await sent).postData() ?? "";
+      await landed(page);
+      const again = await page.context().request.post(named(`${stage().world.issuer}/sign-in`), {
+        data: body,
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        maxRedirects: 0,
+      });
+      expect([again.status(), await again.text()]).toEqual([400, expect.stringContaining("not accepted")]);
+    });
+
+    // shows: oauth/passkeys/counter
+    test("whose counter went back, as that of a copy, signs nobody in", async () => {
+      const { page, device } = await withPasskey("mileva");
+      const [before] = await device.credentials();
+      await device.pause();
+      await signOut(page);
+      await page.goto(link());
+      await use(page, device);
+      await landed(page);
+      await device.pause();
+      await signOut(page);
+      await device.replace({ ...before!, signCount: 0 });
+      await device.resume();
+      // Chosen as soon as the address field offers it.
+      await page.goto(link());
+      await page.getByRole("alert").getByText("not accepted").waitFor();
+    });
+
+    test("is neither shown nor needed without JavaScript", async () => {
+      const user = await makeUser("ada-without-scripts");
+      const page = await stage().open({ javaScriptEnabled: false });
+      await page.goto(account());
+      expect(await page.getByRole("button").allTextContents()).toEqual([
+        "Sign in",
+        expect.stringContaining("Forgot your password?"),
+      ]);
+      await signIn(page, user);
+      await page.getByRole("button", { name: "Add a passkey" }).click();
+      await page.getByText("Passkeys need JavaScript").waitFor();
+      expect(await page.getByRole("button").count()).toBe(0);
+    });
+  });
+}
+
+interface Credential {
+  readonly credentialId: string;
+  readonly isResidentCredential: boolean;
+  readonly rpId?: string;
+  readonly privateKey: string;
+  readonly userHandle?: string;
+  readonly signCount: number;
+}
+
+/** An authenticator of the page, which agrees to everything at once. */
+class Authenticator {
+  readonly #session: CDPSession;
+  #id: string;
+
+  private constructor(session: CDPSession, id: string) {
+    this.#session = session;
+    this.#id = id;
+  }
+
+  static async plugIn(page: Page): Promise<Authenticator> {
+    const session = await page.context().newCDPSession(page);
+    await session.send("WebAuthn.enable", { enableUI: false });
+    const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        protocol: "ctap2",
+        ctap2Version: "ctap2_1",
+        transport: "internal",
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    return new Authenticator(session, authenticatorId);
+  }
+
+  get #target(): { authenticatorId: string } {
+    return { authenticatorId: this.#id };
+  }
+
+  async credentials(): Promise<readonly Credential[]> {
+    return (await this.#session.send("WebAuthn.getCredentials", this.#target)).credentials;
+  }
+
+  /** Whether it knows that it is the person. */
+  async verify(isUserVerified: boolean): Promise<void> {
+    await this.#session.send("WebAuthn.setUserVerified", { ...this.#target, isUserVerified });
+  }
+
+  /** Nobody touches it: a request waits. */
+  async pause(): Promise<void> {
+    await this.#session.send("WebAuthn.setAutomaticPresenceSimulation", { ...this.#target, enabled: false });
+  }
+
+  async resume(): Promise<void> {
+    await this.#session.send("WebAuthn.setAutomaticPresenceSimulation", { ...this.#target, enabled: true });
+  }
+
+  async take(credentials: readonly Credential[]): Promise<void> {
+    for (const credential of credentials)
+      await this.#session.send("WebAuthn.addCredential", { ...this.#target, credential });
+  }
+
+  async replace(credential: Credential): Promise<void> {
+    await this.#session.send("WebAuthn.clearCredentials", this.#target);
+    await this.take([credential]);
+  }
+}
+
+/** What the script of the platform's page does, on a page of somebody else. */
+const ANSWER = `async ({ challenge, rpId }) => {
+  const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+  const textOf = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const { id, response } = await navigator.credentials.get({
+    publicKey: { challenge: bytesOf(challenge), rpId, userVerification: "required" },
+  });
+  return JSON.stringify({
+    id,
+    clientData: textOf(response.clientDataJSON),
+    authenticatorData: textOf(response.authenticatorData),
+    signature: textOf(response.signature),
+    userHandle: textOf(response.userHandle),
+  });
+}`;
