@@ -26,7 +26,11 @@ _plinth() {
 }
 compdef _plinth plinth
 `,
-  fish: `complete -c plinth -a '(plinth ${ASK} (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+  fish: `function __plinth_found
+    set -g __plinth_words (plinth ${ASK} (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+    test (count $__plinth_words) -gt 0
+end
+complete -c plinth -n __plinth_found -f -a '$__plinth_words'
 `,
 };
 

@@ -24,6 +24,8 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["cli/", "acceptance/plat"],
   ["cli/", "nightly/plat"],
   ["cli/app/", "nightly/init"],
+  ["cli/completion/", "acceptance/shells"],
+  ["docs/", "acceptance/samples"],
   ["tools/bench/", "acceptance/bench"],
   ["tools/bench/", "nightly/bench"],
   ["tools/soak/", "nightly/soak"],
