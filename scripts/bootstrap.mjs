@@ -9,6 +9,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { HELP } from "./lib/help.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const INSTALL_LOCK = join(ROOT, ".build", "install.lock");
@@ -18,6 +19,10 @@ const OLDEST_NODE = [22, 12];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 const [script, ...args] = process.argv.slice(2);
+if (args.some((arg) => arg === "--help" || arg === "-h") && script in HELP) {
+  console.log(HELP[script]);
+  process.exit(0);
+}
 await ensurePackages();
 run(pickNode());
 

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
@@ -21,4 +22,17 @@ it.each([
 it.each(["tour", "example", "start"])("npm run %s refuses an option that it does not have", async (script) => {
   const refused = run(process.execPath, [`scripts/${script}.ts`, "--hepl"], { env: { PATH: process.env["PATH"] } });
   await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("--hepl") });
+});
+
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+const own = Object.entries(scripts).filter(([, command]) => command.includes("bootstrap.mjs"));
+
+it.each(own)("npm run %s shows what it is for at --help", async (name, command) => {
+  const words = command.replace(/^exec node /, "").split(" ");
+  const { stdout, stderr } = await run(process.execPath, [...words, "--help"], {
+    env: { PATH: process.env["PATH"], PORT: "1", STATE_DIR: "/nowhere" },
+  });
+  expect(stderr, name).toBe("");
+  expect(stdout).toMatch(/^(npm |Usage: |usage: |[A-Z])/);
+  expect(stdout.split("\n").length, name).toBeGreaterThan(2);
 });
