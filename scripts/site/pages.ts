@@ -64,9 +64,12 @@ function readPage(file: string): Page {
   const text = readFileSync(join(ROOT, file), "utf8");
   const [heading = "", title = ""] = /^# (.*)\n/m.exec(text) ?? [];
   if (title === "") throw new Error(`${file} has no title`);
-  const body = text.slice(text.indexOf(heading) + heading.length).trimStart();
+  const body = withoutMarks(text.slice(text.indexOf(heading) + heading.length).trimStart());
   return { file, slug: slugOf(file), title: plain(title), description: descriptionOf(body), body };
 }
+
+/** Marks of test/acceptance/samples.test.ts are for those who change the page. */
+const withoutMarks = (body: string): string => body.replaceAll(/^ *<!-- not run: .* -->\n+/gm, "");
 
 /** The first paragraph that is text, cut at a sentence. */
 function descriptionOf(body: string): string {

@@ -228,6 +228,67 @@ test.skipIf(!hasNpm)(
   300_000,
 );
 
+/** The blocks of a language of a page, with the platform's address. */
+const samples = (page: string, language: string): string[] =>
+  Array.from(
+    readFileSync(join(ROOT, page), "utf8").matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm")),
+    ([, block = ""]) => block.replaceAll("http://127.0.0.1:8787", platform.url),
+  );
+
+test("the SDK's README publishes and consumes, and does the rest of what it shows", async () => {
+  const [connect = "", consume = "", process_ = "", upload = "", check = "", operation = "", ...more] = samples(
+    "packages/sdk/README.md",
+    "ts",
+  );
+  expect(more).toEqual([]);
+  writeFileSync(
+    join(folder, "consume.ts"),
+    `${connect}\nconst handle = async (order: unknown) => console.log("handled", JSON.stringify(order));\n${consume}`,
+  );
+  const consuming = start(process.execPath, ["consume.ts"], folder);
+  await consuming.said('handled {"order":4711}');
+  consuming.child.kill("SIGKILL");
+
+  const blocks = [connect, process_, upload, check, operation].join("\n").replaceAll("orderPlaced", "readmeOrders");
+  const imports = Array.from(blocks.matchAll(/^import .*$/gm), ([line]) => line).join("\n");
+  const program = `import { readFileSync } from "node:fs";
+import { Hono } from "hono";
+${imports.replace("./plinth.ts", join(ROOT, "api/plinth.ts"))}
+const app = new Hono();
+const controller = new AbortController();
+const { signal } = controller;
+const handle = async (order: unknown) => { console.log("processed", JSON.stringify(order)); controller.abort(); };
+const file = new Blob([readFileSync(${JSON.stringify(join(ROOT, "scripts/data/photo.jpg"))})], { type: "image/jpeg" });
+const onProgress = ({ sentBytes }: { sentBytes: number }) => console.log("sent", sentBytes);
+const notesOf = (tenant: string) => [tenant];
+${blocks
+  .replaceAll(/^import .*$/gm, "")
+  .replace(
+    "await topic.process",
+    'const topic = plinth.topic("demo.shop", "readmeOrders");\nawait topic.create();\nawait topic.publish({ payload: { order: 1 } });\nawait topic.process',
+  )}
+console.log("without a token", (await app.request("/api/notes")).status);
+console.log("found", found.status);`;
+  writeFileSync(join(folder, "readme.ts"), program);
+  symlinkSync(join(ROOT, "node_modules/@oazapfts"), join(folder, "node_modules/@oazapfts"));
+  const { stdout } = await run(process.execPath, ["readme.ts"], { cwd: folder, env });
+  expect(stdout).toContain('processed {"order":1}');
+  expect(stdout).toMatch(/^sent \d{5,}$/m);
+  expect(stdout).toContain("without a token 401");
+  expect(stdout).toMatch(/^found (403|404)$/m);
+});
+
+test.skipIf(python === undefined)("Python's README publishes and consumes, with threads and with asyncio", async () => {
+  const programs = samples("packages/python/README.md", "python");
+  expect(programs).toHaveLength(2);
+  for (const [at, program] of programs.entries()) {
+    writeFileSync(join(folder, `readme${at}.py`), program.replaceAll("orderPlaced", `readmeOf${at}`));
+    const running = start(python!, ["-u", `readme${at}.py`], folder);
+    await running.said("{'order': 471");
+    running.child.kill("SIGKILL");
+  }
+});
+
 test("each block that names a file of the quickstarts has that file's text", () => {
   const pages = ["browser-app", "nextjs", "node", "hono-workers", "python"];
   const shown = pages.flatMap((page) =>
