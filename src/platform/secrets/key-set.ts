@@ -24,6 +24,11 @@ export function parseKeySet(text: string): Result<KeySet, string> {
   return ok({ keys: keys.filter((key): key is PublicKey => KINDS.includes(key["kty"])) });
 }
 
+/** 2048 bits in base64url. Nothing is verified by a shorter RSA key (RFC 7518 3.3), wherever it comes from. */
+const RSA_MIN_CHARS = 342;
+export const isWeakKey = ({ kty, n }: PublicKey): boolean =>
+  kty === "RSA" && !(typeof n === "string" && n.length >= RSA_MIN_CHARS);
+
 function parse(text: string): readonly Readonly<Record<string, unknown>>[] | undefined {
   let value: unknown;
   try {

@@ -1,8 +1,9 @@
-import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from "jose";
+import { createLocalJWKSet, exportJWK, jwtVerify, type JSONWebKeySet } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CHALLENGE, VERIFIER } from "../user-flow.ts";
 import { Browser, landed } from "../../support/browser.ts";
-import { call, expectJson, makeTenant, OPERATOR, tokenFor } from "../../support/platform.ts";
+import { call, expectJson, makeTenant, OPERATOR, tokenFor, unique } from "../../support/platform.ts";
+import { answerJson } from "../../support/outside.ts";
 import { makeProver, type Prover } from "../../support/prover.ts";
 import { makeSigner } from "../../support/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
@@ -43,6 +44,7 @@ const push = async (form: Record<string, string>, aud?: string | string[]): Prom
   call("/oauth2/v1/par", { form: { ...form, ...provenBy(await assertionOf(bank, aud === undefined ? {} : { aud })) } });
 const errorOf = async (response: Response): Promise<string> =>
   `${response.status} ${(await response.json<{ error: string }>()).error}`;
+const encode = (text: string): string => btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const without = (name: keyof typeof REQUEST): Record<string, string> => {
   const { [name]: _left, ...rest } = REQUEST;
   return rest;
@@ -91,6 +93,60 @@ describe("A client of FAPI 2.0", () => {
     expect(
       await errorOf(await call("/oauth2/v1/par", { form: { ...REQUEST, ...provenBy(await assertionOf(weak)) } })),
     ).toBe("401 invalid_client");
+  });
+
+  // shows: oauth/fapi-2.0/forbidden
+  it("is refused by its name alone, and by a weak key", async () => {
+    const named = { ...REQUEST, client_id: bank.clientId };
+    expect(await errorOf(await call("/oauth2/v1/par", { form: named }))).toBe("401 invalid_client");
+    // An RSA key of 1024 bits (5.4.1), by which no library signs.
+    const algorithm = {
+      name: "RSA-PSS",
+      modulusLength: 1024,
+      publicExponent: new Uint8Array([1, 0, 1]),
+      hash: "SHA-256",
+    };
+    const weak = (await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as CryptoKeyPair;
+    const publicJwk = { ...(await exportJWK(weak.publicKey)), kid: "weak", alg: "PS256" };
+    const token = await tokenFor(OPERATOR);
+    const path = `/admin/v1/clients/${bank.clientId}`;
+    const stored = await expectJson(await call(path, { token }), 200);
+    const jwks = JSON.stringify({ keys: [bank.signer.publicJwk, publicJwk] });
+    const register = (fields: object) => call(path, { method: "PUT", token, json: { ...stored, ...fields } });
+    expect((await register({ jwks })).status).toBe(400);
+    const jwksUri = `https://${unique("weak")}.test/jwks`;
+    await answerJson(jwksUri, JSON.parse(jwks) as object);
+    expect((await register({ jwks: "", jwksUri })).status).toBe(200);
+    const nowSec = Math.floor(Date.now() / 1000);
+    const claims = { iss: bank.clientId, sub: bank.clientId, aud: ISSUER, jti: "weak", exp: nowSec + 60 };
+    const signed = [{ alg: "PS256", kid: "weak" }, claims].map((part) => encode(JSON.stringify(part))).join(".");
+    const salted = { name: "RSA-PSS", saltLength: 32 };
+    const signature = await crypto.subtle.sign(salted, weak.privateKey, new TextEncoder().encode(signed));
+    const assertion = `${signed}.${encode(String.fromCharCode(...new Uint8Array(signature)))}`;
+    const form = { ...REQUEST, ...provenBy(assertion) };
+    expect(await errorOf(await call("/oauth2/v1/par", { form }))).toBe("401 invalid_client");
+    await expectJson(await push(REQUEST), 201);
+    expect((await register({})).status).toBe(200);
+    await expectJson(await push(REQUEST), 201);
+  });
+
+  // shows: oauth/fapi-2.0/forbidden
+  it("redeems a code once, and keeps its refresh token", async () => {
+    const form = await codeForm();
+    const send = async (sent: Record<string, string>) => {
+      const ask = async () =>
+        prover.send("/oauth2/v1/token", { form: { ...sent, ...provenBy(await assertionOf(bank)) } });
+      const first = await ask();
+      return first.status === 401 ? ask() : first;
+    };
+    const tokens = await expectJson(await send(form), 200);
+    const again = { grant_type: "refresh_token", refresh_token: tokens.refresh_token as string };
+    for (let times = 0; times < 3; times++)
+      expect((await expectJson(await send(again), 200)).refresh_token ?? tokens.refresh_token).toBe(
+        tokens.refresh_token,
+      );
+    expect(await errorOf(await send(form))).toBe("400 invalid_grant");
+    expect((await prover.send("/oauth2/v1/userinfo", { token: tokens.access_token as string })).status).toBe(401);
   });
 
   // shows: oauth/fapi-2.0/registration

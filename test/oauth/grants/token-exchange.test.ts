@@ -171,6 +171,32 @@ describe("Token exchange", () => {
       expect(await failureOf(await exchange(orders, given, more)), JSON.stringify(more)).toBe(`400 ${error}`);
   });
 
+  // shows: oauth/token-exchange/forbidden
+  it("wants a subject token with its type, each once, from a client that authenticates", async () => {
+    const given = await givenTo(orders, await personsToken(`${orders.name}.view`));
+    const form = { grant_type: GRANT, subject_token: given, subject_token_type: ACCESS_TOKEN };
+    const headers = { authorization: basic(orders.client) };
+    const twice = new URLSearchParams(form);
+    twice.append("subject_token", given);
+    const wrong: [string, Record<string, string> | URLSearchParams][] = [
+      ["no subject token", { grant_type: GRANT, subject_token_type: ACCESS_TOKEN }],
+      ["no type", { grant_type: GRANT, subject_token: given }],
+      ["another type", { ...form, subject_token_type: "urn:ietf:params:oauth:token-type:saml2" }],
+      ["the type of an actor without one", { ...form, actor_token_type: ACCESS_TOKEN }],
+      ["an actor without its type", { ...form, actor_token: given }],
+      ["twice", twice],
+    ];
+    for (const [what, sent] of wrong)
+      expect(await failureOf(await call("/oauth2/v1/token", { form: sent, headers })), what).toBe(
+        "400 invalid_request",
+      );
+    const named = { ...form, client_id: orders.client.clientId };
+    expect(await failureOf(await call("/oauth2/v1/token", { form: named }))).toBe("401 invalid_client");
+    expect(await failureOf(await call("/oauth2/v1/token", { form }))).toBe("401 invalid_client");
+    const answer = await expectJson(await call("/oauth2/v1/token", { form, headers }), 200);
+    expect(answer).not.toHaveProperty("refresh_token");
+  });
+
   // shows: oauth/token-exchange/by-registration
   it("is of a service's client that is registered for it, while the tenant subscribes", async () => {
     const token = await personsToken();

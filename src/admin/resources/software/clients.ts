@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { problem, type Problem } from "../../../http/errors/errors.ts";
 import { matching } from "../../../http/input/validate.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
-import { parseKeySet } from "../../../platform/secrets/key-set.ts";
+import { isWeakKey, parseKeySet } from "../../../platform/secrets/key-set.ts";
 import { PATTERNS, PATTERN_WORDS } from "../../../platform/model/names.ts";
 import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
@@ -45,7 +45,11 @@ const GRANT_TYPES = [
 ] as const;
 const AUTH_METHODS = ["client_secret", "client_secret_jwt", "private_key_jwt"] as const;
 const PROFILES = ["none", "fapi2"] as const;
-const isKeySet = (text: string): boolean => text === "" || parseKeySet(text).ok;
+function isKeySet(text: string): boolean {
+  if (text === "") return true;
+  const keys = parseKeySet(text);
+  return keys.ok && !keys.value.keys.some(isWeakKey);
+}
 const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
@@ -112,7 +116,14 @@ export const schema = z.object({
   requirePushedAuthorizationRequests: flag,
   dpopBoundAccessTokens: flag,
   securityProfile: z._default(z.enum(PROFILES), "none"),
-  jwks: z._default(z.string().check(z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone")), ""),
+  jwks: z._default(
+    z
+      .string()
+      .check(
+        z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone, those of RSA with 2048 bits or more"),
+      ),
+    "",
+  ),
   jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
   clientSecret: z.optional(secret),
   disabled: disabledFlag,
