@@ -34,6 +34,7 @@ export function accountPageSuite(stage: () => Stage): void {
   }
 
   describe("the account page", () => {
+    // shows: asvs/v7-session-management/7.4.4
     test("by keyboard alone and without JavaScript: access taken away, password changed, signed out", async () => {
       const user = await makeUser("grace");
       const page = await stage().open({ javaScriptEnabled: false });

@@ -278,6 +278,7 @@ describe("GET /account", () => {
     expect(await hashOf()).toBeNull();
   });
 
+  // shows: asvs/v7-session-management/7.4.2
   it("shows the sign-in form once the session has ended, wherever that happened", async () => {
     const [revoked, disabled] = [await signedIn(), await signedIn()];
     await revoke();
@@ -394,6 +395,7 @@ describe("POST /account/sign-in", () => {
     },
   );
 
+  // shows: asvs/v7-session-management/7.2.4
   it("starts a new session each time and ends the one that the browser had", async () => {
     const browser = await signedIn();
     const planted = browser.cookie("session");
@@ -693,6 +695,7 @@ describe("The session of the account page", () => {
 
 describe("POST /account/sign-out", () => {
   // shows: platform/addresses/account
+  // shows: asvs/v7-session-management/7.4.1
   it("ends this browser's session only; tokens stay valid", async () => {
     const tokens = await give();
     const [browser, other] = [await signedIn(), await signedIn()];
@@ -738,6 +741,7 @@ describe("POST /account/end-all", () => {
 
 describe("POST /account/password", () => {
   // shows: platform/addresses/account
+  // shows: asvs/v7-session-management/7.4.3
   it("changes the password, ends everything else of the user, and gives this browser a new session", async () => {
     await realPasswordCost();
     const tokens = await give();

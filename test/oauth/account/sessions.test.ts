@@ -60,6 +60,7 @@ describe("the account page", () => {
     expect(first).toMatch(/^Unknown browser This browser Since /);
   });
 
+  // shows: asvs/v7-session-management/7.5.2
   it("ends one session, with the tokens that came of it, and leaves the others", async () => {
     const [there, here] = [await signedIn(browserAt(SAFARI)), await signedIn(browserAt(FIREFOX))];
     const code = landed(await visit(there, app, { scope: "openid" })).query.get("code") ?? "";

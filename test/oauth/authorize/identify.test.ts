@@ -210,6 +210,7 @@ describe("The sign-in page", () => {
 
 describe("A session", () => {
   // shows: oauth/authorize/a-signed-in-browser
+  // shows: asvs/v7-session-management/7.3.2
   it("lasts 12 hours from the sign-in, regardless of use", async () => {
     const browser = await signedIn();
     later(11.9 * HOUR_MS);
@@ -249,6 +250,7 @@ describe("A session", () => {
     expect(landed(await visit(browser, app)).query.get("code")).not.toBeNull();
   });
 
+  // shows: asvs/v7-session-management/7.2.1
   it("does not exist for an unknown or malformed cookie", async () => {
     for (const cookie of ["A".repeat(43), "x", "", '"quoted"', "A".repeat(4000)]) {
       const browser = new Browser();

@@ -128,6 +128,7 @@ describe("A passkey", () => {
   });
 
   // shows: oauth/passkeys/wrong
+  // shows: oauth/passkeys/counter
   it.each<[string, Deviation]>([
     ["a page of another origin", { origin: "https://plinth.test.example" }],
     ["another port of the host", { origin: `${ORIGIN}:8443` }],
@@ -308,6 +309,7 @@ describe("Two factors", () => {
 });
 
 describe("A new passkey", () => {
+  // shows: asvs/v7-session-management/7.5.1
   it("needs a sign-in of the last 15 minutes, by a person of our own directory", async () => {
     const browser = await atAccount();
     later(899);

@@ -4,7 +4,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
-import { ORIGIN } from "../../support/platform.ts";
+import { Passkey } from "../../support/authenticator.ts";
+import { OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
+import { setUpApp } from "../../support/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { choose, linkIn, mailPlatform } from "./mail-platform.ts";
 
@@ -21,6 +23,12 @@ beforeEach(async () => {
 
 const signIn = async (browser: Browser, password = user.password): Promise<Visit> =>
   browser.submit(await browser.get(ACCOUNT), { email: user.email, password });
+/** A browser of a platform that sends no mail. */
+async function signedInHere(password: string): Promise<Browser> {
+  const browser = new Browser();
+  await signIn(browser, password);
+  return browser;
+}
 async function changePassword(browser: Browser): Promise<Visit> {
   const { action, fields } = (await browser.get(ACCOUNT)).forms.find((form) => form.action.endsWith("/password"))!;
   return browser.post(action, { ...fields, password: user.password, new_password: NEW, repeated_password: NEW });
@@ -58,6 +66,55 @@ describe("a person is told", () => {
     await choose(forgot, await forgot.get(linkIn(at.mails.pop())), "yet another password");
     await signIn(forgot, "yet another password");
     expect(at.mails.map(({ subject }) => subject)).toEqual(["Your password at plinth.test was changed"]);
+  });
+
+  it("of what an operator changed, and that it was an operator", async () => {
+    const at = mailPlatform(ALL);
+    const bearer = await tokenFor(OPERATOR);
+    const ask = async (method: string, path: string, body?: object): Promise<number> => {
+      const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+      const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+      return (await at.platform.fetch(`/admin/v1/users/${path}`, init)).status;
+    };
+    expect(await ask("PUT", `new-${user.email}`, { password: NEW })).toBe(201);
+    expect(await ask("PUT", user.email, { name: "Ada" })).toBe(200);
+    expect(at.mails).toEqual([]);
+    expect(await ask("PUT", user.email, { password: NEW })).toBe(200);
+    const { app } = await setUpApp(await signedInHere(NEW), ORIGIN, NEW);
+    expect(app.code()).toMatch(/^[0-9]{6}$/);
+    expect(await ask("DELETE", `${user.email}/second-factor`)).toBe(204);
+    expect(await ask("DELETE", `${user.email}/second-factor`)).toBe(404);
+    expect(at.mails.map(({ to, subject }) => [to, subject])).toEqual([
+      [user.email, "Your password at plinth.test was changed"],
+      [user.email, "How you sign in at plinth.test was changed"],
+    ]);
+    for (const { text } of at.mails) expect(text).toMatch(/by an operator of this service · .* UTC/);
+  });
+
+  it("of a new and a removed passkey, and of a sign-in by it from a new browser", async () => {
+    const at = mailPlatform(ALL);
+    const browser = at.browser();
+    await signIn(browser);
+    at.mails.length = 0;
+    const press = async (action: string, fields: Record<string, string> = {}): Promise<Visit> => {
+      const { csrf = "" } = (await browser.get(ACCOUNT)).forms[0]!.fields;
+      return browser.post(`${ACCOUNT}/passkeys/${action}`, { csrf, ...fields });
+    };
+    const passkey = await Passkey.make();
+    const page = await press("new");
+    await browser.submit(page, await passkey.register(page));
+    const other = at.browser({ "user-agent": FIREFOX });
+    for (const _ of [1, 2]) {
+      const asked = await other.get(ACCOUNT);
+      expect((await other.submit(asked, await passkey.answer(asked))).status).toBe(303);
+      other.cookies.delete("__Host-plat_session");
+    }
+    await press("remove", { passkey: passkey.id });
+    expect(at.mails.map(({ subject }) => subject)).toEqual([
+      "How you sign in at plinth.test was changed",
+      "New sign-in at plinth.test",
+      "How you sign in at plinth.test was changed",
+    ]);
   });
 
   it("nothing that the operator turned off, or that no mail can tell", async () => {

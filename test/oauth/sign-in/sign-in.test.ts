@@ -261,6 +261,8 @@ describe("The token of the form", () => {
     expect(landed(answer).query.get("code")).not.toBeNull();
   });
 
+  // shows: asvs/v7-session-management/7.2.2
+  // shows: asvs/v7-session-management/7.2.4
   it("prevents session fixation: each sign-in starts its own session and ends the one before", async () => {
     const attacker = new Browser();
     await signInThrough(attacker, app, await makeUser({ tenant: user.tenant }));
@@ -280,6 +282,7 @@ describe("The token of the form", () => {
     expect(naive.cookie("session")).not.toBe(chosen);
   });
 
+  // shows: asvs/v7-session-management/7.6.2
   it("comes with a page that cannot be framed, and whose form has one target", async () => {
     const { headers } = await visit(new Browser(), app);
     expect(headers.get("x-frame-options")).toBe("DENY");

@@ -41,6 +41,7 @@ describe("The tokens that these tests are made of", () => {
 });
 
 describe.each(BOTH)("RFC 8725, %s token", (kind) => {
+  // shows: asvs/v9-self-contained-tokens/9.1.2
   it("3.1 perform algorithm verification: no `none`, in no spelling, with and without a signature", async () => {
     const [, payload, signature] = split(good[kind]);
     const tokens: Record<string, string> = {};
@@ -50,6 +51,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
     await expectRefused(kind, tokens);
   });
 
+  // shows: asvs/v9-self-contained-tokens/9.1.2
   it("3.1 perform algorithm verification: no HMAC with the public key as the secret", async () => {
     const { jwk } = keys[kind];
     const spki = await exportSPKI((await importJWK(jwk, ALG[kind], { extractable: true })) as CryptoKey);
@@ -89,6 +91,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
 
   // shows: oauth/id-token/signature
   // shows: oauth/authentication/id-token-validation-signature
+  // shows: asvs/v9-self-contained-tokens/9.1.1
   it("3.3 validate all cryptographic operations: whatever is changed anywhere", async () => {
     const [header, payload, signature] = split(good[kind]);
     const flip = (text: string, at: number) =>
@@ -165,6 +168,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
     );
   });
 
+  // shows: asvs/v9-self-contained-tokens/9.1.3
   it("3.10 do not trust received claims: no key and no address of the header is used, nothing is fetched", async () => {
     const stranger = strangers[kind];
     const jwk = { ...(await exportJWK(stranger.publicKey)), kid: keys[kind].kid, alg: ALG[kind], use: "sig" };
@@ -222,6 +226,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
     });
   });
 
+  // shows: asvs/v9-self-contained-tokens/9.2.2
   it("3.11 use explicit typing, 3.12 rules that exclude each other: our own key and another type", async () => {
     const types = [undefined, "", TYP[other(kind)], "jose", "logout+jwt", "secevent+jwt", `${TYP[kind]}x`, 1, null, {}];
     await expectRefused(
@@ -268,6 +273,7 @@ describe.each(BOTH)("RFC 8725, %s token", (kind) => {
 
 describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audience", () => {
   // shows: oauth/versioning/issuer
+  // shows: asvs/v9-self-contained-tokens/9.2.3
   it("accepts an access token for the deployment that its issuer and audience name", async () => {
     const here = isolate({ PUBLIC_URL: "https://here.example" });
     const there = isolate({ PUBLIC_URL: "https://there.example" });
@@ -295,6 +301,7 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
   // shows: oauth/id-token/iss
   // shows: oauth/authentication/id-token-validation-iss
   // shows: oauth/authentication/id-token-validation-aud
+  // shows: asvs/v9-self-contained-tokens/9.2.4
   it("accepts an ID token as a hint for the client that it was issued to, by this issuer, about one user", async () => {
     const changes: object[] = [
       { iss: "https://there.example/oauth2/v1" },
@@ -340,6 +347,7 @@ describe("RFC 8725 3.8 validate issuer and subject, 3.9 use and validate audienc
   });
 
   // shows: oauth/authentication/id-token-validation-exp
+  // shows: asvs/v9-self-contained-tokens/9.2.1
   it("ends both when they say: an expired ID token signs out, and no more", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 3_601_000);
