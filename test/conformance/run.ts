@@ -11,6 +11,7 @@ import { makeCertificate, startFront } from "./tls-front.ts";
 
 const HELP = `
 Usage: npm run conformance -- [plan …] [--module name …] [--write]
+       npm run conformance -- mcp <path of the dist/index.js of @modelcontextprotocol/conformance>
 
 Runs plans of the OpenID Foundation's conformance suite against a platform that it starts for the purpose.
 

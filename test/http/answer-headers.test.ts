@@ -351,6 +351,12 @@ const ROWS: readonly Row[] = [
     cache: SECRET,
   },
   {
+    name: "POST /oauth2/v1/register",
+    ask: () => call("/oauth2/v1/register", { json: { redirect_uris: ["http://127.0.0.1/callback"] } }),
+    status: 400,
+    cache: SECRET,
+  },
+  {
     name: "POST /oauth2/v1/device_authorization",
     ask: ({ app }) => form("/device_authorization", {}, { headers: { authorization: basic(app) } }),
     status: 400,
