@@ -23,6 +23,8 @@ export async function changedFiles(since: string): Promise<readonly string[]> {
 const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
   ["cli/", "acceptance/plat"],
   ["cli/", "nightly/plat"],
+  ["cli/", "nightly/browser"],
+  ["src/ui/", "nightly/browser"],
   ["cli/app/", "nightly/init"],
   ["cli/completion/", "acceptance/shells"],
   ["docs/", "acceptance/samples"],

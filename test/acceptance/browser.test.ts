@@ -1,9 +1,7 @@
 import { accountPageSuite } from "./browser/account-page.ts";
-import { commandLineSuite } from "./browser/command-line.ts";
 import { consentSuite } from "./browser/consent.ts";
 import { defencesSuite } from "./browser/defences.ts";
 import { implicitSuite } from "./browser/implicit.ts";
-import { looksSuite } from "./browser/looks.ts";
 import { oidcClientSuite } from "./browser/oidc-client-ts.ts";
 import { passkeySuite } from "./browser/passkeys.ts";
 import { signInPageSuite } from "./browser/sign-in-page.ts";
@@ -14,10 +12,8 @@ const stage = useStage();
 
 signInPageSuite(stage);
 accountPageSuite(stage);
-looksSuite(stage);
 defencesSuite(stage);
 consentSuite(stage);
 passkeySuite(stage);
 oidcClientSuite(stage);
 implicitSuite(stage);
-commandLineSuite(stage);

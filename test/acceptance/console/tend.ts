@@ -1,0 +1,220 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { localSecret } from "../support/platform-process.ts";
+import { makeTopic, OPERATOR, visit, type Stage } from "./stage.ts";
+
+/** An operator finds what needs attention, and mends it. */
+export function tendSuite(stage: () => Stage): void {
+  describe("an operator", () => {
+    test("gives a tenant its brand, and learns at the field that nobody could read a colour", async () => {
+      const page = await stage().open({ path: "/tenants/demo" });
+      const card = page.locator("section", { has: page.getByRole("heading", { level: 2, name: "Brand" }) });
+      await card.getByText("Sign-in pages and mails have the platform's look.").waitFor();
+      await card.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Name in the head of pages").fill("Demo & Sons");
+      const color = page.getByLabel("Colour of buttons and links");
+      await color.fill("#ffcc00");
+      await page.getByText("contrast 1.4:1").waitFor();
+      await page.getByRole("button", { name: "Save" }).click();
+      const error = page.locator(".field", { has: color }).locator(".field-error");
+      await error.waitFor();
+      expect(await error.textContent()).toContain("It needs 4.5:1 (WCAG AA).");
+      await color.fill("#7a1fa2");
+      await page.getByRole("button", { name: "Save" }).click();
+      await card.getByText("Demo & Sons").first().waitFor();
+      const stored = (await (await stage().operate("GET", "tenants/demo")).json()) as { brand: object };
+      expect(stored.brand).toMatchObject({ name: "Demo & Sons", accentColor: "#7a1fa2" });
+      const plain = { organization: "demo", name: "Demo shop", brand: {} };
+      expect((await stage().operate("PUT", "tenants/demo", plain)).status).toBe(200);
+    });
+
+    test("goes to the page of an address at once, signed in by the platform's own session", async () => {
+      const page = await stage().open({ path: "/tenants/demo" });
+      await page.getByRole("heading", { level: 1, name: "Demo shop" }).waitFor();
+      await page.reload();
+      await page.getByRole("heading", { level: 1, name: "Demo shop" }).waitFor();
+      expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage])")).not.toMatch(/eyJ|token|verifier/);
+      await page.goto(`${stage().url}/console/tenants/nobody`);
+      await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    });
+
+    test("finds a failing endpoint on the overview, and sends its dead letters again when it is mended", async () => {
+      const { topic, token } = await makeTopic(stage());
+      let status = 410;
+      const heard: string[] = [];
+      const endpoint = createServer((request, response) => {
+        heard.push(request.method ?? "");
+        response.writeHead(status).end();
+      });
+      await new Promise<void>((listening) => endpoint.listen(0, "127.0.0.1", listening));
+      try {
+        const { port } = endpoint.address() as AddressInfo;
+        const path = `${stage().url}/pubsub/v1/topics/${topic}`;
+        const post = async (at: string, body: unknown) =>
+          fetch(`${path}/${at}`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+            body: JSON.stringify(body),
+          });
+        const pushConfig = {
+          endpoint: `http://127.0.0.1:${port}/`,
+          basicAuth: { username: "u", password: "a password" },
+        };
+        const made = await post("subscriptions", { name: "to-shop", pushConfig });
+        expect(made.status, await made.clone().text()).toBe(201);
+        expect((await post("publish", { payload: "an order" })).status).toBe(201);
+        const items = async () =>
+          ((await (await stage().operate("GET", "attention")).json()) as { items: any[] }).items;
+        await expect
+          .poll(async () => (await items()).map(({ kind }) => kind), { timeout: 20_000 })
+          .toContain("push_stopped");
+        const page = await stage().open();
+        const line = page.locator(".attention li", { hasText: "to-shop" });
+        await line.getByRole("link").click();
+        await page.getByRole("heading", { level: 1, name: "to-shop" }).waitFor();
+        status = 204;
+        await page.getByRole("button", { name: "Send a test" }).click();
+        await page.getByText(/The endpoint took the test/).waitFor();
+        const update = await fetch(`${path}/subscriptions/to-shop`, {
+          method: "PUT",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify({ pushConfig }),
+        });
+        expect(update.status).toBe(200);
+        await page.getByRole("button", { name: "Send dead letters again" }).click();
+        await page.getByRole("alertdialog").getByRole("button", { name: "Send dead letters again" }).click();
+        await page.getByText(/dead letters are sent again/).waitFor();
+        await expect.poll(async () => (await items()).filter(({ name }) => name === "to-shop")).toEqual([]);
+      } finally {
+        endpoint.close();
+      }
+    });
+
+    test("publishes an event by hand, and moves a cursor after a look at what is read again", async () => {
+      const { topic, token } = await makeTopic(stage());
+      const read = async () =>
+        fetch(`${stage().url}/pubsub/v1/topics/${topic}/read`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify({ autoCommit: true }),
+        });
+      const page = await stage().open({ path: `/topics/${topic}` });
+      await page.getByRole("button", { name: "Publish an event" }).click();
+      await page.getByLabel("Payload").fill('{"order": "4711"}');
+      await page.getByRole("dialog").getByRole("button", { name: "Publish an event" }).click();
+      await page.getByText(/^Published as/).waitFor();
+      expect(await (await read()).json()).toMatchObject({ events: [{ payload: '{"order": "4711"}' }] });
+      expect((await read()).status).toBe(204);
+      await page.reload();
+      await page.getByRole("button", { name: /^Move the cursor of/ }).click();
+      await page.getByText("It reads 1 events again.").waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Move cursor" }).click();
+      await page.getByText(/^The cursor of .* is moved/).waitFor();
+      expect(await (await read()).json()).toMatchObject({ events: [{ payload: '{"order": "4711"}' }] });
+    });
+
+    test("finds a person who is locked out, by search and by the overview, and unlocks the account", async () => {
+      const email = "locked@demo.example";
+      const password = "a password of the locked person";
+      await stage().operate("PUT", `users/${email}`, { name: "Lotte Locked", password });
+      await stage().operate("PUT", `tenants/demo/members/${email}`, { roles: [] });
+      const door = await stage().open();
+      await door.getByRole("button", { name: /^Your account/ }).click();
+      await door.getByRole("button", { name: "Sign out" }).click();
+      await door.getByRole("button", { name: "Sign in", exact: true }).click();
+      for (let tries = 0; tries < 15; tries++) {
+        await door.getByLabel("E-mail address").fill(email);
+        await door.getByLabel("Password").fill(`wrong ${tries}`);
+        await door.getByRole("button", { name: "Sign in" }).click();
+        await door.getByRole("alert").waitFor();
+      }
+      const page = await stage().open();
+      await page.locator(".attention li", { hasText: email }).getByRole("link").waitFor();
+      await visit(page, "People");
+      await page.getByRole("searchbox", { name: "Find by address or name" }).fill("lotte");
+      // Until the search has an answer, the rows of the whole list stay.
+      await expect.poll(() => page.locator(".table [role=row]").count()).toBe(2);
+      await page.getByRole("row", { name: /locked@demo.example/ }).click();
+      await page.getByRole("heading", { level: 1, name: "Lotte Locked" }).waitFor();
+      await page.getByRole("button", { name: "Unlock" }).click();
+      const confirm = page.getByRole("alertdialog").getByRole("button", { name: "Unlock" });
+      if (await confirm.isVisible()) await confirm.click();
+      await expect
+        .poll(async () => {
+          const answer = await stage().operate("GET", "attention");
+          const { items } = (await answer.json()) as { items: { subject: string }[] };
+          return items.filter(({ subject }) => subject === email);
+        })
+        .toEqual([]);
+    });
+
+    test("finds tenants, applications, people and topics in the palette", async () => {
+      const { topic } = await makeTopic(stage());
+      const [owner = "", eventType = ""] = topic.split("/");
+      const page = await stage().open();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      for (const [typed, option, heading] of [
+        ["demo sh", /Demo shop/, "Demo shop"],
+        ["demo.web", /demo\.web/, "demo.web"],
+        ["ADA@demo", /ada@demo.example/, "Ada"],
+        [owner, new RegExp(`${eventType}.*${owner}`), eventType],
+      ] as const) {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("searchbox").waitFor();
+        await page.keyboard.type(typed);
+        await page.getByRole("option", { name: option }).first().click();
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+      }
+    });
+
+    test("finds a page by the keyboard alone", async () => {
+      const page = await stage().open();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").waitFor();
+      await page.keyboard.type("Signing");
+      await page.getByRole("option", { name: "Signing keys" }).waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Signing keys" }).waitFor();
+    });
+
+    test("signs in again in a window when the session has ended, and the form goes on", async () => {
+      const page = await stage().open();
+      await visit(page, "Organizations");
+      await page.getByRole("link", { name: "New organization" }).click();
+      await page.getByLabel("Id", { exact: true }).fill("east");
+      await page.getByLabel("Name", { exact: true }).fill("East");
+      expect((await stage().operate("POST", `users/${OPERATOR}/revoke`)).status).toBe(204);
+      await expect
+        .poll(
+          async () => {
+            const asked = page.waitForResponse((answer) => answer.url().includes("/admin/v1/organizations"));
+            await page
+              .getByRole("button", { name: "Create" })
+              .click({ timeout: 2_000 })
+              .catch(() => undefined);
+            return (await asked).status();
+          },
+          { timeout: 20_000, interval: 500 },
+        )
+        .toBe(401);
+      const dialog = page.getByRole("alertdialog");
+      await dialog.waitFor();
+      const opened = page.waitForEvent("popup");
+      await dialog.getByRole("button", { name: "Sign in again" }).click();
+      const popup = await opened;
+      await popup.getByLabel("E-mail address").fill(OPERATOR);
+      await popup.getByLabel("Password").fill(localSecret("DEMO_OPERATOR_PASSWORD"));
+      await popup.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { level: 1, name: "East" }).waitFor();
+    });
+
+    test("sees why a scope is not granted", async () => {
+      const page = await stage().open({ path: "/explain?client=demo.web&user=ada@demo.example&scope=plat.nothing" });
+      await page.getByRole("heading", { name: "No token would be issued" }).waitFor();
+      expect(await page.locator(".decision .no").count()).toBeGreaterThan(0);
+    });
+  });
+}
