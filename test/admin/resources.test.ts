@@ -245,18 +245,21 @@ describe("below an unknown parent", () => {
     const email = `${unique("zoe")}@example.org`;
     await put(`users/${email}`, {});
     const tenant = await makeTenant();
-    const cases: [string, string, unknown?][] = [
-      ["GET", "tenants/nosuch/members"],
-      ["GET", "tenants/nosuch/subscriptions"],
-      ["GET", "organizations/nosuch/members"],
-      ["PUT", `tenants/nosuch/members/${email}`, { roles: [] }],
-      ["PUT", `tenants/${tenant}/members/nobody@example.org`, { roles: [] }],
-      ["PUT", "tenants/nosuch/subscriptions/platform", {}],
-      ["PUT", `tenants/${tenant}/subscriptions/nosuch`, {}],
+    const cases: [method: string, path: string, absent: readonly string[], json?: unknown][] = [
+      ["GET", "tenants/nosuch/members", []],
+      ["GET", "tenants/nosuch/subscriptions", []],
+      ["GET", "organizations/nosuch/members", []],
+      ["PUT", `tenants/nosuch/members/${email}`, ["id"], { roles: [] }],
+      ["PUT", `tenants/${tenant}/members/nobody@example.org`, ["email"], { roles: [] }],
+      ["PUT", "tenants/nosuch/subscriptions/platform", ["id"], {}],
+      ["PUT", `tenants/${tenant}/subscriptions/nosuch`, ["packageId"], {}],
     ];
-    for (const [method, path, json] of cases) {
+    for (const [method, path, absent, json] of cases) {
       const refused = await expectJson(await admin(path, { method, json }), 404);
-      expect(refused, `${method} ${path}`).toMatchObject({ type: "element_resource_non_existing", details: [] });
+      expect(refused, `${method} ${path}`).toMatchObject({
+        type: "element_resource_non_existing",
+        details: absent.map((field) => ({ type: "absent", field })),
+      });
     }
   });
 });

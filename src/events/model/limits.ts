@@ -228,7 +228,7 @@ export const DELIVERY = {
   attemptsKept: 20,
   /** An event that waits after so many attempts shows that its endpoint fails. */
   failingTries: 3,
-  /** Of the answer of an endpoint that refuses, so much is kept, and waited for. */
+  /** The part of a refusing endpoint's answer that is kept, and waited for. */
   saidBytes: 500,
   saidMs: 1_000,
   /** Maximum of pending deliveries, or bytes, before events stay in the log. */

@@ -114,7 +114,7 @@ async function call(
   }
 }
 
-/** What an endpoint says when it refuses. The status counts, whatever becomes of the body. */
+/** The words of an endpoint that refuses. The status counts, whatever becomes of the body. */
 async function refusalOf(body: ReadableStream<Uint8Array> | null): Promise<string> {
   const reading = new AbortController();
   const timer = setTimeout(() => reading.abort(), DELIVERY.saidMs);

@@ -52,7 +52,7 @@ export interface Attempt {
   readonly error: AttemptError | undefined;
   /** The publish of the event, as a `traceparent`, if it has spans. */
   readonly trace?: string | undefined;
-  /** What the endpoint said when it refused; at most `DELIVERY.saidBytes`. Undefined: nothing. */
+  /** The words of an endpoint that refused; at most `DELIVERY.saidBytes`. Undefined: nothing. */
   readonly said?: string | undefined;
 }
 

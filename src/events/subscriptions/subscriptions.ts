@@ -215,7 +215,7 @@ export async function statusOf(
   return { lag, deadLetters, eventsLost, pausedUntil: pausedUntilMs ?? null, ...verification };
 }
 
-/** What the object says; undefined if it does not answer in time. */
+/** The object's answer; undefined if it does not answer in time. */
 export async function pushStatusOf(
   { push, pushSubscriptions }: SubscriptionPorts,
   { topic, record }: { readonly topic: Incarnation; readonly record: PushRecord },
