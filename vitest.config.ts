@@ -49,6 +49,8 @@ export default defineConfig({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
               unsafeObservability: false,
+              // As a platform of four databases.
+              d1Databases: { SHARD_01: "shard-01", SHARD_02: "shard-02", SHARD_03: "shard-03" },
               outboundService: outsideWorld,
               // Takes points and keeps none; a deployment binds it only if it is wanted.
               analyticsEngineDatasets: { ANALYTICS: { dataset: "plinth" } },

@@ -34,8 +34,11 @@ import { createLog, type Log } from "./platform/runtime/log.ts";
 import type { Meter, MeteredService } from "./platform/ports/metrics.ts";
 import { createNames } from "./platform/model/names.ts";
 import { systemRandom } from "./platform/runtime/random.ts";
+import { shardsOf, type Shards } from "./platform/storage/shards.ts";
 import { createRestorePointStore } from "./restore/restore-point-store.ts";
 import { createRestore, type Restore } from "./restore/service.ts";
+import { createDirectoryOwners } from "./shards/directory-store.ts";
+import { createShardRoom, type ShardRoom } from "./shards/service.ts";
 import { createSealer, keyProofs } from "./platform/secrets/seal.ts";
 import { nothingHere } from "./ui/pages/landing-page.ts";
 import { noTracing, type Tracing } from "./platform/ports/tracing.ts";
@@ -69,6 +72,7 @@ export interface Deps {
   readonly events: Events;
   readonly push: PushPorts;
   readonly media: Media;
+  readonly shards: ShardRoom;
   readonly gateway: Gateway;
   readonly heartbeats: HeartbeatStore;
   readonly healthRoutes: readonly Route[];
@@ -128,7 +132,12 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     return tracing.child("D1", { "db.system.name": "sqlite", "db.query.text": text }, call);
   };
   const aroundTrip = tracing === noTracing ? undefined : spanOfTrip;
-  const dbFor = (service: MeteredService) => guardDatabase(env.DB, onTripOf(meter, service), aroundTrip);
+  const guarded = (db: D1Database, service: MeteredService) => guardDatabase(db, onTripOf(meter, service), aroundTrip);
+  const dbFor = (service: MeteredService) => guarded(env.DB, service);
+  const shardsFor = (service: MeteredService): Shards => {
+    const [directory, ...others] = shardsOf(env).map(({ number, db }) => ({ number, db: guarded(db, service) }));
+    return [directory!, ...others];
+  };
 
   const { pathPrefix, publicUrl, contentUrl, authUrl, operatorSecret, previousOperatorSecret } = config;
   // Without a public address there is one isolate, which has nobody to share copies with.
@@ -210,6 +219,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       log.warn("the database was restored: copies of it are forgotten", {});
       gateway.recordsChanged();
       events.recordsChanged();
+      shards.forgetPlaces();
     },
   });
   const push: PushPorts = {
@@ -245,6 +255,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     publisher: events,
     deprecatedEvents: config.deprecatedSubscriptionEvents,
   });
+  const shards = createShardRoom({ shards: shardsFor("platform"), isolate, log });
   const media = createMedia({
     names,
     log,
@@ -255,7 +266,9 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     sealer,
     audit,
     heldFrom: createRestorePointStore(dbFor("media")).heldFrom,
-    db: dbFor("media"),
+    shards: shardsFor("media"),
+    placement: shards.placement,
+    owners: createDirectoryOwners(dbFor("media")),
     bucket: env.MEDIA,
     images: env.IMAGES,
     jobs: env.MEDIA_JOBS,
@@ -314,6 +327,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     outbox,
     events,
     media,
+    shards,
     metrics,
     auditCopies,
     sealKeys: {
@@ -333,12 +347,14 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     audit,
     events: events.check,
     isMaintained: config.maintenance,
+    copyTenants: shards.copies.copyAll,
     erase: eraseBy(adminRoutes),
   });
 
   const restorePoints = createRestorePointStore(dbFor("platform"));
   const backups = createBackups({
-    db: dbFor("platform"),
+    shards: shardsFor("platform"),
+    copyTenants: shards.copies.copyAll,
     media: env.MEDIA,
     bucket: env.BACKUP,
     objects: events.objects,
@@ -389,7 +405,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const heartbeats = createHeartbeatStore(dbFor("platform"));
   const healthRoutes = createHealthRoutes({
     clock,
-    db: dbFor("platform"),
+    shards: shardsFor("platform"),
     heartbeats,
     bucket: env.MEDIA,
     objects: {
@@ -421,6 +437,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     events,
     push,
     media,
+    shards,
     gateway,
     heartbeats,
     healthRoutes,

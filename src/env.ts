@@ -11,6 +11,10 @@ import type { MediaJob } from "./media/model/job.ts";
 /** The bindings of wrangler.toml and the secrets. */
 export interface Env {
   readonly DB: D1Database;
+  /** Optional: more shards of files, `SHARD_01` and on without a gap (platform/storage/shards.ts). Tests bind three. */
+  readonly SHARD_01?: D1Database;
+  readonly SHARD_02?: D1Database;
+  readonly SHARD_03?: D1Database;
   /** The documentation. */
   readonly ASSETS: Fetcher;
   readonly MEDIA: R2Bucket;

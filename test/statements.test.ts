@@ -29,6 +29,7 @@ import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
 import { setUpApp } from "./support/totp.ts";
 import { makeUser } from "./support/users.ts";
 import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
+import { shardBinding, shardsOf } from "../src/platform/storage/shards.ts";
 
 /**
  * Runs the platform's whole story and lets the database explain every statement: none scans a table. A new statement is
@@ -36,17 +37,24 @@ import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oaut
  */
 const statements = new Set<string>();
 
-const recordingDb = new Proxy(env.DB, {
-  get(target, name) {
-    const value: unknown = Reflect.get(target, name, target);
-    if (typeof value !== "function") return value;
-    return (...args: unknown[]) => {
-      if (name === "prepare") statements.add(args[0] as string);
-      return value.apply(target, args) as unknown;
-    };
-  },
-});
-const recording = { ...env, DB: recordingDb };
+const recordingOf = (db: D1Database) =>
+  new Proxy(db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        if (name === "prepare") statements.add(args[0] as string);
+        return value.apply(target, args) as unknown;
+      };
+    },
+  });
+const recordingDb = recordingOf(env.DB);
+const others = Object.fromEntries(
+  shardsOf(env)
+    .slice(1)
+    .map(({ number, db }) => [shardBinding(number), recordingOf(db)]),
+);
+const recording = { ...env, ...others, DB: recordingDb };
 const deps = createDeps(recording);
 const app = createApp(deps);
 

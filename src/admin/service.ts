@@ -3,7 +3,7 @@ import type { CommonPasswords } from "../platform/secrets/common-passwords.ts";
 import type { Random } from "../platform/runtime/random.ts";
 import type { AuditCopies } from "./audit/copies.ts";
 import { auditCopyRoutes, auditRoute } from "./audit/routes.ts";
-import type { EventsPort, MediaPort, MetricsPort, OAuthPort, OutboxPort } from "./model/ports.ts";
+import type { EventsPort, MediaPort, MetricsPort, OAuthPort, OutboxPort, ShardsPort } from "./model/ports.ts";
 import type { RuleContext } from "./model/rules.ts";
 import { attentionRoute, type AttentionPorts } from "./resources/attention.ts";
 import { clientSecretRoute } from "./resources/software/client-secret.ts";
@@ -52,6 +52,7 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
   };
   readonly media: MediaPort &
     AttentionPorts["media"] & { readonly consistency: MediaConsistency; readonly operatedFiles: OperatedFiles };
+  readonly shards: ShardsPort;
   readonly metrics: MetricsPort;
   readonly auditCopies: AuditCopies;
   readonly sealKeys: SealKeys;

@@ -9,20 +9,23 @@
  */
 import { defineRoute, json, type Route } from "../http/route.ts";
 import type { Clock } from "../platform/runtime/clock.ts";
+import type { Shards } from "../platform/storage/shards.ts";
 import { runCheck, worst } from "./check.ts";
 import { createFactsStore } from "./facts-store.ts";
 import type { HeartbeatStore } from "./heartbeat-store.ts";
 import { storeChecks, type StoreCheckDeps } from "./store-checks.ts";
 import { workChecks, type WorkCheckDeps } from "./work-checks.ts";
 
-export interface HealthDeps extends Omit<StoreCheckDeps, "facts">, WorkCheckDeps {
+export interface HealthDeps extends Omit<StoreCheckDeps, "facts" | "shards">, WorkCheckDeps {
   readonly clock: Clock;
-  readonly db: D1Database;
+  readonly shards: Shards;
   readonly heartbeats: HeartbeatStore;
 }
 
 export function createHealthRoutes(deps: HealthDeps): readonly Route[] {
-  const checks = [...storeChecks({ ...deps, facts: createFactsStore(deps.db) }), ...workChecks(deps)];
+  const [directory, ...others] = deps.shards;
+  const shards = others.map(({ db, number }) => ({ number, facts: createFactsStore(db) }));
+  const checks = [...storeChecks({ ...deps, facts: createFactsStore(directory.db), shards }), ...workChecks(deps)];
   return [
     defineRoute({
       method: "GET",

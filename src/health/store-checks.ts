@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/runtime/clock.ts";
-import { judge, ok, type Check } from "./check.ts";
+import { judge, ok, type Check, type Complaint } from "./check.ts";
 import type { FactsStore } from "./facts-store.ts";
 import type { HeartbeatStore } from "./heartbeat-store.ts";
 import { LIMITS } from "./limits.ts";
@@ -8,6 +8,8 @@ import { NEWEST_MIGRATION } from "./schema.ts";
 export interface StoreCheckDeps {
   readonly clock: Clock;
   readonly facts: FactsStore;
+  /** The databases beside the directory. */
+  readonly shards: readonly { readonly number: number; readonly facts: FactsStore }[];
   readonly heartbeats: HeartbeatStore;
   readonly bucket: Pick<R2Bucket, "head">;
   /** By class: asks one object of it, which reads its storage. */
@@ -18,7 +20,7 @@ export interface StoreCheckDeps {
 const PROBED_KEY = "health";
 
 /** Checks of what stores: D1 with its schema and size, the bucket, the objects. */
-export function storeChecks({ clock, facts, heartbeats, bucket, objects }: StoreCheckDeps): readonly Check[] {
+export function storeChecks({ clock, facts, shards, heartbeats, bucket, objects }: StoreCheckDeps): readonly Check[] {
   async function timed(work: () => Promise<unknown>): Promise<number> {
     const startMs = clock.nowMs();
     await work();
@@ -58,14 +60,30 @@ export function storeChecks({ clock, facts, heartbeats, bucket, objects }: Store
     unanswered: "The sizes of the database cannot be read.",
     async run() {
       const measured = await facts.sizes();
-      const full = "D1 is nearly full and refuses writes at 10 GB: delete files, or spread tenants over deployments.";
-      return judge(
-        { ...measured },
-        ["fail", measured.databaseBytes > LIMITS.databaseFailBytes, full],
-        ["warn", measured.databaseBytes > LIMITS.databaseWarnBytes, full],
-      );
+      return judge({ ...measured }, ...fullness(measured.databaseBytes));
     },
   };
+  const others = shards.map(({ number, facts: own }): Check => ({
+    name: `shard ${number}`,
+    unanswered: `The database of shard ${number} does not answer: files of its tenants are not reached until it does.`,
+    async run() {
+      let databaseBytes = 0;
+      let applied: readonly string[] = [];
+      const readMs = await timed(async () => {
+        const [measured, migrations] = await Promise.all([own.sizes(), own.migrations()]);
+        databaseBytes = measured.databaseBytes;
+        applied = migrations;
+      });
+      const isOld = !applied.includes(NEWEST_MIGRATION);
+      const old = `The database of shard ${number} lacks a migration of this release: run \`npm run deploy\`.`;
+      return judge(
+        { readMs, databaseBytes, applied: applied[0] ?? "none" },
+        ["fail", isOld, old],
+        ...fullness(databaseBytes),
+        ["warn", isSlow(readMs), `The database of shard ${number} answers slowly.`],
+      );
+    },
+  }));
   const media: Check = {
     name: "bucket",
     unanswered: "R2 does not answer: see Cloudflare's status page; uploads and downloads fail until it does.",
@@ -84,5 +102,14 @@ export function storeChecks({ clock, facts, heartbeats, bucket, objects }: Store
         : ok({ pingMs });
     },
   }));
-  return [database, schema, sizes, media, ...pings];
+  return [database, schema, sizes, ...others, media, ...pings];
+}
+
+function fullness(bytes: number): readonly Complaint[] {
+  const full =
+    "D1 is nearly full and refuses writes at 10 GB: delete files, or add a shard for new tenants (see the page `shards`).";
+  return [
+    ["fail", bytes > LIMITS.databaseFailBytes, full],
+    ["warn", bytes > LIMITS.databaseWarnBytes, full],
+  ];
 }

@@ -10,6 +10,7 @@ export const SWEEPS = [
   "copies",
   "audit",
   "usage",
+  "shards",
   "topics",
   "media",
 ] as const;

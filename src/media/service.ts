@@ -1,6 +1,9 @@
 /**
  * Media service: files, their variants, search and deletion.
  *
+ * Files lie in shards. one-shard.ts is the service over one database; this file puts the shards together
+ * (shards/dispatch.ts leads each request to one of them).
+ *
  * States of a file, in its row:
  *
  *   create → pending ── commit ──→ committed ── delete ──→ removed → (no row)
@@ -39,84 +42,34 @@
  * `due_at` is the time at which the sweep looks at a row. A committed file has one only after an upload by a presigned
  * link: until the link ends, it can still bring bytes to `incoming/`.
  */
-import type { ClientAccess } from "../http/callers/auth.ts";
 import type { Route } from "../http/route.ts";
-import type { AuditTrail } from "../platform/ports/audit.ts";
-import type { Clock } from "../platform/runtime/clock.ts";
-import type { Log } from "../platform/runtime/log.ts";
-import type { Meter, WaitUntil } from "../platform/ports/metrics.ts";
-import type { Tracing } from "../platform/ports/tracing.ts";
-import type { Names } from "../platform/model/names.ts";
-import type { Random } from "../platform/runtime/random.ts";
-import type { Sealer } from "../platform/secrets/seal.ts";
-import { createBlobStore, type BlobStore } from "./blobs/blob-store.ts";
-import { createS3, type Fetch, type S3Access } from "./blobs/s3.ts";
+import type { WaitUntil } from "../platform/ports/metrics.ts";
+import { inParallel } from "../platform/runtime/parallel.ts";
+import { SHARDS_AT_ONCE } from "../platform/storage/shards.ts";
+import { throwTogether } from "../platform/runtime/attempt-each.ts";
+import { createBlobStore } from "./blobs/blob-store.ts";
 import { createExpectedStore } from "./consistency/expected-store.ts";
+import { createRepairStore } from "./consistency/repair-store.ts";
 import { createRunStore } from "./consistency/run-store.ts";
 import { createConsistency, type Consistency } from "./consistency/run.ts";
 import { createEdgeCache, noEdgeCache } from "./content/edge-cache.ts";
-import { contentRoutes } from "./content/routes.ts";
-import { deleteFile, deleteFiles } from "./erasure/delete.ts";
 import { createDeadWorkStore } from "./dead/dead-work-store.ts";
-import { createErasureStore } from "./erasure/erasure-store.ts";
-import { createRemovedFileStore } from "./erasure/removed-store.ts";
-import { erasureRoutes } from "./erasure/reports.ts";
-import { commitFile } from "./files/commit.ts";
-import { createFile } from "./files/create.ts";
-import { fetchPrivateFile, fetchPublicFile } from "./files/fetch.ts";
-import { createFileStore } from "./files/file-store.ts";
-import { createLinks, type Links } from "./files/links.ts";
-import { readMetadata, replaceMetadata } from "./files/metadata.ts";
-import { createPendingStore } from "./files/pending-store.ts";
-import { createBacklogStore, type BacklogStore } from "./backlog-store.ts";
-import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
+import { createLinks } from "./files/links.ts";
+import type { MediaDeps } from "./media-deps.ts";
+import { createBacklogStore, type BacklogStore } from "./dead/backlog-store.ts";
+import { createUsageStore, type Usage } from "./files/usage-store.ts";
 import { createTransformer } from "./images/transformer.ts";
-import { createJobQueue, type MediaJob } from "./model/job.ts";
-import { createReindexStore } from "./metadata/reindex-store.ts";
+import { createJobQueue } from "./model/job.ts";
 import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts";
-import { createOperatedStore } from "./operated/operated-store.ts";
 import { LIMITS } from "./model/limits.ts";
-import type { Uploads } from "./model/uploads.ts";
-import { createFilterStore } from "./search/filter-store.ts";
-import { listFiles } from "./search/list.ts";
-import { createListingStore } from "./search/listing-store.ts";
-import { sweepMedia, sweepOrErase } from "./sweep.ts";
-import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
-import { createPresignedUploads } from "./uploads/presigned-upload.ts";
-import { createStoreAtOnce } from "./uploads/store-at-once.ts";
-import { uploadFile, createWorkerUploads } from "./uploads/worker.ts";
-import { createBulkVariantStore } from "./variants/bulk-store.ts";
-import { createBulkVariants, deleteBulkVariants } from "./variants/bulk.ts";
+import { createOneShard } from "./one-shard.ts";
+import { dispatch, isMissing } from "./shards/dispatch.ts";
+import { backlogOfAll, expectedOfAll, repairsOfAll, usageOfAll, type UsageOfAll } from "./shards/every-shard.ts";
+import { createMovedStore } from "./shards/moved-store.ts";
+import { createOwnerStore } from "./shards/owner-store.ts";
+import { createOwnerChanges, type OwnerChanges } from "./shards/owner-changes.ts";
+import { finishMoves, firstPlace, look } from "./shards/relocation.ts";
 import { consumeJobs } from "./variants/consumer.ts";
-import { createVariantStore } from "./variants/variant-store.ts";
-import { createVariants, deleteVariants, listVariants } from "./variants/variants.ts";
-
-export interface MediaDeps {
-  readonly names: Names;
-  readonly log: Log;
-  readonly meter: Meter;
-  readonly tracing: Tracing;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly sealer: Sealer;
-  readonly audit: AuditTrail;
-  /** The time from which on repairs delete no object; undefined: they delete any. */
-  readonly heldFrom: () => Promise<number | undefined>;
-  readonly db: D1Database;
-  readonly bucket: R2Bucket;
-  readonly images: ImagesBinding;
-  readonly jobs: Queue<MediaJob>;
-  readonly access: ClientAccess;
-  /** Origin of content addresses; empty: the origin of the service. */
-  readonly contentUrl: string;
-  readonly maxUploadBytes: number;
-  /** Rows of D1 that one query over metadata may read. */
-  readonly queryRowBudget: number;
-  /** The cache for public content, and the origin in its keys; undefined: the runtime has no cache. */
-  readonly edgeCache: { readonly cache: Cache; readonly origin: string } | undefined;
-  /** Access to the bucket's S3 API; undefined: uploads go through the Worker. */
-  readonly s3: (S3Access & { readonly fetch: Fetch }) | undefined;
-}
 
 export interface Media {
   readonly routes: readonly Route[];
@@ -129,105 +82,109 @@ export interface Media {
   /** Files and bytes that a tenant stores, private and public, of all its clients. */
   usage(tenant: string): Promise<Usage>;
   /** Files and bytes of each tenant whose name lies between the two. */
-  storedByTenant: UsageStore["byTenant"];
-  nearQuota: UsageStore["nearQuota"];
-  /** Rows `{kind, id}` for the committed files of a client, by its name, in one tenant if given. */
-  filesOfClient: UsageStore["filesOfClient"];
-  filesOfTenant: UsageStore["filesOfTenant"];
+  storedByTenant: UsageOfAll["byTenant"];
+  nearQuota: UsageOfAll["nearQuota"];
+  /** The committed files of a client, by its name, in one tenant if given. */
+  filesOfClient: UsageOfAll["filesOfClient"];
+  filesOfTenant: UsageOfAll["filesOfTenant"];
+  /** Changes of clients and tenants, which files belong to. */
+  readonly ownerChanges: OwnerChanges;
   /** Work that is due and not done, for the check of the platform's health. */
   readonly backlog: BacklogStore;
   /** Compares R2 with D1 for the operator. */
   readonly consistency: Consistency;
   /** Files of all clients, for the operator service. */
   readonly operatedFiles: OperatedFiles;
-  /** Makes the index of their metadata anew. */
-  reindexFiles(ids: readonly string[]): Promise<void>;
+  /** Makes the index of their metadata anew, in a shard. */
+  reindexFiles(shard: number, ids: readonly string[]): Promise<void>;
 }
 
 export function createMedia(deps: MediaDeps): Media {
-  const pinned = createPinnedUploadStore(deps.db);
+  const { shards, placement, clock } = deps;
+  const [directory] = shards;
   const blobs = createBlobStore(deps.bucket);
-  const links = createLinks(deps.sealer, deps.contentUrl);
-  const usage = createUsageStore(deps.db);
-  const filters = createFilterStore(deps.db, deps.queryRowBudget);
-  const media = {
-    names: deps.names,
-    log: deps.log,
-    meter: deps.meter,
-    tracing: deps.tracing,
-    clock: deps.clock,
-    random: deps.random,
-    access: deps.access,
-    files: createFileStore(deps.db),
-    variants: createVariantStore(deps.db),
-    bulk: createBulkVariantStore(deps.db),
-    filters,
-    listing: createListingStore(deps.db, filters, deps.queryRowBudget),
-    erasures: createErasureStore(deps.db),
-    removed: createRemovedFileStore(deps.db),
-    pinned,
+  const moved = shards.map(({ db, number }) => createMovedStore(db, number));
+  const where = { moved, access: deps.access, placement };
+  const common = {
+    ...deps,
     blobs,
+    links: createLinks(deps.sealer, deps.contentUrl),
     edge: deps.edgeCache === undefined ? noEdgeCache : createEdgeCache({ ...deps, ...deps.edgeCache }),
-    links,
-    uploads: createUploads(deps, { pinned, blobs, links }),
-    pending: createPendingStore(deps.db),
-    queue: createJobQueue(deps.jobs, deps.tracing),
-    deadWork: createDeadWorkStore(deps.db),
     transformer: createTransformer(deps.images),
-    maxUploadBytes: deps.maxUploadBytes,
+    where,
   };
   const consistency = createConsistency({
-    ...media,
-    expected: createExpectedStore(deps.db),
-    runs: createRunStore(deps.db),
-    audit: deps.audit,
-    heldFrom: deps.heldFrom,
+    ...common,
+    queue: createJobQueue(deps.jobs, deps.tracing, directory.number),
+    deadWork: createDeadWorkStore(directory.db),
+    expected: expectedOfAll(shards.map(({ db }) => createExpectedStore(db))),
+    rows: repairsOfAll(shards.map(({ db, number }) => createRepairStore(db, number))),
+    runs: createRunStore(directory.db),
     limits: LIMITS.consistency,
   });
-  const steps = { erase: (id: string, nowMs: number) => sweepOrErase(media, id, nowMs), compare: consistency.step };
-  const routes = [
-    ...(["private", "public"] as const).flatMap((visibility) => [
-      createFile(media, createStoreAtOnce(media), visibility),
-      listFiles(media, visibility),
-      commitFile(media, visibility),
-      deleteFile(media, visibility),
-      deleteFiles(media, visibility),
-      readMetadata(media, visibility),
-      replaceMetadata(media, visibility),
-      listVariants(media, visibility),
-      createVariants(media, visibility),
-      deleteVariants(media, visibility),
-      createBulkVariants(media, visibility),
-      deleteBulkVariants(media, visibility),
-    ]),
-    fetchPrivateFile(media),
-    fetchPublicFile(media),
-    uploadFile(media),
-    ...erasureRoutes(media),
-  ];
+  const parts = shards.map((shard) => createOneShard(common, shard, consistency));
+  const partOf = async (tenant: string) => parts[await placement.shardOf(tenant, clock.nowMs())]!;
+  const routes = dispatch(
+    where,
+    parts.map((part) => part.routes),
+  );
+  const ownerChanges = createOwnerChanges({
+    stores: shards.length === 1 ? [] : shards.map(({ db, number }) => createOwnerStore(db, number === 0)),
+    owners: deps.owners,
+    placement,
+    clock,
+    random: deps.random,
+    log: deps.log,
+  });
+  const operated = operatedFiles(parts[0]!.operatedDeps, routes);
+  const usage = usageOfAll(shards.map(({ db }) => createUsageStore(db)));
   return {
     routes,
-    contentRoutes: contentRoutes(media),
-    consume: (batch, waitUntil) => consumeJobs(media, steps, batch, waitUntil),
-    sweep: (nowMs) => sweepMedia(media, consistency, nowMs),
-    usage: usage.usageOf,
+    contentRoutes: dispatch(
+      where,
+      parts.map((part) => part.contentRoutes),
+    ),
+    consume: (batch, waitUntil) => consumeJobs({ ...deps, doerOf }, batch, waitUntil),
+    async sweep(nowMs) {
+      const failures: unknown[] = [];
+      const note = (thrown: unknown): void => void failures.push(thrown);
+      // First, so that what expired on its way is found where it is.
+      await finishMoves(where, nowMs).catch(note);
+      await inParallel(parts, SHARDS_AT_ONCE, (part) => part.sweep(nowMs).catch(note));
+      await ownerChanges.sweep(nowMs).catch(note);
+      throwTogether(failures);
+    },
+    usage: async (tenant) => (await partOf(tenant)).usage(tenant),
     storedByTenant: usage.byTenant,
     nearQuota: usage.nearQuota,
     filesOfClient: usage.filesOfClient,
     filesOfTenant: usage.filesOfTenant,
-    backlog: createBacklogStore(deps.db),
+    ownerChanges,
+    backlog: backlogOfAll(shards.map(({ db }) => createBacklogStore(db))),
     consistency,
-    operatedFiles: operatedFiles({ ...media, operated: createOperatedStore(deps.db) }, routes),
-    reindexFiles: createReindexStore(deps.db),
+    operatedFiles: {
+      ...operated,
+      list: async (owner, call) => (await partOf(owner.tenant)).operated.list(owner, call),
+      show: (fileId, owner, call) =>
+        look(where, fileId, call.nowMs, (shard) => parts[shard]!.operated.show(fileId, owner, call), isMissing),
+      ownerOf: (fileId) =>
+        look(
+          where,
+          fileId,
+          clock.nowMs(),
+          (shard) => parts[shard]!.operated.ownerOf(fileId),
+          (owner) => owner === undefined,
+        ),
+      requesterOf: (erasureId) => parts[firstPlace(where, erasureId)]!.operated.requesterOf(erasureId),
+      owners: async (tenant) => (await partOf(tenant)).operated.owners(tenant),
+      waiting: async (owner) => (await partOf(owner.tenant)).operated.waiting(owner),
+    },
+    reindexFiles: (shard, ids) => parts[shard]!.reindexFiles(ids),
   };
-}
 
-/** Uploads by presigned links if the deployment has S3 credentials, else through the Worker. */
-function createUploads(
-  { s3, clock, maxUploadBytes: maxBytes }: MediaDeps,
-  { pinned, blobs, links }: { readonly pinned: PinnedUploadStore; readonly blobs: BlobStore; readonly links: Links },
-): Uploads {
-  const fallback = createWorkerUploads(links, blobs);
-  if (s3 === undefined) return fallback;
-  return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
+  function doerOf(shard: number) {
+    const part = parts[shard];
+    if (part === undefined) throw new Error(`shard ${shard} is not bound`);
+    return part.doJob;
+  }
 }

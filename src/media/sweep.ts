@@ -8,7 +8,12 @@ import { LIMITS } from "./model/limits.ts";
 import type { PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
 import { purgeVariants, type PurgeVariantsDeps } from "./variants/purge.ts";
 
-interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
+/** `heldFrom`: files created until then are not given up; undefined where the database itself knows. */
+interface FileSweepDeps extends EraseDeps {
+  readonly heldFrom: () => Promise<number | undefined>;
+}
+
+interface SweepDeps extends FileSweepDeps, PurgeVariantsDeps {
   readonly log: Log;
   readonly pinned: PinnedUploadStore;
   readonly deadWork: DeadWorkStore;
@@ -17,9 +22,9 @@ interface SweepDeps extends EraseDeps, PurgeVariantsDeps {
 /**
  * Finishes work that expired or was interrupted: files without a commit after a day, bytes of removed files, deletions
  * and variants whose message was lost. It works in a limited number of pages. The next run does the rest, and repeats a
- * page that failed; a failure stops no other kind of work.
+ * page that failed; a failure stops no other kind of work. Each shard has a sweep of its own.
  */
-export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowMs: number): Promise<void> {
+export async function sweepMedia(deps: SweepDeps, consistency: Consistency | undefined, nowMs: number): Promise<void> {
   const pages: Record<string, () => Promise<number>> = {
     files: () => sweepFiles(deps, nowMs),
     "dead work": async () => {
@@ -29,7 +34,7 @@ export async function sweepMedia(deps: SweepDeps, consistency: Consistency, nowM
     "ended links": () => sweepLinks(deps, nowMs),
     deletions: () => sweepErasures(deps, nowMs),
     variants: () => sweepVariants(deps, nowMs),
-    consistency: () => consistency.sweep(nowMs),
+    ...(consistency === undefined ? {} : { consistency: () => consistency.sweep(nowMs) }),
   };
   await attemptEach(
     Object.entries(pages),
@@ -56,7 +61,7 @@ const removedWork = (untilMs: number) => ({ work: "erase", id: `${ALL_OWNERS}${u
  * in five minutes, where a sweep alone has room for 500. It ends before the next sweep. The release before this one
  * knows no such id, and does nothing.
  */
-export async function sweepOrErase(deps: EraseDeps, id: string, nowMs: number): Promise<undefined> {
+export async function sweepOrErase(deps: FileSweepDeps, id: string, nowMs: number): Promise<undefined> {
   if (!id.startsWith(ALL_OWNERS)) return eraseStep(deps, id, nowMs);
   const untilMs = Number(id.slice(ALL_OWNERS.length));
   const files = await sweepFiles(deps, nowMs);
@@ -64,8 +69,8 @@ export async function sweepOrErase(deps: EraseDeps, id: string, nowMs: number): 
   return undefined;
 }
 
-async function sweepFiles(deps: EraseDeps, nowMs: number): Promise<number> {
-  const files = await deps.removed.due(nowMs, LIMITS.sweepRows);
+async function sweepFiles(deps: FileSweepDeps, nowMs: number): Promise<number> {
+  const files = await deps.removed.due(nowMs, LIMITS.sweepRows, await deps.heldFrom());
   await processRemoved(deps, files, nowMs);
   return files.length;
 }

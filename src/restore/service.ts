@@ -28,6 +28,8 @@ export interface RestoreDeps {
   readonly audit: AuditTrail;
   readonly events: EventsCheck;
   readonly isMaintained: boolean;
+  /** Tells the shards what they must know of their tenants, as the directory has it again. */
+  readonly copyTenants: () => Promise<void>;
   /** Removes what a row of the audit log names, with the rights of the caller. */
   erase(subject: string, call: Operated, madeUntilMs: number): ReturnType<ReplayDeps["erase"]>;
 }
@@ -65,7 +67,9 @@ export function createRestore(deps: RestoreDeps): Restore {
           const record = { atMs: nowMs, requestId, actor: principal.clientId, subject: "restore-point" } as const;
           const reason = `to ${new Date(body.restoredTo).toISOString()}`;
           const row = audit.statement("always", { ...record, action: "restore", outcome: "done", reason });
-          return json(200, toJson(await store.mark(randomId(random), body.restoredTo, nowMs, row)));
+          const marked = await store.mark(randomId(random), body.restoredTo, nowMs, row);
+          await deps.copyTenants();
+          return json(200, toJson(marked));
         },
       }),
       defineRoute({

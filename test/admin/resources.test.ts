@@ -8,6 +8,7 @@ import {
   expectJson,
   makeClient,
   makeTenant,
+  makeTenantIn,
   OPERATOR,
   ORIGIN,
   put,
@@ -415,7 +416,8 @@ describe("a path below that of another tenant's service, which would take its re
 
 describe("a file that is committed between check and write", () => {
   it("keeps its client, the client's name and tenant, and its tenant, with 409 that names it", async () => {
-    const client = await makeClient();
+    // While its shard is closed for the change, nothing is committed; a file that comes before is in the way.
+    const client = await makeClient({ tenant: await makeTenantIn(0) });
     const { clientId, tenant } = client;
     const json = { tenant, confidential: true, grantTypes: ["client_credentials"], scopes: ALL_SCOPES };
     const renamed = { ...json, name: `${tenant}.renamed` };
@@ -429,7 +431,7 @@ describe("a file that is committed between check and write", () => {
       expect((await call(link, { token: await tokenFor(client), method: "DELETE" })).status).toBe(204);
     }
     expect(await expectJson(await admin(path), 200)).toMatchObject({ name: clientId, tenant });
-    const lone = await makeTenant({ subscribed: false });
+    const lone = await makeTenantIn(0, { subscribed: false });
     const owner = "INSERT INTO owner (client, tenant, visibility, files) VALUES ('a.b', ?, 'private', 1)";
     const db = interrupted(() => env.DB.prepare(owner).bind(lone).run(), { afterBatches: 1 });
     expect(await expectJson(await send(db, "DELETE", `tenants/${lone}`), 409)).toMatchObject({

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { backupId } from "../../src/backup/bucket/manifest-store.ts";
-import { TABLES } from "../../src/backup/model/tables.ts";
+import { placed, TABLES, tablesOfShards } from "../../src/backup/model/tables.ts";
 import { logOf } from "../../src/events/log/client.ts";
 import type { TopicAddress } from "../../src/events/model/topic.ts";
 import { classify, KEYSPACES } from "../../src/media/consistency/keyspaces.ts";
@@ -11,6 +11,8 @@ import { makeProvider } from "../support/scripted-provider.ts";
 import { call, expectJson, put, tokenFor, unique } from "../support/platform.ts";
 import { losingAnswers } from "./faults.ts";
 import { COPY, deployment, destroy, everyEvent, everyRow, keysOf, run, type Held } from "./machine.ts";
+import { everywhere } from "../support/shards.ts";
+import { createDeps } from "../../src/deps.ts";
 
 const newId = () => backupId(Date.now(), crypto.randomUUID());
 
@@ -29,10 +31,22 @@ const MORE = [
     VALUES (1, 'c', 1, 1, 1, '', 'h', 1)`,
   `INSERT INTO consent (email, client, org, tenant, scopes, given_at)
     SELECT user.email, client.id, '', client.tenant, '[]', 1 FROM user, client LIMIT 1`,
-  `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
-    SELECT id, 'n', 'crop', '5x5', 'ready', 1 FROM file LIMIT 1`,
+  `INSERT INTO moved_file (id, shard, hop, moved_at) VALUES ('m', 1, 1, 1)`,
   `INSERT INTO revocation (seq, kind, key, until_ms, expires_sec)
     VALUES (1700000000000, 'grant', 'g', 9007199254740991, 9)`,
+];
+
+/** Rows of files in each shard, of which the story has some. */
+const MORE_FILES = [
+  `INSERT INTO owner (client, tenant, visibility) VALUES ('some.client', 'some', 'public')`,
+  `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata)
+    SELECT 'eeee0000000000000000ffff', id, 'committed', 'a/b', 1, 1, 5, 'e', '{}' FROM owner
+    WHERE client = 'some.client'`,
+  `UPDATE owner SET files = 1, bytes = 5 WHERE client = 'some.client'`,
+  `INSERT INTO variant (file_id, nonce, type, size, state, created_at)
+    VALUES ('eeee0000000000000000ffff', 'n', 'crop', '5x5', 'ready', 1)`,
+  `INSERT INTO requester (client) VALUES ('some.client')`,
+  `INSERT INTO erasure (id, tenant, visibility, kind, requested_at, files, bytes) VALUES ('e', 't', 'public', 'all', 1, 1, 1)`,
 ];
 
 let world: Awaited<ReturnType<typeof makeWorld>>;
@@ -69,6 +83,9 @@ beforeAll(async () => {
   await call(`${path}/commit`, { token: world.own, json: { token } });
   await publish("unread");
   await env.DB.batch(MORE.map((sql) => env.DB.prepare(sql)));
+  await env.MEDIA.put("blob/eeee0000000000000000ffff", "12345");
+  await everywhere.batch(MORE_FILES.map((sql) => everywhere.prepare(sql)));
+  await createDeps(env).shards.copies.sweep();
   before = await everyRow();
   files = await keysOf(env.MEDIA, "");
 });
@@ -82,6 +99,7 @@ async function expectEverything(): Promise<void> {
 describe("a backup with a copy of the files", () => {
   it("is taken of a platform that has something in every table", () => {
     expect(TABLES.filter((table) => before[table]!.length === 0)).toEqual([]);
+    expect(before["file@3"]!.length).toBeGreaterThan(0);
     expect(files.length).toBeGreaterThan(2);
   });
 
@@ -89,7 +107,8 @@ describe("a backup with a copy of the files", () => {
   it("is whole when its manifest is there, and verifies", async () => {
     const made = await run("backup", whole);
     expect(made).toMatchObject({ state: "done", error: "" });
-    const rows = TABLES.reduce((sum, table) => sum + before[table]!.length, 0);
+    const tables = [...TABLES.map((table) => placed(table, 0)), ...tablesOfShards(4)];
+    const rows = tables.reduce((sum, { key }) => sum + before[key]!.length, 0);
     expect(made.counts).toMatchObject({ rows, files: files.length, copiedFiles: files.length, consumers: 1 });
     const verified = await run("verify", whole);
     expect(verified).toMatchObject({ state: "done", error: "", findings: [] });
@@ -128,6 +147,7 @@ describe("a backup with a copy of the files", () => {
     await destroy();
     expect(await run("restore", last)).toMatchObject({ state: "done", error: "", findings: [] });
     expect(await everyEvent()).toEqual(events);
+    await createDeps(env).shards.copies.sweep();
     before = await everyRow();
   });
 

@@ -4,7 +4,7 @@ import { JobTables } from "../../src/backup/job/job-tables.ts";
 import { advance } from "../../src/backup/job/run.ts";
 import { newJob, type JobKind, type JobOptions, type JobRecord } from "../../src/backup/model/job.ts";
 import type { Stage } from "../../src/backup/model/stage.ts";
-import { TABLES } from "../../src/backup/model/tables.ts";
+import { placed, TABLES, type Table } from "../../src/backup/model/tables.ts";
 import { createDeps } from "../../src/deps.ts";
 import type { Env } from "../../src/env.ts";
 import { consumerOf } from "../../src/events/consume/stub.ts";
@@ -13,6 +13,7 @@ import { shardsOf, type TopicAddress } from "../../src/events/model/topic.ts";
 import { PLATFORM_PLACE, tenantStoreNames } from "../../src/metrics/model/places.ts";
 import { createLog } from "../../src/platform/runtime/log.ts";
 import { unique } from "../support/platform.ts";
+import { shardsOf as databasesOf } from "../../src/platform/storage/shards.ts";
 
 export const COPY: JobOptions = { bytes: "copy", eventsSince: null, keep: null };
 
@@ -62,15 +63,17 @@ export type Held = Readonly<Record<string, readonly string[]>>;
 export async function everyRow(): Promise<Held> {
   const derived = ["attribute", "reservation"];
   const tables = [...TABLES, ...derived];
-  const answers = await env.DB.batch<Record<string, unknown>>(
-    tables.map((table) => env.DB.prepare(`SELECT * FROM "${table}"`)),
-  );
-  return Object.fromEntries(
-    tables.map((table, at) => {
+  const held: Record<string, readonly string[]> = {};
+  for (const { number, db } of databasesOf(env)) {
+    const answers = await db.batch<Record<string, unknown>>(
+      tables.map((table) => db.prepare(`SELECT * FROM "${table}"`)),
+    );
+    for (const [at, table] of tables.entries()) {
       const rows = answers[at]!.results.filter(({ subject }) => subject !== "restore-point");
-      return [table, rows.map((row) => JSON.stringify(row)).toSorted()];
-    }),
-  );
+      held[placed(table as Table, number).key] = rows.map((row) => JSON.stringify(row)).toSorted();
+    }
+  }
+  return held;
 }
 
 /** The events of each shard of each topic. */
@@ -102,8 +105,10 @@ export async function destroy(): Promise<void> {
   for (const name of [PLATFORM_PLACE.store, ...tenantStoreNames()])
     await runInDurableObject(env.METRICS_STORE.getByName(name), (_, { storage }) => storage.deleteAll());
   const derived = ["attribute", "key_set", "reservation", "federation", "lease", "dead_work"];
-  for (const table of [...derived, ...TABLES.toReversed()]) await env.DB.prepare(`DELETE FROM "${table}"`).run();
-  await env.DB.prepare(`DELETE FROM sqlite_sequence WHERE name <> 'd1_migrations'`).run();
+  for (const { db } of databasesOf(env)) {
+    for (const table of [...derived, ...TABLES.toReversed()]) await db.prepare(`DELETE FROM "${table}"`).run();
+    await db.prepare(`DELETE FROM sqlite_sequence WHERE name <> 'd1_migrations'`).run();
+  }
   await empty(env.MEDIA);
 }
 

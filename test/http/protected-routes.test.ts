@@ -7,6 +7,7 @@ import type { Route } from "../../src/http/route.ts";
 import { basic, call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
 import { isolate } from "../support/isolate.ts";
 import { everyRoute, fill, named, pageRoutes } from "../support/route-table.ts";
+import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
 /**
  * Every route of every service, from the mounted tables: without a token, with a broken, revoked or expired one, too
@@ -274,12 +275,14 @@ describe("an internal error", () => {
   const fail = () => {
     throw new Error("a detail of the inside");
   };
-  const db = new Proxy(env.DB, {
-    get: (target, name) => {
-      const value: unknown = isBroken && name === "prepare" ? fail : Reflect.get(target, name, target);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    },
-  });
+  const breaking = (db: D1Database) =>
+    new Proxy(db, {
+      get: (target, name) => {
+        const value: unknown = isBroken && name === "prepare" ? fail : Reflect.get(target, name, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+  const databases = Object.fromEntries(shardsOf(env).map(({ number, db }) => [shardBinding(number), breaking(db)]));
 
   // shows: events/errors/500
   // shows: platform/errors-of-every-service/500-internal_service_error
@@ -289,7 +292,7 @@ describe("an internal error", () => {
       isBroken = false;
       const client = await makeClient();
       const authorization = `Bearer ${await tokenFor(path.startsWith("/admin") ? OPERATOR : client)}`;
-      const own = isolate({ DB: db });
+      const own = isolate(databases);
       const ask = () => own.fetch(path.replace("{tenant}", client.tenant), { headers: { authorization } });
       expect((await ask()).status).toBe(200);
       isBroken = true;

@@ -10,6 +10,7 @@ import { ALL_SCOPES, basic, makeClient, put, tokenFor, unique, type TestClient }
 import { makeApp, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 import { collection, expectJson, mediaApp, principal, type MediaCall } from "./media-app.ts";
+import { everywhere } from "../support/shards.ts";
 
 /**
  * A client stores a file step by step. Before, during and after each step, strangers try every operation on it with
@@ -229,12 +230,14 @@ const adversarySchedule: fc.Arbitrary<Schedule> = fc.record({
 
 /** The file's state without the parts that its client's own calls change. */
 async function shown(id: string): Promise<unknown> {
-  const [files, variants, attributes] = await env.DB.batch([
-    env.DB.prepare("SELECT * FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1").bind(id),
-    env.DB.prepare("SELECT type, size, state FROM variant WHERE file_id = ?1 ORDER BY type, size").bind(id),
-    env.DB.prepare(
-      "SELECT key, value FROM attribute WHERE file_id = ?1 AND owner_id = (SELECT owner_id FROM file WHERE id = ?1)",
-    ).bind(id),
+  const [files, variants, attributes] = await everywhere.batch([
+    everywhere.prepare("SELECT * FROM file JOIN owner ON owner.id = file.owner_id WHERE file.id = ?1").bind(id),
+    everywhere.prepare("SELECT type, size, state FROM variant WHERE file_id = ?1 ORDER BY type, size").bind(id),
+    everywhere
+      .prepare(
+        "SELECT key, value FROM attribute WHERE file_id = ?1 AND owner_id = (SELECT owner_id FROM file WHERE id = ?1)",
+      )
+      .bind(id),
   ]);
   const { files: _files, bytes: _bytes, ...file } = (files?.results[0] ?? {}) as Record<string, unknown>;
   const object = await env.MEDIA.head(`blob/${id}`);

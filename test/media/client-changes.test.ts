@@ -15,6 +15,7 @@ import {
   type TestClient,
 } from "../support/platform.ts";
 import { keysOf, mediaApp } from "./media-app.ts";
+import { everywhere } from "../support/shards.ts";
 
 /**
  * Pending files and reports of deletions belong to a client by its name. They follow a rename, and nobody inherits them
@@ -125,7 +126,7 @@ describe("a pending file", () => {
     expect((await upload(notUploaded)).status).toBe(404);
     expect(await keysOf(notUploaded.id)).toEqual([]);
     const rows = async () =>
-      (await env.DB.prepare("SELECT state, purged_at FROM file WHERE id = ?").bind(file.id).all()).results;
+      (await everywhere.prepare("SELECT state, purged_at FROM file WHERE id = ?").bind(file.id).all()).results;
     const { media } = mediaApp();
     const dayOverMs = Date.now() + LIMITS.uncommittedTtlMs;
     await media.sweep(dayOverMs);

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import type { MediaJob } from "../../src/media/model/job.ts";
 import { guardDatabase } from "../../src/platform/storage/database.ts";
+import { shardsOf, type Shards } from "../../src/platform/storage/shards.ts";
 
 /**
  * The fate of a call of D1, R2 or a queue: `late` ones run after later ones, `failed` ones do not run, `lost` ones run
@@ -13,7 +14,8 @@ const LATE_MS = 6;
 
 /** The real database and bucket, and a queue that stores its messages. Calls fail as planned for the step. */
 export class FaultyBindings {
-  readonly db: D1Database = faultyDatabase((run) => this.#meet(run));
+  readonly shards: Shards = faultyShards((run) => this.#meet(run));
+  readonly db: D1Database = this.shards[0].db;
   readonly bucket: R2Bucket = this.#faultyBucket();
   readonly queue: Queue<MediaJob> = this.#faultyQueue();
   /** Messages that were sent and are not acknowledged. */
@@ -90,8 +92,13 @@ export class FaultyBindings {
 
 type Meet = <T>(run: () => Promise<T>) => Promise<T>;
 
+function faultyShards(meet: Meet): Shards {
+  const [first, ...others] = shardsOf(env).map(({ number, db }) => ({ number, db: faultyDatabase(meet, db) }));
+  return [first!, ...others];
+}
+
 /** Guarded like the Worker's database. Statements of others pass unchanged. */
-function faultyDatabase(meet: Meet): D1Database {
+function faultyDatabase(meet: Meet, behind = env.DB): D1Database {
   const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
   const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
     const wrapped = new Proxy(statement, {
@@ -105,9 +112,9 @@ function faultyDatabase(meet: Meet): D1Database {
     return wrapped;
   };
   const db = {
-    prepare: (sql: string) => wrap(env.DB.prepare(sql)),
+    prepare: (sql: string) => wrap(behind.prepare(sql)),
     batch: (statements: D1PreparedStatement[]) =>
-      meet(() => env.DB.batch(statements.map((statement) => real.get(statement) ?? statement))),
+      meet(() => behind.batch(statements.map((statement) => real.get(statement) ?? statement))),
   };
   return guardDatabase(db as unknown as D1Database);
 }
@@ -136,6 +143,7 @@ export function faultAt() {
   });
   return {
     db: faultyDatabase(around),
+    shards: faultyShards(around),
     bucket,
     /** Counts an operation of another kind, too. */
     around,

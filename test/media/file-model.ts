@@ -175,10 +175,11 @@ export function answer(world: World, call: Call, seen: Answer, contents: readonl
   }
 }
 
-/** Work that no client asked for. */
-export function expirePending(world: World): void {
+/** Work that no client asked for. `spared`: files of a shard whose sweep failed. */
+export function expirePending(world: World, spared: ReadonlySet<string> = new Set()): void {
   for (const file of world.files)
-    if (file.state === "pending" && file.createdAt + LIMITS.uncommittedTtlMs <= world.nowMs) file.state = "removed";
+    if (file.state === "pending" && !spared.has(file.id) && file.createdAt + LIMITS.uncommittedTtlMs <= world.nowMs)
+      file.state = "removed";
 }
 
 function create(world: World, caller: Caller, call: Call & { do: "create" }, seen: Answer): Answer {

@@ -9,7 +9,11 @@ import { noRequestMeter } from "../../src/http/request-meter.ts";
 import type { Service } from "../../src/http/service.ts";
 import type { LongJob, MediaJob, VariantJob } from "../../src/media/model/job.ts";
 import { createRestorePointStore } from "../../src/restore/restore-point-store.ts";
-import { createMedia, type Media, type MediaDeps } from "../../src/media/service.ts";
+import type { MediaDeps } from "../../src/media/media-deps.ts";
+import { createMedia, type Media } from "../../src/media/service.ts";
+import { createDirectoryOwners } from "../../src/shards/directory-store.ts";
+import { createPlacementStore } from "../../src/shards/placement-store.ts";
+import { shardsOf, type Placement, type Shards } from "../../src/platform/storage/shards.ts";
 import { noMeter } from "../../src/platform/ports/metrics.ts";
 import { noTracing } from "../../src/platform/ports/tracing.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/text/encoding.ts";
@@ -63,9 +67,24 @@ export interface MediaCall {
 export const ORIGIN = "https://media.test";
 export const START_MS = Date.UTC(2026, 10, 20);
 
+/** A tenant whose files lie in the first shard, which a test may wrap. */
+export const IN_DIRECTORY = "zero";
+
+/** A tenant of the directory has its place there. One that no operator made has the place of its name. */
+export const testPlacement: Placement = {
+  async shardOf(tenant) {
+    const shards = shardsOf(env).length;
+    const byName = utf8(tenant).reduce((sum, byte) => sum + byte, 0) % shards;
+    return (await createPlacementStore(env.DB).find(tenant)) ?? byName;
+  },
+};
+
 export function mediaApp(
-  overrides: Partial<MediaDeps> & { pathPrefix?: string; verifier?: TokenVerifier } = {},
+  overrides: Partial<MediaDeps> & { pathPrefix?: string; verifier?: TokenVerifier; db?: D1Database } = {},
 ): MediaApp {
+  // A test that wraps the database means one, the directory.
+  const shards: Shards =
+    overrides.shards ?? (overrides.db === undefined ? shardsOf(env) : [{ number: 0, db: overrides.db }]);
   const names = createNames("plat");
   const jobs: VariantJob[] = [];
   const longJobs: LongJob[] = [];
@@ -84,7 +103,9 @@ export function mediaApp(
     sealer: createSealer(sealKeys, systemRandom),
     audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
     heldFrom: createRestorePointStore(env.DB).heldFrom,
-    db: env.DB,
+    shards,
+    placement: shards.length === 1 ? { shardOf: async () => 0 } : testPlacement,
+    owners: createDirectoryOwners(env.DB),
     bucket: env.MEDIA,
     images: env.IMAGES,
     jobs: keepingQueue(jobs, longJobs),

@@ -16,6 +16,7 @@ import {
   type Visibility,
 } from "./file-model.ts";
 import { collection, mediaApp, principal, START_MS, type MediaApp, type Settled } from "./media-app.ts";
+import { everywhere } from "../support/shards.ts";
 
 /** Contents to upload: two images, and a text. */
 export const CONTENTS: readonly (Content & { readonly data: Uint8Array<ArrayBuffer> })[] = [
@@ -41,6 +42,7 @@ export interface Shown {
 }
 
 const TABLES = [
+  "moved_file",
   "variant",
   "attribute",
   "key_set",
@@ -67,8 +69,8 @@ export class Driver {
   #next: string | undefined;
 
   constructor() {
-    const { db, bucket, queue: jobs } = this.bindings;
-    this.app = mediaApp({ db, bucket, jobs });
+    const { shards, bucket, queue: jobs } = this.bindings;
+    this.app = mediaApp({ shards, bucket, jobs });
     this.app.clock.nowMs = START_MS;
     for (const { client, home } of CALLERS) this.app.homes.set(this.#nameOf(client), home);
     for (const { client, tenant, tenantExplicit, reaches } of CALLERS)
@@ -87,7 +89,7 @@ export class Driver {
 
   /** Removes the rest of an earlier schedule that broke off. */
   static async wipe(): Promise<void> {
-    await env.DB.batch(TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
+    await everywhere.batch(TABLES.map((table) => everywhere.prepare(`DELETE FROM ${table}`)));
     for (let keys = await keysLeft(); keys.length > 0; keys = await keysLeft()) await env.MEDIA.delete(keys);
   }
 
@@ -259,17 +261,25 @@ export class Driver {
 
   /** The state without faults. */
   async look(known: ReadonlySet<string>): Promise<Shown> {
-    const [files, makings, miscounted, erasures] = await env.DB.batch<any>([
-      env.DB.prepare(
+    const [files, makings, miscounted, erasures, leaving] = await everywhere.batch<any>([
+      everywhere.prepare(
         `SELECT file.id, file.state, owner.tenant, file.metadata FROM file JOIN owner ON owner.id = file.owner_id
          WHERE file.state <> 'removed' AND owner.erasure_id IS NULL`,
       ),
-      env.DB.prepare("SELECT file_id, nonce, type, size, state FROM variant WHERE state <> 'removed'"),
-      env.DB.prepare(MISCOUNTED),
-      env.DB.prepare("SELECT * FROM erasure JOIN requester ON requester.id = erasure.requester_id"),
+      everywhere.prepare("SELECT file_id, nonce, type, size, state FROM variant WHERE state <> 'removed'"),
+      everywhere.prepare(MISCOUNTED),
+      everywhere.prepare("SELECT * FROM erasure JOIN requester ON requester.id = erasure.requester_id"),
+      everywhere.prepare("SELECT id, row FROM moved_file WHERE row IS NOT NULL"),
     ]);
     expect(miscounted!.results).toEqual([]);
     const blobs = new Set((await env.MEDIA.list({ prefix: "blob/" })).objects.map(({ key }) => key));
+    // A file that has left a shard and not arrived is pending.
+    for (const { id, row } of leaving!.results) {
+      if (files!.results.some((file) => file.id === id)) continue;
+      files!.results.push({ id, state: "pending", tenant: "", metadata: null });
+      for (const { nonce, type, size } of JSON.parse(row).variants)
+        makings!.results.push({ file_id: id, nonce, type, size, state: "declared" });
+    }
     this.makings = new Map(
       makings!.results.map(({ file_id: file, nonce, type, size, state }) => [
         nonce,

@@ -282,7 +282,7 @@ describe("the part reader", () => {
 
 // shows: media/shapes/file-id
 it("file ids have time and database, and differ", () => {
-  const ids = Array.from({ length: 100 }, () => newFileId(Date.UTC(2026, 0, 1), systemRandom));
+  const ids = Array.from({ length: 100 }, () => newFileId(Date.UTC(2026, 0, 1), systemRandom, 0));
   expect(new Set(ids).size).toBe(100);
   for (const id of ids) expect(id).toMatch(/^6955b90000[0-9a-f]{14}$/);
 });

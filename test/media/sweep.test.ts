@@ -7,6 +7,7 @@ import { aroundMethods, counting } from "../support/counting.ts";
 import { encodePng, gradient } from "../support/images.ts";
 import { unique } from "../support/platform.ts";
 import { expectProblem, keysOf, mediaApp, principal, START_MS, stored, uploaded } from "./media-app.ts";
+import { everywhere } from "../support/shards.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -167,7 +168,7 @@ describe("the sweep", () => {
     const lookedAt = START_MS + DAY_MS;
     await rewriting.media.sweep(lookedAt);
     const dueAt = "SELECT due_at FROM file WHERE id = ?";
-    expect(await env.DB.prepare(dueAt).bind(file.id).first("due_at")).toBe(lookedAt + LIMITS.verifyAgainMs);
+    expect(await everywhere.prepare(dueAt).bind(file.id).first("due_at")).toBe(lookedAt + LIMITS.verifyAgainMs);
     await app.media.sweep(lookedAt + LIMITS.verifyAgainMs);
     expect(await countOf("file", [file.id])).toBe(0);
     expect(await keysOf(file.id)).toEqual([]);
@@ -239,5 +240,5 @@ async function insertPending(count: number, createdAt: number): Promise<string[]
 async function countOf(table: "file" | "variant", ids: readonly string[]): Promise<number> {
   const column = table === "file" ? "id" : "file_id";
   const sql = `SELECT count(*) AS n FROM ${table} WHERE ${column} IN (SELECT value FROM json_each(?1))`;
-  return (await env.DB.prepare(sql).bind(JSON.stringify(ids)).first<number>("n")) ?? 0;
+  return (await everywhere.prepare(sql).bind(JSON.stringify(ids)).first<number>("n")) ?? 0;
 }

@@ -127,7 +127,7 @@ const writeDeployment = (name: string, text: string): void =>
   writeFileSync(join(checkout, "deploy", `${name}.toml`), text);
 const PRODUCTION = `worker = "plinth"\nhost = "${HOST}"\nlocation = "weur"\njurisdiction = "eu"\nrate_limit_ids = 8700\n`;
 
-const WITH_EVENTS = `${PRODUCTION}placement = "aws:eu-central-1"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
+const WITH_EVENTS = `${PRODUCTION}shards = 2\nplacement = "aws:eu-central-1"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
 
 const onlyDatabase = () => [...account.databases.values()][0]!;
 const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
@@ -142,7 +142,7 @@ describe("a deployment's file", () => {
     [PRODUCTION.replace('"weur"', '"paris"'), "location: "],
     [PRODUCTION.replace('"eu"', '"mars"'), "jurisdiction: "],
     [`${PRODUCTION}placement = "Frankfurt"`, "placement: must be smart, or a region such as aws:eu-central-1"],
-    [`${PRODUCTION}shards = 2`, "shards: must be 1: a platform has one database"],
+    [`${PRODUCTION}shards = 257`, "shards: must be at most 256"],
     [`${PRODUCTION}[vars]\nJURISDICTION = "eu"`, "JURISDICTION is made of jurisdiction."],
     [
       `${PRODUCTION}[vars]\nR2_S3_ENDPOINT = "https://a.r2.cloudflarestorage.com"`,
@@ -162,7 +162,7 @@ describe("a deployment's file", () => {
     );
     expect(deployment).toMatchObject({
       worker: "plinth-staging",
-      database: "plinth-staging",
+      databases: ["plinth-staging"],
       bucket: "plinth-staging-media",
       backupBucket: "plinth-staging-backup",
       queues: ["plinth-staging-media-jobs", "plinth-staging-media-jobs-dead"],
@@ -450,7 +450,6 @@ describe("a deployment", () => {
     // As a run leaves it that was killed while it uploaded.
     const left = join(checkout, ".build", "deploy", "plinth", "secrets-abc.json");
     writeFileSync(left, "{}");
-    const sqlite = onlyDatabase().sqlite;
     writeFileSync(
       join(checkout, "migrations", "9999_more.sql"),
       "-- Isn't it nice; it is.\nCREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;\n" +
@@ -465,7 +464,13 @@ describe("a deployment", () => {
     expect(output).toContain("+ migration 9999_more.sql");
     expect(existsSync(left)).toBe(false);
     expect(code, output).toBe(0);
-    expect(sqlite.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'more%'").all()).toHaveLength(2);
+    expect(output).toContain("+ database plinth-shard-01, in jurisdiction eu, for ever");
+    const [directory, shard] = [...account.databases.values()];
+    expect(shard).toMatchObject({ name: "plinth-shard-01", jurisdiction: "eu" });
+    for (const { sqlite: one } of [directory!, shard!])
+      expect(one.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'more%'").all()).toHaveLength(2);
+    const bound = bindings().filter(({ type }) => type === "d1");
+    expect(new Set(bound.map(({ name }) => name as string))).toEqual(new Set(["DB", "SHARD_01"]));
     expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
     expect(account.workers.get("plinth")!.versions.at(-1)!.metadata.placement).toMatchObject({
       region: "aws:eu-central-1",
@@ -480,6 +485,9 @@ describe("a deployment", () => {
     const before = account.calls.length;
     const other = PRODUCTION.replace(HOST, "other.example.com").replace('jurisdiction = "eu"\n', "");
     writeDeployment("production", `${other}[vars]\nPLATFORM = "acme"\n`);
+    const fewer = await deploy(["production", ...atPlatform()], GIVEN);
+    expect(fewer.output).toContain("The platform has 2 databases, and the file says 1: a shard cannot be taken away.");
+    writeDeployment("production", `${other}shards = 2\n[vars]\nPLATFORM = "acme"\n`);
     const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
     expect(output).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
     expect(output).toContain("- host plinth.example.com");
@@ -512,11 +520,11 @@ describe("a deployment", () => {
     // Broken off with what stores data made, near the hint; then taken away again.
     account.failAt(5);
     expect(await deploy(["staging", ...atPlatform()], GIVEN)).toMatchObject({ code: 1 });
-    expect(account.databases.size).toBe(2);
+    expect(account.databases.size).toBe(3);
     expect([...account.databases.values()].at(-1)).toMatchObject({ location: "apac", jurisdiction: null });
     expect(account.buckets.get("plinth-staging-media")).toMatchObject({ location: "apac", jurisdiction: undefined });
     await deploy(["staging", "destroy", "--yes", "--host", "staging.example.com"]);
-    expect([account.databases.size, account.buckets.size, account.workers.size]).toEqual([1, 2, 1]);
+    expect([account.databases.size, account.buckets.size, account.workers.size]).toEqual([2, 2, 1]);
   });
 
   it("replaces a secret that is given, and refuses keys that do not open what is stored", async () => {

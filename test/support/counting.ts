@@ -1,4 +1,5 @@
 import type { Env } from "../../src/env.ts";
+import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
 /**
  * The same bindings, with a tally of what goes through them: D1 statements and round trips, calls of Durable Object
@@ -21,7 +22,9 @@ export interface Tally {
 export function counting(env: Env, hold?: Hold): { env: Env; tally: Tally; reset: () => void } {
   const tally: Tally = emptyTally();
   const bindings: Partial<Record<keyof Env, unknown>> = {
-    DB: countDatabase(env.DB, tally, hold),
+    ...Object.fromEntries(
+      shardsOf(env).map(({ number, db }) => [shardBinding(number), countDatabase(db, tally, hold)]),
+    ),
     MEDIA: countMethods(env.MEDIA, (method) => add(tally.r2Operations, method)),
     TOPIC_LOG: countNamespace(env.TOPIC_LOG, (method) => add(tally.objectCalls, `TOPIC_LOG.${method}`)),
     PUSH_SUBSCRIPTION: countNamespace(env.PUSH_SUBSCRIPTION, (method) =>

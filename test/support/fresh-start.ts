@@ -1,6 +1,7 @@
 import { reset, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import { shardsOf } from "../../src/platform/storage/shards.ts";
 import { forgetModules } from "./forget-modules.ts";
 import { lowerPasswordCost } from "./password-cost.ts";
 
@@ -17,7 +18,7 @@ export async function startFresh(): Promise<void> {
   await lowerPasswordCost();
   await wakeWhatAllShare();
   await reset();
-  await createSchema(env.DB, given.TEST_MIGRATIONS);
+  await Promise.all(shardsOf(env).map(({ db }) => createSchema(db, given.TEST_MIGRATIONS)));
 }
 
 /** All migrations in one batch, which takes half the time of one after the other. */
@@ -39,7 +40,7 @@ async function createSchema(db: D1Database, migrations: readonly D1Migration[]):
  */
 const wakeWhatAllShare = (): Promise<unknown> =>
   Promise.all([
-    env.DB.prepare("SELECT 1").run(),
+    ...shardsOf(env).map(({ db }) => db.prepare("SELECT 1").run()),
     env.MEDIA.head("any"),
     env.BACKUP?.head("any"),
     caches.default.match("https://any.example/"),

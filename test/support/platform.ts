@@ -1,4 +1,4 @@
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expectDocumented } from "./documented.ts";
 import { noteAnswer, noteRequest } from "./secrets.ts";
 
@@ -104,6 +104,18 @@ export async function makeTenant(options: { subscribed?: boolean } = {}): Promis
   await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: `Tenant ${tenant}` });
   if (options.subscribed !== false) await put(`tenants/${tenant}/subscriptions/platform`, {});
   return tenant;
+}
+
+/** The shard with the files of a tenant. */
+export const placeOf = (tenant: string): Promise<number | null> =>
+  env.DB.prepare("SELECT shard FROM tenant_shard WHERE tenant = ?").bind(tenant).first<number>("shard");
+
+/** A new tenant whose files lie in this shard: new ones get the shard with the fewest. */
+export async function makeTenantIn(shard: number, options: { subscribed?: boolean } = {}): Promise<string> {
+  for (;;) {
+    const tenant = await makeTenant(options);
+    if ((await placeOf(tenant)) === shard) return tenant;
+  }
 }
 
 /** Scopes of a client that publishes, consumes and stores media. */

@@ -6,6 +6,7 @@ import { wrangler } from "../../scripts/lib/bundle.ts";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { VERSION } from "../../scripts/lib/version.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
+import { shardBinding } from "../../src/platform/storage/shards.ts";
 import { buildAssets } from "../../scripts/assets/build.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { WRANGLER_CONFIG, type Deployment } from "./deployment.ts";
@@ -54,14 +55,17 @@ async function makeBucket({ cloudflare, deployment, say }: Steps, name: string):
 /** Everything but the Worker itself; gives the path of wrangler's configuration. */
 export async function prepare(steps: Steps): Promise<string> {
   const { cloudflare, deployment, found, say } = steps;
-  const databaseId = found.database?.id ?? (await makeDatabase(steps));
+  const there = [found.database, ...found.shards];
+  const databaseIds: string[] = [];
+  for (const [at, name] of deployment.databases.entries())
+    databaseIds.push(there[at]?.id ?? (await makeDatabase(steps, name)));
   const folder = workFolder(deployment);
   const migrationsFolder = join(folder, "migrations");
   const migrations = writePlainMigrations(migrationsFolder);
   const config = join(folder, "wrangler.json");
   const { PATH_PREFIX: pathPrefix = "", PLATFORM: platform = "plat" } = deployment.vars;
   const site = await buildAssets({ pathPrefix, platform }, say);
-  writeFileSync(config, JSON.stringify(wranglerConfig(deployment, { databaseId, migrationsFolder, site }), null, 2));
+  writeFileSync(config, JSON.stringify(wranglerConfig(deployment, { databaseIds, migrationsFolder, site }), null, 2));
   if (found.bucket === undefined) await makeBucket(steps, deployment.bucket);
   if (found.backupBucket === undefined) await makeBucket(steps, deployment.backupBucket);
   await setBucketRules(steps);
@@ -70,12 +74,14 @@ export async function prepare(steps: Steps): Promise<string> {
     await cloudflare.account.send("POST", "/queues", { queue_name: name, ...within(deployment) });
   }
   say("apply migrations");
-  await wrangler(["d1", "migrations", "apply", deployment.database, "--remote", "--config", config]);
-  // wrangler ends with 0 where D1 says that a statement failed.
-  const applied = await appliedMigrations(cloudflare, databaseId);
-  const missing = migrations.filter((name) => !applied.includes(name));
-  if (missing.length > 0)
-    throw new UserError(`These migrations were not applied: ${missing.join(", ")}. Run it again.`);
+  for (const [at, name] of deployment.databases.entries()) {
+    await wrangler(["d1", "migrations", "apply", name, "--remote", "--config", config]);
+    // wrangler ends with 0 where D1 says that a statement failed.
+    const applied = await appliedMigrations(cloudflare, databaseIds[at]!);
+    const missing = migrations.filter((one) => !applied.includes(one));
+    if (missing.length > 0)
+      throw new UserError(`These migrations were not applied to ${name}: ${missing.join(", ")}. Run it again.`);
+  }
   return config;
 }
 
@@ -162,8 +168,8 @@ export async function attachHosts({ cloudflare, deployment, found, say }: Steps)
 const within = ({ jurisdiction }: Deployment): object => (jurisdiction === undefined ? {} : { jurisdiction });
 
 /** D1 ignores the hint where a jurisdiction is named. */
-async function makeDatabase({ cloudflare, deployment, say }: Steps): Promise<string> {
-  const { database, location } = deployment;
+async function makeDatabase({ cloudflare, deployment, say }: Steps, database: string): Promise<string> {
+  const { location } = deployment;
   say(`make database ${database}`);
   const hint = location === undefined ? {} : { primary_location_hint: location };
   await cloudflare.account.send("POST", "/d1/database", { name: database, ...hint, ...within(deployment) });
@@ -221,14 +227,15 @@ async function setBucketRules({ cloudflare, deployment, say }: Steps): Promise<v
 
 /** Made for a deployment before its configuration is written. */
 interface Made {
-  readonly databaseId: string;
+  /** By shard. */
+  readonly databaseIds: readonly string[];
   readonly migrationsFolder: string;
   /** The folder of the documentation. */
   readonly site: string;
 }
 
 /** wrangler.toml with this deployment's names, ids and variables. Paths are absolute: the file lies elsewhere. */
-function wranglerConfig(deployment: Deployment, { databaseId, migrationsFolder, site }: Made): object {
+function wranglerConfig(deployment: Deployment, { databaseIds, migrationsFolder, site }: Made): object {
   const config = parse(readFileSync(WRANGLER_CONFIG, "utf8")) as any;
   const [jobs, dead] = deployment.queues;
   const renamed: Record<string, string> = { [config.queues.producers[0].queue]: jobs };
@@ -242,14 +249,13 @@ function wranglerConfig(deployment: Deployment, { databaseId, migrationsFolder, 
     assets: { ...config.assets, directory: site },
     ...(deployment.vars["MAIL_FROM"] ? { send_email: [{ name: "MAIL" }] } : {}),
     ...(deployment.placement === undefined ? {} : { placement: deployment.placement }),
-    d1_databases: [
-      {
-        ...config.d1_databases[0],
-        database_name: deployment.database,
-        database_id: databaseId,
-        migrations_dir: migrationsFolder,
-      },
-    ],
+    d1_databases: deployment.databases.map((name, shard) => ({
+      ...config.d1_databases[0],
+      binding: shardBinding(shard),
+      database_name: name,
+      database_id: databaseIds[shard],
+      migrations_dir: migrationsFolder,
+    })),
     r2_buckets: config.r2_buckets.map((one: any) => ({
       ...one,
       bucket_name: one.binding === "BACKUP" ? deployment.backupBucket : deployment.bucket,

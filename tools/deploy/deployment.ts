@@ -4,6 +4,7 @@ import { parse, TomlError } from "smol-toml";
 import * as z from "zod";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
+import { MOST_SHARDS } from "../../src/platform/storage/shards.ts";
 import { readWranglerConfig } from "../../scripts/lib/local/wrangler-config.ts";
 
 /**
@@ -17,7 +18,8 @@ export interface Deployment {
   /** The name of the file. */
   readonly name: string;
   readonly worker: string;
-  readonly database: string;
+  /** The databases, by shard: the first one is the directory. */
+  readonly databases: readonly [string, ...string[]];
   readonly bucket: string;
   readonly backupBucket: string;
   readonly queues: readonly [jobs: string, dead: string];
@@ -60,7 +62,7 @@ const file = z.strictObject({
   location: z.enum(LOCATIONS).optional(),
   jurisdiction: z.enum(JURISDICTIONS).optional(),
   placement: z.string().regex(PLACEMENT, "must be smart, or a region such as aws:eu-central-1").optional(),
-  shards: z.literal(1, "must be 1: a platform has one database").optional(),
+  shards: z.int().min(1).max(MOST_SHARDS, `must be at most ${MOST_SHARDS}`).default(1),
   operator: z.email("must be an e-mail address").optional(),
   rate_limit_ids: z.int().min(1).max(2_000_000_000),
   vars: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -74,6 +76,8 @@ const FIELDS = {
   JURISDICTION: "jurisdiction",
   LOCATION_HINT: "location",
 } as const;
+
+const shardDatabase = (worker: string, shard: number): string => `${worker}-shard-${String(shard).padStart(2, "0")}`;
 
 export const WRANGLER_CONFIG = join(ROOT, "wrangler.toml");
 export const deploymentPath = (name: string): string => join(ROOT, "deploy", `${name}.toml`);
@@ -108,7 +112,7 @@ export function parseDeployment(name: string, text: string): Deployment {
   return {
     name,
     worker,
-    database: worker,
+    databases: [worker, ...Array.from({ length: given.data.shards - 1 }, (_, at) => shardDatabase(worker, at + 1))],
     bucket: `${worker}-media`,
     backupBucket: `${worker}-backup`,
     queues: [`${worker}-media-jobs`, `${worker}-media-jobs-dead`],
@@ -175,6 +179,9 @@ worker = "${worker}"
 host = "${main}"
 # content_host = "content.example.com"   # media alone
 # auth_host = "login.example.com"        # pages for people alone
+
+# How many databases the files of tenants lie in. More can follow, fewer cannot.
+# shards = 1
 
 # The first person who operates it in the console. Each deployment prints a link for them until it is used.
 ${operator === undefined ? "# " : ""}operator = "${operator ?? "ada@example.com"}"

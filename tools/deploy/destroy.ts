@@ -4,7 +4,7 @@ import type { Found } from "./found.ts";
 
 /** Everything that a destruction deletes, in order: first what the outside sees, last what holds the data. */
 export function destruction(deployment: Deployment, found: Found): string[] {
-  const { worker, database, bucket, backupBucket, queues, hosts } = deployment;
+  const { worker, databases, bucket, backupBucket, queues, hosts } = deployment;
   return [
     ...found.hosts
       .filter(({ host, service }) => hosts.includes(host) && service === worker)
@@ -14,7 +14,9 @@ export function destruction(deployment: Deployment, found: Found): string[] {
     ...(found.bucket === undefined ? [] : [`- bucket ${bucket}, with all files`]),
     ...(found.backupBucket?.isEmpty ? [`- bucket ${backupBucket}, which is empty`] : []),
     ...(found.backupBucket?.isEmpty === false ? [`  bucket ${backupBucket}, with backups, stays`] : []),
-    ...(found.database === undefined ? [] : [`- database ${database}, with all records`]),
+    ...databasesOf(found).flatMap((database, shard) =>
+      database === undefined ? [] : [`- database ${databases[shard]}, with all records`],
+    ),
   ];
 }
 
@@ -58,11 +60,15 @@ export async function destroy(
   if (found.bucket !== undefined) await destroyBucket(within(deployment.jurisdiction), deployment.bucket, say);
   // Backups outlive what they are of. Whoever wants them gone empties their bucket.
   if (found.backupBucket?.isEmpty) await destroyBucket(within(deployment.jurisdiction), deployment.backupBucket, say);
-  if (found.database !== undefined) {
-    say(`delete database ${deployment.database}`);
-    await account.send("DELETE", `/d1/database/${found.database.id}`);
+  // The directory last: it says what there was.
+  for (const [shard, database] of [...databasesOf(found).entries()].toReversed()) {
+    if (database === undefined) continue;
+    say(`delete database ${deployment.databases[shard]}`);
+    await account.send("DELETE", `/d1/database/${database.id}`);
   }
 }
+
+const databasesOf = ({ database, shards }: Found) => [database, ...shards];
 
 /** A bucket goes when it is empty, so its objects go first, a page at a time. */
 async function destroyBucket(account: Cloudflare["account"], name: string, say: (line: string) => void): Promise<void> {

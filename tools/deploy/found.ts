@@ -1,9 +1,13 @@
+import { mapInParallel } from "../../src/platform/runtime/parallel.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import type { Deployment } from "./deployment.ts";
 
 /** The state of a deployment in the account before anything is changed. */
 export interface Found {
+  /** The directory. */
   readonly database: FoundDatabase | undefined;
+  /** The other shards of the deployment, from 1 on. */
+  readonly shards: readonly (FoundDatabase | undefined)[];
   readonly bucket: FoundBucket | undefined;
   readonly backupBucket: FoundBucket | undefined;
   /** Those of the deployment's queues that are there. */
@@ -41,6 +45,8 @@ export interface FoundWorker {
   readonly secrets: ReadonlySet<string>;
   /** The database that it is bound to as DB. */
   readonly databaseId: string | undefined;
+  /** How many databases it is bound to. */
+  readonly databases: number;
   /** Classes of its objects. */
   readonly classes: ReadonlySet<string>;
 }
@@ -76,13 +82,18 @@ interface Domain {
   readonly zone_id: string;
 }
 
+/** Our choice: the API allows some four requests a second, for minutes. */
+const DATABASES_AT_ONCE = 4;
+
 const SEALED = `SELECT substr(sealed_private_jwk, 1, instr(sealed_private_jwk, '.') - 1) AS id FROM signing_key
   UNION SELECT substr(sealed_client_secret, 1, instr(sealed_client_secret, '.') - 1) FROM identity_provider
   UNION SELECT seal_key FROM push_subscription`;
 
 export async function inspect(cloudflare: Cloudflare, deployment: Deployment): Promise<Found> {
-  const [database, bucket, backupBucket, queues, worker, hosts] = await Promise.all([
-    findDatabase(cloudflare, deployment.database),
+  const [directory, ...others] = deployment.databases;
+  const [database, shards, bucket, backupBucket, queues, worker, hosts] = await Promise.all([
+    findDatabase(cloudflare, directory),
+    mapInParallel(others, DATABASES_AT_ONCE, (name) => findDatabase(cloudflare, name)),
     findBucket(cloudflare, deployment, deployment.bucket),
     findBucket(cloudflare, deployment, deployment.backupBucket),
     cloudflare.account.list<FoundQueue>("/queues"),
@@ -92,6 +103,7 @@ export async function inspect(cloudflare: Cloudflare, deployment: Deployment): P
   const named = queues.filter(({ queue_name: name }) => deployment.queues.includes(name));
   return {
     database,
+    shards,
     bucket,
     backupBucket,
     queues: new Map(named.map(({ queue_name: name, jurisdiction }) => [name, { jurisdiction }])),
@@ -156,6 +168,7 @@ async function findWorker({ account }: Cloudflare, name: string): Promise<FoundW
   return {
     vars: Object.fromEntries(plain.map((binding) => [binding.name, binding.text ?? ""])),
     secrets: new Set(bindings.filter(({ type }) => type === "secret_text").map((binding) => binding.name)),
+    databases: bindings.filter(({ type }) => type === "d1").length,
     databaseId: bindings.find((binding) => binding.type === "d1" && binding.name === "DB")?.id,
     classes: new Set(classesOf(bindings)),
   };

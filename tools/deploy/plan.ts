@@ -1,5 +1,5 @@
 import type { Deployment } from "./deployment.ts";
-import type { Found, FoundPlace } from "./found.ts";
+import type { Found, FoundDatabase, FoundPlace } from "./found.ts";
 
 /**
  * The difference between a deployment's file and the account, as sentences: new resources, changes, changes that lose
@@ -35,7 +35,9 @@ export function makePlan(
   newClasses: readonly string[],
 ): Plan {
   const parts = [
-    database(deployment, found, migrations),
+    database(deployment.databases[0], deployment, found.database, migrations),
+    ...found.shards.map((shard, at) => database(deployment.databases[at + 1]!, deployment, shard, migrations)),
+    shards(deployment, found),
     bucket(deployment, found),
     backupBucket(deployment, found),
     queues(deployment, found),
@@ -60,12 +62,27 @@ interface Part {
   readonly refusals?: readonly string[];
 }
 
-function database(deployment: Deployment, found: Found, migrations: readonly string[]): Part {
-  const { database: name } = deployment;
+/** A shard that is left out would take the files of its tenants with it. */
+function shards({ databases }: Deployment, { worker: running }: Found): Part {
+  if (running === undefined || running.databases <= databases.length) return { changes: [] };
+  return {
+    changes: [],
+    refusals: [
+      `The platform has ${running.databases} databases, and the file says ${databases.length}: a shard cannot be taken away. Set shards.`,
+    ],
+  };
+}
+
+function database(
+  name: string,
+  deployment: Deployment,
+  found: FoundDatabase | undefined,
+  migrations: readonly string[],
+): Part {
   const place = placeOf(deployment) ?? "near where this runs";
-  if (found.database === undefined)
+  if (found === undefined)
     return { changes: [`+ database ${name}, ${place}, for ever`, `+ ${migrations.length} migrations`] };
-  const { applied, tables } = found.database;
+  const { applied, tables } = found;
   if (applied === undefined && tables > 0)
     return {
       changes: [],
@@ -78,7 +95,9 @@ function database(deployment: Deployment, found: Found, migrations: readonly str
       refusals: [`The database ${name} has migrations of a newer release: ${unknown.join(", ")}. Deploy that release.`],
     };
   const missing = migrations.filter((one) => !applied?.includes(one));
-  return { changes: missing.map((one) => `+ migration ${one}`) };
+  return {
+    changes: missing.map((one) => `+ migration ${one}${name === deployment.databases[0] ? "" : ` in ${name}`}`),
+  };
 }
 
 function placeOf({ location, jurisdiction: law }: Deployment): string | undefined {
@@ -115,7 +134,7 @@ const queues = ({ queues: names }: Deployment, found: Found): Part => ({
 /** A jurisdiction is for ever: nothing of Cloudflare's moves, so under another one everything begins empty. */
 function jurisdiction(
   { jurisdiction: wanted, queues: names }: Deployment,
-  { database: there, queues: found, worker: running }: Found,
+  { database: there, shards: others, queues: found, worker: running }: Found,
 ): Part {
   const dangers: Danger[] = [];
   const compare = (what: string, { jurisdiction: from }: FoundPlace): void => {
@@ -126,6 +145,8 @@ function jurisdiction(
       });
   };
   if (there !== undefined) compare("The database", there);
+  for (const [at, shard] of others.entries())
+    if (shard !== undefined) compare(`The database of shard ${at + 1}`, shard);
   for (const name of names) compare(`The queue ${name}`, found.get(name) ?? {});
   if (running !== undefined && (running.vars["JURISDICTION"] ?? "") !== (wanted ?? ""))
     dangers.push({

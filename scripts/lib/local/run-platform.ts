@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Miniflare } from "miniflare";
 import { DEMO, demoKeys, loadDemo } from "./demo.ts";
 import { applyMigrations, forgetLostMessages } from "./database.ts";
-import { runCrons, serve, type OtherWorker } from "./server.ts";
+import { runCrons, serve, shardBindings, type OtherWorker } from "./server.ts";
 import { ROOT } from "../root.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { lockState, requireFreePort, requireKnownSealKeys, requireSoundDatabase } from "./state.ts";
@@ -24,6 +24,8 @@ type BuildAssets = (
 ) => Promise<string>;
 
 const STOP_MS = 2_000;
+/** A platform of this machine has four databases, so that what runs here runs where there are many. */
+const LOCAL_SHARDS = 4;
 const stopping = new AbortController();
 
 /**
@@ -55,11 +57,13 @@ async function start({ other, buildAssets }: Parts): Promise<Miniflare> {
   const { pathPrefix, platform } = settings.config;
   const siteDir = settings.withSite ? await buildAssets?.({ pathPrefix, platform }, console.log) : undefined;
   const vars = { ...settings.vars, LOCAL_DEMO: JSON.stringify(demoKeys(settings)) };
-  const server = await serve({ ...settings, vars, siteDir }, other);
+  const server = await serve({ ...settings, vars, siteDir, shards: LOCAL_SHARDS }, other);
   stopOnSignal(server);
-  const db = await server.getD1Database("DB");
-  await applyMigrations(db);
-  await forgetLostMessages(db, Date.now());
+  for (const name of shardBindings(LOCAL_SHARDS)) {
+    const db = await server.getD1Database(name);
+    await applyMigrations(db);
+    await forgetLostMessages(db, Date.now());
+  }
   const url = `http://${settings.host}:${settings.port}`;
   // A platform in maintenance may be about to be restored, for which it must be empty.
   if (!settings.config.maintenance) await loadDemo(url, settings);

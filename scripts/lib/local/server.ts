@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { bundleWorker, type Bundle } from "../bundle.ts";
 import { withS3Credentials } from "./local-s3.ts";
 import { MAILBOX, mailboxWorker } from "./mailbox.ts";
@@ -23,14 +24,20 @@ export interface OtherWorker {
 
 /** Serves the platform in the Workers runtime at its own port, with its state on disk. */
 export async function serve(
-  { vars, config, siteDir, ...place }: Place & Site & Pick<Settings, "vars" | "config">,
+  { vars, config, siteDir, shards = 1, ...place }: Place & Site & Shards & Pick<Settings, "vars" | "config">,
   other?: OtherWorker,
 ): Promise<Miniflare> {
   const bundle = await bundleWorker(join(place.stateDir, "bundle"), { minify: false, main: other?.main });
   const { assets, ...bindings } = await readBindings("wrangler.toml");
+  const others = shardBindings(shards).slice(1);
+  const d1Databases = {
+    ...bindings.d1Databases,
+    ...Object.fromEntries(others.map((name) => [name, name.toLowerCase()])),
+  };
   const site = siteWorker({ ...assets, directory: siteDir ?? join(ROOT, "site", "unbuilt") });
   const worker = {
     ...bindings,
+    d1Databases,
     name: WORKER,
     bindings: { ...vars, ...other?.vars },
     serviceBindings: {
@@ -39,9 +46,13 @@ export async function serve(
       MAILBOX: { name: MAILBOX },
     },
   };
-  const others = [site, mailboxWorker(place.stateDir)];
-  return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place, others);
+  const beside = [site, mailboxWorker(place.stateDir)];
+  return startRuntime(config.s3 === undefined ? worker : withS3Credentials(worker, config.s3), bundle, place, beside);
 }
+
+/** The bindings of so many databases. */
+export const shardBindings = (shards: number): readonly string[] =>
+  Array.from({ length: shards }, (_, shard) => shardBinding(shard));
 
 /**
  * Serves the documentation's files to the platform's Worker. Assets of its own would put Miniflare's router in front of
@@ -56,13 +67,18 @@ const siteWorker = (assets: { readonly directory: string }) => ({
 
 type Place = Pick<Settings, "host" | "port" | "stateDir"> & Partial<Pick<Settings, "s3Port">>;
 
+/** How many databases there are; each needs the migrations. */
+interface Shards {
+  readonly shards?: number | undefined;
+}
+
 /** The folder of the documentation; undefined: that of wrangler.toml. */
 interface Site {
   readonly siteDir?: string | undefined;
 }
 
 /** What wrangler makes of a config for Miniflare, but for the variables: the local secrets are among them. */
-export function readBindings(config: string): Promise<{ readonly assets?: object }> {
+export function readBindings(config: string): Promise<{ readonly assets?: object; readonly d1Databases?: object }> {
   return remember(`bindings ${config}`, [config], async () => {
     const { unstable_getMiniflareWorkerOptions: read } = await import("wrangler");
     return { ...(read(join(ROOT, config)).workerOptions as { readonly assets?: object }), bindings: {} };

@@ -91,12 +91,35 @@ export interface EventsPort {
 }
 
 export interface MediaPort {
-  /** A kind of files and an id for each tenant in which a client (its name) has files, as rows `{kind, id}`. */
-  filesOfClient(client: string, limit: number, tenant?: string): D1PreparedStatement;
+  /** A kind of files and an id for each tenant in which a client (its name) has files. */
+  filesOfClient(client: string, limit: number, tenant?: string): Promise<readonly Dependent[]>;
   /** The same for each client that has files of a tenant. */
-  filesOfTenant(tenant: string, limit: number): D1PreparedStatement;
+  filesOfTenant(tenant: string, limit: number): Promise<readonly Dependent[]>;
   /** The amount that a tenant stores. */
   usage(tenant: string): Promise<Stored & { readonly pending: Stored }>;
+  /** Runs changes of those that files belong to. */
+  readonly ownerChanges: {
+    changeClient<T>(
+      change: { readonly id: string; readonly after: { readonly name: string; readonly tenant: string } | undefined },
+      write: () => Promise<T>,
+    ): Promise<T>;
+    removeTenant<T>(tenant: string, write: () => Promise<T>): Promise<T>;
+  };
+}
+
+/** Something that keeps what it depends on from being removed. */
+export interface Dependent {
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** Where the files of tenants lie. On a platform of one database it does nothing. */
+export interface ShardsPort {
+  /** Statements of the transaction that creates a tenant, before its row. */
+  placeStatements(tenant: string): readonly D1PreparedStatement[];
+  /** The same for the one that removes it. */
+  keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
+  readonly copies: { copy(tenant: string): Promise<void> };
 }
 
 /** The use of tenants, by month. */

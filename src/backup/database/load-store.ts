@@ -1,5 +1,5 @@
 import { LIMITS } from "../model/limits.ts";
-import { TABLES, TABLES_OF_AN_EMPTY_PLATFORM, type Table } from "../model/tables.ts";
+import { TABLES_OF_AN_EMPTY_PLATFORM, type Table } from "../model/tables.ts";
 
 interface ForeignKey {
   readonly table: string;
@@ -21,8 +21,8 @@ const RAISE_AUDIT = `
 export function createLoadStore(db: D1Database) {
   return {
     /** Tables with rows that an empty platform does not have. */
-    async filled(): Promise<readonly Table[]> {
-      const asked = TABLES.filter((table) => !TABLES_OF_AN_EMPTY_PLATFORM.has(table));
+    async filled(tables: readonly Table[]): Promise<readonly Table[]> {
+      const asked = tables.filter((table) => !TABLES_OF_AN_EMPTY_PLATFORM.has(table));
       const answers = await db.batch<{ n: number }>(
         asked.map((table) => db.prepare(`SELECT EXISTS (SELECT 1 FROM ${quoted(table)}) AS n`)),
       );

@@ -2,6 +2,7 @@ import type { Log } from "../../platform/runtime/log.ts";
 import type { Clock } from "../../platform/runtime/clock.ts";
 import type { Random } from "../../platform/runtime/random.ts";
 import type { AuditTrail } from "../../platform/ports/audit.ts";
+import type { Shards } from "../../platform/storage/shards.ts";
 
 /** A topic, as its row in D1 names its objects. */
 export interface TopicAddress {
@@ -99,7 +100,9 @@ export interface Restored {
 }
 
 export interface BackupDeps {
-  readonly db: D1Database;
+  readonly shards: Shards;
+  /** Tells the shards what they must know of their tenants. */
+  readonly copyTenants: () => Promise<void>;
   readonly media: R2Bucket;
   /** Undefined: the deployment binds no bucket for backups. */
   readonly bucket: R2Bucket | undefined;
@@ -107,7 +110,7 @@ export interface BackupDeps {
   readonly metrics: MetricsObjects;
   readonly seals: SealProofs;
   /** Makes the index of the metadata of some files anew. */
-  readonly reindexFiles: (ids: readonly string[]) => Promise<void>;
+  readonly reindexFiles: (shard: number, ids: readonly string[]) => Promise<void>;
   readonly restorePoint: RestorePoint;
   /** The job's object. */
   readonly job: () => JobStub;

@@ -11,6 +11,7 @@ export const TABLES = [
   "revocation",
   "organization",
   "tenant",
+  "tenant_shard",
   "user",
   "totp",
   "recovery_code",
@@ -46,10 +47,42 @@ export const TABLES = [
   "variant",
   "requester",
   "erasure",
+  "moved_file",
   // Read first, before the logs: an event is in one of them.
   "outbox",
 ] as const;
 export type Table = (typeof TABLES)[number];
+
+/** Those that shards beside the directory have rows in, in the same order. */
+const SHARD_TABLES = [
+  "owner",
+  "file",
+  "variant",
+  "requester",
+  "erasure",
+  "moved_file",
+] as const satisfies readonly Table[];
+
+/** A table of one of the databases. `key` names it in a backup: `file` of the directory, `file@1` of shard 1. */
+export interface PlacedTable {
+  readonly table: Table;
+  readonly shard: number;
+  readonly key: string;
+}
+
+export const placed = (table: Table, shard: number): PlacedTable => ({
+  table,
+  shard,
+  key: shard === 0 ? table : `${table}@${shard}`,
+});
+
+/** The shard in the key of a table. */
+export const shardOfKey = (key: string): number => Number(/@(\d+)$/.exec(key)?.[1] ?? 0);
+export const isTable = (key: string, table: Table): boolean => key.replace(/@\d+$/, "") === table;
+
+/** The tables of the shards beside the directory, of so many databases in all. A file may move meanwhile, once. */
+export const tablesOfShards = (count: number): readonly PlacedTable[] =>
+  Array.from({ length: count - 1 }, (_, at) => SHARD_TABLES.map((table) => placed(table, at + 1))).flat();
 
 export const MADE_AGAIN: Readonly<Record<string, string>> = {
   federation: "A sign-in under way at a provider, for ten minutes: the person begins again.",
@@ -69,6 +102,8 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   sweep_run: "The heartbeats of the sweeps: the next run writes them.",
   revocation_bound: "A count of revocations, made again when it is asked for.",
   dead_work: "Work of the queue that failed: it fails again, or not.",
+  tenant_copy: "What a shard knows of its tenants, copied again from the directory.",
+  closing: "A change of a client or tenant under way, for a moment: the operator repeats it.",
   restore_point: "The last restore of this database, which a restore of a backup marks anew.",
   d1_migrations: "The schema: a deployment makes it.",
 };

@@ -1,4 +1,4 @@
-import { createDumpStore } from "../database/dump-store.ts";
+import { createDumpStore, type DumpStore } from "../database/dump-store.ts";
 import { FORMAT, type ManifestStore } from "../bucket/manifest-store.ts";
 import type { PartStore } from "../bucket/part-store.ts";
 import { BYTES_PREFIXES, type FileCopies } from "../files/file-copies.ts";
@@ -6,7 +6,7 @@ import { LIMITS } from "../model/limits.ts";
 import { SECTIONS, type Part } from "../model/part.ts";
 import type { BackupDeps } from "../model/ports.ts";
 import type { Stage } from "../model/stage.ts";
-import { TABLES, type Table } from "../model/tables.ts";
+import { placed, TABLES, tablesOfShards, type Table } from "../model/tables.ts";
 import { readIndex } from "./index-parts.ts";
 import { dumpObjects } from "./object-stage.ts";
 import { countsOf, dumpTables, writeParts } from "./table-stage.ts";
@@ -23,22 +23,35 @@ const BEFORE_OBJECTS: readonly Table[] = ["outbox", "push_subscription", "topic"
 /** The stages of a backup, in their order. */
 export function backupStages(deps: StageDeps): readonly Stage[] {
   const { parts } = deps;
-  const dump = createDumpStore(deps.db);
-  const others = TABLES.filter((table) => !BEFORE_OBJECTS.includes(table)).toReversed();
+  const dumps = deps.shards.map(({ db }) => createDumpStore(db));
+  const inDirectory = (tables: readonly Table[]) => tables.map((table) => placed(table, 0));
+  const others = inDirectory(TABLES.filter((table) => !BEFORE_OBJECTS.includes(table)));
+  // Files before the tenants that they belong to.
+  const rest = [...others, ...tablesOfShards(dumps.length)].toReversed();
   return [
     earlierBackup(deps),
-    dumpTables("first_tables", BEFORE_OBJECTS, dump, parts),
+    dumpTables("first_tables", inDirectory(BEFORE_OBJECTS), dumps, parts),
     dumpObjects(deps.objects, parts),
     dumpMetrics(deps),
-    dumpTables("tables", others, dump, parts),
+    dumpTables("tables", rest, dumps, parts),
     {
       name: "sequences",
-      step: async () => ({ next: undefined, facts: { sequences: await dump.sequences() } }),
+      step: async () => ({ next: undefined, facts: { sequences: await sequencesOf(dumps) } }),
     },
     listFiles(deps),
     writeIndex(deps),
     writeManifest(deps),
   ];
+}
+
+/** By the key of the table. */
+async function sequencesOf(dumps: readonly DumpStore[]): Promise<Readonly<Record<string, number>>> {
+  const found = await Promise.all(dumps.map((dump) => dump.sequences()));
+  const ofShards = tablesOfShards(dumps.length).flatMap(({ table, shard, key }) => {
+    const last = found[shard]?.[table];
+    return last === undefined ? [] : [[key, last] as const];
+  });
+  return { ...found[0], ...Object.fromEntries(ofShards) };
 }
 
 /** Remembers which events the newest earlier backup has, if it has all that this one wants. */

@@ -14,7 +14,7 @@ import type {
   TopicAddress,
 } from "../model/ports.ts";
 import { Refused, type NumberedPart, type Stage } from "../model/stage.ts";
-import { TABLES, type Table } from "../model/tables.ts";
+import { placed, shardOfKey, TABLES, tablesOfShards, type PlacedTable, type Table } from "../model/tables.ts";
 import type { StageDeps } from "./backup.ts";
 import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic-walk.ts";
 import { loadIndex, usableManifest } from "./verify.ts";
@@ -27,17 +27,26 @@ import { loadIndex, usableManifest } from "./verify.ts";
  * It goes on only while MAINTENANCE is on: nobody else writes, no sweep runs.
  */
 export function restoreStages(deps: StageDeps): readonly Stage[] {
-  const load = createLoadStore(deps.db);
+  const loads = deps.shards.map(({ db }) => createLoadStore(db));
+  const [directory] = loads;
   const stages = [
-    checkTarget(deps, load),
+    checkTarget(deps, loads),
     loadIndex(deps),
-    loadSequences(load),
-    loadTables(deps, load),
-    countTables(load),
-    countOwners(load),
-    { name: "settle", step: async () => (await load.settle(), { next: undefined }) },
-    indexFiles(deps, load),
-    loadLogs(deps, load),
+    loadSequences(loads),
+    loadTables(deps, loads),
+    countTables(loads),
+    inEachShard("owners", loads, async (load, _, position) => {
+      const last = await load.countOwners(position === "" ? 0 : Number(position));
+      return last === undefined ? undefined : String(last);
+    }),
+    inEachShard("settle", loads, async (load) => (await load.settle(), undefined)),
+    { name: "tenants", step: async () => (await deps.copyTenants(), { next: undefined }) },
+    inEachShard("metadata_index", loads, async (load, shard, position) => {
+      const ids = await load.filesAfter(position, LIMITS.indexedFiles);
+      if (ids.length > 0) await deps.reindexFiles(shard, ids);
+      return ids.length < LIMITS.indexedFiles ? undefined : ids.at(-1);
+    }),
+    loadLogs(deps, directory!),
     loadObjects(deps, "consumers", SECTIONS.consumers, async (line) => {
       const [topic, name, page] = line as [TopicAddress, string, ConsumerPage];
       const place = { id: "", number: 0, isLast: true };
@@ -70,22 +79,26 @@ function whileMaintained({ isMaintained }: StageDeps, { name, step }: Stage): St
   };
 }
 
-function checkTarget(deps: StageDeps, load: LoadStore): Stage {
+function checkTarget(deps: StageDeps, loads: readonly LoadStore[]): Stage {
   return {
     name: "check",
     async step({ job }) {
       const manifest = await usableManifest(deps, job);
-      const filled = await load.filled();
+      const shards = 1 + Math.max(...Object.keys(manifest.tables).map(shardOfKey));
+      if (shards > loads.length)
+        throw new Refused(`The backup is of ${shards} databases, and ${loads.length} are bound here: set shards.`);
+      const filled = (await Promise.all(loads.map((load, shard) => load.filled(tablesIn(shard))))).flat();
       if (filled.length > 0)
         throw new Refused(`A restore needs an empty platform, and there are rows in ${filled.join(", ")}.`);
       if (manifest.bytes === "copy" && !(await deps.copies.isEmpty()))
         throw new Refused("A restore needs an empty bucket of files, and there are objects in it.");
-      for (const [table, { columns }] of Object.entries(manifest.tables)) {
-        const ours = await load.columns(table as Table);
+      for (const [key, { columns }] of Object.entries(manifest.tables)) {
+        const [table] = key.split("@");
+        const ours = await loads[shardOfKey(key)]!.columns(table as Table);
         const unknown = columns.filter((column) => !ours.includes(column));
         if (unknown.length > 0)
           throw new Refused(
-            `The backup has columns that this schema lacks: ${unknown.map((column) => `${table}.${column}`).join(", ")}. ` +
+            `The backup has columns that this schema lacks: ${unknown.map((column) => `${key}.${column}`).join(", ")}. ` +
               `Deploy the release that made it, or a newer one: its newest migration is ${manifest.migration}.`,
           );
       }
@@ -95,64 +108,78 @@ function checkTarget(deps: StageDeps, load: LoadStore): Stage {
   };
 }
 
-const loadSequences = (load: LoadStore): Stage => ({
+const loadSequences = (loads: readonly LoadStore[]): Stage => ({
   name: "sequences",
   async step({ job }) {
-    await load.raiseSequences(job.facts.sequences);
+    for (const [shard, load] of loads.entries()) {
+      const own = Object.entries(job.facts.sequences).filter(([key]) => shardOfKey(key) === shard);
+      await load.raiseSequences(Object.fromEntries(own.map(([key, last]) => [key.split("@")[0]!, last])));
+    }
     return { next: undefined };
   },
 });
 
+/** All tables of a backup, each behind those that its rows refer to. */
+const tablesOf = (loads: readonly LoadStore[]): readonly PlacedTable[] => [
+  ...TABLES.map((table) => placed(table, 0)),
+  ...tablesOfShards(loads.length),
+];
+const tablesIn = (shard: number): readonly Table[] =>
+  shard === 0 ? TABLES : tablesOfShards(2).map(({ table }) => table);
+
+/** A step of one shard after the other; it gives its next position there. */
+function inEachShard(
+  name: string,
+  loads: readonly LoadStore[],
+  step: (load: LoadStore, shard: number, position: string) => Promise<string | undefined>,
+): Stage {
+  return {
+    name,
+    async step({ position }) {
+      const at =
+        position === "" ? { shard: 0, position: "" } : (JSON.parse(position) as { shard: number; position: string });
+      const load = loads[at.shard];
+      if (load === undefined) return { next: undefined };
+      const next = await step(load, at.shard, at.position);
+      const following = next === undefined ? { shard: at.shard + 1, position: "" } : { ...at, position: next };
+      return { next: following.shard === loads.length ? undefined : JSON.stringify(following) };
+    },
+  };
+}
+
 /** A part of a table at a time, table after table. */
-function loadTables({ parts }: StageDeps, load: LoadStore): Stage {
+function loadTables({ parts }: StageDeps, loads: readonly LoadStore[]): Stage {
+  const tables = tablesOf(loads);
   return {
     name: "tables",
     async step({ position, lists, job }) {
       const at = position === "" ? { table: 0, part: 0 } : (JSON.parse(position) as { table: number; part: number });
-      const table = TABLES[at.table];
-      if (table === undefined) return { next: undefined };
-      const [part] = lists.partsOf(tableSection(table), at.part, 1);
+      const place = tables[at.table];
+      if (place === undefined) return { next: undefined };
+      const { table, key, shard } = place;
+      const [part] = lists.partsOf(tableSection(key), at.part, 1);
       if (part === undefined) return { next: JSON.stringify({ table: at.table + 1, part: 0 }) };
       const rows = await readPart(parts, part.digest);
-      await load.load(table, job.facts.tables[table]?.columns ?? [], rows);
+      await loads[shard]!.load(table, job.facts.tables[key]?.columns ?? [], rows);
       return { next: JSON.stringify({ ...at, part: part.number + 1 }), counts: { rows: rows.length } };
     },
   };
 }
 
 /** Looks which rows did not fit. Own rows of this platform are numbered behind those of the backup. */
-const countTables = (load: LoadStore): Stage => ({
+const countTables = (loads: readonly LoadStore[]): Stage => ({
   name: "totals",
   async step({ position, job }) {
     const at = position === "" ? 0 : Number(position);
-    const table = TABLES[at];
-    if (table === undefined) return { next: undefined };
-    const wanted = job.facts.tables[table]?.rows ?? 0;
-    const there = await load.count(table, job.facts.sequences[table]);
-    const findings: Finding[] =
-      there >= wanted ? [] : [{ kind: "row_dropped", subject: `${table}: ${wanted - there}` }];
+    const place = tablesOf(loads)[at];
+    if (place === undefined) return { next: undefined };
+    const { table, key, shard } = place;
+    const wanted = job.facts.tables[key]?.rows ?? 0;
+    const there = await loads[shard]!.count(table, job.facts.sequences[key]);
+    const findings: Finding[] = there >= wanted ? [] : [{ kind: "row_dropped", subject: `${key}: ${wanted - there}` }];
     return { next: String(at + 1), counts: { rows: Math.min(there - wanted, 0) }, findings };
   },
 });
-
-const countOwners = (load: LoadStore): Stage => ({
-  name: "owners",
-  async step({ position }) {
-    const last = await load.countOwners(position === "" ? 0 : Number(position));
-    return { next: last === undefined ? undefined : String(last) };
-  },
-});
-
-function indexFiles({ reindexFiles }: StageDeps, load: LoadStore): Stage {
-  return {
-    name: "metadata_index",
-    async step({ position }) {
-      const ids = await load.filesAfter(position, LIMITS.indexedFiles);
-      if (ids.length > 0) await reindexFiles(ids);
-      return { next: ids.length < LIMITS.indexedFiles ? undefined : ids.at(-1) };
-    },
-  };
-}
 
 interface LogPlace extends TopicPlace {
   readonly shard: number;

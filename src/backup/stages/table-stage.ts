@@ -3,21 +3,29 @@ import type { DumpStore } from "../database/dump-store.ts";
 import { LIMITS } from "../model/limits.ts";
 import { tableSection, type Part } from "../model/part.ts";
 import type { Stage } from "../model/stage.ts";
-import type { Table } from "../model/tables.ts";
+import type { PlacedTable } from "../model/tables.ts";
 
 /** Reads tables one after the other, a page at a time, in the order of their keys. */
-export function dumpTables(name: string, tables: readonly Table[], dump: DumpStore, parts: PartStore): Stage {
+export function dumpTables(
+  name: string,
+  tables: readonly PlacedTable[],
+  /** By shard. */
+  dumps: readonly DumpStore[],
+  parts: PartStore,
+): Stage {
   return {
     name,
     async step({ position, job }) {
       const { at, after } = readPosition(position);
-      const table = tables[at];
-      if (table === undefined) return { next: undefined };
+      const placed = tables[at];
+      if (placed === undefined) return { next: undefined };
+      const { table, key, shard } = placed;
+      const dump = dumps[shard]!;
       const shape = await dump.shape(table);
       const { rows, atEnd } = await dump.page(table, shape, after);
-      const written = await writeParts(parts, tableSection(table), rows, atEnd);
-      const counted = (job.facts.tables[table]?.rows ?? 0) + written.lines;
-      const facts = { tables: { ...job.facts.tables, [table]: { columns: shape.columns, rows: counted } } };
+      const written = await writeParts(parts, tableSection(key), rows, atEnd);
+      const counted = (job.facts.tables[key]?.rows ?? 0) + written.lines;
+      const facts = { tables: { ...job.facts.tables, [key]: { columns: shape.columns, rows: counted } } };
       const next = written.isAll && atEnd ? { at: at + 1, after: "" } : { at, after: written.lastKey };
       return {
         next: next.at === tables.length ? undefined : JSON.stringify(next),

@@ -3,6 +3,7 @@ import type { Finding, JobRecord } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { SECTIONS, tableSection, type Part } from "../model/part.ts";
 import { Refused, type Stage } from "../model/stage.ts";
+import { isTable } from "../model/tables.ts";
 import type { StageDeps } from "./backup.ts";
 import { FORMAT, type Manifest } from "../bucket/manifest-store.ts";
 import { readIndex } from "./index-parts.ts";
@@ -143,9 +144,10 @@ function compareFiles({ parts }: StageDeps): Stage {
       const [, incarnation] = /^log:([^:]+):/.exec(part.section) ?? [];
       if (incarnation !== undefined && !lists.isMarked(`topic/${incarnation}`))
         return { next, findings: [{ kind: "topic_unknown", subject: part.section }] };
-      if (part.section !== tableSection("file")) return { next };
+      const [, table = ""] = /^table:(.*)$/.exec(part.section) ?? [];
+      if (!isTable(table, "file")) return { next };
       const read = await parts.read(part.digest);
-      const columns = job.facts.tables["file"]?.columns ?? [];
+      const columns = job.facts.tables[table]?.columns ?? [];
       const keys = read.ok ? read.value.flatMap((line) => pinnedOrMaster(JSON.parse(line) as unknown[], columns)) : [];
       const missing = keys.filter((key) => !lists.isMarked(`file/${key}`));
       return { next, findings: missing.map((subject) => ({ kind: "file_missing", subject })) };

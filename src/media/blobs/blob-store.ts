@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { UploadDigest } from "../model/upload-digest.ts";
-import { inParallel } from "./parallel.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
 import { PartReader } from "./part-reader.ts";
 import { watchStream } from "./watched-stream.ts";
 

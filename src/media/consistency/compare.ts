@@ -1,5 +1,5 @@
 import type { BlobStore } from "../blobs/blob-store.ts";
-import { inParallel } from "../blobs/parallel.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
 import { LIMITS } from "../model/limits.ts";
 import type { ExpectedStore } from "./expected-store.ts";
 import { classify, compareKeys, fileIdOf, rowKeyOf, type Keyspace, type ExpectedObject } from "./keyspaces.ts";
@@ -33,7 +33,7 @@ export async function comparePage(
   const { pageKeys, suspects: maxSuspects, youngMs } = deps.limits;
   const listed = await deps.blobs.listPage(keyspace.prefix, after, pageKeys);
   const objects = new Map(listed.objects.map((object) => [object.key, object]));
-  const page = await expectedOf(deps.expected, keyspace, after, [...objects.keys()], pageKeys);
+  const page = await expectedOf(deps.expected, keyspace, after, [...objects.keys()], pageKeys, listed.end);
   const expected = new Map(page.expected.map((row) => [row.rowKey, row]));
   const places = page.expected.flatMap(({ need, key }) => (need === "bytes" && key !== null ? [key] : []));
 
@@ -60,10 +60,11 @@ async function expectedOf(
   after: string,
   keys: readonly string[],
   limit: number,
+  until: string | undefined,
 ): Promise<{ readonly expected: readonly ExpectedObject[]; readonly end: string | undefined }> {
   if (keyspace.name === "incoming")
     return { expected: await store.named(keyspace.name, rowKeysOf(keyspace, keys)), end: undefined };
-  const expected = await store.page(keyspace.name, after, fileIdOf(keyspace, after), limit);
+  const expected = await store.page(keyspace.name, after, fileIdOf(keyspace, after), limit, until);
   return { expected, end: expected.length < limit ? undefined : (expected.at(-1)?.key ?? undefined) };
 }
 

@@ -26,12 +26,14 @@ const INCOMING = `SELECT file.id AS rowKey, '' AS key, ${INCOMING_NEED} AS need,
 const OWNER = `LEFT JOIN owner ON owner.id = file.owner_id`;
 const NAMED_FILES = `FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value ${OWNER}`;
 
-/** ?1 is where the walk begins, ?2 the exact key: a page may end between the objects of one file. */
+/** ?1 is where the walk begins, ?2 the exact key: a page may end between the objects of one file. ?4: the last key. */
 const PAGES = {
-  files: `${MASTER} FROM file ${OWNER} WHERE file.id >= ?1 AND ${MASTER_KEY} > ?2 ORDER BY file.id LIMIT ?3`,
+  files: `${MASTER} FROM file ${OWNER} WHERE file.id >= ?1 AND ${MASTER_KEY} > ?2
+    AND (?4 IS NULL OR file.id <= substr(?4, 6, 24) AND ${MASTER_KEY} <= ?4) ORDER BY file.id LIMIT ?3`,
   variants: `${variant(`variant.file_id || '/' || variant.nonce`)}
     FROM variant CROSS JOIN file ON file.id = variant.file_id ${OWNER}
-    WHERE variant.file_id >= ?1 AND ${VARIANT_KEY} > ?2 ORDER BY variant.file_id, variant.nonce LIMIT ?3`,
+    WHERE variant.file_id >= ?1 AND ${VARIANT_KEY} > ?2
+      AND (?4 IS NULL OR variant.file_id <= substr(?4, 9, 24) AND ${VARIANT_KEY} <= ?4) ORDER BY variant.file_id, variant.nonce LIMIT ?3`,
 } as const;
 
 const NAMED = {
@@ -44,14 +46,20 @@ const NAMED = {
 
 export function createExpectedStore(db: D1Database) {
   return {
-    /** Expected objects with a key behind `after`, in the order of keys, from the file `fromFileId` on. */
+    /** Expected objects with a key behind `after` and not behind `until`, in the order of keys, from a file on. */
     async page(
       keyspace: "files" | "variants",
       after: string,
       fromFileId: string,
       limit: number,
+      until?: string,
     ): Promise<readonly ExpectedObject[]> {
-      return (await db.prepare(PAGES[keyspace]).bind(fromFileId, after, limit).all<ExpectedObject>()).results;
+      return (
+        await db
+          .prepare(PAGES[keyspace])
+          .bind(fromFileId, after, limit, until ?? null)
+          .all<ExpectedObject>()
+      ).results;
     },
     /** The objects that these rows expect; rows that do not exist are left out. */
     async named(keyspace: KeyspaceName, rowKeys: readonly string[]): Promise<readonly ExpectedObject[]> {

@@ -1,25 +1,25 @@
+import { sha256Hex } from "../../platform/secrets/hash.ts";
 import type { Log } from "../../platform/runtime/log.ts";
-import { randomId, type Random } from "../../platform/runtime/random.ts";
 import type { MediaJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { confirm, type CompareDeps, type Confirmed } from "./compare.ts";
 import { KEYSPACES } from "./keyspaces.ts";
-import type { Finding, KeptFinding, RepairWork, Run, RunStore } from "./run-store.ts";
+import type { RepairStore, RepairWork } from "./repair-store.ts";
+import type { Finding, KeptFinding, Outcome, Run, RunStore } from "./run-store.ts";
 
 export interface RepairDeps extends CompareDeps {
   readonly log: Log;
-  readonly random: Random;
   readonly runs: RunStore;
+  /** Changes the rows of files, in whichever shard they are. */
+  readonly rows: RepairStore;
   /** After a restore of the database, objects younger than this may be all that is left of a file; undefined: none. */
   readonly heldFrom: () => Promise<number | undefined>;
 }
 
-type Done = RepairWork["done"][number];
-
 /**
- * Repairs findings of a run, each only if it is still true:
- * - `orphan_object`: the object is deleted, before D1 says so. A step that breaks off in between does no harm. While
- *   objects are held after a restore, it is left alone, without an outcome.
+ * Repairs findings of a run, each only if it is still true. Objects and rows change before the run says so, since they
+ * are in other places; a step that broke off in between is done again, and finds what it changed:
+ * - `orphan_object`: the object is deleted. While objects are held after a restore, it is left, and has no outcome.
  * - `missing_variant`: its row gets a new rendition, and a message asks for it.
  * - `missing_bytes`: the file is removed, since nobody can restore its bytes.
  * - `size_differs`, `etag_differs`: left alone, since nothing says which side is right.
@@ -38,17 +38,16 @@ export async function repairPage(
   const present = findings.filter(isStill);
   await deps.blobs.delete(present.flatMap(({ kind, key }) => (kind === "orphan_object" ? [key] : [])));
 
-  const done = findings.flatMap(
-    (finding) =>
-      decide(deps.random, finding, isStill(finding), !now.present.has(finding.key), heldFrom !== undefined) ?? [],
-  );
-  const written = await deps.runs.repair(run, {
-    nowMs,
-    dueAt: nowMs + deps.limits.stalledMs,
-    variantsDueAt: nowMs + LIMITS.variantResendMs,
-    done,
-    through: findings.at(-1)?.seq ?? run.repairedThrough,
+  const work = await workOf(run, findings, isStill, nowMs);
+  const repaired = await deps.rows.repair(work);
+  const outcomes = findings.flatMap((finding) => {
+    const { key, seq } = finding;
+    const state = { isStill: isStill(finding), isGone: !now.present.has(key), isRepaired: repaired.has(seq) };
+    const outcome = outcomeOf(finding, state, heldFrom !== undefined);
+    return outcome === undefined ? [] : [{ seq, outcome }];
   });
+  const through = findings.at(-1)?.seq ?? run.repairedThrough;
+  const written = await deps.runs.repair(run, { dueAt: nowMs + deps.limits.stalledMs, outcomes, through });
   if (!written) return undefined;
   for (const { kind, key, client, tenant } of present)
     if (kind === "missing_bytes")
@@ -58,10 +57,41 @@ export async function repairPage(
         client: client ?? "",
         tenant: tenant ?? "",
       });
-  return done.flatMap(({ remake }) =>
-    remake === undefined ? [] : [{ fileId: remake.fileId, nonce: remake.newNonce }],
-  );
+  return work.variants.flatMap(({ seq, fileId, newNonce: nonce }) => {
+    const shard = repaired.get(seq);
+    return shard === undefined ? [] : [{ fileId, nonce, ...(shard === 0 ? {} : { shard }) }];
+  });
 }
+
+/** The rows to change. A rendition has the same new nonce whenever the step is done. */
+async function workOf(
+  run: Run,
+  findings: readonly KeptFinding[],
+  isStill: (finding: Finding) => boolean,
+  nowMs: number,
+): Promise<RepairWork> {
+  const files: RepairWork["files"][number][] = [];
+  const variants: RepairWork["variants"][number][] = [];
+  for (const finding of findings) {
+    const { seq, kind, fileId, nonce } = finding;
+    if (fileId === null) continue;
+    if (kind === "missing_bytes") files.push({ seq, fileId, isToRemove: isStill(finding) });
+    if (kind === "missing_variant" && nonce !== null) {
+      const newNonce = (await sha256Hex(`${run.id} ${seq}`)).slice(0, NONCE_CHARS);
+      variants.push({ seq, fileId, nonce, newNonce, isToRemake: isStill(finding) });
+    }
+  }
+  return {
+    nowMs,
+    sinceMs: run.repairStartedAt ?? nowMs,
+    variantsDueAt: nowMs + LIMITS.variantResendMs,
+    files,
+    variants,
+  };
+}
+
+/** As random ones have. */
+const NONCE_CHARS = 32;
 
 async function confirmAll(
   deps: CompareDeps,
@@ -80,26 +110,23 @@ async function confirmAll(
 }
 
 /** The outcome of a finding; undefined: it cannot be repaired. */
-function decide(
-  random: Random,
-  { seq, kind, fileId, nonce }: KeptFinding,
-  isStill: boolean,
-  isGone: boolean,
+function outcomeOf(
+  { kind }: Finding,
+  {
+    isStill,
+    isGone,
+    isRepaired,
+  }: { readonly isStill: boolean; readonly isGone: boolean; readonly isRepaired: boolean },
   isHeld: boolean,
-): Done | undefined {
+): Outcome["outcome"] | undefined {
   switch (kind) {
     case "orphan_object":
       // A missing object may have been deleted by an earlier attempt of this repair.
-      if (isStill || isGone) return { seq, outcome: "repaired" };
-      return isHeld ? undefined : { seq, outcome: "obsolete" };
+      if (isStill || isGone) return "repaired";
+      return isHeld ? undefined : "obsolete";
     case "missing_bytes":
-      return isStill && fileId !== null
-        ? { seq, outcome: "repaired", remove: { fileId } }
-        : { seq, outcome: "obsolete" };
     case "missing_variant":
-      return isStill && fileId !== null && nonce !== null
-        ? { seq, outcome: "repaired", remake: { fileId, nonce, newNonce: randomId(random) } }
-        : { seq, outcome: "obsolete" };
+      return isRepaired ? "repaired" : "obsolete";
     case "size_differs":
     case "etag_differs":
       return undefined;

@@ -1,4 +1,3 @@
-import { OWNER_LIVES } from "../files/file-store.ts";
 import type { FindingKind, KeyspaceName } from "./keyspaces.ts";
 
 /**
@@ -63,19 +62,16 @@ export interface KeptFinding extends Finding {
   readonly outcome: "repaired" | "obsolete" | null;
 }
 
-export interface RepairWork {
-  readonly nowMs: number;
+export interface Outcome {
+  readonly seq: number;
+  readonly outcome: "repaired" | "obsolete";
+}
+
+/** The end of a step of repairing. */
+export interface RepairStep {
   readonly dueAt: number;
-  /** When a job that makes a variant again counts as lost. */
-  readonly variantsDueAt: number;
-  /** The findings of this step that can be repaired. */
-  readonly done: readonly {
-    readonly seq: number;
-    /** For a change in D1: the outcome if it happens. */
-    readonly outcome: "repaired" | "obsolete";
-    readonly remove?: { readonly fileId: string };
-    readonly remake?: { readonly fileId: string; readonly nonce: string; readonly newNonce: string };
-  }[];
+  /** For each finding of this step that can be repaired. */
+  readonly outcomes: readonly Outcome[];
   /** The last finding of this step. */
   readonly through: number;
 }
@@ -123,25 +119,8 @@ const SQL = {
     checked_files = ?7, checked_variants = ?8, checked_objects = ?9, found_orphan_object = ?10,
     found_missing_bytes = ?11, found_missing_variant = ?12, found_size_differs = ?13, found_etag_differs = ?14,
     kept_findings = kept_findings + ?15 WHERE id = ?1 AND step = ?2 AND state = 'running'`,
-  removeFiles: `UPDATE file SET state = 'removed', removed_at = ?4, due_at = ?4
-    WHERE id IN (SELECT value -> 'remove' ->> 'fileId' FROM json_each(?3)) AND state = 'committed'
-    AND ${OWNER_LIVES} AND ${isAt("repairing")}`,
-  remakeVariants: `UPDATE variant SET nonce = wanted.newNonce, state = 'pending', due_at = ?4, content_type = NULL,
-    width = NULL, height = NULL, size_bytes = NULL, etag = NULL
-    FROM (SELECT value -> 'remake' ->> 'fileId' AS fileId, value -> 'remake' ->> 'nonce' AS nonce,
-      value -> 'remake' ->> 'newNonce' AS newNonce FROM json_each(?3)) AS wanted
-    WHERE variant.file_id = wanted.fileId AND variant.nonce = wanted.nonce AND variant.state = 'ready'
-    AND EXISTS (SELECT 1 FROM file WHERE file.id = variant.file_id AND file.state = 'committed' AND ${OWNER_LIVES})
-    AND ${isAt("repairing")}`,
-  // If something else changed D1 first, the finding is obsolete, not repaired.
-  recordOutcomes: `UPDATE consistency_finding SET outcome = CASE
-      WHEN kind = 'missing_bytes' AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = consistency_finding.file_id
-        AND file.state = 'removed' AND file.removed_at = ?4 AND coalesce(file.erasure_id, file.erased_by) IS NULL) THEN 'obsolete'
-      WHEN kind = 'missing_variant' AND NOT EXISTS (SELECT 1 FROM variant
-        WHERE variant.file_id = consistency_finding.file_id AND variant.nonce = done.newNonce) THEN 'obsolete'
-      ELSE done.outcome END
-    FROM (SELECT value ->> 'seq' AS seq, value ->> 'outcome' AS outcome, value -> 'remake' ->> 'newNonce' AS newNonce
-      FROM json_each(?3)) AS done
+  recordOutcomes: `UPDATE consistency_finding SET outcome = done.outcome
+    FROM (SELECT value ->> 'seq' AS seq, value ->> 'outcome' AS outcome FROM json_each(?3)) AS done
     WHERE consistency_finding.seq = done.seq AND ${isAt("repairing")}`,
   repair: `UPDATE consistency_run SET step = step + 1, repaired_through = ?3, due_at = ?4,
     repaired_orphan_object = repaired_orphan_object + ${repairedNow("orphan_object")},
@@ -205,13 +184,10 @@ export function createRunStore(db: D1Database) {
       return hasChanged((await db.batch([...keep, update])).at(-1));
     },
 
-    /** Ends a step of repairing, with its changes in D1. False: another one did this step. */
-    async repair({ id, step }: Run, { nowMs, dueAt, variantsDueAt, done, through }: RepairWork): Promise<boolean> {
-      const json = JSON.stringify(done);
+    /** Ends a step of repairing, after its changes. False: another one did this step. */
+    async repair({ id, step }: Run, { dueAt, outcomes, through }: RepairStep): Promise<boolean> {
       const results = await db.batch([
-        prepared(SQL.removeFiles, id, step, json, nowMs),
-        prepared(SQL.remakeVariants, id, step, json, variantsDueAt),
-        prepared(SQL.recordOutcomes, id, step, json, nowMs),
+        prepared(SQL.recordOutcomes, id, step, JSON.stringify(outcomes)),
         prepared(SQL.repair, id, step, through, dueAt),
       ]);
       return hasChanged(results.at(-1));

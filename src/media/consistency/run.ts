@@ -1,5 +1,6 @@
 /**
- * The operator's consistency report: whether R2 holds exactly the objects that D1 expects.
+ * The operator's consistency report: whether R2 holds exactly the objects that D1 expects. The run and its findings are
+ * rows of the directory, the files those of all shards.
  *
  * States of a run, in its row; only one run is under way at a time:
  *
@@ -14,7 +15,7 @@
  */
 import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { describeError } from "../../platform/runtime/log.ts";
-import { randomId } from "../../platform/runtime/random.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";
 import type { JobQueue, LongJob, MediaJob } from "../model/job.ts";
@@ -24,6 +25,7 @@ import { repairPage, type RepairDeps } from "./repair.ts";
 import type { Run } from "./run-store.ts";
 
 export interface ConsistencyDeps extends RepairDeps {
+  readonly random: Random;
   readonly queue: JobQueue;
   readonly audit: AuditTrail;
   readonly deadWork: DeadWorkStore;

@@ -19,6 +19,7 @@ import type { Erasure, FileCount, NewErasure, SelectedFiles } from "./erasure-st
 
 interface DeleteFileDeps extends AccessDeps, EraseDeps {
   readonly random: Random;
+  readonly shard: number;
   readonly edge: EdgeCache;
   readonly links: Links;
 }
@@ -36,7 +37,7 @@ export const deleteFile = (deps: DeleteFileDeps, visibility: Visibility): Route 
     params: z.object({ fileId: z.string() }),
     produces: "any",
     async handle({ principal, params: { fileId }, nowMs, publicBase, waitUntil }) {
-      const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
+      const request = { id: newFileId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
       const { clientName } = principal;
       const erasure = await withCaller(deps, principal, visibility, fileId, nowMs, "change", async (caller) => {
         const removed = await retryOnce(() => deps.erasures.removeFile(request, fileId, caller, clientName));
@@ -82,7 +83,7 @@ export const deleteFiles = (deps: DeleteFilesDeps, visibility: Visibility): Rout
       const files = isAll ? ok("all" as const) : await select(deps, caller, q ?? [], person);
       if (!files.ok) return toProblem(files.error);
       if (dryRun === true) return json(200, await count(deps, caller, files.value));
-      const request = { id: newFileId(nowMs, deps.random), requestedAt: nowMs };
+      const request = { id: newFileId(nowMs, deps.random, deps.shard), requestedAt: nowMs };
       const erasure = await retryOnce(() => remove(deps, request, caller, files.value));
       if (visibility === "public") await deps.edge.invalidateOwner(caller);
       waitUntil(startErasure(deps, erasure, nowMs));

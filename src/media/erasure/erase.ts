@@ -101,7 +101,7 @@ async function verifyErased(deps: PurgeDeps, files: readonly RemovedFile[], nowM
     if (left.length > 0) await deps.removed.postpone(left, nowMs + LIMITS.verifyAgainMs);
   }
   await deps.removed.markVerified(
-    idsOf(files).filter((fileId) => !left.includes(fileId)),
+    files.filter(({ id }) => !left.includes(id)),
     nowMs,
   );
 }

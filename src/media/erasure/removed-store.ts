@@ -22,6 +22,8 @@ export interface RemovedFile {
   readonly knownPlaces: number | null;
   /** 1: a deletion of this file alone removed it, and its row changed then (erasure-store.ts). */
   readonly isAlone: 0 | 1;
+  /** 1: it came from another shard. */
+  readonly hasMoved: 0 | 1;
   /** All renditions that it has rows of. */
   readonly nonces: readonly string[];
 }
@@ -30,7 +32,7 @@ export type RemovedRow = Omit<RemovedFile, "nonces"> & { readonly nonces: string
 
 /** The report of a file that was deleted alone says when its bytes were deleted. */
 export const REMOVED_FILE = `id, blob_key AS blobKey, pinned_etag AS pinnedEtag, known_places AS knownPlaces,
-  erased_by IS NOT NULL AS isAlone,
+  erased_by IS NOT NULL AS isAlone, EXISTS (SELECT 1 FROM moved_file WHERE moved_file.id = file.id) AS hasMoved,
   coalesce(purged_at, (SELECT deleted_at FROM erasure WHERE erasure.id = file.erased_by)) AS purgedAt,
   (SELECT json_group_array(nonce) FROM variant WHERE variant.file_id = file.id) AS nonces`;
 
@@ -46,8 +48,8 @@ const ERASURE_OF = "coalesce(file.erased_by, file.erasure_id)";
 export const provableAt = (createdAt: string, removedAt: string): string =>
   `max(${createdAt} + ${LIMITS.uncommittedTtlMs}, ${removedAt} + ${LIMITS.lastWriteMs})`;
 
-/** A restore may have undone the commits of older files. */
-const NOT_HELD = `created_at > coalesce((SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)`;
+/** A restore may have undone the commits of older files. The directory has the row that says so, ?5 is it elsewhere. */
+const NOT_HELD = `created_at > coalesce(?5, (SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)`;
 
 const SQL = {
   // Files of the release before, and those given up, have a time; the ids of the others say when they were made.
@@ -90,19 +92,26 @@ const SQL = {
       FROM ${EACH_LISTED} WHERE ${PURGED} AND ${ERASURE_OF} IS NOT NULL GROUP BY ${ERASURE_OF}) AS page
     WHERE erasure.id = page.erasure_id`,
   delete: `DELETE FROM file WHERE id ${LISTED} AND ${PURGED}`,
+  deleteMoves: `DELETE FROM moved_file WHERE id ${LISTED}
+    AND NOT EXISTS (SELECT 1 FROM file WHERE file.id = moved_file.id)`,
 } as const;
 
-export function createRemovedFileStore(db: D1Database) {
+/** `forgetMoves`: removes what other shards know of files that came from them. */
+export function createRemovedFileStore(
+  db: D1Database,
+  forgetMoves: (fileIds: readonly string[]) => Promise<void> = async () => {},
+) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   return {
     /**
      * Pending → removed for files without a commit after a day, unless a restore may have undone their commit. Then
      * the removed files that are due, oldest first.
      */
-    async due(nowMs: number, maxRows: number): Promise<readonly RemovedFile[]> {
+    async due(nowMs: number, maxRows: number, heldFrom?: number): Promise<readonly RemovedFile[]> {
       const createdBeforeMs = nowMs - LIMITS.uncommittedTtlMs;
+      const firstId = firstFileId(createdBeforeMs + 1_000);
       const [, due] = await db.batch<RemovedRow>([
-        prepared(SQL.expirePending, nowMs, maxRows, firstFileId(createdBeforeMs + 1_000), createdBeforeMs),
+        prepared(SQL.expirePending, nowMs, maxRows, firstId, createdBeforeMs, heldFrom ?? null),
         prepared(SQL.due, nowMs, maxRows),
       ]);
       return (due?.results ?? []).map(toRemoved);
@@ -146,13 +155,19 @@ export function createRemovedFileStore(db: D1Database) {
       await prepared(SQL.postpone, JSON.stringify(fileIds), dueAt).run();
     },
 
-    /** After a proof that found no bytes: counts the files as verified, and deletes their rows. */
-    async markVerified(fileIds: readonly string[], nowMs: number): Promise<void> {
-      const ids = JSON.stringify(fileIds);
+    /**
+     * After a proof that found no bytes: counts the files as verified, and deletes their rows. Notes of moves go before
+     * them: while the row is there, this is repeated.
+     */
+    async markVerified(files: readonly RemovedFile[], nowMs: number): Promise<void> {
+      const ids = JSON.stringify(files.map(({ id }) => id));
+      const moved = files.filter(({ hasMoved }) => hasMoved === 1).map(({ id }) => id);
+      if (moved.length > 0) await forgetMoves(moved);
       await db.batch([
         prepared(SQL.countVerified, ids, nowMs),
         prepared(SQL.deleteVariants, ids),
         prepared(SQL.delete, ids),
+        ...(moved.length === 0 ? [] : [prepared(SQL.deleteMoves, JSON.stringify(moved))]),
       ]);
     },
   };

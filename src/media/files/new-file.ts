@@ -13,6 +13,7 @@ import type { PendingStore } from "./pending-store.ts";
 
 export interface PendingDeps extends TenantAccess {
   readonly random: Random;
+  readonly shard: number;
   readonly pending: PendingStore;
 }
 
@@ -35,7 +36,7 @@ export async function createPending(
 ): Promise<Result<string, Problem>> {
   if (variants.length > 0 && !isMasterType(type))
     return err(toProblem({ kind: "unsupported_content_type", contentType: type }));
-  const id = newFileId(nowMs, deps.random);
+  const id = newFileId(nowMs, deps.random, deps.shard);
   const created = await deps.pending.create({
     id,
     reservedFor: principal.tenant,

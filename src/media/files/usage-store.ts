@@ -19,6 +19,12 @@ export interface NearQuota {
   readonly mostBytes: number | null;
 }
 
+/** Something that keeps a client or tenant from being removed. */
+export interface Dependent {
+  readonly kind: string;
+  readonly id: string;
+}
+
 type Column = "files" | "bytes";
 
 /** Committed files and bytes. One row for each client of the tenant; retired owners do not count. */
@@ -82,12 +88,17 @@ export const createUsageStore = (db: D1Database) => ({
     (await db.prepare(SQL.nearQuota).bind(share, among, limit).all<NearQuota>()).results,
   byTenant: async (from: string, before: string) =>
     (await db.prepare(SQL.byTenant).bind(from, before).all<{ tenant: string; files: number; bytes: number }>()).results,
-  /** Rows `{kind, id}`, one for each owner with files of the client, in one tenant if given; `id` is for people. */
-  filesOfClient: (client: string, limit: number, tenant?: string): D1PreparedStatement =>
-    db.prepare(SQL.filesOfClient).bind(client, limit, tenant ?? null),
+  /** One for each owner with files of the client, in one tenant if given; `id` is for people. */
+  filesOfClient: async (client: string, limit: number, tenant?: string): Promise<readonly Dependent[]> =>
+    (
+      await db
+        .prepare(SQL.filesOfClient)
+        .bind(client, limit, tenant ?? null)
+        .all<Dependent>()
+    ).results,
   /** The same for a tenant. */
-  filesOfTenant: (tenant: string, limit: number): D1PreparedStatement =>
-    db.prepare(SQL.filesOfTenant).bind(tenant, limit),
+  filesOfTenant: async (tenant: string, limit: number): Promise<readonly Dependent[]> =>
+    (await db.prepare(SQL.filesOfTenant).bind(tenant, limit).all<Dependent>()).results,
 });
 
 interface UsageRow {

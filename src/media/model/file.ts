@@ -35,19 +35,19 @@ export interface VariantRow {
   readonly reason: string | null;
 }
 
-/** The only database so far; the byte allows several later. */
-const SHARD = 0;
-
-/** A file id: 4 bytes of time in seconds, 1 byte for the database, 7 random bytes, in hex. */
-export function newFileId(nowMs: number, random: Random): string {
+/** The id of a file or deletion: 4 bytes of time in seconds, 1 byte for the shard, 7 random bytes, in hex. */
+export function newFileId(nowMs: number, random: Random, shard: number): string {
   const bytes = new Uint8Array(12);
   new DataView(bytes.buffer).setUint32(0, toSec(nowMs));
-  bytes[4] = SHARD;
+  bytes[4] = shard;
   bytes.set(random.bytes(7), 5);
   return toHex(bytes);
 }
 
 /** No id of this time or later comes before it. */
 export const firstFileId = (atMs: number): string => toSec(Math.max(0, atMs)).toString(16).padStart(8, "0");
+
+/** The shard in an id; 0 for a text that is none. */
+export const shardOfId = (id: string): number => (isFileId(id) ? Number.parseInt(id.slice(8, 10), 16) : 0);
 
 export const isFileId = (text: string): boolean => /^[0-9a-f]{24}$/.test(text);

@@ -6,7 +6,7 @@ import { booleanText, matching } from "../../http/input/validate.ts";
 import { PATTERNS } from "../../platform/model/names.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, type Result } from "../../platform/model/result.ts";
-import { inParallel } from "../blobs/parallel.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
 import type { EdgeCache } from "../content/edge-cache.ts";
 import { callerOf } from "../model/access.ts";
 import { isMasterType, MASTER_TYPES } from "../model/content-type.ts";

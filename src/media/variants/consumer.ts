@@ -1,18 +1,26 @@
 import type { Clock } from "../../platform/runtime/clock.ts";
-import { describeError } from "../../platform/runtime/log.ts";
-import type { WaitUntil } from "../../platform/ports/metrics.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import type { Meter, WaitUntil } from "../../platform/ports/metrics.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
 import { variantKey } from "../blobs/blob-store.ts";
-import { inParallel } from "../blobs/parallel.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
 import type { DeadWorkStore } from "../dead/dead-work-store.ts";
 import { parseJob, type LongJob, type LongWork, type MediaJob, type VariantJob } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { makeVariant, type MakeVariantDeps } from "./make.ts";
 
-interface ConsumerDeps extends MakeVariantDeps {
+interface DoerDeps extends MakeVariantDeps {
   readonly clock: Clock;
   readonly deadWork: DeadWorkStore;
+}
+
+interface ConsumerDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
   readonly tracing: Tracing;
+  /** Does the jobs of a shard. */
+  readonly doerOf: (shard: number) => JobDoer;
 }
 
 /** Delays before the attempts after the first. */
@@ -21,21 +29,23 @@ const RETRY_DELAYS_SEC = [5, 10, 20, 40];
 /** A step of long work. Returns the fault if another attempt may succeed. */
 export type Step = (id: string, nowMs: number) => Promise<string | undefined>;
 
+/** Does a job, or what is left to do after its last attempt. Returns the fault if another attempt may succeed. */
+export type JobDoer = (job: MediaJob, isDead: boolean) => Promise<string | undefined>;
+
+export const createJobDoer =
+  (deps: DoerDeps, steps: Readonly<Record<LongWork, Step>>): JobDoer =>
+  async (job, isDead) => {
+    if (!("work" in job)) return isDead ? giveUp(deps, job) : makeVariant(deps, job);
+    return isDead ? waitLonger(deps, job) : steps[job.work](job.id, deps.clock.nowMs());
+  };
+
 /**
  * Consumes the queue and its dead-letter queue. Each message is acknowledged by itself, so one failure does not repeat
  * the others.
  */
-export async function consumeJobs(
-  deps: ConsumerDeps,
-  steps: Readonly<Record<LongWork, Step>>,
-  batch: MessageBatch,
-  waitUntil: WaitUntil,
-): Promise<void> {
+export async function consumeJobs(deps: ConsumerDeps, batch: MessageBatch, waitUntil: WaitUntil): Promise<void> {
   const isDead = batch.queue.endsWith("-dead");
-  const run = (job: MediaJob): Promise<string | undefined> => {
-    if (!("work" in job)) return isDead ? giveUp(deps, job) : makeVariant(deps, job);
-    return isDead ? waitLonger(deps, job) : steps[job.work](job.id, deps.clock.nowMs());
-  };
+  const run = async (job: MediaJob): Promise<string | undefined> => deps.doerOf(job.shard ?? 0)(job, isDead);
   /** A trace of its own, since many requests share a batch, with a link to the one that sent the job. */
   const runInSpan = (job: MediaJob, { id, attempts }: Message): Promise<string | undefined> => {
     const { trace: cause } = job;
@@ -77,14 +87,14 @@ export async function consumeJobs(
 }
 
 /** Long work is never given up: its row stays due, and the sweep resumes it, each time later. */
-async function waitLonger({ deadWork, log, clock }: ConsumerDeps, job: LongJob): Promise<undefined> {
+async function waitLonger({ deadWork, log, clock }: DoerDeps, job: LongJob): Promise<undefined> {
   const failures = await deadWork.record(job, clock.nowMs());
   log.error("media work failed in every attempt", { ...job, failures });
   return undefined;
 }
 
 /** After the last attempt: marks the variant failed, and deletes its bytes unless it is ready after all. */
-async function giveUp(deps: ConsumerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
+async function giveUp(deps: DoerDeps, { fileId, nonce }: VariantJob): Promise<undefined> {
   await deps.variants.markFailed(fileId, nonce, "The variant could not be made in several attempts.");
   const row = await deps.variants.findJob(fileId, nonce);
   if (row?.state === "ready") return undefined;

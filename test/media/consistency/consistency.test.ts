@@ -347,14 +347,13 @@ describe("a repair", () => {
     const all = runner({
       wrap: (context) => ({
         ...context,
-        runs: {
-          ...context.runs,
-          async repair(from, work) {
+        rows: {
+          async repair(work) {
             await run("UPDATE file SET state = 'removed', removed_at = 1, erasure_id = 'e2' WHERE id = ?1", bare);
             await run("UPDATE owner SET erasure_id = 'e3' WHERE id = ?1", other);
             await run("DELETE FROM variant WHERE nonce = ?1", variants[0]);
             await run("UPDATE variant SET state = 'removed' WHERE nonce = ?1", unwanted);
-            return context.runs.repair(from, work);
+            return context.rows.repair(work);
           },
         },
       }),

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { createAuditLog } from "../../../src/admin/audit/audit-log.ts";
 import { createBlobStore } from "../../../src/media/blobs/blob-store.ts";
 import { createExpectedStore } from "../../../src/media/consistency/expected-store.ts";
+import { createRepairStore } from "../../../src/media/consistency/repair-store.ts";
 import { createRunStore, type KeptFinding } from "../../../src/media/consistency/run-store.ts";
 import { createRestorePointStore } from "../../../src/restore/restore-point-store.ts";
 import { createConsistency, type Consistency, type ConsistencyDeps } from "../../../src/media/consistency/run.ts";
@@ -38,8 +39,9 @@ export function runner(
     log: heardLog,
     random: systemRandom,
     blobs: createBlobStore(given.bucket ?? env.MEDIA),
-    queue: createJobQueue((given.queue ?? keeping)(messages), noTracing),
+    queue: createJobQueue((given.queue ?? keeping)(messages), noTracing, 0),
     expected: createExpectedStore(db),
+    rows: createRepairStore(db),
     runs: createRunStore(db),
     deadWork: createDeadWorkStore(db),
     audit: createAuditLog({ db, log: heardLog, operatorClientId: BY.actor, wait: async () => {} }),

@@ -13,6 +13,7 @@ import {
   uploaded,
   type StoredFile,
 } from "../media-app.ts";
+import { shardsOf } from "../../../src/platform/storage/shards.ts";
 
 const app = mediaApp();
 const as = principal();
@@ -367,7 +368,7 @@ describe("the cost", () => {
   it("is one D1 round trip for a fetch and one R2 operation more for content; upload and commit stay within theirs", async () => {
     const { env: counted, tally, reset } = counting(env);
     // edge-cache.test.ts counts the cost of copies.
-    const costed = mediaApp({ db: counted.DB, bucket: counted.MEDIA, edgeCache: undefined });
+    const costed = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA, edgeCache: undefined });
     const cost = async (work: () => Promise<Response>) => {
       reset();
       await (await work()).text();

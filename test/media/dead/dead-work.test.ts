@@ -1,8 +1,9 @@
-import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { heardLog } from "../../support/heard-log.ts";
 import { mediaApp, principal, START_MS, stored } from "../media-app.ts";
+import { everywhere } from "../../support/shards.ts";
+import { shardOfId } from "../../../src/media/model/file.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -14,12 +15,12 @@ it("Long work that fails in every attempt is logged with a count, and sent again
   expect((await app.call(`/media/v2/files?tenant=${as.tenant}`, { as, method: "DELETE" })).status).toBe(202);
   await app.settle();
   app.longJobs.splice(0);
-  const { id } = (await env.DB.prepare("SELECT id FROM erasure ORDER BY requested_at DESC LIMIT 1").first<{
+  const { id } = (await everywhere.prepare("SELECT id FROM erasure ORDER BY requested_at DESC LIMIT 1").first<{
     id: string;
   }>())!;
-  const job = { work: "erase", id } as const;
+  const job = { work: "erase", id, shard: shardOfId(id) } as const;
   const sendsAgain = async (atMs: number): Promise<boolean> => {
-    await env.DB.prepare("UPDATE erasure SET due_at = 0, verified_at = NULL WHERE id = ?1").bind(id).run();
+    await everywhere.prepare("UPDATE erasure SET due_at = 0, verified_at = NULL WHERE id = ?1").bind(id).run();
     await app.media.sweep(atMs);
     return app.longJobs.splice(0).some((sent) => sent.id === id);
   };
@@ -32,16 +33,16 @@ it("Long work that fails in every attempt is logged with a count, and sent again
   ] as const) {
     app.clock.nowMs = atMs;
     expect(await app.consume({ jobs: [job], dead: true })).toEqual({ acked: 1, retried: 0 });
-    expect(errors.splice(0)).toEqual([{ work: "erase", id, failures }]);
+    expect(errors.splice(0)).toEqual([{ ...job, failures }]);
     expect(await sendsAgain(atMs + waitMs - 1)).toBe(false);
     expect(await sendsAgain(atMs + waitMs)).toBe(true);
     atMs += waitMs;
   }
-  await env.DB.prepare("UPDATE dead_work SET failures = 1000").run();
+  await everywhere.prepare("UPDATE dead_work SET failures = 1000").run();
   app.clock.nowMs = atMs;
   await app.consume({ jobs: [job], dead: true });
   expect(await sendsAgain(atMs + LIMITS.deadWork.mostMs - 1)).toBe(false);
   expect(await sendsAgain(atMs + LIMITS.deadWork.mostMs)).toBe(true);
   await app.media.sweep(atMs + LIMITS.deadWork.keptMs + LIMITS.deadWork.mostMs);
-  expect(await env.DB.prepare("SELECT count(*) AS n FROM dead_work").first("n")).toBe(0);
+  expect(await everywhere.prepare("SELECT count(*) AS n FROM dead_work").first("n")).toBe(0);
 });

@@ -10,7 +10,9 @@ import {
   expectJson,
   expectProblem,
   keysOf,
+  IN_DIRECTORY,
   mediaApp,
+  testPlacement,
   ORIGIN,
   principal,
   START_MS,
@@ -18,6 +20,8 @@ import {
   uploaded,
   type MediaApp,
 } from "../media-app.ts";
+import { shardsOf } from "../../../src/platform/storage/shards.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -109,8 +113,9 @@ describe("deleting a file", () => {
   it("removes a copy that a commit pinned", async () => {
     const as = principal();
     const [pinned, copied] = [await uploaded(app, PICTURE, { as }), await stored(app, PICTURE, { as })];
-    await env.DB.prepare("UPDATE file SET pinned_etag = 'abc' WHERE id = ?").bind(pinned.id).run();
-    await env.DB.prepare("UPDATE file SET blob_key = ?1 || '.def' WHERE id = ?2")
+    await everywhere.prepare("UPDATE file SET pinned_etag = 'abc' WHERE id = ?").bind(pinned.id).run();
+    await everywhere
+      .prepare("UPDATE file SET blob_key = ?1 || '.def' WHERE id = ?2")
       .bind(`blob/${copied.id}`, copied.id)
       .run();
     const keys = [`blob/${pinned.id}.abc`, `blob/${copied.id}.def`, `incoming/${pinned.id}`];
@@ -140,7 +145,7 @@ describe("deleting a file", () => {
 
 describe("deleting all files", () => {
   it("takes nothing that was created after it, even if its answer was lost and it is repeated", async () => {
-    const as = principal();
+    const as = principal({ tenant: IN_DIRECTORY });
     await stored(app, PICTURE, { as });
     const later: string[] = [];
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -236,20 +241,21 @@ describe("deleting all files", () => {
     expect(await reportAt(app, as, await deleteAll(as))).toMatchObject({ state: "verified", files: { requested: 0 } });
     await app.settle();
     const owners = "SELECT tenant FROM owner WHERE client = ?";
-    expect((await env.DB.prepare(owners).bind(as.clientName).all()).results).toEqual([{ tenant: "" }]);
+    expect((await everywhere.prepare(owners).bind(as.clientName).all()).results).toEqual([{ tenant: "" }]);
   });
 
   // shows: media/ownership/delete-all
   it("uses the queue for many files, page by page; the statements of a step do not grow with them", async () => {
     const { env: counted, tally, reset } = counting(env);
-    const large = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
+    const large = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA });
     const as = principal();
     const ids = await insertCommitted(as, 1050);
     for (const id of [ids[0]!, ids[500]!, ids[1049]!]) await env.MEDIA.put(`blob/${id}`, "12345");
     await env.MEDIA.put(`variant/${ids[7]}/n`, "x");
-    await env.DB.prepare(
-      "INSERT INTO variant (file_id, nonce, type, size, state, created_at) VALUES (?, 'n', 'clip', '1x1', 'ready', 0)",
-    )
+    await shardDb(await testPlacement.shardOf(as.tenant, 0))
+      .prepare(
+        "INSERT INTO variant (file_id, nonce, type, size, state, created_at) VALUES (?, 'n', 'clip', '1x1', 'ready', 0)",
+      )
       .bind(ids[7])
       .run();
     reset();
@@ -290,7 +296,7 @@ describe("deleting all files", () => {
       lateObjects: 1,
     });
     const owners = "SELECT tenant FROM owner WHERE client = ? AND erasure_id IS NOT NULL";
-    expect((await env.DB.prepare(owners).bind(as.clientName).all()).results).toEqual([]);
+    expect((await everywhere.prepare(owners).bind(as.clientName).all()).results).toEqual([]);
   });
 
   it("in parallel with commits keeps or removes each file whole, and counts those that it removes", async () => {
@@ -500,7 +506,7 @@ describe("the verification", () => {
     const as = principal();
     const file = await stored(app, PICTURE, { as, query: "?clip=10x10,20x20" });
     const nonces = (
-      await env.DB.prepare("SELECT nonce FROM variant WHERE file_id = ?").bind(file.id).all<{ nonce: string }>()
+      await everywhere.prepare("SELECT nonce FROM variant WHERE file_id = ?").bind(file.id).all<{ nonce: string }>()
     ).results;
     expect(nonces).toHaveLength(2);
     const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
@@ -521,7 +527,7 @@ describe("the verification", () => {
   ])("lists what a file has %s, whose places no row names", async (_, change) => {
     const as = principal();
     const file = await stored(app, PICTURE, { as });
-    await env.DB.prepare(change).bind(file.id).run();
+    await everywhere.prepare(change).bind(file.id).run();
     const location = (await app.call(file.path, { as, method: "DELETE" })).headers.get("location")!;
     await app.settle();
     for (const key of [`blob/${file.id}.abc`, `variant/${file.id}/n`, `incoming/${file.id}/x`])

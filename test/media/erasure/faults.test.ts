@@ -8,6 +8,10 @@ import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-suppo
 import { faultAt, type Faults } from "../faults.ts";
 import { collection, keysOf, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 
+/** In the directory, whose faults these tests make. */
+const inserted = (as: Principal, count: number, metadata?: string, visibility?: "private" | "public", atMs?: number) =>
+  insertCommitted(as, count, metadata, visibility, atMs, 0);
+
 const DAY_MS = LIMITS.uncommittedTtlMs;
 const METADATA = '{"color":"red","tags":["a","b"]}';
 type Kind = "file" | "query" | "all";
@@ -59,10 +63,10 @@ let nextStartMs = START_MS;
 async function begin(kind: Kind, upTo: "first deletion" | "second look", faults: Faults) {
   const startMs = (nextStartMs -= 3 * DAY_MS);
   const as = principal();
-  const ids = await insertCommitted(as, 2, METADATA, "private", startMs);
+  const ids = await inserted(as, 2, METADATA, "private", startMs);
   // No row names the place of the late object.
   await env.DB.prepare("UPDATE file SET known_places = NULL WHERE id = ?").bind(ids[0]).run();
-  const [other] = await insertCommitted(as, 1, '{"color":"blue"}', "private", startMs);
+  const [other] = await inserted(as, 1, '{"color":"blue"}', "private", startMs);
   await giveBytes(ids[0]!);
   const { app, consume } = faulty(faults);
   app.clock.nowMs = startMs;
@@ -112,7 +116,7 @@ function faulty(faults: Faults): { app: MediaApp; consume: () => Promise<void> }
 
 /** Time passes without faults: the cron runs, and its messages are consumed. */
 async function finish(): Promise<void> {
-  const app = mediaApp();
+  const app = mediaApp({ db: env.DB });
   for (let days = 0; days < 3; days++) {
     app.clock.nowMs = START_MS + days * DAY_MS;
     for (let run = 0; run < 3; run++) await app.media.sweep(app.clock.nowMs);
@@ -163,14 +167,14 @@ describe("a lost answer", () => {
     ["query", 2, "?tenant=acme&q=color:red"],
   ])("%s: spares files that were created before the repeated deletion", async (_, count, query) => {
     const as = principal();
-    await insertCommitted(as, count, METADATA);
+    await inserted(as, count, METADATA);
     let late: readonly string[] = [];
     const db = {
       prepare: (sql: string) => env.DB.prepare(sql),
       async batch(statements: D1PreparedStatement[]) {
         const done = await env.DB.batch(statements);
         if (late.length > 0) return done;
-        late = await insertCommitted(as, 3, METADATA);
+        late = await inserted(as, 3, METADATA);
         throw new Error("injected: done, and its answer is lost");
       },
     } as unknown as D1Database;
@@ -191,7 +195,7 @@ describe("many files", () => {
     ["the first step does not send for the next one", 1],
   ])("%s: are resumed by the sweep a quarter of an hour after the last step", async (_, lost) => {
     const as = principal();
-    const ids = await insertCommitted(as, LIMITS.erasePage + 3);
+    const ids = await inserted(as, LIMITS.erasePage + 3);
     for (const id of [ids[0]!, ids.at(-1)!]) await env.MEDIA.put(`blob/${id}`, "12345");
     let sends = 0;
     const messages: MediaJob[] = [];
@@ -201,7 +205,7 @@ describe("many files", () => {
         messages.push(...sent.map(({ body }) => body));
       },
     } as unknown as Queue<MediaJob>;
-    const app = mediaApp({ jobs });
+    const app = mediaApp({ db: env.DB, jobs });
     const answer = await app.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
     expect(answer.status).toBe(202);
     await app.settle();
@@ -220,8 +224,8 @@ describe("many files", () => {
 
   it("are counted once when messages arrive twice or at once", async () => {
     const as = principal();
-    const ids = await insertCommitted(as, LIMITS.erasePage + 3);
-    const app = mediaApp();
+    const ids = await inserted(as, LIMITS.erasePage + 3);
+    const app = mediaApp({ db: env.DB });
     await app.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
     await app.settle();
     for (let round = 0; round < 20 && app.longJobs.length > 0; round++) {

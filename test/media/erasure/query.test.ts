@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { allFiles, indexRows, insertCommitted, reportAt } from "../erasure-support.ts";
 import { collection, expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
+import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();
 
@@ -50,9 +51,8 @@ describe("deleting by query", () => {
     });
     // The query may name a person.
     expect(JSON.stringify(report)).not.toContain("red");
-    const usage = await env.DB.prepare(
-      "SELECT files, bytes FROM owner WHERE client = ? AND tenant = 'acme' AND visibility = 'private'",
-    )
+    const usage = await everywhere
+      .prepare("SELECT files, bytes FROM owner WHERE client = ? AND tenant = 'acme' AND visibility = 'private'")
       .bind(as.clientName)
       .first();
     expect(usage).toEqual({ files: 4, bytes: 20 });
@@ -155,9 +155,8 @@ describe("deleting by query", () => {
       bytes: { requested: 1250, deleted: 1250 },
     });
     expect(await left(kept)).toBe(3);
-    const sets = await env.DB.prepare(
-      "SELECT keys FROM key_set JOIN owner ON owner.id = owner_id WHERE client = ? ORDER BY keys",
-    )
+    const sets = await everywhere
+      .prepare("SELECT keys FROM key_set JOIN owner ON owner.id = owner_id WHERE client = ? ORDER BY keys")
       .bind(as.clientName)
       .all<{ keys: string }>();
     expect(sets.results.map(({ keys }) => keys)).toHaveLength(1);

@@ -7,6 +7,7 @@ import {
   collection,
   expectJson,
   expectProblem,
+  IN_DIRECTORY,
   mediaApp,
   ORIGIN,
   principal,
@@ -14,6 +15,7 @@ import {
   stored,
   uploaded,
 } from "../media-app.ts";
+import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -29,9 +31,10 @@ describe("a commit", () => {
     const file = await uploaded(app, PICTURE, { as, disposition: 'attachment; filename="a b.png"' });
     const answer = await expectJson(await app.call(file.commitLink, { method: "POST", as }), 202);
     expect(answer).toEqual({ id: file.id, link: `${ORIGIN}${file.path}` });
-    const row = await env.DB.prepare(
-      "SELECT state, size_bytes, etag, file_name, metadata, tenant FROM file JOIN owner ON owner.id = owner_id WHERE file.id = ?",
-    )
+    const row = await everywhere
+      .prepare(
+        "SELECT state, size_bytes, etag, file_name, metadata, tenant FROM file JOIN owner ON owner.id = owner_id WHERE file.id = ?",
+      )
       .bind(file.id)
       .first();
     expect(row).toEqual({
@@ -204,7 +207,7 @@ describe("a commit", () => {
   });
 
   it("is retried when its answer is lost, and asks for the variants", async () => {
-    const as = principal();
+    const as = principal({ tenant: IN_DIRECTORY });
     let losses = 1;
     const db = new Proxy(env.DB, {
       get(target, name) {

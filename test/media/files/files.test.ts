@@ -8,12 +8,14 @@ import {
   expectProblem,
   keysOf,
   mediaApp,
+  testPlacement,
   ORIGIN,
   principal,
   START_MS,
   stored,
   uploaded,
 } from "../media-app.ts";
+import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(64, 48));
@@ -39,11 +41,15 @@ describe("creating a file", () => {
       const root = collection(visibility);
       const created = await expectJson(await app.call(root, { as, method: "POST" }), 200);
       expect(Object.keys(created)).toEqual(["id", "uploadLink", "commitLink"]);
-      expect(created.id).toMatch(/^[0-9a-f]{8}00[0-9a-f]{14}$/);
+      expect(created.id).toMatch(/^[0-9a-f]{24}$/);
+      expect(Number.parseInt(created.id.slice(8, 10), 16)).toBe(await testPlacement.shardOf(as.tenant, 0));
       expect(Number.parseInt(created.id.slice(0, 8), 16)).toBe(START_MS / 1000);
       expect(created.uploadLink).toContain(`${ORIGIN}/media/v2/uploads/${created.id}?`);
       expect(created.commitLink).toBe(`${ORIGIN}${root}/${created.id}/commit`);
-      const row = await env.DB.prepare("SELECT state, content_type FROM file WHERE id = ?").bind(created.id).first();
+      const row = await everywhere
+        .prepare("SELECT state, content_type FROM file WHERE id = ?")
+        .bind(created.id)
+        .first();
       expect(row).toEqual({ state: "pending", content_type: "binary/octet-stream" });
     }
   });
@@ -279,7 +285,7 @@ describe.each(["private", "public"] as const)("a deletion (%s)", (visibility) =>
     await app.settle();
     expect(await keysOf(file.id)).toEqual([]);
     const states = async () =>
-      (await env.DB.prepare("SELECT state, due_at FROM file WHERE id = ?").bind(file.id).all()).results;
+      (await everywhere.prepare("SELECT state, due_at FROM file WHERE id = ?").bind(file.id).all()).results;
     // Not due earlier.
     const kept = [{ state: "removed", due_at: START_MS + 86_400_000 }];
     expect(await states()).toEqual(kept);

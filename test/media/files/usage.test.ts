@@ -6,6 +6,8 @@ import { call, makeTenant, OPERATOR, put, tokenFor, unique } from "../../support
 import { allFiles, insertCommitted } from "../erasure-support.ts";
 import { expectJson, expectProblem, keysOf, mediaApp, principal, stored, uploaded } from "../media-app.ts";
 import { chunked } from "../upload-bodies.ts";
+import { shardsOf } from "../../../src/platform/storage/shards.ts";
+import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();
 const bytesOf = (length: number) => new Uint8Array(length).fill(120);
@@ -72,7 +74,7 @@ describe("usage", () => {
   it("does not count files of a retired owner", async () => {
     const as = await ofTenant();
     await stored(app, bytesOf(5), { as, type: TYPE });
-    await env.DB.prepare("UPDATE owner SET erasure_id = 'x' WHERE tenant = ?").bind(as.tenant).run();
+    await everywhere.prepare("UPDATE owner SET erasure_id = 'x' WHERE tenant = ?").bind(as.tenant).run();
     expect(await storedOf(as.tenant)).toEqual({ files: 0, bytes: 0 });
     await stored(app, bytesOf(6), { as, type: TYPE });
     expect(await storedOf(as.tenant)).toEqual({ files: 1, bytes: 6 });
@@ -279,7 +281,7 @@ describe("a quota", () => {
 
     it("take 1 round trip, and 1 more for each part if there is a quota of bytes", async () => {
       const { env: counted, tally, reset } = counting(env);
-      const on = mediaApp({ db: counted.DB, bucket: counted.MEDIA });
+      const on = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA });
       for (const [quota, roundTrips] of [
         [{}, 1],
         [{ bytes: LENGTH }, 3],
@@ -349,7 +351,7 @@ describe("a quota", () => {
   it("reserve nothing for a file without an owner", async () => {
     const as = await ofTenant({ bytes: 10 });
     const { uploadLink } = await expectJson(await create(as), 200);
-    await env.DB.prepare("DELETE FROM owner WHERE client = ?1 AND tenant = ''").bind(as.clientName).run();
+    await everywhere.prepare("DELETE FROM owner WHERE client = ?1 AND tenant = ''").bind(as.clientName).run();
     const headers = { "content-type": TYPE, "content-length": "9" };
     expect((await app.call(uploadLink, { method: "PUT", body: bytesOf(9), headers })).status).toBe(404);
     expect(await waitingOf(as.tenant)).toEqual({ files: 1, bytes: 0 });
@@ -361,7 +363,8 @@ describe("a quota", () => {
     const fill = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
       INSERT INTO file (id, owner_id, state, content_type, created_at, reserved_for, known_places)
       SELECT ?2 || i, owner_id, 'pending', 'a/b', created_at, reserved_for, 1 FROM file, n WHERE reserved_for = ?2`;
-    await env.DB.prepare(fill)
+    await everywhere
+      .prepare(fill)
       .bind(LIMITS.pendingFilesPerClient - 1, as.tenant)
       .run();
     const refused = await create(as);

@@ -1,18 +1,18 @@
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { ATTRIBUTE_SQL } from "../../../src/media/metadata/index-sql.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { indexRows, insertCommitted } from "../erasure-support.ts";
-import { collection, expectJson, mediaApp, principal, stored, type StoredFile } from "../media-app.ts";
+import { collection, expectJson, mediaApp, testPlacement, principal, stored, type StoredFile } from "../media-app.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();
 const TEXT = utf8("text");
 
 const keySets = async (as: Principal): Promise<string[]> => {
   const sql = "SELECT keys FROM key_set WHERE owner_id IN (SELECT id FROM owner WHERE client = ?) ORDER BY keys";
-  const { results } = await env.DB.prepare(sql).bind(as.clientName).all<{ keys: string }>();
+  const { results } = await everywhere.prepare(sql).bind(as.clientName).all<{ keys: string }>();
   return results.map(({ keys }) => (JSON.parse(keys) as string[]).filter((key) => key.startsWith(".")).join());
 };
 
@@ -73,14 +73,14 @@ describe("a retired owner", () => {
     const as = principal();
     const ids = await insertCommitted(as, 2, '{"color":"red"}');
     const list = JSON.stringify(ids);
-    await env.DB.batch([
-      env.DB.prepare("DELETE FROM attribute WHERE file_id IN (SELECT value FROM json_each(?))").bind(list),
-      env.DB.prepare("DELETE FROM key_set WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)").bind(
-        as.clientName,
-      ),
-      env.DB.prepare("UPDATE owner SET erasure_id = 'e1' WHERE client = ?").bind(as.clientName),
-      env.DB.prepare(ATTRIBUTE_SQL.addKeySet).bind(list),
-      env.DB.prepare(ATTRIBUTE_SQL.add).bind(list),
+    await everywhere.batch([
+      everywhere.prepare("DELETE FROM attribute WHERE file_id IN (SELECT value FROM json_each(?))").bind(list),
+      everywhere
+        .prepare("DELETE FROM key_set WHERE owner_id IN (SELECT id FROM owner WHERE client = ?)")
+        .bind(as.clientName),
+      everywhere.prepare("UPDATE owner SET erasure_id = 'e1' WHERE client = ?").bind(as.clientName),
+      everywhere.prepare(ATTRIBUTE_SQL.addKeySet).bind(list),
+      everywhere.prepare(ATTRIBUTE_SQL.add).bind(list),
     ]);
     expect([await indexRows(ids), await keySets(as)]).toEqual([0, []]);
   });
@@ -88,10 +88,11 @@ describe("a retired owner", () => {
   it("is deleted after the last of its key sets", async () => {
     const as = principal();
     await insertCommitted(as, 1);
-    const owner = await env.DB.prepare("SELECT id FROM owner WHERE client = ?").bind(as.clientName).first<number>("id");
-    await env.DB.prepare(
-      "INSERT INTO key_set (owner_id, digest, keys) SELECT ?1, 'd' || value, '[]' FROM json_each(?2)",
-    )
+    // Owners of other shards have the same numbers.
+    const db = shardDb(await testPlacement.shardOf(as.tenant, 0));
+    const owner = await db.prepare("SELECT id FROM owner WHERE client = ?").bind(as.clientName).first<number>("id");
+    await db
+      .prepare("INSERT INTO key_set (owner_id, digest, keys) SELECT ?1, 'd' || value, '[]' FROM json_each(?2)")
       .bind(owner, JSON.stringify(Array.from({ length: LIMITS.rowsPerDelete + 5 }, (_, at) => at)))
       .run();
     const answer = await app.call(`${collection()}?tenant=acme`, { as, method: "DELETE" });
@@ -99,7 +100,7 @@ describe("a retired owner", () => {
     await app.settle();
     while (app.longJobs.length > 0) await app.consume();
     const left = (table: string, column: string) =>
-      env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${column} = ?`).bind(owner).first("n");
+      db.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${column} = ?`).bind(owner).first("n");
     expect([await left("owner", "id"), await left("key_set", "owner_id")]).toEqual([0, 0]);
   });
 });

@@ -11,29 +11,32 @@ export interface PlainFile {
   readonly type: string;
 }
 
-export async function makeOwner(): Promise<{ caller: FileCaller; ownerId: number }> {
+export async function makeOwner(db = env.DB): Promise<{ caller: FileCaller; ownerId: number }> {
   const caller = { client: `${unique("c")}.shop`, tenant: "acme", visibility: "private" as const, isPerson: false };
-  const made = await env.DB.prepare("INSERT INTO owner (client, tenant, visibility) VALUES (?, ?, ?) RETURNING id")
+  const made = await db
+    .prepare("INSERT INTO owner (client, tenant, visibility) VALUES (?, ?, ?) RETURNING id")
     .bind(caller.client, caller.tenant, caller.visibility)
     .first<{ id: number }>();
   return { caller, ownerId: made!.id };
 }
 
-export async function addFiles(ownerId: number, files: readonly PlainFile[]): Promise<void> {
+export async function addFiles(ownerId: number, files: readonly PlainFile[], db = env.DB): Promise<void> {
   const rows = files.map(({ id, metadata, type }) => {
     const text = JSON.stringify(metadata);
     const { unindexed, ...attributes } = attributesOf(text, type);
     return { id, type, metadata: text, unindexed, attributes: JSON.stringify(attributes) };
   });
   const ids = JSON.stringify(files.map(({ id }) => id));
-  await env.DB.batch([
-    env.DB.prepare(
-      `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes, unindexed_pairs)
+  await db.batch([
+    db
+      .prepare(
+        `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata, attributes, unindexed_pairs)
       SELECT value ->> 'id', ?1, 'committed', value ->> 'type', 1, 2, 3, 'e', value ->> 'metadata', value ->> 'attributes', value ->> 'unindexed'
       FROM json_each(?2)`,
-    ).bind(ownerId, JSON.stringify(rows)),
-    env.DB.prepare(`UPDATE owner SET files = files + ?2 WHERE id = ?1`).bind(ownerId, files.length),
-    env.DB.prepare(ATTRIBUTE_SQL.addKeySet).bind(ids),
-    env.DB.prepare(ATTRIBUTE_SQL.add).bind(ids),
+      )
+      .bind(ownerId, JSON.stringify(rows)),
+    db.prepare(`UPDATE owner SET files = files + ?2 WHERE id = ?1`).bind(ownerId, files.length),
+    db.prepare(ATTRIBUTE_SQL.addKeySet).bind(ids),
+    db.prepare(ATTRIBUTE_SQL.add).bind(ids),
   ]);
 }

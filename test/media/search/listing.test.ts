@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import LinkHeader from "http-link-header";
 import parseLinkHeader from "parse-link-header";
 import { describe, expect, it } from "vitest";
@@ -8,6 +7,7 @@ import {
   expectJson,
   expectProblem,
   mediaApp,
+  testPlacement,
   ORIGIN,
   principal,
   stored,
@@ -15,8 +15,11 @@ import {
   type MediaCall,
 } from "../media-app.ts";
 import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
+import { shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();
+/** All tests use one tenant. */
+const db = shardDb(await testPlacement.shardOf("acme", 0));
 const PICTURE = await encodePng(gradient(8, 8));
 
 const listPath = (query = "", visibility: "private" | "public" = "private") =>
@@ -110,7 +113,7 @@ describe("a listing", () => {
     expect(await idsOf(as, "&q=k1:v1")).toEqual([]);
     expect(await idsOf(as, "&q=color:blue")).toEqual([file.id]);
     expect(await idsOf(as, "&sort=color")).toEqual([file.id, other.id]);
-    const rows = await env.DB.prepare("SELECT key, value FROM attribute WHERE file_id = ?").bind(file.id).all();
+    const rows = await db.prepare("SELECT key, value FROM attribute WHERE file_id = ?").bind(file.id).all();
     expect(rows.results).toHaveLength(3);
     const foreign = principal();
     await expectProblem(
@@ -189,9 +192,9 @@ describe("paging", () => {
   // shows: platform/paging/link
   // shows: platform/paging/jumping-by-pagenumber
   it("has Links that two parsers agree on: self always, prev and next if there is such a page, with all parameters", async () => {
-    const { caller, ownerId } = await makeOwner();
+    const { caller, ownerId } = await makeOwner(db);
     const as = principal({ clientName: caller.client });
-    await addFiles(ownerId, plainFiles(5));
+    await addFiles(ownerId, plainFiles(5), db);
     const query = `&q=${encodeURIComponent('kind:"a, b; c"')}&sort=n:desc&pageSize=2`;
     const pages: string[][] = [];
     let path: string | undefined = listPath(query);
@@ -220,12 +223,13 @@ describe("paging", () => {
   it.each(["", "&q=all:x", "&q=few:x", "&sort=n", "&sort=n:desc,all", "&q=few:x&sort=n", "&q=all:none"])(
     "%s: has prev beyond the last page if the page before has files",
     async (query) => {
-      const { caller, ownerId } = await makeOwner();
+      const { caller, ownerId } = await makeOwner(db);
       const as = principal({ clientName: caller.client });
       const metadata = (at: number) => ({ n: at, all: "x", few: at < 10 ? "x" : "y" });
       await addFiles(
         ownerId,
         plainFiles(12).map((file, at) => ({ ...file, metadata: metadata(at) })),
+        db,
       );
       const lastPage = query.includes("none") ? 0 : 3;
       const relsOf = async (pageNumber: number, pageSize = 4) => {
@@ -242,10 +246,10 @@ describe("paging", () => {
   // shows: platform/paging/link
   it("has prev on a page that became empty only if it leads somewhere", async () => {
     const narrow = mediaApp({ queryRowBudget: 120 });
-    const { caller, ownerId } = await makeOwner();
+    const { caller, ownerId } = await makeOwner(db);
     const as = principal({ clientName: caller.client });
     const files = plainFiles(80);
-    await addFiles(ownerId, files);
+    await addFiles(ownerId, files, db);
     const nextTimes = async (count: number): Promise<string> => {
       let path = listPath("&pageSize=2");
       for (let at = 0; at < count; at++) path = nextOf(await narrow.call(path, { as }))!;
@@ -254,7 +258,7 @@ describe("paging", () => {
     const emptied = { early: await nextTimes(3), late: await nextTimes(39) };
     const ids = files.map(({ id }) => id).sort();
     const remove = (id: string) =>
-      env.DB.prepare("UPDATE file SET state = 'removed', removed_at = 0 WHERE id = ?").bind(id).run();
+      db.prepare("UPDATE file SET state = 'removed', removed_at = 0 WHERE id = ?").bind(id).run();
     for (const id of ids.slice(78)) await remove(id);
     const late = await narrow.call(emptied.late, { as });
     expect(await expectJson(late, 200)).toEqual([]);
@@ -271,13 +275,13 @@ describe("paging", () => {
   it.each(["", "&sort=n", "&sort=n:desc", "&sort=n:desc,kind", "&q=kind:x", "&q=kind:x&sort=n", "&sort=some"])(
     "%s: skips and repeats no file while files come and go",
     async (query) => {
-      const { caller, ownerId } = await makeOwner();
+      const { caller, ownerId } = await makeOwner(db);
       const as = principal({ clientName: caller.client });
       const files = plainFiles(60).map((file, at) => ({
         ...file,
         metadata: { n: (at * 7) % 5, kind: "x", ...(at % 3 === 0 ? { some: at % 2 } : {}) },
       }));
-      await addFiles(ownerId, files);
+      await addFiles(ownerId, files, db);
       const [gone, staying] = [files.filter((_, at) => at % 4 === 1), files.filter((_, at) => at % 4 !== 1)];
       const seen: string[] = [];
       let path: string | undefined = listPath(`${query}&pageSize=7`);
@@ -287,11 +291,12 @@ describe("paging", () => {
         path = nextOf(answer);
         const removed = gone.splice(0, 2).map(({ id }) => id);
         for (const id of removed)
-          await env.DB.prepare("UPDATE file SET state = 'removed', removed_at = 0 WHERE id = ?").bind(id).run();
+          await db.prepare("UPDATE file SET state = 'removed', removed_at = 0 WHERE id = ?").bind(id).run();
         if (page < 6)
           await addFiles(
             ownerId,
             plainFiles(2).map((file, at) => ({ ...file, metadata: { n: (page + at) % 5, kind: "x" } })),
+            db,
           );
       }
       expect(new Set(seen).size).toBe(seen.length);
@@ -385,11 +390,12 @@ describe("an error", () => {
   // shows: media/query/row-budget
   it("is returned for a query that reads too many files, by terms alone and in an order", async () => {
     const narrow = mediaApp({ queryRowBudget: 140 });
-    const { caller, ownerId } = await makeOwner();
+    const { caller, ownerId } = await makeOwner(db);
     const owned = principal({ clientName: caller.client });
     await addFiles(
       ownerId,
       plainFiles(80).map((file, at) => ({ ...file, metadata: { half: at < 40 ? 0 : 1, third: at < 40 ? 1 : 0, at } })),
+      db,
     );
     for (const [query, advice] of [
       ["&q=half:1 third:1", /Add a term/],
@@ -417,13 +423,14 @@ describe("an error", () => {
     "&q=few:x&sort=at",
   ])("%s: does not occur on prev, which is left out if it would be too far in", async (query) => {
     const narrow = mediaApp({ queryRowBudget: query.includes("half") ? 400 : 120 });
-    const { caller, ownerId } = await makeOwner();
+    const { caller, ownerId } = await makeOwner(db);
     const owned = principal({ clientName: caller.client });
     const few = (at: number) => (at % 40 === 0 ? { few: "x" } : {});
     const metadata = (at: number) => ({ at, all: "x", half: at % 2, eighth: Math.floor(at / 8), ...few(at) });
     await addFiles(
       ownerId,
       plainFiles(80).map((file, at) => ({ ...file, metadata: metadata(at) })),
+      db,
     );
     const prevs: boolean[] = [];
     let path: string | undefined = listPath(`${query}&pageSize=2`);

@@ -2,12 +2,13 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import type { MediaDeps } from "../../../src/media/service.ts";
+import type { MediaDeps } from "../../../src/media/media-deps.ts";
 import { guardDatabase } from "../../../src/platform/storage/database.ts";
 import { faultAt } from "../faults.ts";
 import { expectJson, expectProblem, mediaApp, principal, START_MS, type MediaApp } from "../media-app.ts";
 import { BINARY, create, type Created } from "../upload-bodies.ts";
 import { problem, scriptedS3, type ScriptedS3 } from "./scripted-s3.ts";
+import { everywhere } from "../../support/shards.ts";
 
 interface World {
   readonly app: MediaApp;
@@ -97,7 +98,8 @@ describe("a commit", () => {
     await expectJson(await commit({ a: 1 }), 202);
     await app.settle();
     expect(await read()).toBe("second");
-    const row = await env.DB.prepare("SELECT size_bytes, etag, blob_key, file_name FROM file WHERE id = ?")
+    const row = await everywhere
+      .prepare("SELECT size_bytes, etag, blob_key, file_name FROM file WHERE id = ?")
       .bind(file.id)
       .first();
     const [etag, place] = [await etagOf("second"), await placeOf(file.id, "second")];
@@ -168,7 +170,7 @@ describe("an overwritten upload", () => {
     await app.media.sweep(START_MS + LIMITS.lateUploadMs);
     expect(await keysOf(file.id)).toEqual([await placeOf(file.id, "committed")]);
     expect(await read()).toBe("committed");
-    const due = await env.DB.prepare("SELECT due_at FROM file WHERE id = ?").bind(file.id).first("due_at");
+    const due = await everywhere.prepare("SELECT due_at FROM file WHERE id = ?").bind(file.id).first("due_at");
     expect(due).toBeNull();
   });
 
@@ -323,7 +325,7 @@ describe("faults", () => {
       for (let number = 0; ; number++) {
         faults.arm(Infinity, when);
         const { app, s3, as, file, put, commit, read } = await world({
-          db: guardDatabase(faults.db),
+          shards: [{ number: 0, db: guardDatabase(faults.db) }],
           bucket: faults.bucket,
         });
         await put("whole");
@@ -393,7 +395,8 @@ describe("faults", () => {
     const { s3, file, put, commit, read } = await world();
     await put("there");
     await env.MEDIA.put(await placeOf(file.id, "there"), "there");
-    await env.DB.prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
+    await everywhere
+      .prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
       .bind(await etagOf("there"), file.id)
       .run();
     await expectJson(await commit(), 202);
@@ -414,7 +417,8 @@ describe("without a commit", () => {
     const { app, file, put } = await world();
     await put("left");
     await env.MEDIA.put(await placeOf(file.id, "left"), "left");
-    await env.DB.prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
+    await everywhere
+      .prepare("UPDATE file SET pinned_etag = ? WHERE id = ?")
       .bind(await etagOf("left"), file.id)
       .run();
     await app.media.sweep(START_MS + LIMITS.uncommittedTtlMs);

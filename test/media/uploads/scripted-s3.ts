@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import type { MediaDeps } from "../../../src/media/service.ts";
+import type { MediaDeps } from "../../../src/media/media-deps.ts";
 import { toHex, utf8 } from "../../../src/platform/text/encoding.ts";
 
 /**

@@ -5,6 +5,7 @@ import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { collection, expectJson, expectProblem, keysOf, mediaApp, principal, START_MS } from "../media-app.ts";
 import { BINARY, bytesOf, chunked, create, equal, withLength } from "../upload-bodies.ts";
+import { everywhere } from "../../support/shards.ts";
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const app = mediaApp({ maxUploadBytes: MAX_BYTES });
@@ -58,7 +59,7 @@ describe("an upload", () => {
     };
     expect((await app.call(uploadLink, { method: "PUT", body: "hi", headers })).status).toBe(200);
     await expectJson(await app.call(commitLink, { as, method: "POST" }), 202);
-    const row = await env.DB.prepare("SELECT file_name FROM file WHERE id = ?").bind(id).first();
+    const row = await everywhere.prepare("SELECT file_name FROM file WHERE id = ?").bind(id).first();
     expect(row).toEqual({ file_name: '€ a".txt' });
   });
 });

@@ -1,9 +1,9 @@
-import { env } from "cloudflare:workers";
 import parseLinkHeader from "parse-link-header";
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { encodePng, gradient } from "../../support/images.ts";
 import { expectJson, expectProblem, keysOf, mediaApp, principal, stored } from "../media-app.ts";
+import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();
 const PICTURE = await encodePng(gradient(16, 16));
@@ -80,7 +80,7 @@ describe("adding variants in bulk", () => {
     await expectJson(await app.call(`${failed!.path}/variants?clip=8x8`, { as, method: "POST" }), 200);
     await app.consume();
     // Bytes of a failed rendition are deleted when another one replaces it.
-    await env.DB.prepare("UPDATE variant SET state = 'failed' WHERE file_id = ?").bind(failed!.id).run();
+    await everywhere.prepare("UPDATE variant SET state = 'failed' WHERE file_id = ?").bind(failed!.id).run();
     expect(await keysOf(failed!.id)).toHaveLength(2);
     const sizes = Array.from({ length: 100 }, (_, at) => `${at + 1}x1`).join(",");
     await expectJson(await app.call(`${full!.path}/variants?clip=${sizes}`, { as, method: "POST" }), 200);

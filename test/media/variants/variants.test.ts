@@ -35,12 +35,14 @@ import {
   expectProblem,
   keysOf,
   mediaApp,
+  testPlacement,
   principal,
   START_MS,
   stored,
   uploaded,
   type StoredFile,
 } from "../media-app.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
 
 const app = mediaApp();
 const as = principal();
@@ -57,7 +59,7 @@ async function fetched(file: StoredFile, query: string): Promise<{ bytes: Uint8A
 }
 
 const variantRow = (file: StoredFile) =>
-  env.DB.prepare("SELECT nonce, state, reason FROM variant WHERE file_id = ?").bind(file.id).first<{
+  everywhere.prepare("SELECT nonce, state, reason FROM variant WHERE file_id = ?").bind(file.id).first<{
     nonce: string;
     state: string;
     reason: string | null;
@@ -281,12 +283,15 @@ describe("the ETag of a variant", () => {
           return ok({ stream: new Response(picture).body!, encoder });
         },
       };
-      const [variants, blobs] = [createVariantStore(env.DB), createBlobStore(env.MEDIA)];
+      const [variants, blobs] = [
+        createVariantStore(shardDb(await testPlacement.shardOf("acme", 0))),
+        createBlobStore(env.MEDIA),
+      ];
       expect(
         await makeVariant({ variants, blobs, transformer, meter: noMeter } as unknown as MakeVariantDeps, job!),
       ).toBeUndefined();
       etags.push((await listed(file))[0].etag);
-      await env.DB.prepare("UPDATE variant SET state = 'pending' WHERE file_id = ?").bind(file.id).run();
+      await everywhere.prepare("UPDATE variant SET state = 'pending' WHERE file_id = ?").bind(file.id).run();
     }
     expect(etags[0]).toMatch(/^"[0-9a-f]{32}"$/);
     expect(etags[1]).not.toBe(etags[0]);
@@ -404,7 +409,8 @@ describe("messages", () => {
 
   it("for a file whose owner is retired leave no bytes, whenever that happened", async () => {
     const retire = (file: StoredFile) =>
-      env.DB.prepare("UPDATE owner SET erasure_id = 'e' WHERE id = (SELECT owner_id FROM file WHERE id = ?)")
+      everywhere
+        .prepare("UPDATE owner SET erasure_id = 'e' WHERE id = (SELECT owner_id FROM file WHERE id = ?)")
         .bind(file.id)
         .run();
     const picture = await encodePng(gradient(50, 50));
@@ -654,7 +660,7 @@ describe("deleting variants", () => {
     await app.settle();
     expect(await listed(file)).toEqual([]);
     expect(await keysOf(file.id)).toEqual([`blob/${file.id}`]);
-    expect(await env.DB.prepare("SELECT 1 FROM variant WHERE file_id = ?").bind(file.id).first()).toBeNull();
+    expect(await everywhere.prepare("SELECT 1 FROM variant WHERE file_id = ?").bind(file.id).first()).toBeNull();
     expect((await remove("")).status).toBe(204);
   });
 

@@ -4,7 +4,7 @@ import { defineRoute, json, type Route } from "../../../http/route.ts";
 import { DEFAULT_PLAN, PLANS } from "../../../platform/model/plans.ts";
 import { brand, brandFaults, brandOrKept, toBrand } from "../../model/brand.ts";
 import { disabledFlag, displayName, flagOrKept, identifier, secondFactorFlag, tenantId } from "../../model/fields.ts";
-import type { MediaPort, MetricsPort, OAuthPort } from "../../model/ports.ts";
+import type { MediaPort, MetricsPort, OAuthPort, ShardsPort } from "../../model/ports.ts";
 import { holds, ownsTenant, tenantOperator } from "../shared/within-organization.ts";
 import { builtInRefusal, refusal, type Fault, type RuleContext } from "../../model/rules.ts";
 import { search } from "../shared/search.ts";
@@ -65,11 +65,12 @@ const SEARCHED = { table: "tenant", columns: COLUMNS, key: "id", smallKeys: true
 interface Deps extends Pick<RuleContext, "builtIn"> {
   readonly db: D1Database;
   readonly oauth: Pick<OAuthPort, "revokeStatement">;
-  readonly media: Pick<MediaPort, "filesOfTenant">;
+  readonly media: Pick<MediaPort, "filesOfTenant" | "ownerChanges">;
+  readonly shards: ShardsPort;
 }
 
 /** Removing a tenant removes its memberships. */
-export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<typeof schema>> => ({
+export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "tenant",
   collection: "/tenants",
   key: "id",
@@ -103,7 +104,7 @@ export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<
     if (isBuiltIn(id, { builtIn })) return builtInRefusal("tenant", id);
     return (await refuseFaults(db.prepare(FAULTS).bind(body.organization))) ?? refusal(check(id, body));
   },
-  put({ params: { id = "" }, body, nowMs }, write) {
+  async put({ params: { id = "" }, body, nowMs }, write) {
     const { organization, name, disabled, quota, plan } = body;
     const quotas = [quota?.files ?? null, quota?.bytes ?? null, Number(quota !== undefined)];
     const values = [
@@ -118,15 +119,23 @@ export const tenants = ({ db, builtIn, oauth, media }: Deps): Resource<z.output<
       flagOrKept(body.requireSecondFactor),
     ];
     const revoked = disabled === true ? [oauth.revokeStatement("tenant", id, nowMs, "always")] : [];
-    return write([db.prepare(UPSERT).bind(...values), ...revoked]);
+    const written = await write([...shards.placeStatements(id), db.prepare(UPSERT).bind(...values), ...revoked]);
+    // Where the shard does not answer, neither is the change done: the operator hears of it, and the cron goes on.
+    await shards.copies.copy(id);
+    return written;
   },
   async validateRemoval({ id = "" }) {
     if (isBuiltIn(id, { builtIn })) return builtInRefusal("tenant", id);
-    const files = media.filesOfTenant(id, DEPENDENTS_LIMIT);
-    return refuseDependents(db, "tenant", [db.prepare(DEPENDENTS).bind(id, DEPENDENTS_LIMIT), files]);
+    const statement = db.prepare(DEPENDENTS).bind(id, DEPENDENTS_LIMIT);
+    return refuseDependents(db, "tenant", [statement], media.filesOfTenant(id, DEPENDENTS_LIMIT));
   },
   remove: ({ params: { id = "" }, nowMs }, remove) =>
-    remove(db.prepare(DELETE).bind(id), { after: oauth.revokeStatement("tenant", id, nowMs, "if changed") }),
+    media.ownerChanges.removeTenant(id, () =>
+      remove(db.prepare(DELETE).bind(id), {
+        before: shards.keepPlaceStatements(id),
+        after: oauth.revokeStatement("tenant", id, nowMs, "if changed"),
+      }),
+    ),
   within: {
     owns: ({ id }, organization) => ownsTenant(id, organization),
     page: (organization, { q, ...range }) =>

@@ -17,6 +17,7 @@ import type { Schema } from "../../../http/input/validate.ts";
 import type { AuditRecord } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
 import { searchText } from "../../model/fields.ts";
+import type { Dependent } from "../../model/ports.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { rowStatement, type LoggedField, type RowQuery } from "../../audit/change-store.ts";
 import type { TellingCall } from "../../model/ports.ts";
@@ -379,27 +380,26 @@ const NAMED_DEPENDENTS = 5;
 /** The limit of a statement that finds dependents: one more shows that there are more. */
 export const DEPENDENTS_LIMIT = NAMED_DEPENDENTS + 1;
 
-/** Refuses the removal of something that statements find dependents of. */
+/** Refuses the removal of something that statements, or others, find dependents of. */
 export async function refuseDependents(
   db: D1Database,
   noun: string,
   statements: readonly D1PreparedStatement[],
+  others?: Promise<readonly Dependent[]>,
 ): Promise<Problem | undefined> {
-  const details = await findDependents(db, statements);
+  const details = await findDependents(db, statements, others);
   if (details.length === 0) return undefined;
   return problem("conflict_resource", `The ${noun} is in use and cannot be removed.`, { details });
 }
 
-/** Details of a refusal, from the rows `{kind, id}` that statements return. */
+/** Details of a refusal, from the rows `{kind, id}` that statements return, and others. */
 export async function findDependents(
   db: D1Database,
   statements: readonly D1PreparedStatement[],
+  others: Promise<readonly Dependent[]> = Promise.resolve([]),
 ): Promise<readonly ProblemDetail[]> {
-  const found = await db.batch<{ kind: string; id: string }>([...statements]);
-  const byKind = Map.groupBy(
-    found.flatMap(({ results }) => results),
-    ({ kind }) => kind,
-  );
+  const [found, more] = await Promise.all([db.batch<Dependent>([...statements]), others]);
+  const byKind = Map.groupBy([...found.flatMap(({ results }) => results), ...more], ({ kind }) => kind);
   const inUse = (field: string, by: string): ProblemDetail => ({ type: "in_use", field, message: `In use by: ${by}.` });
   return [...byKind].flatMap(([kind, rows]) => [
     ...rows.slice(0, NAMED_DEPENDENTS).map(({ id }) => inUse(kind, `${kind} ${id}`)),

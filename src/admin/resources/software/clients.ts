@@ -272,7 +272,7 @@ interface Deps extends Rules {
   readonly random: Random;
   readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep" | "sealClientSecret">;
   readonly events: EventsPort;
-  readonly media: Pick<MediaPort, "filesOfClient">;
+  readonly media: Pick<MediaPort, "filesOfClient" | "ownerChanges">;
 }
 
 export const clients = (deps: Deps): Resource<Body> => {
@@ -346,8 +346,10 @@ export const clients = (deps: Deps): Resource<Body> => {
     },
     validate: (change) => validate(change, deps),
     async put(change, write) {
+      const { clientId: id = "" } = change.params;
+      const after = { name: change.body.name ?? id, tenant: change.body.tenant };
       const { statements, generated } = await writes(change, deps);
-      const written = await write(statements);
+      const written = await media.ownerChanges.changeClient({ id, after }, () => write(statements));
       // If another request stored a first secret meanwhile, the generated one is not stored.
       const isStored = generated !== undefined && written.changes.at(-1) === 1;
       return isStored ? { ...written, shownOnce: { clientSecret: generated } } : written;
@@ -355,16 +357,19 @@ export const clients = (deps: Deps): Resource<Body> => {
     async validateRemoval({ clientId = "" }) {
       if (isBuiltIn(clientId, deps)) return builtInRefusal("client", clientId);
       const name = (await ownerOf(db, clientId))?.name ?? "";
-      const owned = [events.topicsOf(name, DEPENDENTS_LIMIT), media.filesOfClient(name, DEPENDENTS_LIMIT)];
-      return refuseDependents(db, "client", owned);
+      const topics = events.topicsOf(name, DEPENDENTS_LIMIT);
+      return refuseDependents(db, "client", [topics], media.filesOfClient(name, DEPENDENTS_LIMIT));
     },
     async remove({ params: { clientId = "" }, nowMs, record }, remove) {
       const unfinished = await revokeManyFirst("client", clientId, nowMs, record, oauth);
       if (unfinished !== undefined) return unfinished;
-      return remove(db.prepare(DELETE).bind(clientId), {
-        before: await events.endSubscriptions(clientId, record),
-        after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
-      });
+      const before = await events.endSubscriptions(clientId, record);
+      return media.ownerChanges.changeClient({ id: clientId, after: undefined }, () =>
+        remove(db.prepare(DELETE).bind(clientId), {
+          before,
+          after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
+        }),
+      );
     },
     within: {
       owns: ({ clientId }, organization) => ownsClient(clientId, organization),
@@ -427,10 +432,9 @@ async function refuseMove(
   { db, events, media }: Deps,
 ): Promise<Problem | undefined> {
   if (owner === undefined || (owner.name === name && owner.tenant === tenant)) return undefined;
-  const details = await findDependents(db, [
-    events.topicsOf(owner.name, DEPENDENTS_LIMIT),
-    media.filesOfClient(owner.name, DEPENDENTS_LIMIT, owner.name === name ? owner.tenant : undefined),
-  ]);
+  const inTenant = owner.name === name ? owner.tenant : undefined;
+  const files = media.filesOfClient(owner.name, DEPENDENTS_LIMIT, inTenant);
+  const details = await findDependents(db, [events.topicsOf(owner.name, DEPENDENTS_LIMIT)], files);
   if (details.length === 0) return undefined;
   return problem("conflict_resource", "A client that has topics or files keeps its name and tenant.", { details });
 }

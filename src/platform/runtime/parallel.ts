@@ -12,3 +12,16 @@ export async function inParallel<T>(
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));
 }
+
+/** The same with results, in the order of the items. */
+export async function mapInParallel<T, R>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  await inParallel([...items.entries()], limit, async ([at, item]) => {
+    results[at] = await work(item);
+  });
+  return results;
+}

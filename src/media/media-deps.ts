@@ -1,0 +1,57 @@
+import type { ClientAccess } from "../http/callers/auth.ts";
+import type { AuditTrail } from "../platform/ports/audit.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import type { Log } from "../platform/runtime/log.ts";
+import type { Meter } from "../platform/ports/metrics.ts";
+import type { Names } from "../platform/model/names.ts";
+import type { Random } from "../platform/runtime/random.ts";
+import type { Sealer } from "../platform/secrets/seal.ts";
+import type { Placement, Shards } from "../platform/storage/shards.ts";
+import type { Tracing } from "../platform/ports/tracing.ts";
+import type { BlobStore } from "./blobs/blob-store.ts";
+import type { Fetch, S3Access } from "./blobs/s3.ts";
+import type { EdgeCache } from "./content/edge-cache.ts";
+import type { Links } from "./files/links.ts";
+import type { ImageTransformer } from "./model/image-transformer.ts";
+import type { MediaJob } from "./model/job.ts";
+import type { DirectoryOwners } from "./shards/owner-changes.ts";
+import type { RelocationDeps } from "./shards/relocation.ts";
+
+export interface MediaDeps {
+  readonly names: Names;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly tracing: Tracing;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sealer: Sealer;
+  readonly audit: AuditTrail;
+  /** The time from which on repairs delete no object; undefined: they delete any. */
+  readonly heldFrom: () => Promise<number | undefined>;
+  readonly shards: Shards;
+  readonly placement: Placement;
+  /** Clients and tenants as the directory has them. */
+  readonly owners: DirectoryOwners;
+  readonly bucket: R2Bucket;
+  readonly images: ImagesBinding;
+  readonly jobs: Queue<MediaJob>;
+  readonly access: ClientAccess;
+  /** Origin of content addresses; empty: the origin of the service. */
+  readonly contentUrl: string;
+  readonly maxUploadBytes: number;
+  /** Rows of D1 that one query over metadata may read. */
+  readonly queryRowBudget: number;
+  /** The cache for public content, and the origin in its keys; undefined: the runtime has no cache. */
+  readonly edgeCache: { readonly cache: Cache; readonly origin: string } | undefined;
+  /** Access to the bucket's S3 API; undefined: uploads go through the Worker. */
+  readonly s3: (S3Access & { readonly fetch: Fetch }) | undefined;
+}
+
+/** Everything that the shards share: the bucket, the edge, the queue and everything that keeps nothing. */
+export interface SharedDeps extends Omit<MediaDeps, "images" | "bucket"> {
+  readonly blobs: BlobStore;
+  readonly links: Links;
+  readonly edge: EdgeCache;
+  readonly transformer: ImageTransformer;
+  readonly where: RelocationDeps;
+}

@@ -1,0 +1,127 @@
+import type { Route } from "../http/route.ts";
+import { inParallel } from "../platform/runtime/parallel.ts";
+import { SHARDS_AT_ONCE, type Shard } from "../platform/storage/shards.ts";
+import { createS3 } from "./blobs/s3.ts";
+import type { Consistency } from "./consistency/run.ts";
+import { contentRoutes } from "./content/routes.ts";
+import { createDeadWorkStore } from "./dead/dead-work-store.ts";
+import { deleteFile, deleteFiles } from "./erasure/delete.ts";
+import { createErasureStore } from "./erasure/erasure-store.ts";
+import { createRemovedFileStore } from "./erasure/removed-store.ts";
+import { erasureRoutes } from "./erasure/reports.ts";
+import { commitFile } from "./files/commit.ts";
+import { createFile } from "./files/create.ts";
+import { fetchPrivateFile, fetchPublicFile } from "./files/fetch.ts";
+import { createFileStore } from "./files/file-store.ts";
+import { readMetadata, replaceMetadata } from "./files/metadata.ts";
+import { createPendingStore } from "./files/pending-store.ts";
+import { createUsageStore, type Usage } from "./files/usage-store.ts";
+import type { SharedDeps } from "./media-deps.ts";
+import { createReindexStore } from "./metadata/reindex-store.ts";
+import { createJobQueue } from "./model/job.ts";
+import type { Uploads } from "./model/uploads.ts";
+import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts";
+import { createOperatedStore } from "./operated/operated-store.ts";
+import { createFilterStore } from "./search/filter-store.ts";
+import { listFiles } from "./search/list.ts";
+import { createListingStore } from "./search/listing-store.ts";
+import type { RelocationDeps } from "./shards/relocation.ts";
+import { sweepMedia, sweepOrErase } from "./sweep.ts";
+import { createPinnedUploadStore, type PinnedUploadStore } from "./uploads/pinned-upload-store.ts";
+import { createPresignedUploads } from "./uploads/presigned-upload.ts";
+import { createStoreAtOnce } from "./uploads/store-at-once.ts";
+import { createWorkerUploads, uploadFile } from "./uploads/worker.ts";
+import { createBulkVariantStore } from "./variants/bulk-store.ts";
+import { createBulkVariants, deleteBulkVariants } from "./variants/bulk.ts";
+import { createJobDoer, type JobDoer } from "./variants/consumer.ts";
+import { createVariantStore } from "./variants/variant-store.ts";
+import { createVariants, deleteVariants, listVariants } from "./variants/variants.ts";
+
+/** The service over one database. It knows of no other. */
+export interface OneShard {
+  readonly routes: readonly Route[];
+  readonly contentRoutes: readonly Route[];
+  readonly operated: OperatedFiles;
+  readonly operatedDeps: Parameters<typeof operatedFiles>[0];
+  readonly doJob: JobDoer;
+  sweep(nowMs: number): Promise<void>;
+  usage(tenant: string): Promise<Usage>;
+  reindexFiles(ids: readonly string[]): Promise<void>;
+}
+
+/** The first shard is the directory, which sweeps comparisons too and knows what a restore holds. */
+export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard, consistency: Consistency): OneShard {
+  const { where, blobs, links, access, placement: _placement, ...rest } = shared;
+  const isDirectory = shard === 0;
+  const pinned = createPinnedUploadStore(db);
+  const filters = createFilterStore(db, shared.queryRowBudget);
+  const media = {
+    ...rest,
+    access,
+    blobs,
+    links,
+    shard,
+    files: createFileStore(db),
+    variants: createVariantStore(db),
+    bulk: createBulkVariantStore(db),
+    filters,
+    listing: createListingStore(db, filters, shared.queryRowBudget),
+    erasures: createErasureStore(db),
+    removed: createRemovedFileStore(db, (fileIds) => forgetMoves(where, shard, fileIds)),
+    pinned,
+    uploads: createUploads(shared, pinned),
+    pending: createPendingStore(db),
+    queue: createJobQueue(shared.jobs, shared.tracing, shard),
+    deadWork: createDeadWorkStore(db),
+    heldFrom: isDirectory ? async () => undefined : shared.heldFrom,
+  };
+  const routes = [
+    ...(["private", "public"] as const).flatMap((visibility) => [
+      createFile(media, createStoreAtOnce(media), visibility),
+      listFiles(media, visibility),
+      commitFile(media, visibility),
+      deleteFile(media, visibility),
+      deleteFiles(media, visibility),
+      readMetadata(media, visibility),
+      replaceMetadata(media, visibility),
+      listVariants(media, visibility),
+      createVariants(media, visibility),
+      deleteVariants(media, visibility),
+      createBulkVariants(media, visibility),
+      deleteBulkVariants(media, visibility),
+    ]),
+    fetchPrivateFile(media),
+    fetchPublicFile(media),
+    uploadFile(media),
+    ...erasureRoutes(media),
+  ];
+  const operatedDeps = { ...media, operated: createOperatedStore(db) };
+  return {
+    routes,
+    contentRoutes: contentRoutes(media),
+    operated: operatedFiles(operatedDeps, routes),
+    operatedDeps,
+    doJob: createJobDoer(media, {
+      erase: (id, nowMs) => sweepOrErase(media, id, nowMs),
+      compare: consistency.step,
+    }),
+    sweep: (nowMs) => sweepMedia(media, isDirectory ? consistency : undefined, nowMs),
+    usage: createUsageStore(db).usageOf,
+    reindexFiles: createReindexStore(db),
+  };
+}
+
+/** Uploads by presigned links if the deployment has S3 credentials, else through the Worker. */
+function createUploads(
+  { s3, clock, maxUploadBytes: maxBytes, links, blobs }: SharedDeps,
+  pinned: PinnedUploadStore,
+): Uploads {
+  const fallback = createWorkerUploads(links, blobs);
+  if (s3 === undefined) return fallback;
+  return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
+}
+
+async function forgetMoves({ moved }: RelocationDeps, shard: number, fileIds: readonly string[]): Promise<void> {
+  const others = moved.filter((_, number) => number !== shard);
+  await inParallel(others, SHARDS_AT_ONCE, (store) => store.forget(fileIds));
+}

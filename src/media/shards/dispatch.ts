@@ -1,0 +1,96 @@
+import { isProblem } from "../../http/errors/errors.ts";
+import type { Principal } from "../../http/callers/auth.ts";
+import type { Operation } from "../../http/callers/rights.ts";
+import type { Answer, Call, JsonOrBytes, Route } from "../../http/route.ts";
+import type { Placement } from "../../platform/storage/shards.ts";
+import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts";
+
+/**
+ * Leads each request to the shard with its files. Each shard has the same routes over its own database, and knows no
+ * other one; a request is answered by one of them:
+ *
+ *   the files of a tenant (`tenant=`) ──▶ the tenant's shard
+ *   one file, its variants, its content ──▶ the shard in the id; if it is not there, where it moved
+ *   a report of a deletion ──▶ the shard in its id
+ *   a new file ──▶ the shard of the token's tenant; with its bytes, of the tenant that it is committed for
+ *   commit or deletion of a file ──▶ the shard of the tenant, to which a pending file moves first
+ */
+export interface DispatchDeps extends RelocationDeps {
+  readonly placement: Placement;
+}
+
+type AnyCall = Call<
+  { readonly fileId?: string; readonly erasureId?: string },
+  { readonly tenant?: string } | undefined,
+  unknown,
+  Principal
+>;
+
+type Way = (
+  deps: DispatchDeps,
+  call: AnyCall,
+  run: (shard: number) => Promise<Answer>,
+  route: Route,
+) => Promise<Answer>;
+
+/** The answer about something that is not there, or not here. */
+export const isMissing = (answer: Answer): boolean =>
+  isProblem(answer) && answer.type === "element_resource_non_existing";
+
+const byTenant: Way = async ({ placement }, { query, principal, nowMs }, run) =>
+  run(await placement.shardOf(query?.tenant ?? principal.tenant, nowMs));
+
+const byFile: Way = (deps, { params, nowMs }, run) => look(deps, params.fileId ?? "", nowMs, run, isMissing);
+
+const byErasure: Way = (deps, { params }, run) => run(firstPlace(deps, params.erasureId ?? ""));
+
+const byCreation: Way = async ({ placement }, { query, principal, body, nowMs }, run) => {
+  const { kind } = body as JsonOrBytes<unknown>;
+  const tenant = kind === "json" ? principal.tenant : (query?.tenant ?? principal.tenant);
+  return run(await placement.shardOf(tenant, nowMs));
+};
+
+const bringing: Way = async (deps, call, run, { path }) => {
+  const { params, query, principal, nowMs } = call;
+  const fileId = params.fileId ?? "";
+  const tenant = query?.tenant ?? principal.tenant;
+  const home = await deps.placement.shardOf(tenant, nowMs);
+  const visibility = path.startsWith("/public/") ? "public" : "private";
+  const bring = (from: number) => bringTo(deps, principal, visibility, fileId, { tenant, home }, from, nowMs);
+  return look(deps, fileId, nowMs, run, isMissing, bring);
+};
+
+/** Every operation of the service. */
+const WAYS: Partial<Record<Operation, Way>> = {
+  createFile: byCreation,
+  commitFile: bringing,
+  deleteFile: bringing,
+  listFiles: byTenant,
+  deleteFiles: byTenant,
+  createBulkVariants: byTenant,
+  deleteBulkVariants: byTenant,
+  listErasures: byTenant,
+  readErasure: byErasure,
+  readMetadata: byFile,
+  replaceMetadata: byFile,
+  listVariants: byFile,
+  createVariants: byFile,
+  deleteVariants: byFile,
+  fetchPrivateFile: byFile,
+  fetchPublicFile: byFile,
+  uploadFile: byFile,
+  fetchContent: byFile,
+};
+
+/** `routesOf`: the routes of each shard, in the same order. */
+export function dispatch(deps: DispatchDeps, routesOf: readonly (readonly Route[])[]): readonly Route[] {
+  const [first = []] = routesOf;
+  if (routesOf.length < 2) return first;
+  return first.map((route, at) => {
+    const way = WAYS[route.operation];
+    if (way === undefined) throw new Error(`no shard is known for ${route.operation}`);
+    const handle: Route["handle"] = (call) =>
+      way(deps, call as unknown as AnyCall, async (shard) => routesOf[shard]![at]!.handle(call), route);
+    return { ...route, handle };
+  });
+}

@@ -1,0 +1,119 @@
+import type { Clock } from "../../platform/runtime/clock.ts";
+import { StoreUnavailable } from "../../platform/storage/database.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
+import { mapInParallel } from "../../platform/runtime/parallel.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { SHARDS_AT_ONCE, type Placement } from "../../platform/storage/shards.ts";
+import type { Closing, NamedClient, OwnerStore } from "./owner-store.ts";
+
+/**
+ * Changes of clients and tenants in the directory, to which files in shards belong by name. A client or tenant with
+ * committed files stays as it is; pending files and reports of deletions follow a client, or end with it. In one
+ * database triggers hold that; over several, three writes do, in this order:
+ *
+ *   closed in each shard, if there are no committed files ── from now on nothing is committed ──▶
+ *   changed in the directory ──▶ ended in each shard: pending files follow, and the owner is open again
+ *
+ * The directory decides: whoever ends a change reads there whether it happened, so that an answer that was lost, or a
+ * crash between any two writes, ends as what happened. Until then commits of this owner get 503. The sweep ends changes
+ * that were left.
+ */
+export interface OwnerChanges {
+  /** Runs `write`, which changes a client. If there is none before, it is new; without `after` it is removed. */
+  changeClient<T>(change: ClientChange, write: () => Promise<T>): Promise<T>;
+  /** Runs `write`, which removes a tenant. */
+  removeTenant<T>(tenant: string, write: () => Promise<T>): Promise<T>;
+  sweep(nowMs: number): Promise<void>;
+}
+
+export interface ClientChange {
+  readonly id: string;
+  readonly after: NamedClient | undefined;
+}
+
+/** Port to the directory. */
+export interface DirectoryOwners {
+  client(id: string): Promise<NamedClient | undefined>;
+}
+
+export interface OwnerChangeDeps {
+  /** By shard; none on a platform of one database. */
+  readonly stores: readonly OwnerStore[];
+  readonly owners: DirectoryOwners;
+  readonly placement: Placement;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Our choice: far longer than a change takes, since a sweep that comes before its write would open too early. */
+const LEFT_MS = 600_000;
+
+export function createOwnerChanges({ stores, owners, placement, clock, random, log }: OwnerChangeDeps): OwnerChanges {
+  const inEach = <R>(some: readonly OwnerStore[], ask: (store: OwnerStore) => Promise<R>): Promise<readonly R[]> =>
+    mapInParallel(some, SHARDS_AT_ONCE, ask);
+
+  /** As the directory has it: done in each shard, or open again. */
+  async function end(closing: Closing): Promise<void> {
+    const now = closing.client === null ? undefined : await owners.client(closing.client);
+    const isSame = closing.kind === "tenant" || (now?.name === closing.name && now.tenant === closing.tenant);
+    await inEach(stores, (store) => (isSame ? store.open(closing) : store.end(closing, now)));
+  }
+
+  async function whileClosed<T>(
+    closing: Closing,
+    onlyTenant: string,
+    some: readonly OwnerStore[],
+    write: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      const closed = await inEach(some, (store) => store.close(closing, onlyTenant, clock.nowMs()));
+      if (closed.includes(false))
+        throw new StoreUnavailable(`files of the ${closing.kind} are in the way, or another change of it`);
+      return await write();
+    } finally {
+      await end(closing).catch((thrown: unknown) =>
+        log.error("a change of an owner of files was left to the sweep", {
+          ...closing,
+          client: closing.client ?? "",
+          tenant: closing.tenant ?? "",
+          error: describeError(thrown),
+        }),
+      );
+    }
+  }
+
+  return {
+    async changeClient({ id, after }, write) {
+      if (stores.length === 0) return write();
+      const before = await owners.client(id);
+      if (before === undefined) {
+        if (after === undefined) return write();
+        const left = (await inEach(stores, (store) => store.ofClient(after.name))).flat();
+        for (const closing of oneOfEach(left)) await end(closing);
+        await inEach(stores, (store) => store.clearName(after.name));
+        return write();
+      }
+      const isRenamed = before.name !== after?.name;
+      if (!isRenamed && before.tenant === after?.tenant) return write();
+      const closing = { kind: "client", ...before, client: id, change: randomId(random) } as const;
+      return whileClosed(closing, isRenamed ? "" : before.tenant, stores, write);
+    },
+
+    async removeTenant(tenant, write) {
+      if (stores.length === 0) return write();
+      const shard = await placement.shardOf(tenant, clock.nowMs());
+      const closing = { kind: "tenant", name: tenant, client: null, tenant: null, change: randomId(random) } as const;
+      return whileClosed(closing, "", [stores[shard]!], write);
+    },
+
+    async sweep(nowMs) {
+      const left = (await inEach(stores, (store) => store.begunBefore(nowMs - LEFT_MS))).flat();
+      for (const closing of oneOfEach(left)) await end(closing);
+    },
+  };
+}
+
+const oneOfEach = (closings: readonly Closing[]): readonly Closing[] => [
+  ...new Map(closings.map((closing) => [closing.change, closing])).values(),
+];

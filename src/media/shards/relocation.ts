@@ -1,0 +1,108 @@
+import type { Principal } from "../../http/callers/auth.ts";
+import { callerOf, mayActForTenant, personOf, type TenantAccess } from "../model/access.ts";
+import { StoreUnavailable } from "../../platform/storage/database.ts";
+import { shardOfId, type Visibility } from "../model/file.ts";
+import { LIMITS } from "../model/limits.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
+import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
+import type { Moved, MovedStore } from "./moved-store.ts";
+
+/**
+ * The files of a tenant lie in its shard. A pending file has no tenant yet: it lies in the shard of the tenant that its
+ * token was for. If the commit names a tenant of another shard, the file moves there first:
+ *
+ *   pending here ── leave: one transaction ──→ a row of `moved_file` here, with the file as it was
+ *     ── arrive: one transaction there ──→ pending there, with the number of the move ── arrived ──→ the row here has
+ *     only the place
+ *
+ * - The file is in one place at each moment: before `leave` here, after it there, where whoever looks for it makes it
+ *   arrive. A crash between any two steps leaves work that the next request or the sweep does.
+ * - A repeated `arrive` finds the move noted, with the file or what came of it. A late one finds a higher number. The
+ *   notes go with the last row of the file, those of other shards first.
+ * - Its id keeps the number of the first shard. Who does not find it there follows `moved_file`.
+ * - Bytes in R2 have no shard.
+ */
+export interface RelocationDeps extends TenantAccess {
+  /** By shard. */
+  readonly moved: readonly MovedStore[];
+}
+
+/** More moves of one file than anybody makes. */
+const MOST_HOPS = 8;
+
+/** The shard in a file's id, or the first one if the id is none of ours. */
+export function firstPlace({ moved }: Pick<RelocationDeps, "moved">, fileId: string): number {
+  const shard = shardOfId(fileId);
+  return shard < moved.length ? shard : 0;
+}
+
+/** Makes sure that a file has arrived, and returns its shard. */
+async function arriveAt({ moved }: RelocationDeps, from: number, place: Moved, nowMs: number): Promise<number> {
+  if (place.row !== null) {
+    await moved[place.shard]!.arrive(place, nowMs);
+    await moved[from]!.arrived(place);
+  }
+  return place.shard;
+}
+
+/** Where a file went that is not in this shard, once it has arrived; undefined: it was never here, or is gone. */
+async function follow(deps: RelocationDeps, fileId: string, shard: number, nowMs: number): Promise<number | undefined> {
+  const place = await deps.moved[shard]!.find(fileId);
+  return place === undefined ? undefined : arriveAt(deps, shard, place, nowMs);
+}
+
+/**
+ * Looks for a file where its id says, then where it moved, as long as the answer says that nothing was found. Costs a
+ * round trip more for what is nowhere. `bring` may move the file on, from where it was found to where it shall be.
+ */
+export async function look<T>(
+  deps: RelocationDeps,
+  fileId: string,
+  nowMs: number,
+  run: (shard: number) => Promise<T>,
+  isMissing: (found: T) => boolean,
+  bring: (shard: number) => Promise<number> = async (shard) => shard,
+): Promise<T> {
+  let shard = await bring(firstPlace(deps, fileId));
+  for (let hop = 0; hop < MOST_HOPS; hop++) {
+    const found = await run(shard);
+    const next = isMissing(found) ? await follow(deps, fileId, shard, nowMs) : undefined;
+    if (next === undefined) return found;
+    shard = await bring(next);
+  }
+  throw new StoreUnavailable("requests for different tenants move the file to and fro");
+}
+
+/**
+ * Moves a pending file of the caller to the shard of this tenant, if the caller may act for the tenant. Returns the
+ * shard in which to look for it. Nothing changes for who may not: the operation refuses that.
+ */
+export async function bringTo(
+  deps: RelocationDeps,
+  principal: Principal,
+  visibility: Visibility,
+  fileId: string,
+  { tenant, home }: { readonly tenant: string; readonly home: number },
+  from: number,
+  nowMs: number,
+): Promise<number> {
+  let shard = from;
+  if (shard === home || !(await mayActForTenant(deps, principal, tenant, nowMs))) return shard;
+  const caller = callerOf(principal, visibility, principal.tenant);
+  const person = await personOf(deps, principal, nowMs);
+  for (let hop = 0; hop < MOST_HOPS && shard !== home; hop++) {
+    const place = await deps.moved[shard]!.leave(fileId, caller, person, home, nowMs);
+    if (place === undefined) break;
+    shard = await arriveAt(deps, shard, place, nowMs);
+  }
+  return shard;
+}
+
+/** Lets files arrive whose move broke off. One that is under way arrives twice, which does no harm. */
+export async function finishMoves(deps: RelocationDeps, nowMs: number): Promise<void> {
+  if (deps.moved.length === 1) return;
+  const shards = [...deps.moved.entries()];
+  await inParallel(shards, SHARDS_AT_ONCE, async ([shard, store]) => {
+    for (const place of await store.underWay(LIMITS.sweepRows)) await arriveAt(deps, shard, place, nowMs);
+  });
+}

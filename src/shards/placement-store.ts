@@ -1,0 +1,64 @@
+/** Which shard has the files of a tenant, and which copies of tenants are due; tables of the directory. */
+export type PlacementStore = ReturnType<typeof createPlacementStore>;
+
+/** A tenant as its shard must know it. `exists`: 0 after its removal. */
+export interface DueCopy {
+  readonly tenant: string;
+  readonly shard: number;
+  readonly version: number;
+  readonly exists: 0 | 1;
+  readonly disabled: 0 | 1;
+  readonly quotaFiles: number | null;
+  readonly quotaBytes: number | null;
+}
+
+const DUE = `SELECT tenant_shard.tenant, shard, version, tenant.id IS NOT NULL AS "exists",
+    coalesce(tenant.disabled, 1) AS disabled, quota_files AS quotaFiles, quota_bytes AS quotaBytes
+  FROM tenant_shard LEFT JOIN tenant ON tenant.id = tenant_shard.tenant`;
+
+const SQL = {
+  /** No row: no such tenant. One that was there before there were shards has its files in the first. */
+  find: `SELECT coalesce(tenant_shard.shard, 0) AS shard FROM tenant
+    LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id WHERE tenant.id = ?1`,
+  place: `INSERT INTO tenant_shard (tenant, shard)
+    SELECT ?1, value FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)
+    ORDER BY (SELECT count(*) FROM tenant_shard WHERE shard = value), value LIMIT 1
+    ON CONFLICT DO NOTHING`,
+  keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
+  // The first shard is the directory itself, where the tenant's own row is.
+  due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND shard <> 0 ORDER BY tenant_shard.tenant LIMIT ?1`,
+  dueOf: `${DUE} WHERE tenant_shard.tenant = ?1 AND copied < version AND shard <> 0`,
+  copied: `UPDATE tenant_shard SET copied = ?2 WHERE tenant = ?1 AND copied < ?2`,
+  settleFirst: `UPDATE tenant_shard SET copied = version WHERE copied < version AND tenant > '' AND +shard = 0`,
+  copyAgain: `UPDATE tenant_shard SET copied = 0 WHERE shard <> 0`,
+} as const;
+
+export function createPlacementStore(db: D1Database) {
+  return {
+    /** The shard of a tenant; undefined: there is no such tenant. */
+    find: async (tenant: string): Promise<number | undefined> =>
+      (await db.prepare(SQL.find).bind(tenant).first<number>("shard")) ?? undefined,
+
+    /** Gives a new tenant the shard with the fewest tenants. Before its row is written. */
+    place: (tenant: string, shards: readonly number[]): D1PreparedStatement =>
+      db.prepare(SQL.place).bind(tenant, JSON.stringify(shards)),
+
+    /** Before the tenant's row is deleted. */
+    keepPlace: (tenant: string): D1PreparedStatement => db.prepare(SQL.keepPlace).bind(tenant),
+
+    /** Copies that are due, of all tenants or of one. */
+    async due(limit: number): Promise<readonly DueCopy[]> {
+      const [, found] = await db.batch<DueCopy>([db.prepare(SQL.settleFirst), db.prepare(SQL.due).bind(limit)]);
+      return found?.results ?? [];
+    },
+    dueOf: async (tenant: string): Promise<readonly DueCopy[]> =>
+      (await db.prepare(SQL.dueOf).bind(tenant).all<DueCopy>()).results,
+
+    /** The shard has this version or a newer one. */
+    copied: async ({ tenant, version }: DueCopy): Promise<void> =>
+      void (await db.prepare(SQL.copied).bind(tenant, version).run()),
+
+    /** Every copy is due. */
+    copyAgain: async (): Promise<void> => void (await db.prepare(SQL.copyAgain).run()),
+  };
+}

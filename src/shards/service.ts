@@ -1,0 +1,57 @@
+/**
+ * Shards: files lie in several databases, so that a platform grows past one.
+ *
+ * - `DB` is the directory: who exists, who may do what, tokens, topics, the audit log. It is shard 0 too, and the only
+ *   shard of a platform with one database. `SHARD_01` and further bindings are shards with files alone.
+ * - All files of a tenant lie in its shard, with all that belongs to them: owners, variants, index, reports, pending
+ *   files. So lists, quotas and deletions need one database, and each change stays one transaction. An id has the
+ *   number of its shard in a byte, so a file is found by its id alone (src/media/shards).
+ * - The directory says which shard a tenant has (placement.ts): the one with the fewest tenants when it was created.
+ *
+ * No transaction spans two databases. What a shard must know of a tenant (disabled, quotas) is copied there:
+ *
+ *   operator changes the tenant ──▶ a trigger raises its version, in the same transaction: the copy is due
+ *   before the answer, or by the cron ──▶ the copy is written to the shard unless that has a newer one ──▶ it is noted
+ *
+ * A crash leaves the copy due, and a repeated or late copy changes nothing (tenant-copies.ts). The opposite is the
+ * media service's: the directory must not change a client or tenant that has files in some shard
+ * (src/media/shards/owner-changes.ts).
+ */
+import type { Isolate } from "../platform/copies/isolate.ts";
+import type { Log } from "../platform/runtime/log.ts";
+import type { Placement, Shards } from "../platform/storage/shards.ts";
+import { createPlacement } from "./placement.ts";
+import { createPlacementStore } from "./placement-store.ts";
+import { createTenantCopies, type TenantCopies } from "./tenant-copies.ts";
+
+export interface ShardDeps {
+  readonly shards: Shards;
+  readonly isolate: Isolate;
+  readonly log: Log;
+}
+
+export interface ShardRoom {
+  readonly placement: Placement;
+  readonly copies: TenantCopies;
+  /** Forgets copies of places, after a restore of the directory. */
+  forgetPlaces(): void;
+  /** Statements of the transaction that creates a tenant, before its row; none on a platform of one database. */
+  placeStatements(tenant: string): readonly D1PreparedStatement[];
+  /** Statements of the transaction that removes a tenant: one of the same name gets the same shard. */
+  keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
+}
+
+export function createShardRoom({ shards, isolate, log }: ShardDeps): ShardRoom {
+  const [directory] = shards;
+  const store = createPlacementStore(directory.db);
+  const isOne = shards.length === 1;
+  const numbers = shards.map(({ number }) => number);
+  const placement = createPlacement(store, shards.length, isolate);
+  return {
+    placement,
+    forgetPlaces: placement.clear,
+    copies: createTenantCopies({ shards, store, log }),
+    placeStatements: (tenant) => (isOne ? [] : [store.place(tenant, numbers)]),
+    keepPlaceStatements: (tenant) => (isOne ? [] : [store.keepPlace(tenant)]),
+  };
+}

@@ -1,0 +1,78 @@
+import { describeError, type Log } from "../platform/runtime/log.ts";
+import { inParallel } from "../platform/runtime/parallel.ts";
+import { SHARDS_AT_ONCE, type Shards } from "../platform/storage/shards.ts";
+import { createCopyStore } from "./copy-store.ts";
+import type { DueCopy, PlacementStore } from "./placement-store.ts";
+
+/** Our choice: the rest is due at the next run. */
+const PAGE = 500;
+
+/**
+ * Copies of tenants in their shards:
+ *
+ *   changed in the directory: due ──▶ written to the shard ──▶ noted as copied
+ *
+ * It may break off anywhere, run twice at once and come late: the version decides in the shard, and in the directory.
+ */
+export interface TenantCopies {
+  /** Writes the copy of a tenant that was just changed. Throws if its shard does not answer; the cron does it then. */
+  copy(tenant: string): Promise<void>;
+  /** Writes copies that are due. */
+  sweep(): Promise<void>;
+  /** After a restore of the directory or of shards, which may have newer copies than that. */
+  copyAll(): Promise<void>;
+}
+
+export function createTenantCopies({
+  shards,
+  store,
+  log,
+}: {
+  readonly shards: Shards;
+  readonly store: PlacementStore;
+  readonly log: Log;
+}): TenantCopies {
+  const copies = shards.map(({ db }) => createCopyStore(db));
+
+  async function writeOne(due: DueCopy): Promise<void> {
+    const shard = copies[due.shard];
+    if (shard === undefined) throw new Error(`shard ${due.shard} is not bound`);
+    await shard.write(due);
+    await store.copied(due);
+  }
+
+  /** How many there were. Throws if one failed, after the others. */
+  async function write(due: readonly DueCopy[]): Promise<number> {
+    const failures: unknown[] = [];
+    await inParallel(due, SHARDS_AT_ONCE, async (copy) => {
+      try {
+        await writeOne(copy);
+      } catch (thrown) {
+        log.error("a tenant was not copied to its shard", {
+          tenant: copy.tenant,
+          shard: copy.shard,
+          error: describeError(thrown),
+        });
+        failures.push(thrown);
+      }
+    });
+    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} copies of tenants failed`);
+    return due.length;
+  }
+
+  return {
+    async copy(tenant) {
+      if (shards.length === 1) return;
+      for (const due of await store.dueOf(tenant)) await writeOne(due);
+    },
+    async sweep() {
+      if (shards.length > 1) await write(await store.due(PAGE));
+    },
+    async copyAll() {
+      if (shards.length === 1) return;
+      for (const shard of copies.slice(1)) await shard.forget();
+      await store.copyAgain();
+      while ((await write(await store.due(PAGE))) === PAGE);
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
+import { createDeps } from "../../../src/deps.ts";
+import { isolate } from "../../support/isolate.ts";
+import {
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  makeTenantIn,
+  OPERATOR,
+  tokenFor,
+  unique,
+  type TestClient,
+} from "../../support/platform.ts";
+import { everywhere } from "../../support/shards.ts";
+import { faultAt } from "../faults.ts";
+
+const FILES = "/media/v2/files";
+const GRANTS = {
+  confidential: true,
+  grantTypes: ["client_credentials"],
+  scopes: ["plat.media_view", "plat.media_manage", "plat.media_admin"],
+};
+
+interface Pending {
+  readonly id: string;
+  readonly uploadLink: string;
+  readonly commitLink: string;
+}
+
+async function pending(client: TestClient): Promise<Pending> {
+  const token = await tokenFor(client);
+  const json = { "Content-Type": "text/plain" };
+  const file = await expectJson<Pending>(await call(FILES, { token, method: "POST", json }), 200);
+  const put = await call(file.uploadLink, { method: "PUT", body: "x", headers: { "content-type": "text/plain" } });
+  expect(put.status).toBe(200);
+  return file;
+}
+
+/** On an isolate that has no copy of how the client was. */
+async function commit({ commitLink }: Pending, client: TestClient): Promise<number> {
+  const fresh = isolate();
+  const { access_token: token } = await (await fresh.token(client)).json<{ access_token: string }>();
+  return (await fresh.fetch(commitLink, { method: "POST", headers: { authorization: `Bearer ${token}` } })).status;
+}
+
+/** The operator, on an isolate with other bindings. */
+async function operate(bindings: object, method: string, path: string, json?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+  const body = json === undefined ? {} : { body: JSON.stringify(json) };
+  return isolate(bindings).fetch(`/admin/v1/${path}`, { method, headers, ...body });
+}
+
+const closings = () => everywhere.prepare("SELECT count(*) AS n FROM closing").first<number>("n");
+const endLeft = () => createDeps(env).media.sweep(Date.now() + 3_600_000 / 2);
+const bindingsOf = (shards: ReturnType<typeof shardsOf>) =>
+  Object.fromEntries(shards.map(({ number, db }) => [shardBinding(number), db]));
+
+describe("a client whose files lie in another shard than the directory", () => {
+  // shows: operator/shards/owners
+  it("cannot be deleted, renamed or moved while a file is committed there", async () => {
+    const client = await makeClient({ tenant: await makeTenantIn(2) });
+    const file = await pending(client);
+    expect(await commit(file, client)).toBe(202);
+    const path = `clients/${client.clientId}`;
+    for (const json of [
+      undefined,
+      { ...GRANTS, tenant: client.tenant, name: `${client.tenant}.${unique("n")}` },
+      { ...GRANTS, tenant: await makeTenant() },
+    ])
+      expect((await operate({}, json === undefined ? "DELETE" : "PUT", path, json)).status).toBe(409);
+    expect(await closings()).toBe(0);
+  });
+
+  it("commits nothing while it is being deleted: 503, and 404 after it", async () => {
+    const client = await makeClient({ tenant: await makeTenantIn(1) });
+    const file = await pending(client);
+    const token = await tokenFor(client);
+    let meanwhile = 0;
+    const db = new Proxy(env.DB, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
+        if (name !== "batch") return value.bind(target);
+        return async (statements: D1PreparedStatement[]) => {
+          // The shards are closed before the transaction that deletes the client.
+          if ((await closings()) === 4 && meanwhile === 0) {
+            meanwhile = (await call(file.commitLink, { token, method: "POST" })).status;
+          }
+          return target.batch(statements);
+        };
+      },
+    });
+    expect((await operate({ DB: db }, "DELETE", `clients/${client.clientId}`)).status).toBe(204);
+    expect([meanwhile, await closings()]).toEqual([503, 0]);
+    const owners = everywhere.prepare("SELECT count(*) AS n FROM owner WHERE client = ?").bind(client.clientId);
+    expect(await owners.first("n")).toBe(0);
+  });
+
+  it.each(["before", "after"] as const)(
+    "has the same files and one name, whichever call of a database fails %s it is done in a rename",
+    async (when) => {
+      const tenant = await makeTenantIn(3);
+      const faults = faultAt();
+      for (let number = 0; ; number++) {
+        const client = await makeClient({ tenant });
+        const file = await pending(client);
+        const name = `${tenant}.${unique("n")}`;
+        const json = { ...GRANTS, tenant, name };
+        await tokenFor(OPERATOR);
+        faults.arm(number, when);
+        const answer = await operate(bindingsOf(faults.shards), "PUT", `clients/${client.clientId}`, json);
+        const isOver = faults.seen() <= number;
+        faults.arm(Infinity, when);
+        await endLeft();
+        expect([number, await closings()]).toEqual([number, 0]);
+        const shown = await call(`/admin/v1/clients/${client.clientId}`, { token: await tokenFor(OPERATOR) });
+        const is = (await expectJson(shown, 200)).name;
+        if (answer.status === 200) expect(is).toBe(name);
+        const owners = everywhere.prepare("SELECT client FROM owner WHERE client IN (?1, ?2) AND tenant = ''");
+        const found = await owners.bind(client.clientId, name).all<{ client: string }>();
+        expect([number, found.results]).toEqual([number, [{ client: is }]]);
+        expect([number, await commit(file, client)]).toEqual([number, 202]);
+        if (isOver) return;
+      }
+    },
+    120_000,
+  );
+
+  it("leaves nothing to the next client of its name, even if its deletion was not ended in the shard", async () => {
+    const tenant = await makeTenantIn(2);
+    const client = await makeClient({ tenant });
+    const file = await pending(client);
+    const [, , shard] = shardsOf(env);
+    let batches = 0;
+    const failing = new Proxy(shard!.db, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
+        if (name !== "batch") return value.bind(target);
+        // The first one closes.
+        return (...args: unknown[]) =>
+          batches++ === 0 ? value.apply(target, args) : Promise.reject(new Error("injected"));
+      },
+    });
+    expect((await operate({ [shardBinding(2)]: failing }, "DELETE", `clients/${client.clientId}`)).status).toBe(204);
+    expect(await closings()).toBe(1);
+    const next = await makeClient({ tenant, clientId: client.clientId });
+    expect([await closings(), await commit(file, next)]).toEqual([0, 404]);
+  });
+});
+
+describe("a tenant of another shard", () => {
+  it("is kept while it has files, and its deletion leaves no closing", async () => {
+    const tenant = await makeTenantIn(1);
+    const client = await makeClient({ tenant });
+    const file = await pending(client);
+    expect(await commit(file, client)).toBe(202);
+    const refused = await operate({}, "DELETE", `tenants/${tenant}`);
+    expect(refused.status).toBe(409);
+    const lone = await makeTenantIn(1, { subscribed: false });
+    expect((await operate({}, "DELETE", `tenants/${lone}`)).status).toBe(204);
+    expect(await closings()).toBe(0);
+  });
+});

@@ -1,0 +1,208 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../../src/media/model/limits.ts";
+import { shardsOf } from "../../../src/platform/storage/shards.ts";
+import { counting } from "../../support/counting.ts";
+import { encodePng, gradient } from "../../support/images.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
+import { faultAt } from "../faults.ts";
+import {
+  collection,
+  expectJson,
+  expectProblem,
+  keysOf,
+  mediaApp,
+  principal,
+  START_MS,
+  stored,
+  testPlacement,
+  uploaded,
+  type MediaApp,
+} from "../media-app.ts";
+
+const PICTURE = await encodePng(gradient(8, 8));
+const DAY_MS = 86_400_000;
+/** Their files lie in different shards. */
+const [HERE, THERE] = ["acme", "globex"];
+
+/** The shards that have a row of this file. */
+async function placesOf(id: string): Promise<number[]> {
+  const found = await Promise.all(
+    shardsOf(env).map(async ({ number, db }) => {
+      const row = await db.prepare("SELECT 1 FROM file WHERE id = ?").bind(id).first();
+      return row === null ? [] : [number];
+    }),
+  );
+  return found.flat();
+}
+
+/** A client of one tenant that serves the other. */
+function serving(app: MediaApp) {
+  const as = principal({ tenant: HERE });
+  app.actsFor.add(`${as.clientId} ${THERE}`);
+  return as;
+}
+
+const commitFor = (app: MediaApp, commitLink: string, tenant: string, as: ReturnType<typeof principal>) =>
+  app.call(`${commitLink}?tenant=${tenant}`, { as, method: "POST" });
+
+async function finish(app: MediaApp): Promise<void> {
+  for (const ms of [0, DAY_MS, DAY_MS + LIMITS.lastWriteMs, 3 * DAY_MS]) {
+    app.clock.nowMs = START_MS + ms;
+    await app.media.sweep(app.clock.nowMs);
+    while (app.longJobs.length > 0) await app.consume();
+  }
+}
+
+describe("files of two tenants", () => {
+  // shows: operator/shards/place
+  it("lie in two databases, each with all that belongs to it, and their ids say which", async () => {
+    const app = mediaApp();
+    for (const tenant of [HERE, THERE]) {
+      const file = await stored(app, PICTURE, { as: principal({ tenant }), query: "?clip=4x4", metadata: { a: 1 } });
+      const shard = await testPlacement.shardOf(tenant, 0);
+      expect(shard).toBeGreaterThan(0);
+      expect([await placesOf(file.id), Number.parseInt(file.id.slice(8, 10), 16)]).toEqual([[shard], shard]);
+      for (const table of ["variant", "attribute"]) {
+        const rows = `SELECT count(*) AS n FROM ${table} WHERE file_id = ?`;
+        expect(await shardDb(shard).prepare(rows).bind(file.id).first("n")).toBeGreaterThan(0);
+        expect(await env.DB.prepare(rows).bind(file.id).first("n")).toBe(0);
+      }
+    }
+    expect(await testPlacement.shardOf(HERE, 0)).not.toBe(await testPlacement.shardOf(THERE, 0));
+  });
+
+  it("cost no more round trips than those of one database", async () => {
+    const { env: counted, tally, reset } = counting(env);
+    const app = mediaApp({ shards: shardsOf(counted), bucket: counted.MEDIA });
+    const as = principal({ tenant: HERE });
+    const trips = async (work: () => Promise<unknown>): Promise<number> => {
+      reset();
+      await work();
+      return tally.d1RoundTrips;
+    };
+    let file!: Awaited<ReturnType<typeof uploaded>>;
+    expect(await trips(async () => (file = await uploaded(app, PICTURE, { as })))).toBe(2);
+    expect(await trips(() => app.call(file.commitLink, { as, method: "POST" }))).toBe(1);
+    expect(await trips(() => app.call(file.path, { as }))).toBe(1);
+    expect(await trips(() => app.call(`${collection()}?tenant=${HERE}`, { as }))).toBe(2);
+  });
+});
+
+describe("a file that is committed for a tenant of another shard", () => {
+  it("moves there, and is found by its id, in the list, by its variants, and deleted with its report", async () => {
+    const app = mediaApp();
+    const as = serving(app);
+    const file = await uploaded(app, PICTURE, { as, query: "?clip=4x4" });
+    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(HERE, 0)]);
+    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(202);
+    await app.settle();
+    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
+    // Repeated, as after a lost answer.
+    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(202);
+    expect(await app.consume()).toMatchObject({ retried: 0 });
+    const there = { ...as, tenant: THERE };
+    expect((await app.call(`${file.path}?clip=4x4`, { as: there })).status).toBe(200);
+    const listed = await expectJson(await app.call(`${collection()}?tenant=${THERE}`, { as }), 200);
+    expect(listed.map(({ id }: { id: string }) => id)).toEqual([file.id]);
+    expect(await expectJson(await app.call(`${collection()}?tenant=${HERE}`, { as }), 200)).toEqual([]);
+    expect(await app.media.operatedFiles.ownerOf(file.id)).toMatchObject({ tenant: THERE });
+    const deleted = await app.call(file.path, { as: there, method: "DELETE" });
+    expect(deleted.status).toBe(204);
+    await app.settle();
+    const report = deleted.headers.get("location")!;
+    expect(await expectJson(await app.call(report, { as }), 200)).toMatchObject({ tenant: THERE, state: "deleted" });
+    await finish(app);
+    expect(await expectJson(await app.call(report, { as }), 200)).toMatchObject({ state: "verified" });
+    expect([await placesOf(file.id), await keysOf(file.id)]).toEqual([[], []]);
+    const notes = everywhere.prepare("SELECT count(*) AS n FROM moved_file WHERE id = ?").bind(file.id);
+    expect(await notes.first("n")).toBe(0);
+  });
+
+  it("stays where it is for whoever may not act for that tenant, and for another client", async () => {
+    const app = mediaApp();
+    const as = principal({ tenant: HERE });
+    const file = await uploaded(app, PICTURE, { as });
+    await expectProblem(await commitFor(app, file.commitLink, THERE, as), 404, "element_resource_non_existing");
+    const stranger = serving(app);
+    const refused = await commitFor(app, file.commitLink, THERE, stranger);
+    await expectProblem(refused, 404, "element_resource_non_existing");
+    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(HERE, 0)]);
+    expect((await app.call(file.commitLink, { as, method: "POST" })).status).toBe(202);
+  });
+
+  it("moves on, and back, while it is pending", async () => {
+    const app = mediaApp();
+    const as = serving(app);
+    await shardDb(await testPlacement.shardOf(THERE, 0)).batch([
+      shardDb(await testPlacement.shardOf(THERE, 0)).prepare("INSERT INTO organization VALUES ('o', 'o', 0)"),
+      shardDb(await testPlacement.shardOf(THERE, 0))
+        .prepare("INSERT INTO tenant (id, organization, name, created_at, quota_files) VALUES (?, 'o', 'x', 0, 0)")
+        .bind(THERE),
+    ]);
+    const file = await uploaded(app, PICTURE, { as });
+    await expectProblem(await commitFor(app, file.commitLink, THERE, as), 413, "bad_payload_size", [
+      { type: "quota_exceeded" },
+    ]);
+    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
+    expect((await app.call(file.commitLink, { as, method: "POST" })).status).toBe(202);
+    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(HERE, 0)]);
+    expect((await app.call(file.path, { as })).status).toBe(200);
+    await everywhere.prepare("UPDATE tenant SET quota_files = NULL WHERE id = ?").bind(THERE).run();
+  });
+
+  it("is committed once by one of two requests at once for tenants of two shards, and lies in that one's", async () => {
+    const app = mediaApp();
+    for (let round = 0; round < 10; round++) {
+      const as = serving(app);
+      const file = await uploaded(app, PICTURE, { as });
+      const answers = await Promise.all([HERE, THERE].map((tenant) => commitFor(app, file.commitLink, tenant, as)));
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 202)).toHaveLength(1);
+      const tenant = statuses[0] === 202 ? HERE : THERE;
+      expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(tenant, 0)]);
+      expect(await app.media.operatedFiles.ownerOf(file.id)).toMatchObject({ tenant });
+    }
+  });
+
+  // shows: operator/shards/move
+  it.each(["before", "after"] as const)(
+    "arrives once, whichever call of a database fails %s it is done: a repeated commit finds it",
+    async (when) => {
+      const faults = faultAt();
+      for (let number = 0; ; number++) {
+        faults.arm(Infinity, when);
+        const app = mediaApp({ shards: faults.shards });
+        const as = serving(app);
+        const file = await uploaded(app, PICTURE, { as, query: "?clip=4x4" });
+        faults.arm(number, when);
+        const first = await commitFor(app, file.commitLink, THERE, as);
+        await app.settle().catch(() => undefined);
+        const isOver = faults.seen() <= number;
+        faults.arm(Infinity, when);
+        expect([number, [202, 503].includes(first.status)]).toEqual([number, true]);
+        expect([number, (await commitFor(app, file.commitLink, THERE, as)).status]).toEqual([number, 202]);
+        expect([number, await placesOf(file.id)]).toEqual([number, [await testPlacement.shardOf(THERE, 0)]]);
+        const shown = await app.call(`${file.path}/variants`, { as: { ...as, tenant: THERE } });
+        expect(await expectJson(shown, 200)).toHaveLength(1);
+        if (isOver) return;
+      }
+    },
+  );
+
+  it("arrives by the sweep where its move broke off, and goes with its bytes if nobody commits it", async () => {
+    const faults = faultAt();
+    faults.arm(Infinity, "after");
+    const app = mediaApp({ shards: faults.shards });
+    const as = serving(app);
+    const file = await uploaded(app, PICTURE, { as });
+    faults.arm(0, "after");
+    expect((await commitFor(app, file.commitLink, THERE, as)).status).toBe(503);
+    expect(await placesOf(file.id)).toEqual([]);
+    faults.arm(Infinity, "after");
+    await app.media.sweep(START_MS + 120_000);
+    expect(await placesOf(file.id)).toEqual([await testPlacement.shardOf(THERE, 0)]);
+    await finish(app);
+    expect([await placesOf(file.id), await keysOf(file.id)]).toEqual([[], []]);
+  });
+});
