@@ -116,6 +116,7 @@ describe("PUT users/{email}", () => {
 });
 
 describe("PUT users/{email} with a password that is easy to guess", () => {
+  // shows: asvs/v6-authentication/6.2.4
   it.each(["password", "12345678", "aaaaaaaa", "killkillkill"])(
     "refuses %s, says what to do instead, and changes nothing",
     async (password) => {
@@ -130,6 +131,7 @@ describe("PUT users/{email} with a password that is easy to guess", () => {
     },
   );
 
+  // shows: asvs/v6-authentication/6.2.11
   it("refuses the user's own address", async () => {
     // A name that ends in a digit, which counts as something around it.
     const email = `${unique("new")}7@example.org`;

@@ -13,6 +13,13 @@ describe("a fresh start", () => {
     expect(results).toEqual([{ rows: 0 }]);
   });
 
+  // shows: asvs/v6-authentication/6.3.2
+  it("has no account: no migration makes a user or a client", async () => {
+    await startFresh();
+    for (const table of ["user", "client"])
+      expect(await env.DB.prepare(`SELECT count(*) AS n FROM ${table}`).first("n")).toBe(0);
+  });
+
   it("empties the bucket", async () => {
     await env.MEDIA.put("left-behind", "bytes");
     expect((await env.MEDIA.list()).objects).toHaveLength(1);

@@ -257,6 +257,7 @@ describe("a new password", () => {
   const list = createCommonPasswords(env.ASSETS);
   const fault = (password: string) => newPasswordFault(password, about, list);
 
+  // shows: asvs/v6-authentication/6.2.4
   it.each([
     "password",
     "PassWord",
@@ -277,6 +278,7 @@ describe("a new password", () => {
     async (one) => expect(await fault(one)).toBe("common"),
   );
 
+  // shows: asvs/v6-authentication/6.2.11
   it.each([
     about.email,
     about.email.toUpperCase(),
@@ -288,11 +290,13 @@ describe("a new password", () => {
     "plat!!!!",
   ])("is not part of the account: %s", async (one) => expect(await fault(one)).toBe("own"));
 
+  // shows: asvs/v6-authentication/6.2.1
   it("has the right length", async () => {
     for (const one of ["short", "x".repeat(257), `a${"\u0301".repeat(60_000)}`])
       expect(await fault(one)).toBe("length");
   });
 
+  // shows: asvs/v6-authentication/6.2.5
   it("may be any other: one of ten thousand is refused by mistake", async () => {
     for (const good of ["correct horse battery staple", "lovelace and babbage", "ada likes engines", "tr0ub4dor&3-x"])
       expect(await fault(good)).toBeUndefined();

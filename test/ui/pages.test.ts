@@ -540,6 +540,8 @@ describe("form-action", () => {
 });
 
 describe("the account page", () => {
+  // shows: asvs/v6-authentication/6.2.6
+  // shows: asvs/v6-authentication/6.2.7
   it("names the account to password managers, and sends only the needed fields", async () => {
     const { tags } = await parseHtml(pages.account({ ...account, applications: [], passkeys: undefined }));
     const fields = named(tags, "input").map((tag) =>
@@ -574,6 +576,8 @@ describe("the sign-in page", () => {
   const focused = (tags: readonly Tag[]) =>
     tags.filter((tag) => tag.attributes.has("autofocus")).map((tag) => attribute(tag, "id"));
 
+  // shows: asvs/v6-authentication/6.2.6
+  // shows: asvs/v6-authentication/6.2.7
   it("is a form for password managers, with hidden fields", async () => {
     const tags = await tagsOf({});
     const [form] = named(tags, "form");

@@ -175,6 +175,7 @@ export function existenceSuite(stage: () => Stage): void {
       for (const answer of answers) expect(answer).toEqual(answers[0]);
     });
 
+    // shows: asvs/v6-authentication/6.3.8
     test("RFC 6749 10.11, OIDC Core 3.1.2.3: the sign-in page is the same, byte for byte, whoever is meant", async () => {
       const { web, ask } = stage();
       const visitor = new Visitor(ask);
@@ -200,6 +201,7 @@ export function existenceSuite(stage: () => Stage): void {
         expect(await shown(address)).toEqual(await shown(nobody(2)));
     });
 
+    // shows: asvs/v6-authentication/6.3.8
     test("OIDC Core 16.12: known and unknown users take the same time, at /token and at the page", async () => {
       const { legacy, web, ask } = stage();
       const visitor = new Visitor(ask);

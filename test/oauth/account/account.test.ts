@@ -452,6 +452,7 @@ describe("Signing in to the account at another identity provider", () => {
     expect((await comeBack(provider, browser, sent)).status).toBe(400);
   });
 
+  // shows: asvs/v6-authentication/6.2.3
   it("requires the old password for a password change, and then counts as a sign-in by password", async () => {
     const provider = await makeProvider();
     await linkAccount(user, provider);
@@ -742,6 +743,7 @@ describe("POST /account/end-all", () => {
 describe("POST /account/password", () => {
   // shows: platform/addresses/account
   // shows: asvs/v7-session-management/7.4.3
+  // shows: asvs/v6-authentication/6.2.2
   it("changes the password, ends everything else of the user, and gives this browser a new session", async () => {
     await realPasswordCost();
     const tokens = await give();
@@ -770,6 +772,8 @@ describe("POST /account/password", () => {
     expect((await send(browser, "password", passwords(NEW, user.password))).status).toBe(303);
   });
 
+  // shows: asvs/v6-authentication/6.2.1
+  // shows: asvs/v6-authentication/6.2.4
   it("refuses a password that is short, long, repeated differently or unchanged, and checks no password then", async () => {
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);
@@ -788,6 +792,8 @@ describe("POST /account/password", () => {
     expect([await signsIn(user.password), await isSignedIn(browser)]).toEqual([true, true]);
   });
 
+  // shows: asvs/v6-authentication/6.2.5
+  // shows: asvs/v6-authentication/6.2.9
   it("accepts any letters as other forms do, and the longest and shortest password", async () => {
     const browser = await signedIn();
     const composed = "Schöne Gr\u00fc\u00dfe \u{1f511}";

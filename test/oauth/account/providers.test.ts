@@ -19,6 +19,7 @@ import { mailPlatform } from "../recovery/mail-platform.ts";
 /** Accounts at identity providers that a person links and unlinks at `/account`. */
 const ACCOUNT = `${ORIGIN}/account`;
 const MINUTE_MS = 60_000;
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
 let ada: TestUser;
 let browser: Browser;
 beforeEach(async () => {
@@ -226,6 +227,27 @@ describe("Nobody links an account", () => {
   });
 });
 
+describe("A person who signs in by a provider", () => {
+  // shows: asvs/v6-authentication/6.3.5
+  it("is told by mail of each browser that is new, once, and of nobody who has another account there", async () => {
+    const provider = await offered();
+    await linkAccount(ada, provider);
+    const at = mailPlatform({ MAIL_NOTICES: "sign_in" });
+    const enter = async (own: Browser, subject = subjectOf(ada)): Promise<Visit> => {
+      own.cookies.delete("__Host-plat_session");
+      const sent = await own.get(`${ACCOUNT}?plat_id_provider=${provider.id}`);
+      return own.get(await vouchedAddress(sent, provider, subject), "cross-site");
+    };
+    const firefox = at.browser({ "user-agent": FIREFOX });
+    expect((await enter(firefox, "somebody else's")).location).not.toBe(ACCOUNT);
+    expect(at.mails).toEqual([]);
+    for (const own of [firefox, firefox, at.browser()]) expect((await enter(own)).location).toBe(ACCOUNT);
+    const told = [ada.email, "New sign-in at plinth.test"];
+    expect(at.mails.map(({ to, subject }) => [to, subject])).toEqual([told, told]);
+    expect(at.mails[0]!.text).toMatch(/Firefox, Linux · .* UTC/);
+  });
+});
+
 describe("A person unlinks a provider", () => {
   // shows: oauth/account/unlink-a-provider
   it("and its sign-ins end; the last way to sign in stays, even if both of two are unlinked at once", async () => {
@@ -280,6 +302,7 @@ describe("A person unlinks a provider", () => {
   });
 
   // shows: oauth/account/provider-mails
+  // shows: asvs/v6-authentication/6.3.7
   it("and is told by mail, as of a new link", async () => {
     const provider = await offered();
     const at = mailPlatform({ MAIL_NOTICES: "identity" });

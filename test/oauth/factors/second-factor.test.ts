@@ -94,6 +94,7 @@ describe("A person with an authenticator app", () => {
     expect(landed(await visit(browser, client)).query.get("code")).not.toBeNull();
   });
 
+  // shows: asvs/v6-authentication/6.3.4
   it("gets nothing by a session of one factor: no code, no token without a page, no account", async () => {
     await withApp();
     const browser = new Browser();
@@ -110,6 +111,7 @@ describe("A person with an authenticator app", () => {
     expect(await env.DB.prepare("SELECT 1 FROM totp WHERE email = ?").bind(user.email).first()).not.toBeNull();
   });
 
+  // shows: asvs/v6-authentication/6.3.4
   it("gets nothing by the password grant, by a refresh token of before, or by a code of before", async () => {
     const browser = new Browser();
     const tokens = await redeemed(await signInThrough(browser, client, user));
@@ -129,6 +131,7 @@ describe("A person with an authenticator app", () => {
   });
 
   // shows: operator/resources/second-factor
+  // shows: asvs/v6-authentication/6.5.6
   it("signs in by the password alone after the operator removed the second factor", async () => {
     await withApp();
     const remove = async (email = user.email) =>
@@ -145,6 +148,7 @@ describe("A person with an authenticator app", () => {
     expect(about).toMatchObject([{ actor: "plat.operator", outcome: "done" }]);
   });
 
+  // shows: asvs/v6-authentication/6.5.1
   it("uses a code once: not again, not the one before, and not twice at once", async () => {
     const { app } = await withApp();
     const pages = await Promise.all(
@@ -175,6 +179,7 @@ describe("A person with an authenticator app", () => {
     expect((await victim.submit(page, { code: app.code() })).status).toBe(303);
   });
 
+  // shows: asvs/v6-authentication/6.5.1
   it("signs in by each recovery code once, and gets new ones for a code", async () => {
     const { app, recoveryCodes } = await withApp();
     const [first = "", second = ""] = recoveryCodes;
@@ -200,6 +205,7 @@ describe("A person with an authenticator app", () => {
     for (const { hash } of results) expect(hash).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  // shows: asvs/v6-authentication/6.5.6
   it("turns it off for a code, and signs in by the password alone again", async () => {
     const { app } = await withApp();
     const browser = await atAccount();
@@ -270,6 +276,7 @@ describe("Two factors that are asked for", () => {
   }
 
   // shows: operator/resources/second-factor-required
+  // shows: asvs/v6-authentication/6.3.4
   it.each([
     ["the tenant", async () => `tenants/${user.tenant}`],
     ["a role", async () => `roles/${await roleOf(user)}`],
@@ -323,6 +330,7 @@ describe("Two factors that are asked for", () => {
 });
 
 describe("The account page", () => {
+  // shows: asvs/v6-authentication/6.5.4
   it("sets up an app only with the password and a code, stores the key sealed, and stays signed in", async () => {
     const browser = await atAccount();
     const form = (await browser.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/set-up"));

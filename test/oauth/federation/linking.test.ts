@@ -142,7 +142,12 @@ describe("The first sign-in by a provider", () => {
   });
 
   // shows: oauth/authorize/linked-account
+  // shows: asvs/v6-authentication/6.8.1
   it("gives a stranger nothing by a user's verified address, at another tenant's provider (p13)", async () => {
+    // She has an account of the same name at a provider of ours.
+    const ours = await makeProvider();
+    await linkAccount(ada, ours);
+    expect(codeOf(await signIn(ours))).toBeTruthy();
     const mallory = await makeProvider();
     const page = await signIn(mallory);
     expectPage(page);
@@ -334,6 +339,7 @@ describe("A link", () => {
 });
 
 describe("An essential acr", () => {
+  // shows: asvs/v6-authentication/6.8.4
   it("of a password is not met by a provider: the person enters the password, or the client gets an error", async () => {
     const provider = await makeProvider();
     await linkAccount(ada, provider);

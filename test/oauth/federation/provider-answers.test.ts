@@ -109,6 +109,7 @@ describe("An ID token is refused", () => {
     await expectError(await signInWith({}, { header: { typ } }), "access_denied", "another type");
   });
 
+  // shows: asvs/v6-authentication/6.8.2
   it("without a signature", async () => {
     const encode = (value: object): string =>
       btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -120,6 +121,7 @@ describe("An ID token is refused", () => {
     }
   });
 
+  // shows: asvs/v6-authentication/6.8.2
   it("signed with a secret that others know: the public key, or the client's secret", async () => {
     const { kid, publicJwk } = provider.signer;
     for (const secret of [JSON.stringify(publicJwk), "secret of the platform: +&=% \u007e"])
@@ -130,6 +132,7 @@ describe("An ID token is refused", () => {
       );
   });
 
+  // shows: asvs/v6-authentication/6.8.2
   it("signed with a key that is not the provider's, whatever the header says", async () => {
     const foreign = await makeSigner("ES256", provider.signer.kid);
     await expectError(await signInWith({}, { signer: foreign }), "access_denied", "signature verification failed");
@@ -151,6 +154,7 @@ describe("An ID token is refused", () => {
     },
   );
 
+  // shows: asvs/v6-authentication/6.8.4
   it("for an older sign-in than the client accepts", async () => {
     const request = { max_age: "60" };
     await expectError(await signInWith({}, { request }), "access_denied", "does not say when");

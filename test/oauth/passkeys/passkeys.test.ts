@@ -165,6 +165,7 @@ describe("A passkey", () => {
       expect((await browser.submit(page, { credential })).status).toBe(400);
   });
 
+  // shows: asvs/v6-authentication/6.7.2
   it("answers a challenge once: not again, and not twice at once", async () => {
     const { passkey } = await withPasskey();
     const browser = new Browser();
@@ -176,6 +177,20 @@ describe("A passkey", () => {
     // The page's challenge is used up for other answers too.
     expect((await browser.submit(page, await passkey.answer(page))).status).toBe(400);
     expect(signsIn(await signInBy(passkey))).toBe(true);
+  });
+
+  // shows: asvs/v6-authentication/6.7.2
+  it("is asked by a challenge of 128 random bits, another for each page", async () => {
+    const browser = new Browser();
+    const randoms = new Set<string>();
+    for (const _ of [1, 2, 3]) {
+      const page = await visit(browser, client);
+      const bytes = fromBase64Url(page.forms[0]?.fields["challenge"] ?? "") ?? new Uint8Array();
+      // The random bytes, ten digits of the time, and a MAC (passkeys/challenge.ts).
+      expect(bytes.length).toBe(16 + 10 + 32);
+      randoms.add(bytes.slice(0, 16).toString());
+    }
+    expect(randoms.size).toBe(3);
   });
 
   it("answers the page of its own browser, within an hour, and no page for something else", async () => {
@@ -215,6 +230,7 @@ describe("A passkey", () => {
     expect(signsIn(await signInBy(passkey))).toBe(true);
   });
 
+  // shows: asvs/v6-authentication/6.5.6
   it("of a user who is disabled, removed, or who removed it signs nobody in", async () => {
     const { browser, passkey } = await withPasskey();
     const second = await addPasskey(browser);
@@ -234,6 +250,7 @@ describe("A passkey", () => {
   });
 
   // shows: operator/resources/passkeys
+  // shows: asvs/v6-authentication/6.5.6
   it("is listed and removed by an operator, who is asked for nothing else", async () => {
     const { passkey } = await withPasskey();
     const bearer = await tokenFor(OPERATOR);

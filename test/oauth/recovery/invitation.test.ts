@@ -87,6 +87,7 @@ describe("an invitation", () => {
     expect(await rolesOf(grace, place)).toEqual([role]);
   });
 
+  // shows: asvs/v6-authentication/6.4.1
   it("works once, whoever has the link", async () => {
     await invite();
     const [browser, other] = [at.browser(), at.browser()];
@@ -125,6 +126,7 @@ describe("an invitation", () => {
     ).toBe(true);
   });
 
+  // shows: asvs/v6-authentication/6.4.1
   it("is void after a week, once withdrawn, replaced, or for a disabled person", async () => {
     const opens = async (mail: number): Promise<number> => (await at.browser().get(linkIn(at.mails[mail]))).status;
     await invite();
@@ -276,6 +278,7 @@ describe("a link that an operator hands over", () => {
   };
 
   // shows: operator/resources/invitation-link
+  // shows: asvs/v6-authentication/6.4.1
   it("makes a member with a password where no mail is sent, works once, and proves no address", async () => {
     const { platform, browser } = nobodyMails();
     const void1 = await (await linkOn(platform)).json<{ link: string }>();
@@ -301,6 +304,7 @@ describe("a link that an operator hands over", () => {
     ]);
   });
 
+  // shows: asvs/v6-authentication/6.4.1
   it("ends after a day, and an invitation by mail after it proves the address", async () => {
     const { platform, browser } = nobodyMails();
     const { link } = await (await linkOn(platform)).json<{ link: string }>();

@@ -35,6 +35,7 @@ async function changePassword(browser: Browser): Promise<Visit> {
 }
 
 describe("a person is told", () => {
+  // shows: asvs/v6-authentication/6.3.5
   it("of a sign-in from a new browser, once for each browser, and never of a wrong password", async () => {
     const at = mailPlatform(ALL);
     const browser = at.browser({ "user-agent": FIREFOX });
@@ -51,6 +52,7 @@ describe("a person is told", () => {
     expect(at.mails.length).toBe(2);
   });
 
+  // shows: asvs/v6-authentication/6.3.7
   it("of a changed password, and not of the new session that follows", async () => {
     const at = mailPlatform(ALL);
     const browser = at.browser();
@@ -68,6 +70,7 @@ describe("a person is told", () => {
     expect(at.mails.map(({ subject }) => subject)).toEqual(["Your password at plinth.test was changed"]);
   });
 
+  // shows: asvs/v6-authentication/6.3.7
   it("of what an operator changed, and that it was an operator", async () => {
     const at = mailPlatform(ALL);
     const bearer = await tokenFor(OPERATOR);
@@ -91,6 +94,8 @@ describe("a person is told", () => {
     for (const { text } of at.mails) expect(text).toMatch(/by an operator of this service · .* UTC/);
   });
 
+  // shows: asvs/v6-authentication/6.3.5
+  // shows: asvs/v6-authentication/6.3.7
   it("of a new and a removed passkey, and of a sign-in by it from a new browser", async () => {
     const at = mailPlatform(ALL);
     const browser = at.browser();

@@ -8,6 +8,7 @@ import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../sup
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { call, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
 import { makeApp, requestFor, type TestApp } from "../../support/sign-in.ts";
+import { setUpApp } from "../../support/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 /** `/forgot` and `/reset`: a forgotten password, from the sign-in page to the new sign-in. */
@@ -103,6 +104,22 @@ describe("a forgotten password", () => {
     expect(done.html).toContain(`href="${ORIGIN}/account"`);
   });
 
+  // shows: asvs/v6-authentication/6.3.6
+  // shows: asvs/v6-authentication/6.4.3
+  it("signs nobody in by its link, and stands in for no second factor", async () => {
+    const own = new Browser();
+    await own.submit(await own.get(`${ORIGIN}/account`), { email: user.email, password: user.password });
+    const { app: authenticator } = await setUpApp(own, ORIGIN, user.password);
+    const browser = browserOf();
+    await ask(browser);
+    expect((await choose(browser, await browser.get(linkIn(mails[0])))).status).toBe(200);
+    expect(browser.cookie("session")).toBeUndefined();
+    const page = await browser.submit(await signInPage(browser), { email: user.email, password: NEW });
+    expect([page.status, page.html.includes("Enter your code")]).toEqual([200, true]);
+    const done = await browser.submit(page, { code: authenticator.code() });
+    expect(landed(done).query.has("code")).toBe(true);
+  });
+
   it("ends the block of the account", async () => {
     const stranger = browserOf();
     for (let n = 0; n < 15; n++)
@@ -139,6 +156,7 @@ describe("a forgotten password", () => {
 });
 
 describe("the answer to an address", () => {
+  // shows: asvs/v6-authentication/6.3.8
   it("is the same whether there is such an account or not", async () => {
     const disabled = await makeUser();
     await put(`users/${disabled.email}`, { disabled: true });
@@ -152,6 +170,7 @@ describe("the answer to an address", () => {
     expect(mails.map(({ to }) => to)).toEqual([user.email]);
   });
 
+  // shows: asvs/v6-authentication/6.3.8
   it("does not wait for the database or the mail", async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => void (release = resolve));
@@ -195,6 +214,7 @@ describe("the answer to an address", () => {
 describe("a link", () => {
   const openAgain = async (browser: Browser): Promise<number> => (await browser.get(linkIn(mails[0]))).status;
 
+  // shows: asvs/v6-authentication/6.5.1
   it("works once", async () => {
     const browser = browserOf();
     await ask(browser);
@@ -205,6 +225,7 @@ describe("a link", () => {
     expect(await signsIn(NEW)).toBe(true);
   });
 
+  // shows: asvs/v6-authentication/6.5.1
   it("works for one of two who use it at once", async () => {
     const browser = browserOf();
     await ask(browser);
@@ -224,6 +245,7 @@ describe("a link", () => {
     expect(await openAgain(browser)).toBe(200);
   });
 
+  // shows: asvs/v6-authentication/6.6.2
   it("is worth nothing in another browser, forwarded or intercepted", async () => {
     const [browser, thief] = [browserOf(), browserOf()];
     await ask(browser);
@@ -249,6 +271,7 @@ describe("a link", () => {
     expect(await signsIn(user.password)).toBe(true);
   });
 
+  // shows: asvs/v6-authentication/6.6.2
   it("is void once another link of the account was used", async () => {
     const browser = browserOf();
     await ask(browser);

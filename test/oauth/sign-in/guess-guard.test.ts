@@ -66,6 +66,7 @@ afterEach(() => {
 
 describe("One password tried at many accounts", () => {
   // shows: oauth/accounts/one-password-at-many-accounts
+  // shows: asvs/v6-authentication/6.3.1
   it("is refused after ten of them, from any network, right or wrong", async () => {
     const [spray, right] = [unique("spray"), unique("right")];
     const emails = await makeUsers(40, right);
@@ -135,6 +136,7 @@ describe("Right passwords that come at once", () => {
 
 describe("Many accounts tried from one network", () => {
   // shows: oauth/accounts/many-accounts-from-one-network
+  // shows: asvs/v6-authentication/6.3.1
   it("are limited to thirty within an hour, for any passwords; other networks go on", async () => {
     const right = unique("right");
     const emails = await makeUsers(32, right);
@@ -326,6 +328,7 @@ describe("A browser in which its user signed in before", () => {
   };
 
   // shows: oauth/accounts/a-known-browser
+  // shows: asvs/v6-authentication/6.3.1
   it("is not locked out by strangers who guess at the account or use up its password or network", async () => {
     const user = await makeUser({ tenant });
     const browser = newBrowser();

@@ -169,6 +169,7 @@ describe("The object LoginAttempts", () => {
 
   // shows: oauth/states-of-a-user-account/active-15-invalid-attempts-within-15-minutes
   // shows: oauth/limits/invalid-attempts
+  // shows: asvs/v6-authentication/6.3.1
   it("returns wrong up to the fifteenth failure, and then blocks even the right password", async () => {
     atTime(START_MS);
     const account = newAccount();

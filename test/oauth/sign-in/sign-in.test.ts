@@ -68,6 +68,26 @@ describe("The right password", () => {
     expect(landed(answer).query.get("code")).not.toBeNull();
   });
 
+  // shows: asvs/v6-authentication/6.2.8
+  // shows: asvs/v6-authentication/6.2.9
+  it("is the whole text, with its spaces and capitals, up to the last of a hundred letters", async () => {
+    const long = ` A pass phrase ${"of many words ".repeat(6)}x`.padEnd(100, "Yz");
+    const { email, tenant } = await makeUser({ tenant: user.tenant });
+    await put(`users/${email}`, { name: "Ada", password: long });
+    const enter = async (text: string): Promise<boolean> =>
+      (await signInThrough(new Browser(), app, { email, tenant, password: text })).status === 303;
+    for (const other of [long.trim(), `${long} `, `${long}Y`, long.slice(0, -1), long.slice(0, 72), long.toLowerCase()])
+      expect([other, await enter(other)]).toEqual([other, false]);
+    expect(await enter(long)).toBe(true);
+  });
+
+  // shows: asvs/v6-authentication/6.2.10
+  it("is good for as long as nobody changes it", async () => {
+    const old = await makeUser({ tenant: user.tenant });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5 * 365 * 86_400_000 });
+    expect(landed(await signInThrough(new Browser(), app, old)).query.has("code")).toBe(true);
+  });
+
   it("signs in even if the client gets an error: the user did sign in", async () => {
     const browser = new Browser();
     const stranger = await makeUser();
@@ -116,6 +136,7 @@ describe("The right password", () => {
 
 describe("Any other sign-in", () => {
   // shows: oauth/authentication/authorize
+  // shows: asvs/v6-authentication/6.3.8
   it("shows the form again, alike for a wrong password, an unknown or disabled user and no address", async () => {
     const disabled = await makeUser({ tenant: user.tenant });
     await put(`users/${disabled.email}`, { name: "x", disabled: true });
