@@ -1,9 +1,14 @@
 import { commandLineSuite } from "../acceptance/browser/command-line.ts";
+import { factorsAndLinksSuite } from "../acceptance/browser/factors-and-links.ts";
 import { looksSuite } from "../acceptance/browser/looks.ts";
 import { useStage } from "../acceptance/browser/stage.ts";
 
-/** How the pages look, and the command line that signs in by a browser: too slow for every change. */
+/**
+ * How the pages look, the command line that signs in by a browser, and the stories of one-time codes and mailed links in
+ * both directions: too slow for every change.
+ */
 const stage = useStage();
 
 looksSuite(stage);
 commandLineSuite(stage);
+factorsAndLinksSuite(stage);

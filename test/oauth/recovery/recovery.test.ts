@@ -289,6 +289,7 @@ describe("a link", () => {
     expect((await choose(browser, page)).status).toBe(400);
   });
 
+  // shows: oauth/mailed-links/host
   it("leads to the deployment's own host, whatever Host says", async () => {
     const browser = browserOf();
     const page = await signInPage(browser);
