@@ -304,7 +304,8 @@ function resetLinks(stage: () => Stage, { isShown, makeUser, atAccount }: People
 
   const outcomes = async (email: string): Promise<readonly string[]> => {
     const answer = await stage().world.operate("GET", `audit?subject=users/${email}&action=forgot+password`);
-    return ((await answer.json()) as readonly { outcome: string }[]).map(({ outcome }) => outcome);
+    const rows: readonly { outcome: string }[] = await answer.json();
+    return rows.map(({ outcome }) => outcome);
   };
 }
 
