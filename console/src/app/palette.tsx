@@ -1,22 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useLocation, useNavigate } from "@tanstack/react-router";
 import { AppWindow, Building2, Image, Radio, UserRound, type LucideIcon } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Autocomplete, useFilter } from "react-aria-components";
 import { Header, ListBox, ListBoxItem, ListBoxSection } from "react-aria-components";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { Input, Label, SearchField } from "react-aria-components";
-import {
-  getOperatedFile,
-  listClients,
-  listOperatedFiles,
-  listOperatedTopics,
-  listTenants,
-  listUsers,
-} from "../../../api/plinth.ts";
+import { getOperatedFile, listClients, listOperatedTopics, listTenants, listUsers } from "../../../api/plinth.ts";
 import { answer, operations } from "../api/client.ts";
-import { lastOwner } from "../pages/media/owner.ts";
-import { formatTerms } from "../pages/media/query-terms.ts";
+import { findFilesByName } from "./find-files.ts";
+import { tenantOf } from "./whose-files.ts";
 import { usePerson, type Person } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { PLACES } from "./navigation.ts";
@@ -32,7 +25,8 @@ interface Kind {
   readonly key: "tenants" | "applications" | "people" | "topics" | "files";
   readonly icon: LucideIcon;
   readonly operatorsOnly?: true;
-  readonly find: (q: string, person: Person) => Promise<readonly Found[]>;
+  /** The tenant of the open page, if it has one, is asked first. */
+  readonly find: (q: string, person: Person, tenant: string | undefined) => Promise<readonly Found[]>;
 }
 
 /** Of each kind, so many are shown; a longer text finds the others. */
@@ -89,20 +83,16 @@ const KINDS: readonly Kind[] = [
   { key: "files", icon: Image, find: findFiles },
 ];
 
-/** A file by its id, whosever it is; by its name, among those that were looked at last. */
-async function findFiles(q: string, person: Person): Promise<readonly Found[]> {
+/** A file by its id, whosever it is; by its whole name, near what is looked at. */
+async function findFiles(q: string, person: Person, tenant: string | undefined): Promise<readonly Found[]> {
   if (FILE_ID.test(q)) {
     const { id, fileName } = await answer(getOperatedFile(q, operations));
     return [{ href: `/media/files/${id}`, name: fileName ?? id, id }];
   }
-  const owner = lastOwner(person);
-  if (owner === undefined) return [];
-  const query = { q: formatTerms([{ key: "name", value: q }]), pageSize };
-  const { tenant, client, visibility } = owner;
-  return (await answer(listOperatedFiles(tenant, client, visibility, query, operations))).map(({ id, fileName }) => ({
+  return (await findFilesByName(q, person, tenant, pageSize)).map(({ id, owner }) => ({
     href: `/media/files/${id}`,
-    name: fileName ?? q,
-    id,
+    name: q,
+    id: `${owner.client} ${id}`,
   }));
 }
 
@@ -114,15 +104,20 @@ export default function Palette({ close }: { readonly close: () => void }) {
   const { contains } = useFilter({ sensitivity: "base" });
   const [text, setText] = useState("");
   const navigate = useNavigate();
+  const tenant = useLocation({ select: ({ pathname, search }) => tenantOf(pathname, search) });
   const places = PLACES.filter(({ mayOpen }) => mayOpen(rights));
   const kinds = KINDS.filter(({ operatorsOnly }) => operatorsOnly !== true || rights.read);
   const asked = useSettled(text.trim());
   const search = useQuery({
-    queryKey: ["palette", asked],
+    queryKey: ["palette", asked, tenant],
     enabled: asked !== "",
     queryFn: async () =>
       Promise.all(
-        kinds.map(async ({ key, icon, find }) => ({ key, icon, found: await find(asked, person).catch(() => []) })),
+        kinds.map(async ({ key, icon, find }) => ({
+          key,
+          icon,
+          found: await find(asked, person, tenant).catch(() => []),
+        })),
       ),
   });
   const isSearching = text.trim() !== asked || (asked !== "" && search.isPending);

@@ -93,6 +93,20 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       await page.getByText("They agree.").waitFor();
     });
 
+    test("are found by name from the page of their tenant, by who never looked at them", async () => {
+      const page = await stage().open({ path: "/tenants/demo" });
+      await page.getByRole("heading", { level: 1, name: "Demo shop" }).waitFor();
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").fill("harbour-09");
+      await page.getByText("Nothing has this name.").waitFor();
+      expect(asked.filter((path) => path.endsWith("/files") || path.includes("/files/"))).toEqual([]);
+      await page.getByRole("searchbox").fill("harbour-09.png");
+      await page.getByRole("option", { name: "harbour-09.png demo.shop" }).click();
+      await page.getByRole("heading", { level: 1, name: "harbour-09.png" }).waitFor();
+    });
+
     test("are deleted all at once, with their number first; and others found by the palette", async () => {
       const page = await stage().open({ path: OF_SHOP });
       await page
