@@ -173,7 +173,9 @@ function emptyOf(address: string): unknown {
   const { pathname } = new URL(address);
   if (pathname.endsWith("/health/deep")) return { status: "ok", checkedAt: Date.now(), checks: [] };
   if (pathname.endsWith("/attention")) return { items: [] };
-  if (pathname.endsWith("/metrics")) return { from: 0, to: 0, stepMs: 60_000, series: [] };
+  if (pathname.endsWith("/metrics"))
+    return { from: Date.now() - 3_600_000, to: Date.now(), stepMs: 60_000, series: [] };
+  if (pathname.endsWith("/variants")) return { waiting: 0, more: false };
   if (pathname.includes("/metrics/")) return { tenants: [] };
   return [];
 }

@@ -65,8 +65,8 @@ export function Page() {
                       <td>
                         <Badge kind={KINDS[state]}>{words.states[state]}</Badge>
                       </td>
-                      <td>{format.moment(signsFrom)}</td>
-                      <td>{publishedUntil === null ? "–" : format.moment(publishedUntil)}</td>
+                      <td className="moment">{format.moment(signsFrom)}</td>
+                      <td className="moment">{publishedUntil === null ? "–" : format.moment(publishedUntil)}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -30,16 +30,18 @@ export function Page() {
   return (
     <Frame
       title={words.erasure}
-      lead={found !== undefined && words.erasureLead(found.client, found.tenant)}
+      lead={found === undefined ? undefined : words.erasureLead(found.client, found.tenant)}
       parent={{
         href: found === undefined ? "/media/erasures" : `/media/erasures?${new URLSearchParams(searchOf(found))}`,
         title: words.erasures,
       }}
       actions={
-        <Button onPress={() => window.print()}>
-          <Printer aria-hidden size={16} />
-          {words.print}
-        </Button>
+        found !== undefined && (
+          <Button onPress={() => window.print()}>
+            <Printer aria-hidden size={16} />
+            {words.print}
+          </Button>
+        )
       }
     >
       <Fetched query={query}>{(erasure) => <Report erasure={erasure} />}</Fetched>

@@ -39,7 +39,7 @@ export function Page() {
   return (
     <Frame
       title={query.data?.name ?? email}
-      lead={email}
+      lead={query.data !== undefined && query.data.name !== email ? email : undefined}
       parent={{ href: "/people", title: words.title }}
       actions={rights.write && query.data !== undefined && <Button onPress={() => edit(true)}>{common.edit}</Button>}
     >

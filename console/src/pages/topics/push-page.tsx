@@ -64,7 +64,9 @@ export function Page() {
     <Frame
       title={subscription.data?.name ?? id}
       parent={{ href: path, title: eventType }}
-      actions={rights.write && <Button onPress={() => void test()}>{words.sendTest}</Button>}
+      actions={
+        rights.write && subscription.data !== undefined && <Button onPress={() => void test()}>{words.sendTest}</Button>
+      }
     >
       <Fetched query={subscription}>
         {(one) => (

@@ -42,7 +42,7 @@ export function Page() {
       title={eventType}
       lead={owner}
       parent={{ href: "/topics", title: words.title }}
-      actions={mayChange && <Button onPress={() => publish(true)}>{words.publish}</Button>}
+      actions={mayChange && topic.data !== undefined && <Button onPress={() => publish(true)}>{words.publish}</Button>}
     >
       {isPublishing && <PublishEvent owner={owner} eventType={eventType} close={() => publish(false)} />}
       <Fetched query={topic}>
