@@ -149,9 +149,13 @@ async function takeAll(
 async function settle(page: Page, state: State): Promise<void> {
   await page.waitForTimeout(350);
   if (state === "loading") return;
-  for (let looks = 0; looks < 20 && (await page.locator(".loading").count()) > 0; looks++)
-    await page.waitForTimeout(250);
+  const isReady = async () => (await page.locator(".loading").count()) === 0 && (await page.evaluate(ALL_LOADED));
+  for (let looks = 0; looks < 20 && !(await isReady()); looks++) await page.waitForTimeout(250);
 }
+
+/** Of the images in view; those below are loaded when somebody scrolls. */
+const ALL_LOADED = `[...document.images].every(
+  (image) => image.complete || image.getBoundingClientRect().top > innerHeight)`;
 
 const PROBLEMS = {
   refused: {
