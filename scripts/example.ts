@@ -1,5 +1,7 @@
 import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { createAdminClient, type OperatorClient } from "../cli/client/admin-client.ts";
 import {
   applyFile,
   CATALOG,
@@ -7,7 +9,8 @@ import {
   ensureSecrets,
   type Secrets,
 } from "../examples/walk/described-platform.ts";
-import { startProgram, type Program } from "../examples/walk/program.ts";
+import { startProgram, type Program, type ProgramOptions } from "../examples/walk/program.ts";
+import { rememberNew, removeMade } from "../examples/walk/removal.ts";
 import { walkThrough } from "../examples/walk/walk.ts";
 import { exampleMcp } from "./example-mcp.ts";
 import { ROOT } from "./lib/root.ts";
@@ -15,6 +18,7 @@ import { readPort, readSettings } from "./lib/local/settings.ts";
 import { requireFreePort } from "./lib/local/state.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
+import { STOPPED } from "../examples/tour/clear-up.ts";
 import { basic } from "../examples/tour/people.ts";
 import { createSession } from "../examples/tour/session.ts";
 
@@ -22,35 +26,55 @@ import { createSession } from "../examples/tour/session.ts";
  * `npm run example`: starts a service of the platform (examples/catalog-service), describes it to the platform and
  * uses it.
  *
- * platform (the one at PORT, else one of its own) → `plat apply` → service → the walk, told like the tour
+ * platform (the one at PORT, else one of its own) → `plat apply` → service → the walk, told like the tour → removal
  *
  * `-- --serve` keeps it running and prints lines to try. The service listens at CATALOG_PORT (8790); its secrets and
- * its database are in STATE_DIR, in `catalog-service`. Everything that it started ends with this program.
+ * its database are in STATE_DIR, in `catalog-service`. Everything that it started ends with this program, and what it
+ * made is removed (examples/walk/removal.ts), also when it fails or is stopped; not with `--keep`.
  */
 const START_MS = 120_000;
-const HELP = `npm run example -- [--serve] | mcp
+/** One Ctrl-C arrives several times: from the terminal, from npm, from npm's child. */
+const SAME_STOP_MS = 1_000;
+const HELP = `npm run example -- [--serve] [--keep] | mcp
 
 Starts the service in examples/catalog-service, describes it to the platform and uses it.
-With mcp: serves examples/mcp-server, which agents sign people in to.
+Removes at the end what it made. With mcp: serves examples/mcp-server, which agents sign people in to.
 The platform is the one at PORT; if none is there, the example starts one.
 
-  --serve  keeps the service running and prints lines to try
+  --serve  keeps the service running until Ctrl-C and prints lines to try
+  --keep   leaves what it made; the next run without --keep removes it
 
 Example: CATALOG_PORT=8791 npm run example -- --serve`;
 /** For the MCP server alone: the agents that come to this machine have no document at an https address. */
 const AGENTS = process.argv.includes("mcp") ? { UNREGISTERED_CLIENTS: "registration" } : {};
 const started: Program[] = [];
+/** What a signal does: ends this program, or, when there are records to remove, has it end in order. */
+let onStop = (): void => void end(0);
+
+interface Stage {
+  readonly settings: ReturnType<typeof readSettings>;
+  readonly operator: OperatorClient;
+  readonly directory: string;
+  readonly sourceUrl: string;
+  readonly servicePort: number;
+  readonly serve: boolean;
+  /** Resolves at the first Ctrl-C. */
+  readonly stopped: Promise<void>;
+}
 
 async function example(): Promise<void> {
-  const startedMs = performance.now();
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { serve: { type: "boolean", default: false }, help: { type: "boolean", short: "h" } },
+    options: {
+      serve: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h" },
+    },
   });
   if (values.help === true) return console.log(HELP);
   const settings = readSettings(process.env);
   const { host, port, config, stateDir } = settings;
-  const origin = `http://${host}:${port}`;
+  const base = `http://${host}:${port}${config.pathPrefix}`;
   const [which] = positionals;
   if (positionals.length > 1 || (which !== undefined && which !== "mcp")) throw new UserError(HELP);
   const servicePort = process.env["CATALOG_PORT"] ? readPort(process.env["CATALOG_PORT"]) : 8790;
@@ -58,19 +82,60 @@ async function example(): Promise<void> {
   const directory = join(stateDir, "catalog-service");
   if (which === undefined) await requireFreePort(host, servicePort, `CATALOG_PORT=${servicePort + 1} npm run example`);
 
-  if (!(await answers(`${origin}${config.pathPrefix}/health`))) {
-    console.log(`Nothing runs at ${origin}, so the platform is started there…`);
-    started.push(await startProgram("scripts/start.ts", { env: { ...AGENTS, ...process.env }, patienceMs: START_MS }));
+  if (!(await answers(`${base}/health`))) {
+    console.log(`Nothing runs at http://${host}:${port}, so the platform is started there…`);
+    await start("scripts/start.ts", { env: { ...AGENTS, ...process.env } });
   }
   if (which === "mcp") return exampleMcp(settings, started);
-  const { path: secretsPath, secrets } = ensureSecrets(directory);
+
+  const operator = createAdminClient({ base, platform: config.platform, secret: config.operatorSecret });
+  const stopped = Promise.withResolvers<void>();
+  let isStopped = false;
+  let isGivenUp = false;
+  onStop = () => {
+    if (isStopped) isGivenUp = true;
+    isStopped = true;
+    stopped.resolve();
+  };
+  const wait = async (ms: number): Promise<void> => {
+    await sleep(ms);
+    if (isGivenUp) throw new UserError(STOPPED);
+  };
+  const note = (text: string): void => console.log(`  ${paint.dim(text)}`);
+  const remove = async (): Promise<readonly string[]> => {
+    // A second Ctrl-C gives the removal up.
+    isStopped = true;
+    console.log(`\n${paint.bold("What the example made is removed")}`);
+    return removeMade(operator, directory, { done: note, waiting: note, wait });
+  };
+  try {
+    const stage = { settings, operator, directory, sourceUrl, servicePort, serve: values.serve };
+    await use({ ...stage, stopped: stopped.promise });
+  } catch (error) {
+    // What failed is reported, even if the removal fails too.
+    const failure = isStopped ? new UserError(STOPPED) : error;
+    if (!values.keep) for (const text of await remove()) console.error(text);
+    throw failure;
+  }
+  if (values.keep) return console.log(KEPT);
+  const left = await remove();
+  if (left.length > 0) throw new UserError(left.join("\n"));
+}
+
+/** Describes the catalog to the platform and starts it; walks through it, or leaves that to the person. */
+async function use({ settings, operator, directory, sourceUrl, servicePort, serve, stopped }: Stage): Promise<void> {
+  const startedMs = performance.now();
+  const { host, port, config } = settings;
+  const origin = `http://${host}:${port}`;
   const file = describedPlatform(directory, { sourceUrl, platform: config.platform });
+  await rememberNew(operator, file, directory);
+  const { path: secretsPath, secrets } = ensureSecrets(directory);
   const shown = relative(ROOT, file);
   console.log(`\n${paint.bold(`npm run plat -- apply ${shown.startsWith("..") ? file : shown}`)}`);
   const env = { ...process.env, ...secrets };
   console.log(indent(await applyFile(file, env, !(await isKnown(origin, config.pathPrefix, secrets)))));
 
-  const service = await startProgram("examples/catalog-service/main.ts", {
+  const service = await start("examples/catalog-service/main.ts", {
     env: {
       PATH: process.env["PATH"],
       PLATFORM_URL: `${config.publicUrl || origin}${config.pathPrefix}`,
@@ -79,21 +144,20 @@ async function example(): Promise<void> {
       CATALOG_CLIENT_SECRET: secrets["CATALOG_CLIENT_SECRET"],
       CATALOG_DATABASE: join(directory, "catalog.sqlite"),
     },
-    showLog: values.serve,
-    patienceMs: START_MS,
+    showLog: serve,
   });
-  started.push(service);
   console.log(`\nThe catalog listens at ${sourceUrl}; the world finds it at ${origin}${config.pathPrefix}/catalog/v1`);
-  if (values.serve) {
-    console.log(linesToTry(`${origin}${config.pathPrefix}`, secretsPath));
-    console.log(`ready ${origin}${config.pathPrefix}${CATALOG.proxyPath}`);
-    await Promise.race(started.map(({ ended }) => ended));
-    throw new UserError("The platform or the catalog has ended.");
-  }
-
   const session = createSession(origin, config.pathPrefix, config.platform, true);
   const direct = createSession(sourceUrl, "", config.platform, true);
   try {
+    if (serve) {
+      console.log(linesToTry(`${origin}${config.pathPrefix}`, secretsPath));
+      console.log(`ready ${origin}${config.pathPrefix}${CATALOG.proxyPath}`);
+      const isStopped = await Promise.race([stopped.then(() => true), ...started.map(({ ended }) => ended)]);
+      if (isStopped !== true) throw new UserError("The platform or the catalog has ended.");
+      return;
+    }
+    void stopped.then(() => [session, direct].forEach((one) => one.stop(STOPPED)));
     await walkThrough({
       session,
       direct,
@@ -103,17 +167,29 @@ async function example(): Promise<void> {
   } catch (error) {
     console.error(paint.dim(`\nThe catalog's log:\n${service.output()}`));
     throw error;
+  } finally {
+    // It stores pictures and publishes as long as it runs.
+    await service.stop();
   }
   const requests = session.counts.requests + direct.counts.requests;
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
   console.log(
     `\n${paint.green("Everything is as it should be")}: ${requests} requests, ${session.counts.checks} checks, ${seconds} s`,
   );
-  console.log(
-    `What ${shown} describes stays on the platform: tenants, clients, people, and the service catalog at ${sourceUrl}, where nothing\n` +
-      "listens from now on. Start it again: npm run example -- --serve. Remove a tenant: npm run plat -- tenant erase <tenant>",
-  );
 }
+
+const KEPT = `
+What the example made stays: tenants, clients, and the service catalog, where nothing listens from now on.
+Start it again: npm run example -- --serve --keep. Remove it: npm run example`;
+
+/** In a group of its own: the platform has to outlive Ctrl-C, until the records are removed. */
+const start = (file: string, options: Omit<ProgramOptions, "patienceMs">): Promise<Program> =>
+  startProgram(file, {
+    ...options,
+    ownGroup: true,
+    patienceMs: START_MS,
+    onStart: (program) => started.push(program),
+  });
 
 const SECRET_OF: Readonly<Record<string, string>> = {
   [CATALOG.client]: "CATALOG_CLIENT_SECRET",
@@ -160,20 +236,22 @@ Try it, in another terminal:
   catalog $PRODUCTS
   catalog -X DELETE $PRODUCTS/lamp
 
-Stop: Ctrl-C
+Stop, and remove it all: Ctrl-C (--keep leaves it)
 `;
 
 async function end(code: number): Promise<never> {
+  isEnding = true;
   for (const program of started.toReversed()) await program.stop();
   process.exit(code);
 }
 
 let isEnding = false;
+let lastStopMs = -Infinity;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => {
-    if (isEnding) return;
-    isEnding = true;
-    void end(0);
+    const nowMs = performance.now();
+    if (nowMs - lastStopMs > SAME_STOP_MS) onStop();
+    lastStopMs = nowMs;
   });
 try {
   await example();

@@ -17,6 +17,10 @@ export interface ProgramOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Shows its stderr as it comes. */
   readonly showLog?: boolean;
+  /** Keeps the terminal's Ctrl-C from it: it ends by `stop`, or when this process is gone. */
+  readonly ownGroup?: boolean;
+  /** Called before it is ready. */
+  onStart?(program: Program): void;
   readonly patienceMs: number;
 }
 
@@ -25,9 +29,10 @@ const STOP_MS = 5_000;
 
 /** Runs a TypeScript file of the checkout until it prints a line that starts with `ready`. */
 export async function startProgram(file: string, options: ProgramOptions): Promise<Program> {
-  const { env, showLog = false, patienceMs } = options;
+  const { env, showLog = false, ownGroup = false, patienceMs } = options;
   const args = [...process.execArgv, "--import", END_WITH_PARENT, join(ROOT, file)];
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, detached: ownGroup, stdio });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -50,6 +55,7 @@ export async function startProgram(file: string, options: ProgramOptions): Promi
       clearTimeout(late);
     },
   };
+  options.onStart?.(program);
   const isReady = await ready.promise;
   clearTimeout(timer);
   if (isReady) return program;

@@ -1,5 +1,6 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt, decodeProtectedHeader, SignJWT } from "jose";
@@ -7,7 +8,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CATALOG } from "../../examples/walk/described-platform.ts";
 import { jpegSize } from "../../examples/tour/jpeg.ts";
 import { openCatalog, PHOTO_PATH, type CatalogWorld } from "../acceptance/support/catalog.ts";
-import { freePort, living, newStateDir, npm, stopGroup } from "../acceptance/support/platform-process.ts";
+import { startMeddling } from "../acceptance/support/meddling-proxy.ts";
+import { plat } from "../acceptance/support/plat-command.ts";
+import { listEverything } from "../acceptance/support/platform-lists.ts";
+import {
+  freePort,
+  living,
+  newStateDir,
+  npm,
+  startPlatform,
+  stopGroup,
+  type Platform,
+} from "../acceptance/support/platform-process.ts";
 
 /** `examples/catalog-service` against a started platform: by the gateway, and past it. */
 const PATIENCE_MS = 30_000;
@@ -428,18 +440,87 @@ describe("killed by kill -9", () => {
   });
 });
 
-test("npm run example walks through it, a second time without a change, and leaves no process", async () => {
+describe("npm run example removes what it made", () => {
+  const stateDir = newStateDir();
+  let platform: Platform;
+  let env: Record<string, string>;
+  let before: unknown;
+
+  beforeAll(async () => {
+    platform = await startPlatform({ STATE_DIR: stateDir });
+    env = { STATE_DIR: stateDir, PORT: String(platform.port), CATALOG_PORT: String(await freePort()) };
+    before = await listEverything(env);
+  }, 90_000);
+  afterAll(async () => {
+    await stopGroup(platform, "SIGKILL");
+    rmSync(stateDir, { recursive: true, force: true });
+  });
+  const expectNothingLeft = async (): Promise<void> => {
+    expect(await listEverything(env)).toEqual(before);
+    expect(existsSync(join(stateDir, "catalog-service"))).toBe(false);
+  };
+
+  test("when all is well", async () => {
+    const run = npm("example", env);
+    expect(await run.ended, run.output()).toBe(0);
+    expect(run.output()).toContain("Everything is as it should be");
+    expect(run.output()).toContain("The tenant shelfware is gone: 2 clients, 3 topics, 0 files");
+    expect(living(run.child.pid ?? 0)).toEqual([]);
+    await expectNothingLeft();
+  });
+
+  test("when it fails, with a picture in a customer's tenant", async () => {
+    let isRefused = false;
+    const proxy = await startMeddling(platform.url, (method, path) => {
+      if (isRefused || method !== "DELETE" || !path.endsWith("/subscriptions/catalog")) return undefined;
+      isRefused = true;
+      return "refuse";
+    });
+    const run = npm("example", { ...env, PORT: new URL(proxy.url).port });
+    expect(await run.ended, run.output()).toBe(1);
+    proxy.close();
+    expect(run.output()).toContain("A picture, stored by the service");
+    expect(run.output()).toContain("expected: DELETE /admin/v1/tenants/acmeshop/subscriptions/catalog answers 204");
+    await expectNothingLeft();
+  });
+
+  test("when it is served and Ctrl-C comes, also what an earlier run kept", async () => {
+    const kept = npm("example", env, ["--", "--keep"]);
+    expect(await kept.ended, kept.output()).toBe(0);
+    expect(kept.output()).toContain("Remove it: npm run example");
+    const { tenant } = (await listEverything(env)) as { tenant: { id: string }[] };
+    expect(tenant.map(({ id }) => id)).toEqual(expect.arrayContaining(["shelfware", "acmeshop", "globexshop"]));
+
+    const served = npm("example", env, ["--", "--serve"]);
+    await expect.poll(served.output, { timeout: PATIENCE_MS }).toMatch(/^ready /m);
+    expect(served.output()).toContain("is as the file describes it");
+    await stopGroup(served, "SIGINT");
+    expect(served.child.exitCode, served.output()).toBe(0);
+    await expectNothingLeft();
+  });
+
+  test("when it is stopped, but not what was there before", async () => {
+    expect((await plat(env, ["organization", "set", "acme", "--name", "Acme"])).code).toBe(0);
+    const withAcme = await listEverything(env);
+    const run = npm("example", env);
+    await expect.poll(run.output, { timeout: PATIENCE_MS }).toContain("The events about it");
+    await stopGroup(run, "SIGINT");
+    expect(run.child.exitCode, run.output()).toBe(1);
+    expect(run.output()).toContain("It was stopped.");
+    expect(run.output()).toContain("What was there before stays.");
+    expect(await listEverything(env)).toEqual(withAcme);
+  });
+});
+
+test("npm run example starts a platform where none is, removes what it made there, and leaves no process", async () => {
   const stateDir = newStateDir();
   const env = { STATE_DIR: stateDir, PORT: String(await freePort()), CATALOG_PORT: String(await freePort()) };
-  const first = npm("example", env);
-  expect(await first.ended, first.output()).toBe(0);
-  expect(first.output()).toContain("Everything is as it should be");
-  expect(living(first.child.pid ?? 0)).toEqual([]);
-
-  const second = npm("example", env, ["--", "--serve"]);
-  expect(await until(async () => /^ready /m.test(second.output()), Boolean), second.output()).toBe(true);
-  expect(second.output()).toContain("is as the file describes it");
-  await stopGroup(second, "SIGINT");
-  expect(living(second.child.pid ?? 0)).toEqual([]);
+  const run = npm("example", env);
+  await expect.poll(run.output, { timeout: 3 * PATIENCE_MS }).toContain("What is refused");
+  await stopGroup(run, "SIGINT");
+  expect(run.output()).toContain("The organizations shelfware, acme, globex are gone too.");
+  expect(living(run.child.pid ?? 0)).toEqual([]);
+  await expect(fetch(`http://127.0.0.1:${env.PORT}/health`)).rejects.toThrow();
+  await expect(fetch(`http://127.0.0.1:${env.CATALOG_PORT}/products`)).rejects.toThrow();
   rmSync(stateDir, { recursive: true, force: true });
 });
