@@ -74,7 +74,7 @@ const stringMap = z
   });
 
 const eventObject = z.object({
-  payload: z.string(),
+  payload: z.string("must be a string; send JSON as text, as JSON.stringify makes it"),
   metadata: z.optional(stringMap),
   tenant: z.optional(matching(PATTERNS.tenant)),
 });

@@ -44,7 +44,7 @@ function detailOf(source: InputSource, issue: z.core.$ZodIssue, value: unknown):
 function wording(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
-      return `must be ${article(issue.expected)}`;
+      return issue.message === "Invalid input" ? `must be ${article(issue.expected)}` : issue.message;
     case "too_small":
       return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
     case "too_big":

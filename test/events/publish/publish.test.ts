@@ -321,6 +321,13 @@ describe("POST …/publish", () => {
       expect((await topic.read()).status).toBe(204);
     });
 
+    it("says how JSON becomes a payload", async () => {
+      const topic = await makeTopic(app);
+      const answer = await topic.publish({ payload: { order: 1 } });
+      const body = await expectProblem(answer, 400, "validation_violation");
+      expect(body.message).toBe("payload must be a string; send JSON as text, as JSON.stringify makes it.");
+    });
+
     it("rejects a body that ends early or is not UTF-8", async () => {
       const topic = await makeTopic(app);
       const headers = { "content-type": "application/json" };
