@@ -149,15 +149,20 @@ async function use({ settings, operator, directory, sourceUrl, servicePort, serv
   console.log(`\nThe catalog listens at ${sourceUrl}; the world finds it at ${origin}${config.pathPrefix}/catalog/v1`);
   const session = createSession(origin, config.pathPrefix, config.platform, true);
   const direct = createSession(sourceUrl, "", config.platform, true);
+  let isStopped = false;
   try {
     if (serve) {
       console.log(linesToTry(`${origin}${config.pathPrefix}`, secretsPath));
       console.log(`ready ${origin}${config.pathPrefix}${CATALOG.proxyPath}`);
-      const isStopped = await Promise.race([stopped.then(() => true), ...started.map(({ ended }) => ended)]);
-      if (isStopped !== true) throw new UserError("The platform or the catalog has ended.");
+      const why = await Promise.race([stopped.then(() => STOPPED), ...started.map(({ ended }) => ended)]);
+      if (why !== STOPPED) throw new UserError("The platform or the catalog has ended.");
       return;
     }
-    void stopped.then(() => [session, direct].forEach((one) => one.stop(STOPPED)));
+    const stopAll = (): void => {
+      isStopped = true;
+      for (const one of [session, direct]) one.stop(STOPPED);
+    };
+    void stopped.then(stopAll);
     await walkThrough({
       session,
       direct,
@@ -165,7 +170,7 @@ async function use({ settings, operator, directory, sourceUrl, servicePort, serv
       operatorSecret: config.operatorSecret,
     });
   } catch (error) {
-    console.error(paint.dim(`\nThe catalog's log:\n${service.output()}`));
+    if (!isStopped) console.error(paint.dim(`\nThe catalog's log:\n${service.output()}`));
     throw error;
   } finally {
     // It stores pictures and publishes as long as it runs.
