@@ -31,6 +31,7 @@ const MORE = [
     VALUES (1, 'c', 1, 1, 1, '', 'h', 1)`,
   `INSERT INTO consent (email, client, org, tenant, scopes, given_at)
     SELECT user.email, client.id, '', client.tenant, '[]', 1 FROM user, client LIMIT 1`,
+  `INSERT INTO unregistered_client (id, metadata, read_at, used_at) VALUES ('https://a.example/client', '{}', 1, 1)`,
   `INSERT INTO moved_file (id, shard, hop, moved_at) VALUES ('m', 1, 1, 1)`,
   `INSERT INTO revocation (seq, kind, key, until_ms, expires_sec)
     VALUES (1700000000000, 'grant', 'g', 9007199254740991, 9)`,

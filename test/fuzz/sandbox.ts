@@ -79,7 +79,7 @@ export class Sandbox {
     if (operation.template.startsWith("/docs/assets"))
       this.#world.stylesheet = /assets\/([^"]+)"/.exec(await (await call("/docs/errors")).text())?.[1] ?? "";
     if (/subscriptions|subscribers/.test(operation.template)) await this.#subscribe();
-    if (/redeliver/i.test(operation.id)) await this.#deliver();
+    if (operation.template.includes("/deliveries/{eventId}")) await this.#deliver();
     if (operation.id === "getVariantContent") await this.#makeVariant();
     if (/^get(Operated)?Erasure$/.test(operation.id)) await this.#erase();
   }

@@ -182,6 +182,7 @@ p > a.submit { margin-top: 1.25rem; }
 .account .alert p { margin: 0; color: inherit; }
 .account button:not(.submit) { border-color: var(--field-line); background: var(--surface); color: inherit; font-weight: 500; }
 .account button:not(.submit):hover { border-color: var(--accent); background: var(--page); }
+.account button + button { margin-block-start: 0.75rem; }
 .account button.danger { border-color: var(--alert); color: var(--alert); }
 .account button.danger:hover { border-color: var(--alert); background: var(--alert-surface); }
 .account time { white-space: nowrap; }
@@ -224,6 +225,7 @@ dd { margin: 0.25rem 0 0; }
 }
 @media (min-width: 30.0625rem) {
   .account button:not(.submit) { width: auto; padding-inline: 1.25rem; }
+  .account button + button { margin-block-start: 0; margin-inline-start: 0.5rem; }
 }
 @media (prefers-reduced-motion: no-preference) {
   input, button { transition: background-color 0.15s, border-color 0.15s; }
