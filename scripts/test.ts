@@ -12,8 +12,8 @@ import { paint } from "./lib/terminal.ts";
 import { UserError } from "./lib/user-error.ts";
 
 /**
- * `npm test`: every check that a change must pass. The quick stages come first, one after the other, and the first that
- * fails ends it; then the two that test run at the same time, because one often waits while the other computes.
+ * `npm test`: every check that a change must pass, quick stages first. Stops at the first failing stage and shows its
+ * output.
  * `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and the tests
  * beside the files that differ from a commit (default HEAD). `npm run nightly` runs the stages that only run if they are
  * named: benches, crashes, deployments, examples and the site, and longer searches. The last line is
@@ -55,7 +55,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
 
 /** These only run if they are named. */
 const NIGHTLY = ["nightly", "searches"];
-/** These run at the same time. */
+/** These come after all others. */
 const TESTS = ["worker", "acceptance"];
 /** The tests that try random cases or every case of many; test/support/model-runs.ts says how many. */
 const SEARCHES = filesThat(/support\/model-runs\.ts"/);
@@ -91,8 +91,7 @@ async function test(args: readonly string[]): Promise<boolean> {
   for (const name of Object.keys(stages).filter((one) => isWanted(one) && !TESTS.includes(one))) {
     if (counts.failed === 0 && !NIGHTLY.includes(name)) await perform(name);
   }
-  if (counts.failed === 0) await Promise.all(TESTS.filter(isWanted).map(perform));
-  for (const name of NIGHTLY.filter(isWanted)) if (counts.failed === 0) await perform(name);
+  for (const name of [...TESTS, ...NIGHTLY].filter(isWanted)) if (counts.failed === 0) await perform(name);
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
   return counts.failed === 0;
 }
@@ -130,7 +129,7 @@ const inRuntime = (files: readonly string[], env: NodeJS.ProcessEnv = {}): Promi
 
 /** These tests mostly wait for platforms. All of them share the compiled scripts. */
 const againstPlatforms = (project: string, files: readonly string[]): Promise<Outcome> =>
-  vitest(project, [`--maxWorkers=${availableParallelism()}`, ...files], {
+  vitest(project, [`--maxWorkers=${availableParallelism() + 1}`, ...files], {
     NODE_COMPILE_CACHE: join(scratch, "compiled"),
   });
 

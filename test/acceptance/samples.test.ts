@@ -51,6 +51,7 @@ const RUN: readonly { readonly test: string; readonly pages: RegExp; readonly in
   { test: "nightly/quickstarts", pages: /^docs\/start\//, info: / title="/ },
   { test: "nightly/quickstarts", pages: /^packages\/python\/README\.md$/, info: /^python$/ },
   { test: "nightly/quickstarts", pages: /^packages\/sdk\/README\.md$/, info: /^ts$/ },
+  { test: "nightly/integrations", pages: /^docs\/integrations\//, info: /^/ },
   { test: "nightly/stranger", pages: /^docs\/start\/(node|browser-app|hono-workers|python)\.md$/, info: /^$/ },
 ];
 const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
@@ -80,7 +81,7 @@ test("every block of the documents is run, is checked, or says why not", () => {
 
 test("the tests that run blocks are there and look at the pages", () => {
   for (const { test: name, pages, info } of RUN) {
-    expect(read(`test/${name}.test.ts`), name).toMatch(/docs\/|README|blocks/);
+    expect(read(`test/${name}.test.ts`), name).toMatch(/docs\/|README|blocks|"integrations"/);
     expect(
       BLOCKS.some((block) => pages.test(block.page) && info.test(block.info)),
       `${name}: ${pages} ${info}`,

@@ -37,6 +37,8 @@ const SINGLE: ReadonlySet<string> = new Set([
   "token_type_hint",
   "request",
   "csrf",
+  "challenge",
+  "credential",
   "step",
   "asked",
   "decision",

@@ -35,7 +35,9 @@ export function bare(answer: Answer, ...sent: readonly string[]): object {
   const { status, text } = answer;
   const headers = Object.fromEntries(answer.headers);
   for (const name of ["date", "plat-request-id"]) delete headers[name];
-  const words = sent.reduce((left, word) => left.replaceAll(word, "(sent)"), text);
+  // A challenge of passkeys is made for each page.
+  const [, challenge = "(none)"] = /name="challenge" value="([\w-]+)"/.exec(text) ?? [];
+  const words = [...sent, challenge].reduce((left, word) => left.replaceAll(word, "(sent)"), text);
   return { status, headers, text: words.replaceAll(/\b[0-9a-f]{32}\b/g, "(id)") };
 }
 
