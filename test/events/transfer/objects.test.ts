@@ -91,7 +91,10 @@ describe("A log, exported and imported", () => {
     await topic.commit(first.token);
     const locked = await topic.read({ numEvents: 2 });
     const before = await statusOf(topic);
-    const stats = await Promise.all(logs.map(async (log) => log.stats()));
+    // Databases with the same rows may differ in size.
+    const statsOf = async () =>
+      (await Promise.all(logs.map((log) => log.stats()))).map((one) => ({ ...one, bytes: 0 }));
+    const stats = await statsOf();
 
     withPagesOf(500);
     const pages = [];
@@ -108,7 +111,7 @@ describe("A log, exported and imported", () => {
     await importAll([reader], (place, page) => objects.importConsumer(record, topic.owner.clientId, place, page));
     await evictDurableObject(consumer);
     expect(await statusOf(topic)).toEqual(before);
-    expect(await Promise.all(logs.map(async (log) => log.stats()))).toEqual(stats);
+    expect(await statsOf()).toEqual(stats);
     // The lock went, so its batch is read again, under a token that no earlier one equals.
     const again = await topic.read({ numEvents: 2 });
     expect(again.events).toEqual(locked.events);
