@@ -175,7 +175,11 @@ describe("npm test -- --changed", () => {
     const upgrade = { acceptance: ["test/acceptance/released"], nightly: ["test/nightly/upgrade"] };
     expect(of("test/upgrade/rpc.ts")).toEqual({ worker: [], ...upgrade });
     expect(of("migrations/0001_schema.sql").nightly).toEqual(upgrade.nightly);
-    expect(of("docs/storage.md").nightly).toContain("test/nightly/site");
+    expect(of("docs/storage.md")).toEqual({
+      worker: [],
+      acceptance: ["test/acceptance/samples"],
+      nightly: ["test/nightly/site"],
+    });
     expect(of("examples/tour/main.ts").nightly).toEqual(["test/nightly/example", "test/nightly/tour"]);
     expect(of("package-lock.json")).toEqual({ worker: [], acceptance: [], nightly: [] });
   });
