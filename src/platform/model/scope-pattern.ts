@@ -6,8 +6,8 @@
  * Otherwise it would cover the topics of `demo.shopping`, which is another client.
  */
 export function scopeMatches(pattern: string, scope: string): boolean {
-  const [wide, narrow] = [alignOwnerPattern(pattern), alignOwnerPattern(scope)];
-  return wide.endsWith("*") ? narrow.startsWith(wide.slice(0, -1)) : wide === narrow;
+  if (!pattern.endsWith("*")) return pattern === scope;
+  return alignOwnerPattern(scope).startsWith(alignOwnerPattern(pattern).slice(0, -1));
 }
 
 /** True if a pattern of the list covers the scope. The scopes in `exact` no pattern covers but themselves. */
@@ -18,7 +18,8 @@ export const covers = (patterns: readonly string[], scope: string, exact: readon
 export const scopesOverlap = (a: string, b: string): boolean => scopeMatches(a, b) || scopeMatches(b, a);
 
 /** Moves a `*` within the name of a topic's owner to the end of that name. */
-export const alignOwnerPattern = (pattern: string): string => pattern.replace(CUT_OWNER, "$1.*");
+export const alignOwnerPattern = (pattern: string): string =>
+  pattern.endsWith("*") ? pattern.replace(CUT_OWNER, "$1.*") : pattern;
 
 /** An owner is `<project>.<app>`: matches one or both of the names with a `*` right behind. */
 const CUT_OWNER = /(\.pubsub\.(?:own_tenant_)?topic=[a-z0-9-]+(?:\.[a-z0-9-]+)?)\*$/;
