@@ -15,7 +15,7 @@ export function appOf({ html }: Visit): App {
 }
 
 export const recoveryCodesOf = ({ html }: Visit): readonly string[] =>
-  [...html.matchAll(/<code>([a-z2-7]{4}(?:-[a-z2-7]{4}){3})<\/code>/g)].map(([, code = ""]) => code);
+  [...html.matchAll(/<code>([a-z2-7]{4}(?:-[a-z2-7]{4}){5})<\/code>/g)].map(([, code = ""]) => code);
 
 /** Sets up an app at `/account`, where the browser is signed in. */
 export async function setUpApp(

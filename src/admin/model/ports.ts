@@ -43,7 +43,7 @@ export interface OAuthPort {
   /** Removes a passkey of a user. The last statement changes a row if there was one. */
   passkeyRemoval(email: string, id: string, nowMs: number): readonly D1PreparedStatement[];
   /** Tells the user by mail, beside the answer, what an operator changed. */
-  tellByOperator(call: TellingCall, notice: "password" | "factor", email: string): void;
+  tellByOperator(call: TellingCall, notice: "password" | "factor" | "identity", email: string): void;
   /** Forgets the failed sign-ins of an account and ends its block. */
   unlock(email: string): Promise<void>;
   /** Seals and opens the client secret of an identity provider. */

@@ -3,12 +3,13 @@
  *
  *   new      at most 15 min after a sign-in, shown two factors if there are two ──▶ a page that makes one
  *   add      its answer, within an hour, in the same session ──▶ stored; a mail
- *   rename · remove    of a person with passkeys who showed one, or a code, in this session; removing sends a mail
+ *   rename    of a person with passkeys who showed one, or a code, in this session
+ *   remove    the same, at most 15 min after the sign-in; a mail
  *   any of them too early ──▶ the page for the second factor, or for signing in again
  */
 import { nfkc } from "../../platform/text/text.ts";
 import { upgradeSession } from "../factors/check.ts";
-import { RECENT_MS } from "../factors/factors.ts";
+import { isRecent } from "../factors/factors.ts";
 import { isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { hasTwoFactors, withPasskey } from "../model/methods.ts";
@@ -30,7 +31,7 @@ import type { AccountDeps } from "./deps.ts";
 import { formKey } from "./form-key.ts";
 import { accountAddress, accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
 import { accountPage } from "./page.ts";
-import { accountSignInPage } from "./sign-in.ts";
+import { signInAgain } from "./sign-in.ts";
 
 const ADD = "add passkey";
 const RENAME = "rename passkey";
@@ -50,9 +51,7 @@ async function admitAdding(deps: AccountDeps, call: FormCall): Promise<Adding | 
   if (site === undefined || !isLocal(session.provider))
     return accountErrorPage(deps, call, ADD, { detail: "No passkey can be added in this sign-in." });
   if (lacksProof(session)) return accountCodePage(deps, call, session, undefined);
-  if (call.nowMs - session.authenticatedAtMs >= RECENT_MS)
-    return accountSignInPage(deps, call, { email: session.user.email, fault: "again" });
-  return { session, form, site };
+  return isRecent(session, call) ? { session, form, site } : signInAgain(deps, call, session);
 }
 
 /** `POST /account/passkeys/new`: the page that makes a passkey. Nothing is stored. */
@@ -121,11 +120,11 @@ export async function addPasskey(deps: AccountDeps, call: FormCall): Promise<Res
     email,
     userHandle,
     name: nameOf(form) ?? site.id,
-    authenticatedAtMs: session.authenticatedAtMs,
+    sid: session.sid,
     nowMs,
   };
   if (!(await deps.passkeys.add(added, challenge, auditOf(deps, call, email, ADD, added.name))))
-    return refuse(`it was added already, or there are ${MOST_PASSKEYS}`, "passkey");
+    return refuse(`it was added already, there are ${MOST_PASSKEYS}, or the session ended`, "passkey");
   deps.log.info("passkey added", { requestId: call.requestId, user: email });
   deps.tell(call, "factor", email);
   const answer = redirectToAccount(deps, call, "passkeyAdded");
@@ -169,6 +168,7 @@ export async function removePasskey(deps: AccountDeps, call: FormCall): Promise<
   const admitted = await admitChange(deps, call, REMOVE);
   if (admitted instanceof Response) return admitted;
   const { session, id } = admitted;
+  if (!isRecent(session, call)) return signInAgain(deps, call, session);
   const { email } = session.user;
   if (!(await deps.passkeys.remove(email, id, call.nowMs, auditOf(deps, call, email, REMOVE, ""))))
     return accountPage(deps, call, session, "lastPasskey");

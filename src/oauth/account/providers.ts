@@ -3,7 +3,7 @@
  *
  *   not linked ──form, at most 15 min after a sign-in──▶ at the provider ──back in the same session──▶ linked
  *                                                             └── another account's, refused, signed out: not linked
- *   linked ──form, another way to sign in is left──▶ not linked; sign-ins by it end
+ *   linked ──form, as recent, another way to sign in is left──▶ not linked; sign-ins by it end
  *
  * - The person proves both accounts, so their addresses need not be equal. The provider must be one that may vouch for
  *   the person's address here, must not be bound to tenants, and linking must not be the operator's.
@@ -16,8 +16,7 @@ import { beginFederation } from "../federation/begin.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isLinkableBy } from "../federation/providers.ts";
 import type { Account, LinkFor } from "../federation/identity-store.ts";
-import { RECENT_MS } from "../factors/factors.ts";
-import { isLocal } from "../model/binding.ts";
+import { isRecent } from "../factors/factors.ts";
 import type { AnyCall } from "../model/call.ts";
 import type { FederationFailure } from "../model/provider-failure.ts";
 import { redirect } from "../model/redirect.ts";
@@ -27,7 +26,7 @@ import { admit, type FormCall } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountErrorPage, redirectToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
-import { accountSignInPage, signInAtProvider } from "./sign-in.ts";
+import { signInAgain } from "./sign-in.ts";
 
 const LINK = "link identity";
 const UNLINK = "unlink identity";
@@ -42,18 +41,13 @@ export async function linkProvider(deps: AccountDeps, call: FormCall): Promise<R
   const provider = await deps.federation.providers.find(id, call.nowMs);
   if (provider === undefined || !isLinkableBy(provider, email))
     return accountErrorPage(deps, call, LINK, { detail: "This identity provider cannot be linked here." });
-  if (call.nowMs - session.authenticatedAtMs >= RECENT_MS) return signInAgain(deps, call, session);
+  if (!isRecent(session, call)) return signInAgain(deps, call, session);
   const browser = recognizeBrowser(deps, call);
   const pending = { request: FOR_ACCOUNT, browserKey: browser.key, linkFor: { email, sid: session.sid } };
   const address = await beginFederation(deps, id, pending, call);
   if (!address.ok) return refuseLink(deps, call, session, address.error);
   return withCookie(redirect(303, address.value.href), browser.cookie);
 }
-
-const signInAgain = (deps: AccountDeps, call: AnyCall, { user, provider }: Session): Promise<Response> =>
-  isLocal(provider)
-    ? accountSignInPage(deps, call, { email: user.email, fault: "again" })
-    : signInAtProvider(deps, call, provider);
 
 /** The browser came back from the provider. `linked`: the user to whom the account is linked already. */
 export async function finishLink(
@@ -111,6 +105,7 @@ export async function unlinkProvider(deps: AccountDeps, call: FormCall): Promise
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
   const { email } = session.user;
+  if (!isRecent(session, call)) return signInAgain(deps, call, session);
   const provider = form.get("provider") ?? "";
   const removed = await deps.federation.identities.unlink(email, provider, [
     deps.audit.statement("if changed", recordOf(call, email, UNLINK, `users/${email}/identities/${provider}`, "")),

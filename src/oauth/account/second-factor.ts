@@ -3,7 +3,7 @@ import { checkProof } from "../passkeys/proof.ts";
 import { codeOfOffer, makeOffer, openOffer, setUp, type Offer } from "../factors/set-up.ts";
 import { newRecoveryCodes, recoveryHashes } from "../factors/recovery-codes.ts";
 import { isLocal } from "../model/binding.ts";
-import { RECENT_MS } from "../factors/factors.ts";
+import { isRecent } from "../factors/factors.ts";
 import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
 import { brandOfPerson } from "../pages/brand.ts";
@@ -75,9 +75,9 @@ export async function offerSecondFactor(deps: AccountDeps, call: FormCall): Prom
  * they are.
  */
 async function proveFirst(deps: AccountDeps, call: AnyCall, session: Session): Promise<Response | undefined> {
-  const { user, provider, authenticatedAtMs } = session;
+  const { user, provider } = session;
   if (lacksProof(session)) return accountCodePage(deps, call, session, undefined);
-  if (isLocal(provider) || call.nowMs - authenticatedAtMs < RECENT_MS) return undefined;
+  if (isLocal(provider) || isRecent(session, call)) return undefined;
   const credential = await deps.users.credential(user.email);
   return credential?.passwordHash === undefined ? signInAtProvider(deps, call, provider) : undefined;
 }
@@ -153,11 +153,11 @@ export async function renewRecoveryCodes(deps: AccountDeps, call: FormCall): Pro
   const admitted = await admitWithCode(deps, call, RENEW);
   if (!admitted.ok) return admitted.error;
   const { email } = admitted.session.user;
-  const stored = await deps.factors.find(email);
-  if (stored === undefined) return redirectToAccount(deps, call, "notChanged");
   const codes = newRecoveryCodes(deps.random);
   const hashes = await recoveryHashes(email, codes);
-  await deps.factors.replaceRecoveryCodes(email, stored.sealedSecret, hashes, auditOf(deps, call, email, RENEW));
+  if (!(await deps.factors.replaceRecoveryCodes(email, hashes, auditOf(deps, call, email, RENEW))))
+    return redirectToAccount(deps, call, "notChanged");
+  deps.tell(call, "factor", email);
   return codesPage(deps, call, admitted.session.user, codes);
 }
 

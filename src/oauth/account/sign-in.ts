@@ -4,7 +4,7 @@ import type { SignInFormContent } from "../authorize/prompt.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { ADDRESS_STEP, providerOf } from "../federation/discovery.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
-import { isBoundToTenants } from "../model/binding.ts";
+import { isBoundToTenants, isLocal } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { BY_PASSKEY, BY_PASSWORD } from "../model/methods.ts";
 import { readParameters } from "../model/parameters.ts";
@@ -21,7 +21,7 @@ import {
   CROSS_SITE_FORM,
 } from "../sign-in/browser.ts";
 import { rememberDevice, rememberWithoutPassword, signInByPassword } from "../sign-in/device.ts";
-import { startSession, type NewSignIn } from "../sign-in/sessions.ts";
+import { startSession, type NewSignIn, type Session } from "../sign-in/sessions.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
 
@@ -140,6 +140,12 @@ export async function signInAtProvider(
   if (!address.ok) return refuseAccountSignIn(deps, call, address.error);
   return withCookie(redirect(redirectStatus(call), address.value.href), browser.cookie);
 }
+
+/** Before a change of how the person signs in, if the sign-in is not recent. */
+export const signInAgain = (deps: AccountDeps, call: AnyCall, { user, provider }: Session): Promise<Response> =>
+  isLocal(provider)
+    ? accountSignInPage(deps, call, { email: user.email, fault: "again" })
+    : signInAtProvider(deps, call, provider);
 
 /** A provider vouched for the user. */
 export async function enterAccount(deps: AccountDeps, call: AnyCall, newSignIn: NewSignIn): Promise<Response> {

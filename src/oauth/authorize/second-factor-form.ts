@@ -1,6 +1,6 @@
 import { upgradeSession } from "../factors/check.ts";
 import { checkProof } from "../passkeys/proof.ts";
-import { RECENT_MS } from "../factors/factors.ts";
+import { isRecent } from "../factors/factors.ts";
 import { codeOfOffer, openOffer, setUp } from "../factors/set-up.ts";
 import type { AnyCall } from "../model/call.ts";
 import { hasTwoFactors } from "../model/methods.ts";
@@ -78,7 +78,7 @@ async function enterProof(deps: AuthorizeDeps, call: AnyCall, entered: Entered):
 
 async function enterFirstCode(deps: AuthorizeDeps, call: AnyCall, entered: Entered): Promise<Response> {
   const { request, session, identity, form } = entered;
-  if (call.nowMs - session.authenticatedAtMs >= RECENT_MS) return signInAgain(deps, call, entered);
+  if (!isRecent(session, call)) return signInAgain(deps, call, entered);
   const offer = await openOffer(deps, call, session, form.get("offer") ?? "");
   if (offer === undefined) return promptSecondFactor(deps, request, identity, ACTION, call, { fault: "stale" });
   const step = codeOfOffer(offer, form.get("code") ?? "", call.nowMs);

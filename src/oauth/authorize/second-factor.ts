@@ -1,4 +1,4 @@
-import { RECENT_MS } from "../factors/factors.ts";
+import { isRecent } from "../factors/factors.ts";
 import { makeOffer, type Offer } from "../factors/set-up.ts";
 import type { AnyCall } from "../model/call.ts";
 import { askForPasskey } from "../passkeys/check.ts";
@@ -31,7 +31,7 @@ export async function promptSecondFactor(
   { fault, offer }: Shown = {},
 ): Promise<Response> {
   const { client, prompt, parameters } = request;
-  const { user, authenticatedAtMs, from } = identity;
+  const { user, from } = identity;
   if (prompt === "none")
     return refusedAnswer(
       deps,
@@ -40,7 +40,7 @@ export async function promptSecondFactor(
       call,
     );
   const asks = user.hasSecondFactor || user.hasPasskey;
-  if (from === "hint" || (!asks && call.nowMs - authenticatedAtMs >= RECENT_MS))
+  if (from === "hint" || (!asks && !isRecent(identity, call)))
     return promptSignIn(deps, request, { email: prefilledEmail(request, user.email), reason }, call);
   const page = {
     ...pageContext(call, parameters.get("ui_locales"), request.brand),

@@ -5,12 +5,11 @@ import type { Refused } from "../sign-in/accounts.ts";
 import { knownDevice, rememberDevice, rememberWithoutPassword } from "../sign-in/device.ts";
 import { startSession, type Session } from "../sign-in/sessions.ts";
 import type { FactorDeps } from "./factors.ts";
-import { recoveryHash } from "./recovery-codes.ts";
+import { RECOVERY_CODE, recoveryHash } from "./recovery-codes.ts";
 import { openSecret } from "./secret.ts";
 import { matchingStep } from "./totp.ts";
 
 const CODE = /^[0-9]{6}$/;
-const RECOVERY_CODE = /^[a-z2-7]{16}$/i;
 /** More than people type around a code. */
 const MAX_TYPED_CHARS = 64;
 

@@ -1,3 +1,5 @@
+import { isSignedIn } from "../users/user-store.ts";
+
 /** A secret that makes codes. */
 export interface StoredTotp {
   readonly sealedSecret: string;
@@ -8,8 +10,8 @@ export interface StoredTotp {
 export interface NewTotp extends StoredTotp {
   readonly email: string;
   readonly recoveryHashes: readonly string[];
-  /** The time of the sign-in that sets it up, which must not have been ended. */
-  readonly authenticatedAtMs: number;
+  /** The session that sets it up, which must not have ended. */
+  readonly sid: string;
   readonly nowMs: number;
 }
 
@@ -21,7 +23,7 @@ const USE_RECOVERY = `DELETE FROM recovery_code WHERE email = ?1 AND code_hash =
 const COUNT_RECOVERY = `SELECT count(*) AS n FROM recovery_code WHERE email = ?1`;
 const ADD = `
   INSERT INTO totp (email, sealed_secret, last_step, created_at)
-  SELECT email, ?2, ?3, ?4 FROM user WHERE email = ?1 AND disabled = 0 AND signed_out_at < ?5
+  SELECT email, ?2, ?3, ?4 FROM user WHERE email = ?1 AND ${isSignedIn("?5", "?4")}
   ON CONFLICT (email) DO NOTHING`;
 const MARK = `UPDATE user SET second_factor_at = ?2 WHERE email = ?1 AND changes() > 0`;
 const DROP_RECOVERY = `DELETE FROM recovery_code WHERE email = ?1`;
@@ -29,6 +31,8 @@ const DROP_RECOVERY = `DELETE FROM recovery_code WHERE email = ?1`;
 const ADD_RECOVERY = `
   INSERT INTO recovery_code (email, code_hash) SELECT ?1, value FROM json_each(?2)
   WHERE EXISTS (SELECT 1 FROM totp WHERE email = ?1 AND sealed_secret = ?3)`;
+const REPLACE_RECOVERY = `
+  INSERT INTO recovery_code (email, code_hash) SELECT totp.email, value FROM totp, json_each(?2) WHERE totp.email = ?1`;
 const UNMARK = `UPDATE user SET second_factor_at = NULL WHERE email = ?1 AND second_factor_at IS NOT NULL`;
 const REMOVE = `DELETE FROM totp WHERE email = ?1`;
 
@@ -51,30 +55,26 @@ export const createFactorStore = (db: D1Database) => {
     countRecoveryCodes: async (email: string): Promise<number> =>
       (await db.prepare(COUNT_RECOVERY).bind(email).first<number>("n")) ?? 0,
     /**
-     * Returns false if there is one already, or the user was disabled or signed out. `audit`: told the result by
-     * `changes()`.
+     * Returns false if there is one already, the session ended, or the user was disabled or signed out. `audit`: told
+     * the result by `changes()`.
      */
     async add(
-      { email, sealedSecret, lastStep, recoveryHashes, authenticatedAtMs, nowMs }: NewTotp,
+      { email, sealedSecret, lastStep, recoveryHashes, sid, nowMs }: NewTotp,
       audit: D1PreparedStatement,
     ): Promise<boolean> {
       const [added] = await db.batch([
-        db.prepare(ADD).bind(email, sealedSecret, lastStep, nowMs, authenticatedAtMs),
+        db.prepare(ADD).bind(email, sealedSecret, lastStep, nowMs, sid),
         db.prepare(MARK).bind(email, nowMs),
         audit,
         db.prepare(ADD_RECOVERY).bind(email, JSON.stringify(recoveryHashes), sealedSecret),
       ]);
       return added?.meta.changes === 1;
     },
-    /** Replaces the recovery codes, unless the secret was changed or removed meanwhile. */
-    async replaceRecoveryCodes(
-      email: string,
-      sealedSecret: string,
-      hashes: readonly string[],
-      audit: D1PreparedStatement,
-    ): Promise<void> {
-      const add = db.prepare(ADD_RECOVERY).bind(email, JSON.stringify(hashes), sealedSecret);
-      await db.batch([db.prepare(DROP_RECOVERY).bind(email), add, audit]);
+    /** Replaces the recovery codes. False if the secret was removed meanwhile. `audit`: told by `changes()`. */
+    async replaceRecoveryCodes(email: string, hashes: readonly string[], audit: D1PreparedStatement): Promise<boolean> {
+      const add = db.prepare(REPLACE_RECOVERY).bind(email, JSON.stringify(hashes));
+      const [, added] = await db.batch([db.prepare(DROP_RECOVERY).bind(email), add, audit]);
+      return (added?.meta.changes ?? 0) > 0;
     },
     /** Removes secret and recovery codes. `audit`: told by `changes()` whether there were any. */
     async remove(email: string, audit: D1PreparedStatement): Promise<boolean> {

@@ -21,6 +21,8 @@
  *   a code twice     the write that uses it is conditional: of two at once, one signs in, and the other counts as wrong
  */
 import type { AuditTrail } from "../../platform/ports/audit.ts";
+import type { SignInTimes } from "../model/authorization.ts";
+import type { AnyCall } from "../model/call.ts";
 import type { SignInDeps } from "../sign-in/device.ts";
 import type { SessionDeps } from "../sign-in/sessions.ts";
 import type { FactorStore } from "./factor-store.ts";
@@ -30,5 +32,11 @@ export interface FactorDeps extends SessionDeps, SignInDeps {
   readonly audit: AuditTrail;
 }
 
-/** A session that signed in this long ago may set up a second factor without the password. Our choice. */
-export const RECENT_MS = 15 * 60_000;
+/** Our choice. */
+const RECENT_MS = 15 * 60_000;
+
+/** The person has just signed in, and so may change how they do. Later they sign in again first. */
+export const isRecent = (
+  { authenticatedAtMs }: Pick<SignInTimes, "authenticatedAtMs">,
+  { nowMs }: Pick<AnyCall, "nowMs">,
+) => nowMs - authenticatedAtMs < RECENT_MS;

@@ -57,7 +57,7 @@ export interface SetUp extends Upgraded {
   readonly recoveryCodes: readonly string[];
 }
 
-/** Stores the secret. Undefined if another one was set up meanwhile, or the user was disabled or signed out. */
+/** Stores the secret. Undefined if another one was set up meanwhile, or the session ended. */
 export async function setUp(
   deps: FactorDeps,
   call: AnyCall,
@@ -66,7 +66,6 @@ export async function setUp(
   lastStep: number,
 ): Promise<SetUp | undefined> {
   const { nowMs, requestId } = call;
-  const { authenticatedAtMs } = session;
   const { email } = session.user;
   const recoveryCodes = newRecoveryCodes(deps.random);
   const about = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
@@ -78,7 +77,7 @@ export async function setUp(
   });
   const sealedSecret = await deps.sealer.seal(secret, totpSealContext(email));
   const hashes = await recoveryHashes(email, recoveryCodes);
-  const added = { email, sealedSecret, lastStep, recoveryHashes: hashes, authenticatedAtMs, nowMs };
+  const added = { email, sealedSecret, lastStep, recoveryHashes: hashes, sid: session.sid, nowMs };
   if (!(await deps.factors.add(added, audit))) return undefined;
   deps.log.info("second factor set up", { requestId, user: email });
   deps.tell(call, "factor", email);

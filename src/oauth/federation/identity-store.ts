@@ -1,4 +1,5 @@
 import type { Binding } from "../model/binding.ts";
+import { isSignedIn } from "../users/user-store.ts";
 
 /** An account at an identity provider. */
 export interface Account {
@@ -51,9 +52,8 @@ export const MAY_VOUCH = `(provider.domains = '[]' OR EXISTS (
 const LINK_IN_SESSION = `
   INSERT INTO user_identity (email, provider, subject, linked_by, linked_at)
   SELECT user.email, provider.id, ?3, 'password', ?6
-  FROM session JOIN user ON user.email = session.email JOIN identity_provider AS provider ON provider.id = ?2
-  WHERE session.sid = ?4 AND session.email = ?1 AND session.expires_at > ?6 AND session.authenticated_at > user.signed_out_at
-    AND user.disabled = 0 AND provider.issuer = ?5 AND provider.linking <> 'operator' AND provider.tenants = '[]'
+  FROM user JOIN identity_provider AS provider ON provider.id = ?2
+  WHERE user.email = ?1 AND ${isSignedIn("?4", "?6")} AND provider.issuer = ?5 AND provider.linking <> 'operator' AND provider.tenants = '[]'
     AND provider.trusted_since <= ?6 AND ${MAY_VOUCH}
   ON CONFLICT DO NOTHING`;
 /** Keeps one way to sign in: a password, a passkey, or a provider that reaches all of the account. */
@@ -83,16 +83,17 @@ export const createIdentityStore = (db: D1Database) => ({
     return row === null ? undefined : { hasPassword: row.hasPassword === 1, isLinked: row.isLinked === 1 };
   },
   /**
-   * Links the account. Does nothing if the account or the user is linked already, the user was disabled or signed out,
-   * or the provider changed since it vouched. `beside`: statements of the same transaction; `changes()` tells them the
+   * Links the account. False if the account or the user is linked already, the user was disabled or signed out, or the
+   * provider changed since it vouched. `beside`: statements of the same transaction; `changes()` tells them the
    * result.
    */
   async link(
     { provider, issuer, subject, email, by, vouchedAtMs, nowMs }: NewLink,
     beside: readonly D1PreparedStatement[],
-  ): Promise<void> {
+  ): Promise<boolean> {
     const link = db.prepare(LINK).bind(email, provider, issuer, subject, by, vouchedAtMs, nowMs);
-    await db.batch([link, ...beside]);
+    const [linked] = await db.batch([link, ...beside]);
+    return linked?.meta.changes === 1;
   },
   /** Links the account to the user of a session that is valid still, unless either is linked already. */
   async linkInSession(

@@ -2,6 +2,7 @@ import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { ok, type Result } from "../../platform/model/result.ts";
 import type { AnyCall } from "../model/call.ts";
 import { denied, type FederationFailure } from "../model/provider-failure.ts";
+import type { Tell } from "../sign-in/tell.ts";
 import type { ProviderRecord } from "./federation-store.ts";
 import type { Federation } from "./federation.ts";
 import type { Account, LinkedBy } from "./identity-store.ts";
@@ -9,6 +10,7 @@ import type { Account, LinkedBy } from "./identity-store.ts";
 export interface LinkingDeps {
   readonly federation: Federation;
   readonly audit: AuditTrail;
+  readonly tell: Tell;
 }
 
 /**
@@ -19,6 +21,8 @@ export interface LinkingDeps {
  *   `linking` is `confirm`, user has a password ──▶ the user confirms once by password (endpoints/link-identity.ts)
  *   `linking` is `verified_email`, provider bound to domains ──▶ linked
  *   else ──▶ denied: an operator links them
+ *
+ * The person is told by mail of each new link.
  */
 export interface Unlinked extends Account {
   /** Normalized, and verified by the provider. */
@@ -63,7 +67,10 @@ export async function link(
     outcome: "done",
     reason: `by ${by}`,
   };
-  await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [deps.audit.statement("if changed", record)]);
+  const changed = await identities.link({ ...unlinked, by, nowMs: call.nowMs }, [
+    deps.audit.statement("if changed", record),
+  ]);
+  if (changed) deps.tell(call, "identity", email);
   return (await identities.findUser(unlinked)) === email
     ? ok(true)
     : denied(`${email} or the account there has just changed`);

@@ -1,5 +1,5 @@
 import { MAY_VOUCH } from "../federation/identity-store.ts";
-import type { UserStore, WithUser } from "../users/user-store.ts";
+import { isSignedIn, type UserStore, type WithUser } from "../users/user-store.ts";
 import type { Verifier } from "./ceremony.ts";
 import type { Challenge } from "./challenge.ts";
 import { MOST_PASSKEYS } from "./relying-party.ts";
@@ -29,8 +29,8 @@ export interface AddedPasskey extends Omit<Verifier, "userHandle"> {
   readonly isBackedUp: boolean;
   readonly transports: readonly string[];
   readonly name: string;
-  /** The time of the sign-in that adds it, which must not have been ended. */
-  readonly authenticatedAtMs: number;
+  /** The session that adds it, which must not have ended. */
+  readonly sid: string;
   readonly nowMs: number;
 }
 
@@ -61,7 +61,7 @@ const USE = `
 const ADD = `
   INSERT INTO passkey (id, email, user_handle, public_key, sign_count, backup_eligible, backed_up, transports, name, created_at)
   SELECT ?2, email, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM user
-  WHERE changes() > 0 AND email = ?1 AND disabled = 0 AND signed_out_at < ?11
+  WHERE changes() > 0 AND email = ?1 AND ${isSignedIn("?11", "?10")}
     AND (SELECT count(*) FROM passkey WHERE email = ?1) < ${MOST_PASSKEYS}
   ON CONFLICT (id) DO NOTHING`;
 const RENAME = `UPDATE passkey SET name = ?3 WHERE id = ?2 AND email = ?1`;
@@ -101,7 +101,8 @@ export const createPasskeyStore = (db: D1Database, users: Pick<UserStore, "findB
       return used?.meta.changes === 1;
     },
     /**
-     * False if the challenge was used, the passkey is known, the person has too many, or was disabled or signed out.
+     * False if the challenge was used, the passkey is known, the person has too many or was disabled, or the session
+     * ended.
      * `audit`: told the result by `changes()`.
      */
     async add(added: AddedPasskey, { digest, endsAtMs }: Challenge, audit: D1PreparedStatement): Promise<boolean> {
@@ -119,7 +120,7 @@ export const createPasskeyStore = (db: D1Database, users: Pick<UserStore, "findB
           JSON.stringify(added.transports),
           added.name,
           nowMs,
-          added.authenticatedAtMs,
+          added.sid,
         );
       const results = await db.batch([
         db.prepare(USE_CHALLENGE).bind(digest, endsAtMs),

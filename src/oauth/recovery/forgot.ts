@@ -42,7 +42,14 @@ export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promis
   const isOwn = await verifyCsrfToken(deps, browser.key, form.value.get("csrf"));
   const isSent = isOwn && form.value.get("send") !== undefined && email !== "";
   const address = normalizeEmail(email);
-  // After the answer, so that its time tells nobody whether the address has an account.
+  const page = deps.pages.forgot({
+    ...pageContext(call, locales.value, await brandOfRequest(deps, request, call.nowMs)),
+    action: `${deps.pagesBase(call)}/forgot`,
+    hidden: { csrf: await csrfToken(deps, browser.key), send: "1", ...(request === "" ? {} : { request }) },
+    email,
+    isSent,
+  });
+  // Beside the answer, which is made: its time tells nobody whether the address has an account.
   if (isSent && address !== undefined)
     call.waitUntil(
       sendLink(deps, call, {
@@ -54,13 +61,6 @@ export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promis
         action: ACTION,
       }),
     );
-  const page = deps.pages.forgot({
-    ...pageContext(call, locales.value, await brandOfRequest(deps, request, call.nowMs)),
-    action: `${deps.pagesBase(call)}/forgot`,
-    hidden: { csrf: await csrfToken(deps, browser.key), send: "1", ...(request === "" ? {} : { request }) },
-    email,
-    isSent,
-  });
   return withCookie(page, browser.cookie);
 }
 

@@ -8,6 +8,7 @@ import { withParameters } from "../model/redirect.ts";
 import { brandOfAddress } from "../pages/brand.ts";
 import { pageContext } from "../pages/page.ts";
 import { createMac, recognizeBrowser } from "../sign-in/browser.ts";
+import { knownDevice } from "../sign-in/device.ts";
 import type { MailLink, Purpose } from "./mail-link-store.ts";
 import { LINK_LIFE_MS, type RecoveryDeps } from "./recovery.ts";
 
@@ -40,6 +41,7 @@ export async function sendLink(deps: RecoveryDeps, call: AnyCall, wanted: Wanted
       email,
       browserHash: await sha256Hex(wanted.browserKey),
       networkHash: toHex(await createMac(deps.sealer, NETWORK, network)),
+      knownSinceMs: (await knownDevice(deps, call, email))?.sinceMs ?? 0,
       request: wanted.request,
       nowMs,
       expiresAtMs: nowMs + LINK_LIFE_MS,

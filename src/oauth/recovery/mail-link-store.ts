@@ -16,18 +16,24 @@ export interface NewMailLink extends MailLink {
   readonly purpose: Purpose;
   readonly tokenHash: string;
   readonly networkHash: string;
+  /** When the person signed in by this browser before; 0: never. */
+  readonly knownSinceMs: number;
   readonly nowMs: number;
   readonly expiresAtMs: number;
 }
 
-/** Our choice. The limits of an account keep its mailbox usable, those of a network stop a list of addresses. */
-export const LINK_LIMITS = { ofAccount: 3, ofNetwork: 30, withinMs: 3_600_000 } as const;
+/**
+ * Our choice. The limits of an account keep its mailbox usable, those of a network stop a list of addresses. The last
+ * links for a password are for browsers that the person signed in by before, so strangers cannot use them up.
+ */
+export const LINK_LIMITS = { ofAccount: 3, withKnownBrowsers: 6, ofNetwork: 30, withinMs: 3_600_000 } as const;
 
 const MAKE = `
   INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)
   SELECT ?1, ?9, email, ?3, ?4, ?5, ?6, ?7 FROM user
   WHERE email = ?2 AND disabled = 0 AND (?9 <> 'reset' OR password_hash IS NOT NULL)
-    AND (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = ?9 AND created_at > ?8) < ${LINK_LIMITS.ofAccount}
+    AND (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = ?9 AND created_at > ?8)
+      < iif(?9 = 'reset' AND ?10 > signed_out_at, ${LINK_LIMITS.withKnownBrowsers}, ${LINK_LIMITS.ofAccount})
     AND (SELECT count(*) FROM mail_link WHERE network_hash = ?4 AND created_at > ?8) < ${LINK_LIMITS.ofNetwork}`;
 const usable = (purpose: Purpose): string => `purpose = '${purpose}' AND used_at IS NULL AND expires_at > ?2
   AND EXISTS (SELECT 1 FROM user WHERE user.email = mail_link.email AND disabled = 0)`;
@@ -57,6 +63,7 @@ export const createMailLinkStore = (db: D1Database) => ({
     email,
     browserHash,
     networkHash,
+    knownSinceMs,
     request,
     nowMs,
     expiresAtMs,
@@ -64,7 +71,7 @@ export const createMailLinkStore = (db: D1Database) => ({
     const values = [tokenHash, email, browserHash, networkHash, request, nowMs, expiresAtMs];
     const made = await db
       .prepare(MAKE)
-      .bind(...values, nowMs - LINK_LIMITS.withinMs, purpose)
+      .bind(...values, nowMs - LINK_LIMITS.withinMs, purpose, knownSinceMs)
       .run();
     return made.meta.changes === 1;
   },

@@ -87,6 +87,10 @@ export const SID_CHARS = 32;
 export const SESSIONS_OF_SID = `
   SELECT id_hash FROM session WHERE id_hash >= ?1 AND id_hash < ?1 || 'g' AND +sid = ?1
   UNION ALL SELECT id_hash FROM session WHERE sid = ?1 AND sid <> substr(id_hash, 1, ${SID_CHARS})`;
+/** For a statement on `user`: the person is not disabled, and this session of theirs is valid still. */
+export const isSignedIn = (sid: string, nowMs: string): string => `user.disabled = 0 AND EXISTS (
+    SELECT 1 FROM session WHERE session.email = user.email AND session.sid = ${sid} AND session.expires_at > ${nowMs}
+      AND session.authenticated_at > user.signed_out_at)`;
 const WITH_KEY = { id_hash: "id_hash = ?1", sid: `id_hash IN (${SESSIONS_OF_SID})` } as const;
 const session = (key: SessionKey) => `
   SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2`;

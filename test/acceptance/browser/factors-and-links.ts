@@ -7,7 +7,7 @@ import { landed, signIn, VERIFIER, type Stage } from "./stage.ts";
 
 const TWO_FACTORS = "urn:plinth:acr:two-factors";
 const WRONG_CODE = "The code is wrong, or it was used already. Wait for the next one.";
-const RECOVERY_CODE = /^[a-z2-7]{4}(?:-[a-z2-7]{4}){3}$/;
+const RECOVERY_CODE = /^[a-z2-7]{4}(?:-[a-z2-7]{4}){5}$/;
 
 /** One-time codes and the links of mails, as people use them and as others try to. */
 export function factorsAndLinksSuite(stage: () => Stage): void {

@@ -21,6 +21,7 @@ import {
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate, learnsLogouts } from "../../support/isolate.ts";
+import { meddled } from "../../support/meddling.ts";
 import { realPasswordCost } from "../../support/password-cost.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import {
@@ -139,26 +140,6 @@ const revoke = async (): Promise<Response> =>
 
 const set = (assignment: string): Promise<unknown> =>
   env.DB.prepare(`UPDATE user SET ${assignment} WHERE email = ?`).bind(user.email).run();
-
-/** A browser at an isolate whose database runs `meddle` first, once it is armed. */
-function meddled(meddle: () => Promise<unknown>, on: "batch" | "prepare" = "batch", sizes: readonly number[] = [3]) {
-  const state = { armed: false };
-  const db = new Proxy(env.DB, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === on && state.armed)
-        return async (statements: D1PreparedStatement[]) => {
-          // Only the write: reads before it have no audit row.
-          if (sizes.includes(statements.length)) await meddle();
-          return target.batch(statements);
-        };
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    },
-  });
-  const worker = isolate({ DB: db });
-  const browser = new Browser({ send: (address, init) => worker.fetch(address.slice(ORIGIN.length), toInit(init)) });
-  return { browser, state };
-}
 
 describe("GET /account", () => {
   // shows: platform/addresses/account
@@ -889,14 +870,10 @@ describe("POST /account/password", () => {
   it("reports the change even if the database fails afterwards, and the new password signs in", async () => {
     const tokens = await give();
     let writes = 0;
-    const { browser, state } = meddled(
-      async () => {
-        writes += 1;
-        if (writes > 1) throw new Error("no database");
-      },
-      "batch",
-      [3, 4],
-    );
+    const { browser, state } = meddled(async () => {
+      writes += 1;
+      if (writes > 1) throw new Error("no database");
+    }, [3, 4]);
     await signedIn(user, browser);
     const page = await browser.get(ACCOUNT);
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -49,13 +49,16 @@ async function press(what: "link" | "unlink", provider: Provider, at = browser):
   return at.post(form.action, form.fields);
 }
 /** The provider vouches for this account of its own. Returns the address at which the browser comes back. */
-async function vouchedAddress(sent: Visit, provider: Provider, subject: string): Promise<string> {
+async function vouchedAddress(sent: Visit, provider: Provider, subject: string, verified = ""): Promise<string> {
   const address = new URL(sent.location ?? "about:blank");
   if (address.origin !== provider.issuer) throw new Error(`not sent to the provider: ${sent.status} ${sent.html}`);
   const [state, nonce] = [address.searchParams.get("state") ?? "", address.searchParams.get("nonce") ?? ""];
-  const person = { clientId: "", clientSecret: "", email: "private@home.example" };
+  const person = { clientId: "", clientSecret: "", email: verified || "private@home.example" };
   const claims = claimsFor(person, provider, { browser: undefined as never, address, state, nonce });
-  await answerToken(provider, await sign({ ...claims, sub: subject, email_verified: false }, provider.signer));
+  await answerToken(
+    provider,
+    await sign({ ...claims, sub: subject, email_verified: verified !== "" }, provider.signer),
+  );
   return `/oauth2/v1/callback/${provider.id}?${new URLSearchParams({ state, code: "c" }).toString()}`;
 }
 const linkAs = async (subject: string, provider: Provider, at = browser): Promise<Visit> =>
@@ -276,6 +279,22 @@ describe("A person unlinks a provider", () => {
   });
 
   // shows: oauth/account/unlink-a-provider
+  // shows: asvs/v7-session-management/7.5.1
+  it("within a quarter of an hour of a sign-in; later the person signs in again first", async () => {
+    const provider = await offered();
+    await linkAccount(ada, provider);
+    await signIn();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 15 * MINUTE_MS);
+    const asked = await press("unlink", provider);
+    expect([asked.status, asked.html.includes("sign in again")]).toEqual([400, true]);
+    expect(await subjectAt(provider)).toBe(subjectOf(ada));
+    expect((await browser.submit(asked, { password: ada.password })).status).toBe(303);
+    expect((await press("unlink", provider)).status).toBe(303);
+    expect(await subjectAt(provider)).toBeUndefined();
+  });
+
+  // shows: oauth/account/unlink-a-provider
   it("but no provider bound to tenants counts as another way: it does not lead to the account", async () => {
     const [open, bound] = [await offered(), await offered({ tenants: [ada.tenant] })];
     for (const provider of [open, bound]) await linkAccount(ada, provider);
@@ -315,5 +334,37 @@ describe("A person unlinks a provider", () => {
       [ada.email, subject],
       [ada.email, subject],
     ]);
+  });
+
+  // shows: oauth/account/provider-mails
+  // shows: asvs/v6-authentication/6.3.7
+  it("is told of each link that came by a first sign-in or an operator, once", async () => {
+    const at = mailPlatform({ MAIL_NOTICES: "identity" });
+    const domain = ada.email.split("@")[1]!;
+    const trusted = await offered({ linking: "verified_email", domains: [domain] });
+    const own = at.browser();
+    const enter = async (provider: Provider): Promise<Visit> => {
+      const sent = await own.get(`${ACCOUNT}?plat_id_provider=${provider.id}`);
+      return own.get(await vouchedAddress(sent, provider, "hers", ada.email), "cross-site");
+    };
+    for (const _ of [1, 2]) {
+      expect((await enter(trusted)).location).toBe(ACCOUNT);
+      own.cookies.delete("__Host-plat_session");
+    }
+    expect(at.mails.length).toBe(1);
+    own.cookies.clear();
+    const confirming = await enter(await offered());
+    expect((await own.submit(confirming, { password: ada.password })).location).toBe(ACCOUNT);
+    expect(at.mails.length).toBe(2);
+    const other = await offered();
+    const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+    const path = `/admin/v1/users/${ada.email}/identities/${other.id}`;
+    const change = (method: string, init: object = {}) => at.platform.fetch(path, { method, headers, ...init });
+    const body = JSON.stringify({ subject: "a" });
+    expect([(await change("PUT", { body })).status, (await change("PUT", { body })).status]).toEqual([201, 200]);
+    expect([(await change("DELETE")).status, (await change("DELETE")).status]).toEqual([204, 404]);
+    expect(at.mails.length).toBe(4);
+    for (const { to } of at.mails) expect(to).toBe(ada.email);
+    expect(at.mails.map(({ text }) => text.includes("by an operator"))).toEqual([false, false, true, true]);
   });
 });

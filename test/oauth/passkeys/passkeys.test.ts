@@ -7,6 +7,7 @@ import { BOUND, makeKeys, Passkey, SYNCED, type Deviation } from "../../support/
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
+import { meddled } from "../../support/meddling.ts";
 import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { setUpApp } from "../../support/totp.ts";
@@ -377,6 +378,33 @@ describe("A new passkey", () => {
     expect([more.status, (await stored()).length]).toEqual([400, 20]);
     // Authenticators know the person by one handle.
     expect(new Set((await stored()).map((row) => row["user_handle"])).size).toBe(1);
+  });
+
+  it("is added by no session that ends at the same moment", async () => {
+    const endSessions = () => env.DB.prepare("DELETE FROM session WHERE email = ?").bind(user.email).run();
+    const { browser, state } = meddled(endSessions, [4]);
+    const page = await press(await atAccount(browser), "/passkeys/new");
+    const passkey = await Passkey.make();
+    state.armed = true;
+    const refused = await browser.submit(page, await passkey.register(page));
+    state.armed = false;
+    expect([refused.status, await stored()]).toEqual([400, []]);
+    expect(asksForPassword(await browser.get(ACCOUNT))).toBe(true);
+  });
+
+  // shows: asvs/v7-session-management/7.5.1
+  it("is removed within 15 minutes of a sign-in; later the person signs in again first", async () => {
+    const { browser, passkey } = await withPasskey();
+    later(900);
+    const late = await press(browser, "/passkeys/remove", { passkey: passkey.id });
+    expect([late.status, late.html.includes("Please sign in again first"), (await stored()).length]).toEqual([
+      400,
+      true,
+      1,
+    ]);
+    expect((await browser.submit(late, await passkey.answer(late))).location).toBe(ACCOUNT);
+    expect((await press(browser, "/passkeys/remove", { passkey: passkey.id })).location).toBe(ACCOUNT);
+    expect(await stored()).toEqual([]);
   });
 
   it("has a name, which is changed, and is the last way to sign in for nobody who has none", async () => {

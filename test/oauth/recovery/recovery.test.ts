@@ -197,6 +197,19 @@ describe("the answer to an address", () => {
     expect(mails.length).toBe(4);
   });
 
+  it("brings a link all the same in a browser that the person knows, where strangers used up three", async () => {
+    const elsewhere = { "cf-connecting-ip": "203.0.113.9" };
+    const own = browserOf(platform, elsewhere);
+    const account = await own.get(`${ORIGIN}/account`);
+    await own.submit(account, { email: user.email, password: user.password });
+    own.cookies.delete("__Host-plat_session");
+    for (let n = 0; n < 4; n++) await ask(browserOf(platform, elsewhere));
+    expect(mails.length).toBe(3);
+    for (let n = 0; n < 5; n++) await ask(own);
+    expect(mails.length).toBe(6);
+    expect((await own.get(linkIn(mails[5]))).html).toContain(user.email);
+  });
+
   it("comes after thirty links of a network within an hour too, without a mail", async () => {
     const headers = { "cf-connecting-ip": "203.0.113.77" };
     await ask(browserOf(platform, headers));

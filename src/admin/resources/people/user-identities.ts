@@ -28,13 +28,13 @@ const DELETE = `DELETE FROM user_identity WHERE email = ?1 AND provider = ?2`;
 
 interface Deps {
   readonly db: D1Database;
-  readonly oauth: Pick<OAuthPort, "revokeStatement">;
+  readonly oauth: Pick<OAuthPort, "revokeStatement" | "tellByOperator">;
 }
 
 /**
  * Accounts at identity providers that sign in as a user, one of each provider. If one is removed or replaced,
  * everything that the user got is revoked, since access tokens do not tell by which account the user signed in.
- * Sessions and refresh grants end because the link is gone or newer than they are.
+ * Sessions and refresh grants end because the link is gone or newer than they are. The user is told by mail.
  */
 export const userIdentities = ({ db, oauth }: Deps): Resource<z.output<typeof schema>> => ({
   noun: "linked identity",
@@ -55,14 +55,20 @@ export const userIdentities = ({ db, oauth }: Deps): Resource<z.output<typeof sc
   logged: { subject: { value: "subject" } },
   validate: ({ params: { email: address, provider }, body: { subject } }) =>
     refuseFaults(db.prepare(FAULTS).bind(address, provider, subject)),
-  put: ({ params: { email: address = "", provider = "" }, body: { subject }, nowMs }, write) =>
-    write([
+  async put({ params: { email: address = "", provider = "" }, body: { subject }, nowMs, call }, write) {
+    const written = await write([
       db.prepare(DROP_OTHER).bind(address, provider, subject),
       oauth.revokeStatement("user", address, nowMs, "if changed"),
       db.prepare(LINK).bind(address, provider, subject, nowMs),
-    ]),
-  remove: ({ params: { email: address = "", provider }, nowMs }, remove) =>
-    remove(db.prepare(DELETE).bind(address, provider), {
+    ]);
+    if (written.changes[2] === 1) oauth.tellByOperator(call, "identity", address);
+    return written;
+  },
+  async remove({ params: { email: address = "", provider }, nowMs, call }, remove) {
+    const removed = await remove(db.prepare(DELETE).bind(address, provider), {
       after: oauth.revokeStatement("user", address, nowMs, "if changed"),
-    }),
+    });
+    if (removed) oauth.tellByOperator(call, "identity", address);
+    return removed;
+  },
 });

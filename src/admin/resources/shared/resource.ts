@@ -121,6 +121,8 @@ export interface Removal {
   readonly nowMs: number;
   /** The audit row of the removal. */
   readonly record: AuditRecord;
+  /** For what goes on beside the answer. */
+  readonly call: TellingCall;
 }
 
 /** Runs statements and the audit row of a change as one transaction. */
@@ -317,13 +319,16 @@ async function remove<B>(call: AdminCall<unknown>, resource: Resource<B>, deps: 
   if (refused !== undefined) return refused;
   const record = recordOf(call, "delete", resource);
   return writeOrExplain(call, resource, deps, validate, async () => {
-    const removed = await resource.remove({ params, nowMs, record }, async (removal, { before = [], after } = {}) => {
-      const audit = deps.audit.change("delete", record, resource.row(params), resource.logged);
-      const behind = after === undefined ? [] : [after];
-      const statements = [...first, audit.before, ...before, removal, audit.row, ...behind, audit.end];
-      const results = await deps.db.batch(statements);
-      return results[statements.indexOf(removal)]?.meta.changes !== 0;
-    });
+    const removed = await resource.remove(
+      { params, nowMs, record, call },
+      async (removal, { before = [], after } = {}) => {
+        const audit = deps.audit.change("delete", record, resource.row(params), resource.logged);
+        const behind = after === undefined ? [] : [after];
+        const statements = [...first, audit.before, ...before, removal, audit.row, ...behind, audit.end];
+        const results = await deps.db.batch(statements);
+        return results[statements.indexOf(removal)]?.meta.changes !== 0;
+      },
+    );
     if (typeof removed !== "boolean") return removed;
     if (removed) return empty(204);
     // Either nothing was there, or a change in between made something depend on it.

@@ -1,0 +1,26 @@
+import { env } from "cloudflare:workers";
+import { Browser, toInit } from "./browser.ts";
+import { isolate } from "./isolate.ts";
+import { ORIGIN } from "./platform.ts";
+
+/**
+ * A browser at a platform where something happens just before a transaction, once `state.armed` is set. `sizes`: the
+ * numbers of statements of the transactions that are meant; reads before them have others.
+ */
+export function meddled(meddle: () => Promise<unknown>, sizes: readonly number[] = [3]) {
+  const state = { armed: false };
+  const db = new Proxy(env.DB, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === "batch" && state.armed)
+        return async (statements: D1PreparedStatement[]) => {
+          if (sizes.includes(statements.length)) await meddle();
+          return target.batch(statements);
+        };
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+  const worker = isolate({ DB: db });
+  const browser = new Browser({ send: (address, init) => worker.fetch(address.slice(ORIGIN.length), toInit(init)) });
+  return { browser, state };
+}
