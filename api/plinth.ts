@@ -1305,6 +1305,26 @@ export type SealKey = {
     /** Nothing lasting is encrypted with it: it may be removed from `SEAL_KEYS` an hour after a new key was put in front. */
     mayGo: boolean;
 };
+export type Shard = {
+    /** Its number; 0 is the directory. */
+    shard: number;
+    /** Tenants whose files lie there. */
+    tenants: number;
+    /** Committed files; null: it does not answer. */
+    files: number | null;
+    /** Their bytes in the bucket; null: it does not answer. */
+    storedBytes: number | null;
+    /** The size of the database, which holds 10 GB. */
+    databaseBytes: number;
+    /** When that was measured; null: never. In milliseconds since 1970. */
+    measuredAt: number | null;
+    /** How long its answer took; null: it does not answer. */
+    answerMs: number | null;
+    /** Round trips of the last hour. */
+    roundTrips: number;
+    /** The next new tenant gets it. */
+    isNext: boolean;
+};
 export type Comparison = {
     /** The comparison's id. */
     id: string;
@@ -1497,7 +1517,7 @@ export type AuditCopyLines = {
 };
 export type MetricSeries = {
     /** The metric's name. */
-    metric: "requests" | "request_time" | "wait_time" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric: "requests" | "request_time" | "wait_time" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     /** `platform`: pages, and addresses where nothing is. */
     service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
     /** The value of the metric's label, such as the class of a status. */
@@ -1537,7 +1557,7 @@ export type BusiestTenants = {
     /** Its end. In milliseconds since 1970. */
     to: number;
     /** The metric's name. */
-    metric: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     /** The service; null: all of them. */
     service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform" | null;
     /** `peak`: the largest value of the time, not the sum. */
@@ -8083,6 +8103,38 @@ export function listSealKeys(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
+ * The databases: size, tenants, files and load of each, and which one the next tenant gets
+ */
+export function listShards(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Shard[];
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>("/admin/v1/shards", {
+        ...opts
+    });
+}
+/**
  * List the comparisons of R2 with D1, the newest first
  */
 export function listComparisons({ pageNumber, pageSize, cursor }: {
@@ -8527,7 +8579,7 @@ export function getBusiestTenants({ $from, to, service, metric, top }: {
     $from?: number;
     to?: number;
     service?: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
-    metric?: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric?: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     top?: number;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

@@ -21,6 +21,7 @@ import { restorePointCommands } from "./commands/restore-point.ts";
 import { RESOURCES } from "./resources/all.ts";
 import { sessionCommands } from "./session/commands.ts";
 import { fileCommands } from "./data/file-commands.ts";
+import { shardCommands } from "./shards/commands.ts";
 import { topicCommands } from "./data/topic-commands.ts";
 
 /** Every command, grouped by resource, in the order in which a platform is set up. */
@@ -37,6 +38,7 @@ export function allCommands(): readonly Command[] {
     ...invitationCommands(),
     eraseCommand,
     ...consistencyCommands(),
+    ...shardCommands(),
     ...pushSubscriptionCommands(),
     auditCommand,
     ...auditCopyCommands(),
@@ -66,6 +68,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   file: "files of your application: store, fetch, find, delete",
   session: "sessions of people and of services",
   audit: "changes and refusals, and the log's copies in the bucket",
+  shard: "the databases: how full they are, one more",
   "push-subscription": "endpoints that receive events",
   "seal-key": "keys that encrypt stored secrets",
   "signing-key": "keys that sign tokens",

@@ -34,7 +34,7 @@ import { createLog, type Log } from "./platform/runtime/log.ts";
 import type { Meter, MeteredService } from "./platform/ports/metrics.ts";
 import { createNames } from "./platform/model/names.ts";
 import { systemRandom } from "./platform/runtime/random.ts";
-import { shardsOf, type Shards } from "./platform/storage/shards.ts";
+import { shardsOf, type Shard, type Shards } from "./platform/storage/shards.ts";
 import { createRestorePointStore } from "./restore/restore-point-store.ts";
 import { createRestore, type Restore } from "./restore/service.ts";
 import { createDirectoryOwners } from "./shards/directory-store.ts";
@@ -132,10 +132,11 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     return tracing.child("D1", { "db.system.name": "sqlite", "db.query.text": text }, call);
   };
   const aroundTrip = tracing === noTracing ? undefined : spanOfTrip;
-  const guarded = (db: D1Database, service: MeteredService) => guardDatabase(db, onTripOf(meter, service), aroundTrip);
-  const dbFor = (service: MeteredService) => guarded(env.DB, service);
+  const guarded = ({ number, db }: Shard, service: MeteredService) =>
+    guardDatabase(db, onTripOf(meter, service, number), aroundTrip);
+  const dbFor = (service: MeteredService) => guarded({ number: 0, db: env.DB }, service);
   const shardsFor = (service: MeteredService): Shards => {
-    const [directory, ...others] = shardsOf(env).map(({ number, db }) => ({ number, db: guarded(db, service) }));
+    const [directory, ...others] = shardsOf(env).map((shard) => ({ ...shard, db: guarded(shard, service) }));
     return [directory!, ...others];
   };
 
@@ -255,7 +256,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     publisher: events,
     deprecatedEvents: config.deprecatedSubscriptionEvents,
   });
-  const shards = createShardRoom({ shards: shardsFor("platform"), isolate, log });
+  const shards = createShardRoom({ shards: shardsFor("platform"), isolate, clock, log });
   const media = createMedia({
     names,
     log,
@@ -327,7 +328,10 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     outbox,
     events,
     media,
-    shards,
+    shards: {
+      ...shards,
+      status: (nowMs) => shards.sizes.status({ stored: media.storedIn, roundTrips: metrics.roundTripsByShard }, nowMs),
+    },
     metrics,
     auditCopies,
     sealKeys: {

@@ -20,7 +20,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     copies: async () => void (await deps.auditCopies.run(nowMs)),
     audit: () => deps.audit.sweep(nowMs),
     usage: () => deps.metrics.sample(nowMs),
-    shards: () => deps.shards.copies.sweep(),
+    shards: () => deps.shards.sweep(nowMs),
     topics: () => deps.events.sweep(nowMs),
     media: () => deps.media.sweep(nowMs),
   } satisfies Record<SweepName, () => Promise<void>>;

@@ -37,7 +37,7 @@ describe("the cron", () => {
       auditCopies: { run: of("copies") },
       outbox: { drain: of("outbox") },
       metrics: { sample: of("usage") },
-      shards: { copies: { sweep: of("shards") } },
+      shards: { sweep: of("shards") },
       log: {
         info: () => {},
         warn: () => {},

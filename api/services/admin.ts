@@ -168,6 +168,30 @@ export const admin: ServiceEntries = {
         lastUsedAt: null,
       },
     },
+    Shard: {
+      schema: obj({
+        shard: int("Its number; 0 is the directory."),
+        tenants: int("Tenants whose files lie there."),
+        files: orNull(int("Committed files; null: it does not answer.")),
+        storedBytes: orNull(int("Their bytes in the bucket; null: it does not answer.")),
+        databaseBytes: int("The size of the database, which holds 10 GB."),
+        measuredAt: orNull(time("When that was measured; null: never.")),
+        answerMs: orNull(int("How long its answer took; null: it does not answer.")),
+        roundTrips: int("Round trips of the last hour."),
+        isNext: bool("The next new tenant gets it."),
+      }),
+      example: {
+        shard: 1,
+        tenants: 210,
+        files: 1_204_311,
+        storedBytes: 862_113_040_112,
+        databaseBytes: 2_413_502_464,
+        measuredAt: 1_763_000_000_000,
+        answerMs: 14,
+        roundTrips: 48_210,
+        isNext: false,
+      },
+    },
     SealKey: {
       schema: obj({
         id: str("Its name in `SEAL_KEYS`."),
@@ -558,6 +582,14 @@ export const admin: ServiceEntries = {
         "The first key encrypts, all of them decrypt. Secrets under another key are encrypted again within " +
         "minutes; upload links and pending sign-ins live an hour at most.",
       answers: { 200: { text: "The keys; the first one encrypts.", json: list(ref("SealKey")) } },
+    },
+    "GET /shards": {
+      id: "listShards",
+      tag: TAGS.upkeep,
+      about:
+        "All databases are asked, six at a time, each for at most three seconds. One that does not answer is shown with " +
+        "the size that was measured last. Round trips are counted within seconds, over the last hour.",
+      answers: { 200: { text: "The shards by number; 0 is the directory.", json: list(ref("Shard")) } },
     },
     "GET /signing-keys": {
       id: "listSigningKeys",

@@ -24,6 +24,7 @@ import { revocationRoutes } from "./resources/keys/revocations.ts";
 import { roles } from "./resources/people/roles.ts";
 import { sealKeyRoute, type SealKeys } from "./resources/keys/seal-keys.ts";
 import { services } from "./resources/software/services.ts";
+import { shardRoute, type ShardList } from "./resources/shards.ts";
 import { signingKeyRoutes, type SigningKeys } from "./resources/keys/signing-keys.ts";
 import { subscriptions } from "./resources/people/subscriptions.ts";
 import { tenants, tenantUsageRoute } from "./resources/people/tenants.ts";
@@ -52,7 +53,7 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
   };
   readonly media: MediaPort &
     AttentionPorts["media"] & { readonly consistency: MediaConsistency; readonly operatedFiles: OperatedFiles };
-  readonly shards: ShardsPort;
+  readonly shards: ShardsPort & ShardList;
   readonly metrics: MetricsPort;
   readonly auditCopies: AuditCopies;
   readonly sealKeys: SealKeys;
@@ -94,6 +95,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...fileRoutes(deps.media.operatedFiles, deps),
     ...signingKeyRoutes(deps.oauth.signingKeys),
     sealKeyRoute(deps.sealKeys),
+    shardRoute(deps.shards),
     ...mediaConsistencyRoutes(deps.media.consistency),
     attentionRoute(deps),
     auditRoute(deps.db),

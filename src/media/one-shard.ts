@@ -15,7 +15,7 @@ import { fetchPrivateFile, fetchPublicFile } from "./files/fetch.ts";
 import { createFileStore } from "./files/file-store.ts";
 import { readMetadata, replaceMetadata } from "./files/metadata.ts";
 import { createPendingStore } from "./files/pending-store.ts";
-import { createUsageStore, type Usage } from "./files/usage-store.ts";
+import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
 import type { SharedDeps } from "./media-deps.ts";
 import { createReindexStore } from "./metadata/reindex-store.ts";
 import { createJobQueue } from "./model/job.ts";
@@ -46,6 +46,7 @@ export interface OneShard {
   readonly doJob: JobDoer;
   sweep(nowMs: number): Promise<void>;
   usage(tenant: string): Promise<Usage>;
+  stored: UsageStore["total"];
   reindexFiles(ids: readonly string[]): Promise<void>;
 }
 
@@ -54,6 +55,7 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
   const { where, blobs, links, access, placement: _placement, ...rest } = shared;
   const isDirectory = shard === 0;
   const pinned = createPinnedUploadStore(db);
+  const usage = createUsageStore(db);
   const filters = createFilterStore(db, shared.queryRowBudget);
   const media = {
     ...rest,
@@ -106,7 +108,8 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
       compare: consistency.step,
     }),
     sweep: (nowMs) => sweepMedia(media, isDirectory ? consistency : undefined, nowMs),
-    usage: createUsageStore(db).usageOf,
+    usage: usage.usageOf,
+    stored: usage.total,
     reindexFiles: createReindexStore(db),
   };
 }

@@ -83,6 +83,8 @@ export interface Media {
   usage(tenant: string): Promise<Usage>;
   /** Files and bytes of each tenant whose name lies between the two. */
   storedByTenant: UsageOfAll["byTenant"];
+  /** Committed files of a shard and their bytes. */
+  storedIn(shard: number): Promise<Pick<Usage, "files" | "bytes">>;
   nearQuota: UsageOfAll["nearQuota"];
   /** The committed files of a client, by its name, in one tenant if given. */
   filesOfClient: UsageOfAll["filesOfClient"];
@@ -156,6 +158,7 @@ export function createMedia(deps: MediaDeps): Media {
     },
     usage: async (tenant) => (await partOf(tenant)).usage(tenant),
     storedByTenant: usage.byTenant,
+    storedIn: (shard) => parts[shard]!.stored(),
     nearQuota: usage.nearQuota,
     filesOfClient: usage.filesOfClient,
     filesOfTenant: usage.filesOfTenant,

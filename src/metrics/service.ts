@@ -19,6 +19,7 @@ import { hashOf, collectorName } from "./model/places.ts";
 import { createReader } from "./reader.ts";
 import { metricsRoutes } from "./routes.ts";
 import { sampleStored, type StoredByTenant } from "./sampling.ts";
+import { roundTripsByShard } from "./shard-load.ts";
 import type { MetricsStore } from "./store.do.ts";
 import { metricsObjects, type MetricsObjects } from "./transfer.ts";
 import { monthOfUse, type MonthOfUse } from "./usage.ts";
@@ -56,6 +57,8 @@ export interface Metrics {
   readonly routes: readonly Route[];
   /** The use of a tenant in a month, `2026-11`, so far. */
   monthOfUse(tenant: string, month: string, nowMs: number): Promise<MonthOfUse>;
+  /** Round trips to the database of each shard, in the last hour. */
+  roundTripsByShard(nowMs: number): Promise<ReadonlyMap<number, number>>;
   /** The stores as pages, for a backup. */
   readonly objects: MetricsObjects;
   /** Counts what each tenant stores, unless this hour has it. */
@@ -68,6 +71,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   return {
     routes: metricsRoutes({ ...deps, reader }),
     monthOfUse: (tenant, month, nowMs) => monthOfUse(reader, tenant, month, nowMs),
+    roundTripsByShard: (nowMs) => roundTripsByShard(reader, nowMs),
     objects: metricsObjects(deps.stores),
     sample: (nowMs) => sampleStored(deps, nowMs),
   };

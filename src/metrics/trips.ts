@@ -1,12 +1,13 @@
 import type { OnTrip } from "../platform/storage/database.ts";
 import type { Meter, MeteredService } from "../platform/ports/metrics.ts";
 
-/** Counts the round trips of a service to D1, and their rows as D1 bills them. */
+/** Counts the round trips of a service to the database of a shard, and their rows as D1 bills them. */
 export const onTripOf =
-  (meter: Meter, service: MeteredService): OnTrip =>
+  (meter: Meter, service: MeteredService, shard: number): OnTrip =>
   (results) => {
     const by = { service };
     meter.add("d1_round_trips", by);
+    meter.add("shard_round_trips", { service, label: String(shard) });
     if (results === undefined) return meter.add("d1_failures", by);
     let [read, written] = [0, 0];
     for (const { meta } of results) {

@@ -20,10 +20,6 @@ const SQL = {
   /** No row: no such tenant. One that was there before there were shards has its files in the first. */
   find: `SELECT coalesce(tenant_shard.shard, 0) AS shard FROM tenant
     LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id WHERE tenant.id = ?1`,
-  place: `INSERT INTO tenant_shard (tenant, shard)
-    SELECT ?1, value FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)
-    ORDER BY (SELECT count(*) FROM tenant_shard WHERE shard = value), value LIMIT 1
-    ON CONFLICT DO NOTHING`,
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
   // The first shard is the directory itself, where the tenant's own row is.
   due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND shard <> 0 ORDER BY tenant_shard.tenant LIMIT ?1`,
@@ -38,10 +34,6 @@ export function createPlacementStore(db: D1Database) {
     /** The shard of a tenant; undefined: there is no such tenant. */
     find: async (tenant: string): Promise<number | undefined> =>
       (await db.prepare(SQL.find).bind(tenant).first<number>("shard")) ?? undefined,
-
-    /** Gives a new tenant the shard with the fewest tenants. Before its row is written. */
-    place: (tenant: string, shards: readonly number[]): D1PreparedStatement =>
-      db.prepare(SQL.place).bind(tenant, JSON.stringify(shards)),
 
     /** Before the tenant's row is deleted. */
     keepPlace: (tenant: string): D1PreparedStatement => db.prepare(SQL.keepPlace).bind(tenant),

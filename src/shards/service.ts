@@ -6,7 +6,8 @@
  * - All files of a tenant lie in its shard, with all that belongs to them: owners, variants, index, reports, pending
  *   files. So lists, quotas and deletions need one database, and each change stays one transaction. An id has the
  *   number of its shard in a byte, so a file is found by its id alone (src/media/shards).
- * - The directory says which shard a tenant has (placement.ts): the one with the fewest tenants when it was created.
+ * - The directory says which shard a tenant has (placement.ts): the emptiest one when it was created
+ *   (sizes.ts).
  *
  * No transaction spans two databases. What a shard must know of a tenant (disabled, quotas) is copied there:
  *
@@ -18,40 +19,58 @@
  * (src/media/shards/owner-changes.ts).
  */
 import type { Isolate } from "../platform/copies/isolate.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import { attemptEach } from "../platform/runtime/attempt-each.ts";
 import type { Log } from "../platform/runtime/log.ts";
 import type { Placement, Shards } from "../platform/storage/shards.ts";
 import { createPlacement } from "./placement.ts";
 import { createPlacementStore } from "./placement-store.ts";
+import { createShardSizes, type ShardSizes } from "./sizes.ts";
+import { createSizeStore } from "./size-store.ts";
 import { createTenantCopies, type TenantCopies } from "./tenant-copies.ts";
 
 export interface ShardDeps {
   readonly shards: Shards;
   readonly isolate: Isolate;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface ShardRoom {
   readonly placement: Placement;
   readonly copies: TenantCopies;
+  readonly sizes: ShardSizes;
+  /** Writes copies that are due, and measures shards. */
+  sweep(nowMs: number): Promise<void>;
   /** Forgets copies of places, after a restore of the directory. */
   forgetPlaces(): void;
   /** Statements of the transaction that creates a tenant, before its row; none on a platform of one database. */
-  placeStatements(tenant: string): readonly D1PreparedStatement[];
+  placeStatements(tenant: string, nowMs: number): readonly D1PreparedStatement[];
   /** Statements of the transaction that removes a tenant: one of the same name gets the same shard. */
   keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
 }
 
-export function createShardRoom({ shards, isolate, log }: ShardDeps): ShardRoom {
+export function createShardRoom({ shards, isolate, clock, log }: ShardDeps): ShardRoom {
   const [directory] = shards;
   const store = createPlacementStore(directory.db);
+  const sizeStore = createSizeStore(directory.db);
   const isOne = shards.length === 1;
   const numbers = shards.map(({ number }) => number);
+  const copies = createTenantCopies({ shards, store, log });
+  const sizes = createShardSizes({ shards, store: sizeStore, clock, log });
   const placement = createPlacement(store, shards.length, isolate);
   return {
     placement,
     forgetPlaces: placement.clear,
-    copies: createTenantCopies({ shards, store, log }),
-    placeStatements: (tenant) => (isOne ? [] : [store.place(tenant, numbers)]),
+    copies,
+    sizes,
+    sweep: (nowMs) =>
+      attemptEach(
+        [copies.sweep, () => sizes.sweep(nowMs)],
+        (part) => part(),
+        () => undefined,
+      ),
+    placeStatements: (tenant, nowMs) => (isOne ? [] : sizeStore.placeStatements(tenant, numbers, nowMs)),
     keepPlaceStatements: (tenant) => (isOne ? [] : [store.keepPlace(tenant)]),
   };
 }

@@ -526,6 +526,15 @@ describe("actions", () => {
     });
   });
 
+  test("shard status shows each database", async () => {
+    const shards = (await done("shard status --json")).json() as { shard: number }[];
+    expect(shards.map(({ shard }) => shard)).toEqual([0, 1, 2, 3]);
+    const rows = tableOf((await done("shard status")).out);
+    expect(rows.map(({ SHARD }) => SHARD)).toEqual(["0", "1", "2", "3"]);
+    expect(rows[0]!["SIZE"]).toMatch(/^\d+\.\d (KB|MB)$/);
+    expect(rows.filter(({ NEXT }) => NEXT === "yes")).toHaveLength(1);
+  });
+
   test("media-consistency starts, awaits, shows, repairs and lists comparisons", async () => {
     const quick: Circumstances = { wait: () => new Promise((go) => setTimeout(go, 50)) };
     const report = await done("media-consistency start --wait --json", quick);

@@ -116,7 +116,7 @@ export interface Dependent {
 /** Where the files of tenants lie. On a platform of one database it does nothing. */
 export interface ShardsPort {
   /** Statements of the transaction that creates a tenant, before its row. */
-  placeStatements(tenant: string): readonly D1PreparedStatement[];
+  placeStatements(tenant: string, nowMs: number): readonly D1PreparedStatement[];
   /** The same for the one that removes it. */
   keepPlaceStatements(tenant: string): readonly D1PreparedStatement[];
   readonly copies: { copy(tenant: string): Promise<void> };

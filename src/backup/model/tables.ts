@@ -103,6 +103,7 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   revocation_bound: "A count of revocations, made again when it is asked for.",
   dead_work: "Work of the queue that failed: it fails again, or not.",
   tenant_copy: "What a shard knows of its tenants, copied again from the directory.",
+  shard_size: "How full each shard is: measured again.",
   closing: "A change of a client or tenant under way, for a moment: the operator repeats it.",
   restore_point: "The last restore of this database, which a restore of a backup marks anew.",
   d1_migrations: "The schema: a deployment makes it.",

@@ -215,6 +215,7 @@ export const RIGHTS = {
   listBusiestTenants: { who: "operator", access: SEE },
   scrapeMetrics: { who: "operator", access: SEE },
   readAudit: { who: "operator", access: SEE },
+  listShards: { who: "operator", access: SEE },
   listSealKeys: { who: "operator", access: SEE },
   checkPlatform: { who: "operator", access: SEE },
   restoreObject: { who: "operator", access: RUN },

@@ -62,9 +62,10 @@ const NAMED = `SELECT 'files' AS kind,
   'of the client ' || client || ' and the tenant ' || tenant || ' (' || files || ' ' || visibility || ')' AS id
   FROM owner WHERE erasure_id IS NULL AND files > 0`;
 
-const SQL = {
+export const USAGE_SQL = {
   usage: `SELECT ${sumOf("files", "?1")} AS files, ${sumOf("bytes", "?1")} AS bytes,
     ${reservedOf("files", "?1")} AS pendingFiles, ${reservedOf("bytes", "?1")} AS pendingBytes`,
+  total: `SELECT coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes FROM owner WHERE erasure_id IS NULL`,
   byTenant: `SELECT tenant, sum(files) AS files, sum(bytes) AS bytes FROM owner
     WHERE erasure_id IS NULL AND tenant >= ?1 AND tenant < ?2 GROUP BY tenant HAVING sum(files) > 0`,
   nearQuota: `SELECT * FROM (SELECT page.id AS tenant, quota_files AS mostFiles, quota_bytes AS mostBytes,
@@ -78,27 +79,31 @@ const SQL = {
 
 export const createUsageStore = (db: D1Database) => ({
   async usageOf(tenant: string): Promise<Usage> {
-    const row = await db.prepare(SQL.usage).bind(tenant).first<UsageRow>();
+    const row = await db.prepare(USAGE_SQL.usage).bind(tenant).first<UsageRow>();
     const { files = 0, bytes = 0, pendingFiles = 0, pendingBytes = 0 } = row ?? {};
     return { files, bytes, pending: { files: pendingFiles, bytes: pendingBytes } };
   },
-  /** Files and bytes of each tenant whose name lies between the two. */
+  /** Committed files and their bytes, of all tenants. */
+  total: async (): Promise<{ readonly files: number; readonly bytes: number }> =>
+    (await db.prepare(USAGE_SQL.total).first<{ files: number; bytes: number }>()) ?? { files: 0, bytes: 0 },
   /** Tenants that store this share of a quota, of the first so many tenants. */
   nearQuota: async (share: number, among: number, limit: number) =>
-    (await db.prepare(SQL.nearQuota).bind(share, among, limit).all<NearQuota>()).results,
+    (await db.prepare(USAGE_SQL.nearQuota).bind(share, among, limit).all<NearQuota>()).results,
+  /** Files and bytes of each tenant whose name lies between the two. */
   byTenant: async (from: string, before: string) =>
-    (await db.prepare(SQL.byTenant).bind(from, before).all<{ tenant: string; files: number; bytes: number }>()).results,
+    (await db.prepare(USAGE_SQL.byTenant).bind(from, before).all<{ tenant: string; files: number; bytes: number }>())
+      .results,
   /** One for each owner with files of the client, in one tenant if given; `id` is for people. */
   filesOfClient: async (client: string, limit: number, tenant?: string): Promise<readonly Dependent[]> =>
     (
       await db
-        .prepare(SQL.filesOfClient)
+        .prepare(USAGE_SQL.filesOfClient)
         .bind(client, limit, tenant ?? null)
         .all<Dependent>()
     ).results,
   /** The same for a tenant. */
   filesOfTenant: async (tenant: string, limit: number): Promise<readonly Dependent[]> =>
-    (await db.prepare(SQL.filesOfTenant).bind(tenant, limit).all<Dependent>()).results,
+    (await db.prepare(USAGE_SQL.filesOfTenant).bind(tenant, limit).all<Dependent>()).results,
 });
 
 interface UsageRow {

@@ -6,7 +6,8 @@
  * - `peak`: the largest value that was seen in a stretch of time.
  *
  * Each value belongs to a service, to one value of the metric's label if it has one, and to a tenant if one is known.
- * The values of labels are words of the code, never a caller's text, so the number of series is bounded.
+ * The values of labels are words of the code or numbers of shards, never a caller's text, so the number of series is
+ * bounded.
  */
 export interface Metric {
   readonly kind: "counter" | "histogram" | "peak";
@@ -54,6 +55,7 @@ export const METRICS = {
   d1_failures: { kind: "counter", unit: "1", help: "Round trips to D1 that failed." },
   d1_rows_read: { kind: "counter", unit: "1", help: "Rows that D1 read, as it bills them." },
   d1_rows_written: { kind: "counter", unit: "1", help: "Rows that D1 wrote, as it bills them." },
+  shard_round_trips: { kind: "counter", unit: "1", label: "shard", help: "Round trips to D1, by shard; 0: `DB`." },
   stored_files: { kind: "peak", unit: "1", isHourly: true, help: "The most files stored, counted in D1 once an hour." },
   stored_bytes: {
     kind: "peak",

@@ -119,7 +119,7 @@ export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z
       flagOrKept(body.requireSecondFactor),
     ];
     const revoked = disabled === true ? [oauth.revokeStatement("tenant", id, nowMs, "always")] : [];
-    const written = await write([...shards.placeStatements(id), db.prepare(UPSERT).bind(...values), ...revoked]);
+    const written = await write([...shards.placeStatements(id, nowMs), db.prepare(UPSERT).bind(...values), ...revoked]);
     // Where the shard does not answer, neither is the change done: the operator hears of it, and the cron goes on.
     await shards.copies.copy(id);
     return written;

@@ -1,0 +1,102 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ok } from "@oazapfts/runtime";
+import * as api from "../../api/plinth.ts";
+import { UserError } from "../../scripts/lib/user-error.ts";
+import type { Command, Invocation } from "../command-line/command.ts";
+import { printRows } from "../command-line/listing.ts";
+import { printRecord, sayDone } from "../command-line/print.ts";
+import type { Column } from "../terminal/table.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+import { clean, formatBytes, toJson } from "../terminal/values.ts";
+import { withMoreShards } from "./deployment-file.ts";
+
+/** The databases of the platform. */
+export const shardCommands = (): Command[] => [status, add];
+
+type Row = api.Shard & { readonly size: string; readonly stored: string };
+const COLUMNS: readonly Column<Row>[] = [
+  { field: "shard", title: "SHARD" },
+  { field: "size", title: "SIZE" },
+  { field: "tenants", title: "TENANTS", kind: "count" },
+  { field: "files", title: "FILES", kind: "count" },
+  { field: "stored", title: "STORED" },
+  { field: "roundTrips", title: "TRIPS/HOUR", kind: "count" },
+  { field: "answerMs", title: "ANSWER MS" },
+  { field: "isNext", title: "NEXT", kind: "flag" },
+];
+
+const status: Command = {
+  words: ["shard", "status"],
+  summary: "Show each database: its size, tenants, files and load, and which one the next tenant gets.",
+  args: [],
+  options: [],
+  notes: [
+    "SIZE is that of the database, which holds 10 GB; STORED is what its files have in the bucket. TRIPS/HOUR counts " +
+      "the last hour: a database answers 500 to 1,000 a second. Without ANSWER MS it does not answer, and SIZE is what " +
+      "was measured last. Exit code 1 if one does not answer.",
+  ],
+  examples: ["shard status", "shard status --json"],
+  async run({ options, io, client }) {
+    const shards = await ok(api.listShards((await client()).opts));
+    if (options.has("json")) await io.out(`${toJson(shards, 2)}\n`);
+    else await printRows(shards.map(toRow), { io, asJson: false, columns: COLUMNS, limit: Infinity, nouns: "shards" });
+    return shards.some(({ answerMs }) => answerMs === null) ? 1 : 0;
+  },
+};
+
+const toRow = (shard: api.Shard): Row => ({
+  ...shard,
+  size: formatBytes(shard.databaseBytes),
+  stored: shard.storedBytes === null ? "" : formatBytes(shard.storedBytes),
+});
+
+const add: Command = {
+  words: ["shard", "add"],
+  summary: "Add a database to a deployment's file. The next deployment makes it.",
+  args: [{ name: "deployment", help: "deploy/<deployment>.toml; default: the only one there", optional: true }],
+  options: [{ flag: "to", value: "<number>", help: "so many in all; default: one more" }],
+  notes: [
+    "A database is a binding of the Worker, so it comes with a deployment. New tenants get the emptiest one. It cannot " +
+      "be taken away again.",
+  ],
+  examples: ["shard add", "shard add production --to 8"],
+  changes: true,
+  async run(invocation) {
+    const { io, options } = invocation;
+    const folder = join(invocation.about.root ?? io.cwd, "deploy");
+    const name = invocation.args["deployment"] ?? onlyDeployment(folder);
+    const path = join(folder, `${name}.toml`);
+    if (!/^[a-z0-9][a-z0-9-]*$/.test(name) || !existsSync(path))
+      throw new UserError(`There is no file ${clean(path)}. Run this where the platform is deployed from.`);
+    const { text, before, after } = withMoreShards(readFileSync(path, "utf8"), numberOf(options.value("to")));
+    writeFileSync(path, text);
+    sayDone(io, `deploy/${name}.toml: ${after} shards, ${before} before.`);
+    io.err(
+      `Now deploy it, which makes the ${after - before === 1 ? "database" : "databases"}: npm run deploy -- ${name}\n`,
+    );
+    return report(invocation, { deployment: name, before, shards: after });
+  },
+};
+
+async function report(invocation: Invocation, changed: Readonly<Record<string, unknown>>): Promise<void> {
+  if (invocation.options.has("json")) await printRecord(invocation, changed);
+}
+
+function onlyDeployment(folder: string): string {
+  const names = existsSync(folder)
+    ? readdirSync(folder).flatMap((file) => (file.endsWith(".toml") ? [file.slice(0, -".toml".length)] : []))
+    : [];
+  const [only] = names;
+  if (names.length === 1 && only !== undefined) return only;
+  if (names.length > 1) throw new UsageError(`Which deployment? ${names.toSorted().join(", ")}`);
+  throw new UserError(
+    `There is no deployment in ${clean(folder)}. A shard is a database of a deployment: run this where the platform is deployed from.`,
+  );
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,3}$/.test(text)) throw new UsageError("--to takes a number of shards.");
+  return Number(text);
+}

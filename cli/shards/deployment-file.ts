@@ -1,0 +1,35 @@
+import { MOST_SHARDS } from "../../src/platform/storage/shards.ts";
+import { UsageError } from "../terminal/usage-error.ts";
+
+/** `shards = 4`, also where it is a comment, as the file is when it is made. */
+const LINE = /^(#\s*)?shards\s*=\s*(\d+)[^\S\n]*(#.*)?$/m;
+/** A table begins, and no key of the file itself comes after it. */
+const TABLE = /^\[/m;
+
+export interface Changed {
+  readonly text: string;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The text of a deployment's file with more shards; `wanted`: so many in all, undefined: one more. */
+export function withMoreShards(text: string, wanted: number | undefined): Changed {
+  const end = TABLE.exec(text)?.index ?? text.length;
+  const [keys, tables] = [text.slice(0, end), text.slice(end)];
+  const found = LINE.exec(keys);
+  const before = found === null || found[1] !== undefined ? 1 : Number(found[2]);
+  const after = wanted ?? before + 1;
+  if (after > MOST_SHARDS)
+    throw new UsageError(`A platform has at most ${MOST_SHARDS} shards; this one has ${before}.`);
+  if (after <= before)
+    throw new UsageError(
+      `It has ${before} ${before === 1 ? "shard" : "shards"} already, and a shard cannot be taken away: name a larger number.`,
+    );
+  const line = `shards = ${after}`;
+  const comment = found?.[3] === undefined ? "" : ` ${found[3]}`;
+  const changed =
+    found === null
+      ? `${keys}${keys === "" || keys.endsWith("\n") ? "" : "\n"}${line}\n${tables === "" ? "" : "\n"}`
+      : keys.slice(0, found.index) + line + comment + keys.slice(found.index + found[0].length);
+  return { text: changed + tables, before, after };
+}

@@ -1,0 +1,68 @@
+/** The directory's numbers of each shard: how large it is, and how many tenants have it. */
+export type SizeStore = ReturnType<typeof createSizeStore>;
+
+export interface ShardSize {
+  readonly shard: number;
+  /** The whole database, as it was measured. */
+  readonly bytes: number;
+  readonly tenants: number;
+  /** 0: never. */
+  readonly measuredAt: number;
+}
+
+/** Our choice: a shard that was not measured for so long gets new tenants only if no other one was. */
+const STALE_MS = 3 * 3_600_000;
+
+const BYTES = `coalesce(bytes, 0)`;
+const TENANTS = `coalesce(tenants, 0)`;
+/**
+ * Shards by how full they are expected to be, the emptiest first. ?2: numbers as JSON, ?3: now. A shard counts with its
+ * size or, if that is more, with its tenants at their mean size: those that just came have no files yet, and its number
+ * is up to an hour old.
+ */
+const EMPTIEST = `FROM json_each(?2) AS numbered LEFT JOIN shard_size ON shard_size.shard = numbered.value
+  ORDER BY coalesce(measured_at, 0) < ?3 - ${STALE_MS}, max(${BYTES}, ${TENANTS} *
+    (SELECT sum(bytes) * 1.0 / max(1, sum(tenants)) FROM shard_size)), ${TENANTS}, numbered.value LIMIT 1`;
+/** The files of a tenant without a place are in the first one. */
+const PLACED = `SELECT coalesce(shard, 0) AS shard, count(*) AS tenants
+  FROM tenant LEFT JOIN tenant_shard ON tenant_shard.tenant = tenant.id GROUP BY 1`;
+const IS_NEW = `NOT EXISTS (SELECT 1 FROM tenant WHERE id = ?1)`;
+
+export const SIZE_SQL = {
+  place: `INSERT INTO tenant_shard (tenant, shard) SELECT ?1, (SELECT numbered.value ${EMPTIEST}) WHERE ${IS_NEW}
+    ON CONFLICT DO NOTHING`,
+  count: `INSERT INTO shard_size (shard, bytes, tenants, measured_at)
+    SELECT shard, 0, 1, 0 FROM tenant_shard WHERE tenant = ?1 AND ${IS_NEW}
+    ON CONFLICT DO UPDATE SET tenants = tenants + 1`,
+  emptiest: `SELECT numbered.value AS shard ${EMPTIEST}`,
+  all: `SELECT shard, bytes, tenants, measured_at AS measuredAt FROM shard_size`,
+  tenants: PLACED,
+  keep: `WITH placed AS MATERIALIZED (${PLACED})
+    INSERT INTO shard_size (shard, bytes, tenants, measured_at)
+    SELECT value ->> 'shard', value ->> 'bytes', coalesce(placed.tenants, 0), ?2
+    FROM json_each(?1) LEFT JOIN placed ON placed.shard = value ->> 'shard' WHERE true
+    ON CONFLICT DO UPDATE SET bytes = excluded.bytes, tenants = excluded.tenants, measured_at = excluded.measured_at`,
+} as const;
+
+/** Bytes of a database; those of deleted rows are free and do not count. */
+export const bytesOf = async (db: D1Database): Promise<number> => (await db.prepare(`SELECT 1`).all()).meta.size_after;
+
+export const createSizeStore = (db: D1Database) => ({
+  /** Gives a new tenant the emptiest shard, and counts it there. Before its row is written. */
+  placeStatements: (tenant: string, shards: readonly number[], nowMs: number): readonly D1PreparedStatement[] => [
+    db.prepare(SIZE_SQL.place).bind(tenant, JSON.stringify(shards), nowMs),
+    db.prepare(SIZE_SQL.count).bind(tenant),
+  ],
+  /** The shard that the next new tenant gets. */
+  emptiest: async (shards: readonly number[], nowMs: number): Promise<number> =>
+    (await db.prepare(SIZE_SQL.emptiest).bind("", JSON.stringify(shards), nowMs).first<number>("shard")) ?? 0,
+  all: async (): Promise<readonly ShardSize[]> => (await db.prepare(SIZE_SQL.all).all<ShardSize>()).results,
+  /** The number of tenants of each shard. */
+  tenants: async (): Promise<ReadonlyMap<number, number>> => {
+    const { results } = await db.prepare(SIZE_SQL.tenants).all<{ shard: number; tenants: number }>();
+    return new Map(results.map(({ shard, tenants }) => [shard, tenants]));
+  },
+  /** Keeps sizes that were measured, and counts the tenants of these shards. */
+  keep: async (sizes: readonly Pick<ShardSize, "shard" | "bytes">[], nowMs: number): Promise<void> =>
+    void (await db.prepare(SIZE_SQL.keep).bind(JSON.stringify(sizes), nowMs).run()),
+});

@@ -1,0 +1,133 @@
+import { describeError, type Log } from "../platform/runtime/log.ts";
+import type { Clock } from "../platform/runtime/clock.ts";
+import { mapInParallel } from "../platform/runtime/parallel.ts";
+import { withTimeout } from "../platform/runtime/with-timeout.ts";
+import { SHARDS_AT_ONCE, type Shard, type Shards } from "../platform/storage/shards.ts";
+import { bytesOf, type ShardSize, type SizeStore } from "./size-store.ts";
+
+/** Our choice: a size grows slowly, and what new tenants add is counted at once. */
+const PERIOD_MS = 3_600_000;
+/** Our choice: the rest is due at the next run. */
+const PAGE = 64;
+/** Our choice: a database that takes longer is shown as one that does not answer. */
+const PATIENCE_MS = 3_000;
+
+/** Files of a shard, as the media service counts them. */
+export interface StoredFiles {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** A shard as an operator sees it. */
+export interface ShardStatus {
+  readonly shard: number;
+  readonly tenants: number;
+  /** Committed files, and their bytes in the bucket; null: the shard does not answer. */
+  readonly files: number | null;
+  readonly storedBytes: number | null;
+  readonly databaseBytes: number;
+  /** When the size was measured; null: never. */
+  readonly measuredAt: number | null;
+  /** How long its answer took; null: it does not answer. */
+  readonly answerMs: number | null;
+  /** Round trips of the last hour. */
+  readonly roundTrips: number;
+  /** The next new tenant gets this one. */
+  readonly isNext: boolean;
+}
+
+/** Ports to other services that count. */
+export interface StatusPorts {
+  stored(shard: number): Promise<StoredFiles>;
+  /** By shard; none where nothing was counted. */
+  roundTrips(nowMs: number): Promise<ReadonlyMap<number, number>>;
+}
+
+/**
+ * Sizes of shards. The cron measures each once an hour: any answer of a database says how large that is. A new tenant
+ * reads what is kept of them in its own transaction (size-store.ts).
+ */
+export interface ShardSizes {
+  /** Measures shards whose number is old. Throws if one did not answer, after the others. */
+  sweep(nowMs: number): Promise<void>;
+  /** Asks all of them. One that does not answer is shown with what was kept. */
+  status(ports: StatusPorts, nowMs: number): Promise<readonly ShardStatus[]>;
+}
+
+export function createShardSizes({
+  shards,
+  store,
+  clock,
+  log,
+}: {
+  readonly shards: Shards;
+  readonly store: SizeStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}): ShardSizes {
+  const byShard = (sizes: readonly ShardSize[]) => new Map(sizes.map((size) => [size.shard, size]));
+
+  async function statusOf(
+    shard: Shard,
+    known: ShardSize | undefined,
+    { stored }: StatusPorts,
+  ): Promise<Pick<ShardStatus, "files" | "storedBytes" | "databaseBytes" | "measuredAt" | "answerMs">> {
+    const { number } = shard;
+    const startMs = clock.nowMs();
+    try {
+      const [databaseBytes, { files, bytes }] = await withTimeout(
+        PATIENCE_MS,
+        Promise.all([bytesOf(shard.db), stored(number)]),
+      );
+      const nowMs = clock.nowMs();
+      const seen = { databaseBytes, measuredAt: nowMs, answerMs: nowMs - startMs };
+      return { files, storedBytes: bytes, ...seen };
+    } catch (thrown) {
+      log.error("a shard does not answer", { shard: number, error: describeError(thrown) });
+      const kept = { databaseBytes: known?.bytes ?? 0, measuredAt: known?.measuredAt || null, answerMs: null };
+      return { files: null, storedBytes: null, ...kept };
+    }
+  }
+
+  return {
+    async sweep(nowMs) {
+      const known = byShard(await store.all());
+      const isDue = ({ number }: Shard): boolean => (known.get(number)?.measuredAt ?? 0) <= nowMs - PERIOD_MS;
+      const oldestFirst = shards
+        .filter(isDue)
+        .toSorted((a, b) => (known.get(a.number)?.measuredAt ?? 0) - (known.get(b.number)?.measuredAt ?? 0));
+      const failures: unknown[] = [];
+      const measured = await mapInParallel(oldestFirst.slice(0, PAGE), SHARDS_AT_ONCE, async (shard) => {
+        try {
+          return [{ shard: shard.number, bytes: await bytesOf(shard.db) }];
+        } catch (thrown) {
+          log.error("a shard was not measured", { shard: shard.number, error: describeError(thrown) });
+          failures.push(thrown);
+          return [];
+        }
+      });
+      if (measured.flat().length > 0) await store.keep(measured.flat(), nowMs);
+      if (failures.length > 0) throw new AggregateError(failures, `${failures.length} shards were not measured`);
+    },
+
+    async status(ports, nowMs) {
+      const [known, tenants, next, trips] = await Promise.all([
+        store.all(),
+        store.tenants(),
+        store.emptiest(
+          shards.map(({ number }) => number),
+          nowMs,
+        ),
+        ports.roundTrips(nowMs),
+      ]);
+      const sizes = byShard(known);
+      return mapInParallel(shards, SHARDS_AT_ONCE, async (shard) => ({
+        shard: shard.number,
+        tenants: tenants.get(shard.number) ?? 0,
+        ...(await statusOf(shard, sizes.get(shard.number), ports)),
+        roundTrips: trips.get(shard.number) ?? 0,
+        isNext: shard.number === next,
+      }));
+    },
+  };
+}
