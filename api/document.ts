@@ -119,7 +119,7 @@ function operationOf(
   };
 }
 
-/** Some operations need only their summary. */
+/** Each operation has one: the lint says where it is missing. */
 function descriptionOf(parts: readonly (string | undefined)[]): Json {
   const description = parts.filter((text) => text !== undefined).join("\n\n");
   return description === "" ? {} : { description };

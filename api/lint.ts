@@ -14,7 +14,7 @@ export async function lint(text: string): Promise<string[]> {
       "no-invalid-media-type-examples": { severity: "error", allowAdditionalProperties: false },
       "no-invalid-parameter-examples": "error",
       "no-invalid-schema-examples": "error",
-      "operation-description": "off",
+      "operation-description": "error",
       "parameter-description": "error",
       "tag-description": "error",
       "operation-singular-tag": "error",

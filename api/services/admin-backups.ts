@@ -124,6 +124,7 @@ export const BACKUP_ENTRIES: Readonly<Record<string, Entry>> = {
   "GET /backups": {
     id: "listBackups",
     tag: TAGS.upkeep,
+    about: "A backup is whole when its manifest is written. A job that failed leaves none.",
     answers: { 200: { text: "A page of backups.", json: list(ref("Backup")), headers: ["Link"] } },
     errors: { 400: UNBOUND },
   },
@@ -145,6 +146,7 @@ export const BACKUP_ENTRIES: Readonly<Record<string, Entry>> = {
   "GET /backups/{id}": {
     id: "getBackup",
     tag: TAGS.upkeep,
+    about: "Shows when it was made, what it counts, and what a restore needs.",
     parameters: ID,
     answers: { 200: { text: "The backup.", json: ref("Backup") } },
     errors: { 400: UNBOUND, 404: "" },
@@ -152,6 +154,7 @@ export const BACKUP_ENTRIES: Readonly<Record<string, Entry>> = {
   "DELETE /backups/{id}": {
     id: "deleteBackup",
     tag: TAGS.upkeep,
+    about: "Backups share parts. A part goes when no backup needs it any more.",
     parameters: ID,
     answers: started,
     errors: { 400: UNBOUND, 404: "", 409: BUSY },
@@ -175,6 +178,7 @@ export const BACKUP_ENTRIES: Readonly<Record<string, Entry>> = {
   "GET /backup-job": {
     id: "getBackupJob",
     tag: TAGS.upkeep,
+    about: "One job runs at a time: a backup, a check, a restore or a removal. Poll it until `state` is not `running`.",
     answers: { 200: { text: "The job.", json: ref("BackupJob") } },
     errors: { 404: "No job was ever started." },
   },

@@ -302,6 +302,8 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
   "GET /erasures/{erasureId}": {
     id: "getOperatedErasure",
     tag: TAGS.files,
+    about:
+      "A deletion of many files goes on after its answer. Poll this report until `state` is `deleted`, or `verified` if you need the proof.",
     answers: {
       200: {
         text: "The progress, and the client whose files these were.",

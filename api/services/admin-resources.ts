@@ -10,6 +10,9 @@ export interface ResourceWords {
   readonly shown: string;
   readonly ids: readonly [one: string, many: string];
   readonly tag: string;
+  /** What one is, for who reads or lists them. */
+  readonly what: string;
+  /** What a PUT does besides making or replacing it. */
   readonly about?: string;
   readonly removal: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -32,8 +35,10 @@ const FORWARDS =
   "otherwise it gets a token only for itself.";
 const TRUSTED = "Its pages and cookies share the platform's origin; otherwise a sandbox and its path isolate them.";
 
+const PUT_TEXT = "Makes it, or replaces what is there.";
+
 export function resource(words: ResourceWords): Readonly<Record<string, Entry>> {
-  const { path, key, shown, ids, tag, about, parent } = words;
+  const { path, key, shown, ids, tag, what, about, parent } = words;
   const [one, many] = ids;
   const errors = (status: number, text: string | undefined): Readonly<Record<number, string>> =>
     text === undefined ? {} : { [status]: text };
@@ -42,6 +47,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
     [`GET ${path}`]: {
       id: `list${many}`,
       tag,
+      about: `${what} The answer is one page; its \`Link\` header leads to the next.`,
       ...(words.searched === undefined ? {} : { parameters: { q: searchParameter(words.searched) } }),
       answers: {
         200: { text: "A page, ordered by name.", json: list(ref(shown)), headers: ["Link"] },
@@ -51,7 +57,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
     [`PUT ${path}/{${key}}`]: {
       id: `put${one}`,
       tag,
-      ...(about === undefined ? {} : { about }),
+      about: [PUT_TEXT, ...(about === undefined ? [] : [about])].join(" "),
       body: { fields: words.fields, more: words.more ?? {}, example: words.example },
       answers: {
         200: { text: "Replaced.", json: ref(words.written ?? shown) },
@@ -62,6 +68,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
     [`GET ${path}/{${key}}`]: {
       id: `get${one}`,
       tag,
+      about: what,
       answers: { 200: { text: "The current record.", json: ref(shown) } },
       errors: { 404: "" },
     },
@@ -523,6 +530,7 @@ const invitationsOf = (owner: string): Readonly<Record<string, Entry>> => {
     written: `Sent${one}`,
     ids: [one, `${one}s`],
     tag: TAGS.users,
+    what: `An invitation asks a person by mail to become a member of the ${owner}. It ends when it is accepted.`,
     about:
       "Sends the person a link that works once, for a week, and ends the link that was sent before. The person becomes a " +
       "member by it. The account is made if there is none; the person chooses its password. At most five mails a day go " +
@@ -545,6 +553,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Organization",
     ids: ["Organization", "Organizations"],
     tag: TAGS.tenants,
+    what: "An organization is a company. It has tenants, and people who run them.",
     removal: "Its memberships are removed too.",
     fields: { name: "Its name, for people." },
     example: { name: "Demo" },
@@ -558,6 +567,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Tenant",
     ids: ["Tenant", "Tenants"],
     tag: TAGS.tenants,
+    what: "A tenant is whose data stays apart: a shop, a customer. It belongs to an organization.",
     about: "Disabling it revokes its tokens.",
     removal: "Its memberships are removed too.",
     fields: {
@@ -582,6 +592,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "User",
     ids: ["User", "Users"],
     tag: TAGS.users,
+    what: "A user is a person who can sign in, known by an e-mail address.",
     about: "A new password, or disabling the user, revokes all sessions and tokens.",
     removal: "Memberships, sessions and tokens are removed too.",
     fields: {
@@ -597,6 +608,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "LinkedIdentity",
     ids: ["LinkedIdentity", "LinkedIdentities"],
     tag: TAGS.users,
+    what: "A linked identity is an account at another identity provider, by which the user signs in.",
     about:
       "The account there signs in as the user from now on. Linking another account revokes what the user " +
       "got until now.",
@@ -612,6 +624,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "TenantMember",
     ids: ["TenantMember", "TenantMembers"],
     tag: TAGS.users,
+    what: "A member is a user who gets tokens for the tenant. Roles say with which scopes.",
     removal: "The user's tokens for the tenant are revoked.",
     fields: roles,
     example: { roles: ["editor"] },
@@ -623,6 +636,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "OrganizationMember",
     ids: ["OrganizationMember", "OrganizationMembers"],
     tag: TAGS.users,
+    what: "A member is a user who gets tokens for the organization. Roles say with which scopes.",
     removal: "The user's tokens are revoked.",
     fields: roles,
     example: { roles: ["editor"] },
@@ -635,6 +649,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Role",
     ids: ["Role", "Roles"],
     tag: TAGS.users,
+    what: "A role is a named list of scopes. Members of tenants and organizations have roles.",
     removal: "Only a role that no member has.",
     fields: { scopes: "What it allows.", requireSecondFactor: SECOND_FACTOR.replace("People", "Its holders") },
     example: { scopes: ["plat.media_view", "plat.media_manage"] },
@@ -648,6 +663,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     written: "WrittenClient",
     ids: ["Client", "Clients"],
     tag: TAGS.clients,
+    what: "A client is an application that gets tokens. It owns the topics and files that it creates.",
     about:
       "A confidential client without a secret gets one, shown only in this answer. Changing the name, " +
       "tenant or secret, or disabling it, revokes its tokens.",
@@ -709,6 +725,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Service",
     ids: ["Service", "Services"],
     tag: TAGS.services,
+    what: "A service is an API with scopes. The gateway forwards requests below its `proxyPath` to it.",
     about: "The gateway forwards requests below its `proxyPath`, everywhere within 30 s.",
     removal: "Only a service that no client and no package has.",
     fields: {
@@ -742,6 +759,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Package",
     ids: ["Package", "Packages"],
     tag: TAGS.services,
+    what: "A package holds services. A tenant that subscribes to it can use them.",
     removal: "Only a package that no tenant subscribes to.",
     fields: {
       version: "Its version, for people and events.",
@@ -758,6 +776,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "Subscription",
     ids: ["Subscription", "Subscriptions"],
     tag: TAGS.services,
+    what: "A subscription gives the tenant the services of a package.",
     about:
       "Published to the topic `plat.authorization` / `subscriptionCreated`. Subscribing again changes nothing and keeps the id.",
     removal: "Published to the topic `plat.authorization` / `subscriptionCancelled`.",
@@ -771,6 +790,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     shown: "IdentityProvider",
     ids: ["IdentityProvider", "IdentityProviders"],
     tag: TAGS.users,
+    what: "An identity provider is another OpenID provider by which people sign in here.",
     removal: "Nobody can sign in by it any more.",
     fields: {
       issuer: "The issuer of an OpenID provider with discovery.",

@@ -142,6 +142,8 @@ export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
   "GET /restore-point": {
     id: "getRestorePoint",
     tag: TAGS.upkeep,
+    about:
+      "After a restore, younger objects of the bucket may be the only copy of a file. Repairs leave them alone while `holds` is true.",
     answers: { 200: { text: "The last restore.", json: ref("RestorePoint") } },
   },
   "PUT /restore-point": {

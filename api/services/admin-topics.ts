@@ -240,12 +240,15 @@ export const TOPIC_ENTRIES: Readonly<Record<string, Entry>> = {
   [`GET ${SUBSCRIPTION}/status`]: {
     id: "getDeliveryStatus",
     tag: TAGS.control,
+    about:
+      "Shows how many events are not delivered yet, how many failed for good, how many were lost to retention, and until when deliveries pause.",
     answers: { 200: { text: "How its deliveries stand.", json: ref("DeliveryStatus") } },
     errors: { 404: "" },
   },
   [`GET ${SUBSCRIPTION}/deliveries`]: {
     id: "listOperatedDeliveries",
     tag: TAGS.control,
+    about: "A delivery is one event on its way to the endpoint. Delivered ones are kept for 7 days, dead ones for 30.",
     parameters: { state: { text: "Only those in this state." } },
     answers: {
       200: { text: "A page of deliveries.", json: list(ref("Delivery")), example: [delivery], headers: ["Link"] },

@@ -470,6 +470,7 @@ export const admin: ServiceEntries = {
     "POST /users/{email}/unlock": {
       id: "unlockUser",
       tag: TAGS.users,
+      about: "Too many wrong passwords block an account for a while. This ends the block at once.",
       answers: { 204: { text: "The user may sign in again." } },
       errors: { 404: "" },
     },
@@ -491,6 +492,7 @@ export const admin: ServiceEntries = {
     "GET /users/{email}/passkeys": {
       id: "listUserPasskeys",
       tag: TAGS.users,
+      about: "A passkey signs the person in without a password. The person adds them at the account page.",
       answers: {
         200: {
           text: "At most twenty, the oldest first.",
@@ -510,6 +512,7 @@ export const admin: ServiceEntries = {
     "POST /clients/{clientId}/secret": {
       id: "makeClientSecret",
       tag: TAGS.clients,
+      about: "Put the new secret into the client within 24 h. Then nothing fails while it changes.",
       answers: {
         201: {
           text: "The new secret, shown only this once.",
@@ -565,6 +568,7 @@ export const admin: ServiceEntries = {
     "GET /push-subscriptions/{subscriptionId}": {
       id: "getOperatedSubscription",
       tag: TAGS.control,
+      about: "A push subscription sends a topic's events to an endpoint of its client.",
       answers: { 200: { text: "The subscription.", json: ref("OperatedSubscription") } },
       errors: { 404: "" },
     },
@@ -594,6 +598,7 @@ export const admin: ServiceEntries = {
     "GET /signing-keys": {
       id: "listSigningKeys",
       tag: TAGS.upkeep,
+      about: "Signing keys sign tokens. Services check tokens with their public halves, which `/jwks` shows.",
       answers: {
         200: { text: "A page of keys, never their private parts.", json: list(ref("SigningKey")), headers: ["Link"] },
       },
@@ -601,6 +606,8 @@ export const admin: ServiceEntries = {
     "POST /signing-keys": {
       id: "rotateSigningKeys",
       tag: TAGS.upkeep,
+      about:
+        "They change every 90 days by themselves. New keys sign within 10 minutes; the old ones verify until their tokens have ended. After a leak, send `leaked=true`.",
       parameters: {
         leaked: { text: "`true`: the earlier keys end at once, and every access token and ID token with them." },
       },
@@ -610,11 +617,13 @@ export const admin: ServiceEntries = {
     "GET /media/consistency": {
       id: "listComparisons",
       tag: TAGS.upkeep,
+      about: "A comparison finds bytes without a row, and rows without bytes.",
       answers: { 200: { text: "A page of comparisons.", json: list(ref("Comparison")), headers: ["Link"] } },
     },
     "POST /media/consistency": {
       id: "startComparison",
       tag: TAGS.upkeep,
+      about: "It reads every row of a file and every object of the bucket, and changes nothing.",
       answers: {
         202: { text: "It is running; `Location` is its report.", json: ref("Comparison"), headers: ["Location"] },
       },
@@ -623,6 +632,7 @@ export const admin: ServiceEntries = {
     "GET /media/consistency/{id}": {
       id: "getComparison",
       tag: TAGS.upkeep,
+      about: "Poll it until `state` is `done`. The findings come in pages; the `Link` header leads to the next.",
       parameters: { id: { text: "The comparison's id.", example: RUN_ID } },
       answers: { 200: { text: "The report.", json: ref("ComparisonReport"), headers: ["Link"] } },
       errors: { 404: "" },
@@ -679,6 +689,7 @@ export const admin: ServiceEntries = {
     "GET /audit/copies/{number}": {
       id: "getAuditCopy",
       tag: TAGS.upkeep,
+      about: "A copy holds rows of the audit log as lines. Each line has a hash, by which a change shows.",
       parameters: { number: { text: "The copy's number.", example: "2" } },
       answers: { 200: { text: "The copy and its lines.", json: ref("AuditCopyLines") } },
       errors: { 404: "There is no such copy, or it is no longer in the bucket." },

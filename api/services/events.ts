@@ -277,6 +277,8 @@ export const events: ServiceEntries = {
     "POST /topics": {
       id: "createTopic",
       tag: TOPIC,
+      about:
+        "A topic holds the events of one type. Its name is the caller's client name and the type. Needs `plat.pubsub_publish`, or `plat.pubsub.topic=` for it.",
       body: {
         fields: {
           eventType: "The topic's event type.",

@@ -164,12 +164,14 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`GET ${P}/{fileId}/metadata`]: {
       id: named("get", "Metadata"),
       tag,
+      about: "Metadata is the JSON object that came with the commit, or that replaced it since.",
       answers: { 200: { text: "As sent.", json: metadata, example: metadataExample } },
       errors: reading,
     },
     [`PUT ${P}/{fileId}/metadata`]: {
       id: named("replace", "Metadata"),
       tag,
+      about: "A field that the body leaves out is gone. Searches find the new metadata as soon as this answers.",
       body: { schema: metadata, example: metadataExample, text: "The whole metadata." },
       answers: { 200: { text: "As stored.", json: metadata, example: metadataExample } },
       errors: { ...reading, 400: "`validation_violation`, or `too_many_attributes`." },
@@ -177,6 +179,8 @@ function files(visibility: Visibility): Readonly<Record<string, Entry>> {
     [`GET ${P}/{fileId}/variants`]: {
       id: named("list", "Variants"),
       tag,
+      about:
+        "A variant is the image in another size. It is made by a queue: poll until its `state` is `ready` or `failed`.",
       answers: { 200: { text: "Its variants.", json: list(ref("Variant")) } },
       errors: reading,
     },
@@ -383,12 +387,15 @@ export const media: ServiceEntries = {
     "GET /erasures/{erasureId}": {
       id: "getErasure",
       tag: DELETIONS,
+      about:
+        "From the deletion on nobody can read the files. Poll until `state` is `deleted`, or `verified` if you need the proof.",
       answers: { 200: { text: "The progress.", json: ref("Erasure") } },
       errors: { 403: FORBIDDEN, 404: "" },
     },
     "GET /erasures": {
       id: "listErasures",
       tag: DELETIONS,
+      about: "Shows the deletions that the calling client asked for in the tenant, with how far each one is.",
       answers: {
         200: { text: "A page of deletions, the newest first.", json: list(ref("Erasure")), headers: ["Link"] },
       },
