@@ -6,36 +6,43 @@ export const ABOUT = {
   version: manifest.version,
   summary: "Authorization, events and media for services of many tenants, and the operator service.",
   license: { name: manifest.license, identifier: manifest.license },
-  description: `Three services: OAuth 2.0 and OpenID Connect (\`/oauth2/v1\`), publish/subscribe (\`/pubsub/v1\`, and
-\`/events/v1\`, deprecated) and media (\`/media/v2\`); with them an operator service (\`/admin/v1\`) and a gateway.
+  description: `For example, get a token and list your topics:
+
+\`\`\`sh
+curl -u "demo.shop:$DEMO_CLIENT_SECRET" -d grant_type=client_credentials http://127.0.0.1:8787/oauth2/v1/token
+curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8787/pubsub/v1/topics
+\`\`\`
+
+There are three services: OAuth 2.0 and OpenID Connect (\`/oauth2/v1\`), publish/subscribe (\`/pubsub/v1\`) and media
+(\`/media/v2\`). The operator service (\`/admin/v1\`) runs the platform. The gateway puts services of your own beside them.
 
 **Tokens.** Get one at \`/oauth2/v1/token\` and send it as \`Authorization: Bearer\`. Each operation says which scope it
 needs. A token is for one tenant (\`plat.tenant=…\`), for an organization, or for none.
 
-**Errors** are one JSON object everywhere (\`Error\`) but at the OAuth protocol's own endpoints (\`OAuthError\`) and at
-pages. [The error reference](/docs/errors) says what to do about each type. A method that an address does not have
-answers 405 with \`Allow\`.
+**Errors.** An error is one JSON object, \`Error\`. Only the OAuth endpoints answer with the one of the OAuth standard,
+\`OAuthError\`, and pages with a page. [The error reference](/docs/errors) says what to do about each type. A method that
+an address does not have is 405, and \`Allow\` names those that it has.
 
-**Every answer** carries \`plat-request-id\`: the operator finds by it what happened. \`GET\` operations answer \`HEAD\`
-too, without a body, but those to which browsers are sent to change something: \`/authorize\`, \`/end_session\` and the
-callback of an identity provider. An answer without a body has no \`Content-Type\`.
+**Every answer** has a \`plat-request-id\`. Give it to the operator, who finds by it what happened. An address with
+\`GET\` also takes \`HEAD\`. The exceptions are \`/authorize\`, \`/end_session\` and the callback of an identity provider,
+because they change something.
 
-**Lists** come in pages (\`pageNumber\`, \`pageSize\`); \`Link\` has \`self\`, \`prev\` and \`next\`. Follow \`next\` to
-neither skip nor repeat what is there while others write.
+**Lists** come in pages (\`pageNumber\`, \`pageSize\`). \`Link\` has \`self\`, \`prev\` and \`next\`. Follow \`next\`: then you
+skip nothing and see nothing twice, even if others write meanwhile.
 
-**Bodies.** Unknown JSON fields and unknown query parameters are ignored; a query parameter that is known and comes twice
-is refused. JSON is nested at most 64 deep. Times are whole milliseconds since 1970 unless their words say seconds.
+**Bodies.** A JSON field or a query parameter that is not known is ignored. A known query parameter that comes twice is
+refused. JSON may be nested 64 deep. Times are whole milliseconds since 1970, unless the description says seconds.
 
-**Browsers.** Services answer any origin (CORS), without credentials; pages answer none.
+**Browsers.** Services answer any origin (CORS), without credentials. Pages do not.
 
-**The gateway** answers every other path below the prefix: a service that an operator registered is reached at its
-\`proxyPath\`, and its answers are its own. Addresses of the service in them are rewritten to the platform's; towards the
-service go \`plat-tenant\`, \`plat-client\`, \`plat-client-authenticated\`, \`plat-user\`, \`plat-scopes\` and
-\`plat-session-id\`. A service of another tenant than the caller's gets, in the place of the caller's token, one for itself
-alone. Without a valid token the gateway answers 401 where the service asks for one, 403 where the tenant may not use
-it, 503 where it does not answer, and 404 where there is none, as the error object.
+**The gateway** answers every other path. A request below a service's \`proxyPath\` goes to that service, with
+\`plat-tenant\`, \`plat-client\`, \`plat-client-authenticated\`, \`plat-user\`, \`plat-scopes\` and \`plat-session-id\`. The
+service's answer comes back, with its private addresses replaced by public ones. The gateway itself answers 401 without a
+valid token where the service needs one, 403 if the tenant may not use the service, 404 if there is none, and 503 if it
+does not answer.
 
-The names here are those of a deployment whose platform is called \`plat\`; another one's document has its own.`,
+The scopes and headers here begin with \`plat\`, which is the deployment's \`PLATFORM\`. Another deployment's document has
+its own.`,
 } as const;
 
 export const TAG_GROUPS = [
@@ -44,7 +51,15 @@ export const TAG_GROUPS = [
   { name: "Media", tags: ["Private files", "Public files", "Uploads and content", "Deletions"] },
   {
     name: "Operator",
-    tags: ["Tenants", "Users and roles", "Clients", "Services and packages", "Revoking and explaining", "Upkeep"],
+    tags: [
+      "Tenants",
+      "Users and roles",
+      "Clients",
+      "Files of clients",
+      "Services and packages",
+      "Revoking and explaining",
+      "Upkeep",
+    ],
   },
   { name: "Platform", tags: ["Platform"] },
 ] as const;

@@ -481,6 +481,24 @@ export type Passkey = {
     /** The last sign-in by it. In milliseconds since 1970. */
     lastUsedAt: number | null;
 };
+export type UserSession = {
+    /** The session's id, `sid` in its tokens. */
+    sessionId: string;
+    /** `default_idp` for the password here, else the identity provider. */
+    provider: string;
+    /** The browser, as it says itself; empty: unknown. */
+    browser: string;
+    /** Its operating system; empty: unknown. */
+    system: string;
+    /** The country of the sign-in, two letters; empty: unknown. */
+    country: string;
+    /** The city of the sign-in; empty: unknown. */
+    city: string;
+    /** When the person signed in. In milliseconds since 1970. */
+    signedInAt: number;
+    /** The last use, to the hour. In milliseconds since 1970. */
+    lastUsedAt: number;
+};
 export type LinkedIdentity = {
     /** The user. */
     email: string;
@@ -4361,6 +4379,41 @@ export function removeUserPasskey(email: string, passkey: string, opts?: Oazapft
     }>(`/admin/v1/users/${encodeURIComponent(email)}/passkeys/${encodeURIComponent(passkey)}`, {
         ...opts,
         method: "DELETE"
+    });
+}
+/**
+ * List the browsers in which the user is signed in
+ */
+export function listUserSessions(email: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: UserSession[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/users/${encodeURIComponent(email)}/sessions`, {
+        ...opts
     });
 }
 /**

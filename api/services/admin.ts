@@ -152,6 +152,28 @@ export const admin: ServiceEntries = {
         ],
       },
     },
+    UserSession: {
+      schema: obj({
+        sessionId: str("The session's id, `sid` in its tokens."),
+        provider: str("`default_idp` for the password here, else the identity provider."),
+        browser: str("The browser, as it says itself; empty: unknown."),
+        system: str("Its operating system; empty: unknown."),
+        country: str("The country of the sign-in, two letters; empty: unknown."),
+        city: str("The city of the sign-in; empty: unknown."),
+        signedInAt: time("When the person signed in."),
+        lastUsedAt: time("The last use, to the hour."),
+      }),
+      example: {
+        sessionId: "9f86d081884c7d659a2feaa0c55ad015",
+        provider: "default_idp",
+        browser: "Firefox",
+        system: "Windows",
+        country: "DE",
+        city: "Berlin",
+        signedInAt: 1_763_000_000_000,
+        lastUsedAt: 1_763_003_600_000,
+      },
+    },
     Passkey: {
       schema: obj({
         id: str("The credential's id."),
@@ -487,6 +509,15 @@ export const admin: ServiceEntries = {
       about:
         "It is asked what a sign-in asks it, up to the code: nobody is signed in. The first check that fails is the last.",
       answers: { 200: { text: "What each check found.", json: ref("ProviderTrial") } },
+      errors: { 404: "" },
+    },
+    "GET /users/{email}/sessions": {
+      id: "listUserSessions",
+      tag: TAGS.users,
+      about:
+        "A session is one signed-in browser; it lives 12 hours. `POST /sessions/{sessionId}/revoke` ends one with its " +
+        "tokens, `POST /users/{email}/revoke` ends all.",
+      answers: { 200: { text: "At most 100, the last used first.", json: list(ref("UserSession")) } },
       errors: { 404: "" },
     },
     "GET /users/{email}/passkeys": {

@@ -13,6 +13,7 @@ import { clean, formatBytes, formatTime } from "../terminal/values.ts";
 export const actionCommands = (): Command[] => [
   unlock,
   removeSecondFactor,
+  listSessions,
   listPasskeys,
   removePasskey,
   enableLogin,
@@ -50,6 +51,31 @@ const removeSecondFactor: Command = {
     await confirm(invocation, `Remove the second factor of ${clean(email)}?`);
     await api.removeUserSecondFactor(email, (await invocation.client()).opts);
     sayDone(invocation.io, `${clean(email)} signs in by the password alone.`);
+  },
+};
+
+const SESSION_COLUMNS: readonly Column<api.UserSession>[] = [
+  { field: "sessionId", title: "SESSION" },
+  { field: "browser", title: "BROWSER" },
+  { field: "system", title: "SYSTEM" },
+  { field: "city", title: "CITY" },
+  { field: "country", title: "COUNTRY" },
+  { field: "provider", title: "BY" },
+  { field: "signedInAt", title: "SIGNED IN", kind: "time" },
+  { field: "lastUsedAt", title: "LAST USED", kind: "time" },
+];
+
+const listSessions: Command = {
+  words: ["user", "sessions"],
+  summary: "List the browsers in which a person is signed in.",
+  args: [{ name: "email", help: "the e-mail address" }],
+  options: [],
+  notes: ["`session revoke <session>` ends one of them, `user revoke <email>` all. The last use is told to the hour."],
+  examples: ["user sessions ada@acme.example"],
+  async run({ args: { email = "" }, options, io, client }) {
+    const sessions = await ok(api.listUserSessions(email, (await client()).opts));
+    const shown = { columns: SESSION_COLUMNS, limit: Infinity, nouns: "sessions" };
+    await printRows(sessions, { io, asJson: options.has("json"), ...shown });
   },
 };
 

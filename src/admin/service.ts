@@ -32,6 +32,7 @@ import { userIdentities } from "./resources/people/user-identities.ts";
 import { topicChangeRoutes } from "./resources/events/topic-changes.ts";
 import { topicRoutes, type OperatedTopics } from "./resources/events/topics.ts";
 import { passkeyRoutes } from "./resources/people/passkeys.ts";
+import { sessionsRoute } from "./resources/people/sessions.ts";
 import { secondFactorRoute, users, userUnlockRoute } from "./resources/people/users.ts";
 
 /** The operator's database and ports to the other services. */
@@ -74,6 +75,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     userUnlockRoute(deps),
     secondFactorRoute(deps),
     ...passkeyRoutes(deps),
+    sessionsRoute(deps),
     ...resourceRoutes(userIdentities(deps), deps),
     ...resourceRoutes(members("tenant", deps), deps),
     ...resourceRoutes(members("organization", deps), deps),

@@ -371,6 +371,7 @@ export function createOAuth(deps: OAuthDeps) {
     /** Removes a passkey, in the operator's transaction. */
     passkeyRemoval: passkeys.removalStatements,
     listPasskeys: passkeys.list,
+    listSessions: sessions.listAll,
     tellByOperator: (call: Parameters<typeof tell>[0], notice: Parameters<typeof tell>[1], email: string): void =>
       tell(call, notice, email, "operator"),
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */

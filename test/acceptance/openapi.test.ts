@@ -22,6 +22,12 @@ describe("the document", () => {
     expect(await lint(text)).toEqual([]);
   });
 
+  it("shows each tag in a group", () => {
+    const document = JSON.parse(text) as { tags: { name: string }[]; "x-tagGroups": { tags: string[] }[] };
+    const grouped = document["x-tagGroups"].flatMap(({ tags }) => tags);
+    expect(grouped.toSorted()).toEqual(document.tags.map(({ name }) => name).toSorted());
+  });
+
   it("requires texts for each route, parameter and field, and a route for each text", () => {
     const [first, ...others] = SERVICES;
     const { "POST /token": token, ...left } = first!.entries;
@@ -54,6 +60,11 @@ describe("the validators", () => {
       "an example that its schema does not take",
       (paths) => (paths[TOPICS].post.requestBody.content["application/json"].example.shards = "x"),
       [/no-invalid-media-type-examples/],
+    ],
+    [
+      "an operation that does not say what it is for",
+      (paths) => delete paths[TOPICS].post.description,
+      [/operation-description/],
     ],
     ["two operations of one name", (paths) => (paths[TOPICS].post.operationId = "listTopics"), [/operationId-unique/]],
     [

@@ -38,6 +38,8 @@ export interface OAuthPort {
   sessionsEnded(): void;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
   secondFactorRemoval(email: string): readonly D1PreparedStatement[];
+  /** The valid sessions of a user, the last used first. */
+  listSessions(email: string, nowMs: number, limit: number): Promise<readonly OperatedSession[]>;
   /** The passkeys of a user. */
   listPasskeys(email: string): Promise<readonly OperatedPasskey[]>;
   /** Removes a passkey of a user. The last statement changes a row if there was one. */
@@ -55,6 +57,19 @@ export interface OAuthPort {
   tryProvider(id: string, origin: string): Promise<object | undefined>;
   /** A secret by which a client signs, as a row of `client_secret`. */
   sealClientSecret(clientId: string, secret: string): Promise<{ readonly digest: string; readonly sealed: string }>;
+}
+
+/** A browser in which a user is signed in. Texts that are not known are empty. */
+export interface OperatedSession {
+  readonly sid: string;
+  readonly provider: string;
+  readonly browser: string;
+  readonly system: string;
+  readonly country: string;
+  readonly city: string;
+  readonly authenticatedAtMs: number;
+  /** To the hour. */
+  readonly seenAtMs: number;
 }
 
 export interface OperatedPasskey {

@@ -169,6 +169,7 @@ export const RIGHTS = {
   unlockUser: { who: "operator", access: RUN },
   removeSecondFactor: { who: "operator", access: RUN },
   testIdentityProvider: { who: "operator", access: RUN },
+  listSessions: { who: "operator", access: SEE },
   listPasskeys: { who: "operator", access: SEE },
   removePasskey: { who: "operator", access: RUN },
   makeClientSecret: { who: "operator", access: RUN_OWN },

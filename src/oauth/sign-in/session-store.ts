@@ -90,6 +90,9 @@ export const createSessionStore = (db: D1Database) => ({
       sessions: (sessions?.results ?? []) as ListedSession[],
     };
   },
+  /** The valid sessions of a user, the last used first. */
+  listAll: async (email: string, nowMs: number, limit: number): Promise<readonly ListedSession[]> =>
+    (await db.prepare(LIST).bind(email, "", nowMs, limit).all<ListedSession>()).results,
   /** True if the session is one of the user's. It never becomes another's. */
   owns: async (email: string, sid: string): Promise<boolean> =>
     (await db.prepare(OWNS).bind(sid, email).first()) !== null,

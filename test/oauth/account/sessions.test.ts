@@ -80,6 +80,32 @@ describe("the account page", () => {
     expect(await rows.json()).toMatchObject([{ action: "revoke", actor: `user ${user.email}` }]);
   });
 
+  // shows: operator/resources/sessions-of-a-user
+  it("has the same list for operators, who end one of them", async () => {
+    const there = await signedIn(browserAt(SAFARI, { country: "FR", city: "Lyon" }));
+    const here = await signedIn(browserAt(FIREFOX));
+    const token = await tokenFor(OPERATOR);
+    const path = `/admin/v1/users/${user.email}/sessions`;
+    const list = () => call(path, { token }).then((answer) => expectJson<any[]>(answer, 200));
+    const sessions = await list();
+    expect(sessions.map(({ browser, system, city, country }) => [browser, system, city, country])).toEqual(
+      expect.arrayContaining([
+        ["Safari", "iOS", "Lyon", "FR"],
+        ["Firefox", "Windows", "", ""],
+      ]),
+    );
+    const { sessionId, ...rest } = sessions.find(({ browser }) => browser === "Safari");
+    expect(rest).toMatchObject({ provider: "default_idp", signedInAt: expect.any(Number) });
+    const end = { token, method: "POST" };
+    expect((await call(`/admin/v1/sessions/${sessionId}/revoke`, end)).status).toBe(204);
+    expect((await list()).map(({ browser }) => browser)).toEqual(["Firefox"]);
+    expect((await there.get(ACCOUNT)).forms[0]!.action).toContain("/account/sign-in");
+    expect((await call(`/admin/v1/users/${user.email}/revoke`, end)).status).toBe(204);
+    expect(await list()).toEqual([]);
+    expect((await here.get(ACCOUNT)).forms[0]!.action).toContain("/account/sign-in");
+    expect((await call("/admin/v1/users/nobody@acme.example/sessions", { token })).status).toBe(404);
+  });
+
   it("ends no session of somebody else, and none by a form of another site or sign-in", async () => {
     const stranger = await makeUser({ tenant: user.tenant });
     const there = browserAt(SAFARI);

@@ -1,0 +1,42 @@
+import * as z from "zod/mini";
+import { noSuch } from "../../../http/errors/errors.ts";
+import { defineRoute, json, type Route } from "../../../http/route.ts";
+import { email } from "../../model/fields.ts";
+import type { OAuthPort } from "../../model/ports.ts";
+
+interface Deps {
+  readonly db: D1Database;
+  readonly oauth: Pick<OAuthPort, "listSessions">;
+}
+
+const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
+/** More than a person signs in within the 12 hours that a session lives. */
+const MOST = 100;
+
+/** Where a person is signed in. `POST sessions/{sessionId}/revoke` ends one, `POST users/{email}/revoke` all. */
+export const sessionsRoute = ({ db, oauth }: Deps): Route =>
+  defineRoute({
+    method: "GET",
+    path: "/users/{email}/sessions",
+    summary: "List the browsers in which the user is signed in",
+    operation: "listSessions",
+    params: z.object({ email }),
+    produces: "any",
+    handle: async ({ params: { email: address }, nowMs }) => {
+      if ((await db.prepare(EXISTS).bind(address).first()) === null) return noSuch("user");
+      const sessions = await oauth.listSessions(address, nowMs, MOST);
+      return json(
+        200,
+        sessions.map(({ sid, provider, browser, system, country, city, authenticatedAtMs, seenAtMs }) => ({
+          sessionId: sid,
+          provider,
+          browser,
+          system,
+          country,
+          city,
+          signedInAt: authenticatedAtMs,
+          lastUsedAt: seenAtMs,
+        })),
+      );
+    },
+  });
