@@ -35,4 +35,33 @@ async function show() {
     authentication: { preferredSecurityScheme: "token", securitySchemes: { token: flows } },
   });
 }
+
+/** Names and roles that Scalar's controls lack, for readers without eyes or mouse. Its settings do not reach them. */
+const MENDS = [
+  // A field of one line that calls itself a combobox, without a list and without a name.
+  [
+    ".code-input-lite__editor:not([role=textbox])",
+    (field) => {
+      const name = field.closest("td, label, [class*=row]")?.textContent.trim() || field.dataset.placeholder || "Value";
+      field.setAttribute("role", "textbox");
+      field.removeAttribute("aria-autocomplete");
+      if (!field.hasAttribute("aria-label")) field.setAttribute("aria-label", name);
+    },
+  ],
+  // Who speaks to the page says what it shows.
+  [
+    ".show-more[aria-label]:not([data-mended])",
+    (button) => {
+      button.setAttribute("aria-label", `${button.textContent.trim()}: ${button.getAttribute("aria-label")}`);
+      button.dataset.mended = "";
+    },
+  ],
+  // They scroll, and must do so by keys.
+  ["ul.endpoints:not([tabindex]), code.custom-scroll:not([tabindex])", (part) => part.setAttribute("tabindex", "0")],
+];
+function mend() {
+  for (const [selector, change] of MENDS) for (const element of document.querySelectorAll(selector)) change(element);
+}
+new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+
 void show();
