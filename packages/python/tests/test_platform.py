@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import httpx
 import jwt
@@ -16,6 +18,10 @@ from standardwebhooks import Webhook
 
 from conftest import SCOPES, URL, make_client
 from plinth import (
+    AsyncFiles,
+    AsyncPlinth,
+    AsyncTopic,
+    Files,
     ForbiddenError,
     InvalidRequestError,
     NewEvent,
@@ -158,7 +164,7 @@ def test_a_file_is_uploaded_listed_and_deleted(client: tuple[str, str], plinth: 
         )
     assert losing.lost == ["/commit"]
     assert plinth.files.download(made["id"]) == b"some bytes"
-    (listed,) = plinth.files.list(tenant="demo", q=f"album:{album}")
+    (listed,) = plinth.files.list(q=f"album:{album}")
     assert (listed["id"], listed["fileName"], listed["size"]) == (made["id"], "ä b.txt", 10)
     assert plinth.files.set_metadata(made["id"], {"album": "new"}) == {"album": "new"}
     assert plinth.files.metadata(made["id"]) == {"album": "new"}
@@ -166,6 +172,27 @@ def test_a_file_is_uploaded_listed_and_deleted(client: tuple[str, str], plinth: 
     assert plinth.files.delete(made["id"]) is None
     with pytest.raises(NotFoundError):
         plinth.files.link(made["id"])
+
+
+def test_variants_are_made_and_waited_for(plinth: Plinth) -> None:
+    photo = Path(__file__).parents[3] / "scripts" / "data" / "photo.jpg"
+    made = plinth.files.upload(photo.read_bytes(), content_type="image/jpeg", tenant="demo")
+    (variant,) = plinth.files.make_variants(made["id"], crop="64x64")
+    assert (variant["type"], variant["size"], variant["state"]) == ("crop", "64x64", "ready")
+    assert plinth.files.variants(made["id"]) == [variant]
+    assert plinth.files.download(made["id"], crop="64x64")[:3] == b"\xff\xd8\xff"
+
+
+@pytest.mark.parametrize(("plain", "awaited"), [(Plinth, AsyncPlinth), (Topic, AsyncTopic), (Files, AsyncFiles)])
+def test_what_threads_can_do_asyncio_can_do_too(plain: type, awaited: type) -> None:
+    def offers(kind: type) -> dict[str, list[str]]:
+        found = inspect.getmembers(kind, inspect.isfunction)
+        # A client ends by the name that its world knows.
+        names = {"aclose": "close"}
+        signatures = {name: list(inspect.signature(one).parameters) for name, one in found}
+        return {names.get(name, name): given for name, given in signatures.items() if not name.startswith("_")}
+
+    assert offers(awaited) == offers(plain)
 
 
 def test_another_client_of_the_tenant_reaches_shared_files_alone(operator: Plinth, plinth: Plinth) -> None:

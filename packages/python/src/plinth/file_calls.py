@@ -7,16 +7,30 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 import httpx
+import jwt
 
 from .errors import ConflictError, NotFoundError, error_of, no_answer
-from .flow import Flow, Pause, Send
+from .flow import Flow, Pause, Send, Token
 from .transport import Query, Transport, backoff
 
 _UPLOAD_ATTEMPTS = 4
 _PAGE_SIZE = 100
+# Seconds in which a queue makes the variants of an image, unless it is very busy.
+_READY_MAX = 60.0
 
 Names = str | Sequence[str] | None
 Shared = Literal["tenant"] | None
+
+
+def _own_tenant() -> Flow[str | None]:
+    """The tenant of the client's token, which the platform signed for this client."""
+    token: str = yield Token()
+    try:
+        claims = jwt.decode(token, options={"verify_signature": False})
+    except jwt.InvalidTokenError:
+        return None
+    tenant: str | None = claims.get("tenant")
+    return tenant
 
 
 class FileCalls:
@@ -78,9 +92,9 @@ class FileCalls:
         q: str | None,
         content_type: Names,
         sort: Names,
-    ) -> Query:
+    ) -> Flow[Query]:
         return {
-            "tenant": tenant,
+            "tenant": tenant or (yield from _own_tenant()),
             "shared": shared,
             "client": client,
             "q": q,
@@ -106,6 +120,22 @@ class FileCalls:
             return None
         location: str | None = response.headers.get("location")
         return location
+
+    def variants(self, file_id: str) -> Flow[list[dict[str, Any]]]:
+        found: list[dict[str, Any]] = yield from self._transport.json("GET", f"{self._at(file_id)}/variants")
+        return found
+
+    def make_variants(self, file_id: str, clip: Names, crop: Names) -> Flow[list[dict[str, Any]]]:
+        variants: list[dict[str, Any]] = yield from self._transport.json(
+            "POST", f"{self._at(file_id)}/variants", query={"clip": clip, "crop": crop}, repeatable=True
+        )
+        pause, waited = 0.1, 0.0
+        while waited < _READY_MAX and any(variant["state"] == "pending" for variant in variants):
+            yield Pause(pause)
+            waited += pause
+            pause = min(2.0, pause * 1.5)
+            variants = yield from self.variants(file_id)
+        return variants
 
     def _at(self, file_id: str) -> str:
         return f"{self.base}/{quote(file_id, safe='')}"

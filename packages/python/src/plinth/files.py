@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -66,8 +67,8 @@ class Files:
 
         `shared="tenant"`: the files that clients of the tenant share; the other conditions then need their `client`.
         """
-        query = self._calls.list_query(tenant, shared, client, q, content_type, sort)
-        return self._pages(self._calls.base, query)
+        query = self._run(self._calls.list_query(tenant, shared, client, q, content_type, sort))
+        yield from self._pages(self._calls.base, query)
 
     def metadata(self, file_id: str) -> dict[str, Any]:
         return self._run(self._calls.metadata(file_id))
@@ -75,6 +76,15 @@ class Files:
     def set_metadata(self, file_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Replaces the metadata as a whole."""
         return self._run(self._calls.set_metadata(file_id, metadata))
+
+    def variants(self, file_id: str) -> builtins.list[dict[str, Any]]:
+        return self._run(self._calls.variants(file_id))
+
+    def make_variants(
+        self, file_id: str, *, clip: Names = None, crop: Names = None
+    ) -> builtins.list[dict[str, Any]]:
+        """Asks for variants and waits until each is `ready` or `failed`, at most a minute."""
+        return self._run(self._calls.make_variants(file_id, clip, crop))
 
     def delete(self, file_id: str) -> str | None:
         """Removes the file and its variants. The address of the report that proves it; a missing one is fine."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -52,7 +53,7 @@ class AsyncFiles:
     async def download(self, file_id: str, *, clip: str | None = None, crop: str | None = None) -> bytes:
         return await self._run(self._calls.download(file_id, clip, crop))
 
-    def list(
+    async def list(
         self,
         *,
         tenant: str | None = None,
@@ -66,8 +67,9 @@ class AsyncFiles:
 
         `shared="tenant"`: the files that clients of the tenant share; the other conditions then need their `client`.
         """
-        query = self._calls.list_query(tenant, shared, client, q, content_type, sort)
-        return self._pages(self._calls.base, query)
+        query = await self._run(self._calls.list_query(tenant, shared, client, q, content_type, sort))
+        async for file in self._pages(self._calls.base, query):
+            yield file
 
     async def metadata(self, file_id: str) -> dict[str, Any]:
         return await self._run(self._calls.metadata(file_id))
@@ -75,6 +77,15 @@ class AsyncFiles:
     async def set_metadata(self, file_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Replaces the metadata as a whole."""
         return await self._run(self._calls.set_metadata(file_id, metadata))
+
+    async def variants(self, file_id: str) -> builtins.list[dict[str, Any]]:
+        return await self._run(self._calls.variants(file_id))
+
+    async def make_variants(
+        self, file_id: str, *, clip: Names = None, crop: Names = None
+    ) -> builtins.list[dict[str, Any]]:
+        """Asks for variants and waits until each is `ready` or `failed`, at most a minute."""
+        return await self._run(self._calls.make_variants(file_id, clip, crop))
 
     async def delete(self, file_id: str) -> str | None:
         """Removes the file and its variants. The address of the report that proves it; a missing one is fine."""
