@@ -47,7 +47,7 @@ const RUN: readonly { readonly test: string; readonly pages: RegExp; readonly in
     info: /^sh( tab)?$/,
   },
   { test: "nightly/typed-client", pages: /^docs\/guides\/typed-client\.md$/, info: /^(ts)?$/ },
-  { test: "nightly/quickstarts", pages: /^docs\/quickstart\.md$/, info: /^(ts|python) tab$/ },
+  { test: "nightly/quickstarts", pages: /^docs\/(quickstart|guides\/[\w-]+)\.md$/, info: /^(ts|python) tab$/ },
   { test: "nightly/quickstarts", pages: /^docs\/start\//, info: / title="/ },
   { test: "nightly/quickstarts", pages: /^packages\/python\/README\.md$/, info: /^python$/ },
   { test: "nightly/quickstarts", pages: /^packages\/sdk\/README\.md$/, info: /^ts$/ },

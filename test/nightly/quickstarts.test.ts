@@ -154,31 +154,96 @@ test("the Worker with Hono tells who calls, publishes for them, and takes signed
   }
 });
 
-/** The blocks of a language of the first quickstart, as one program. */
-const tabs = (language: string): string =>
-  Array.from(
-    readFileSync(join(ROOT, "docs/quickstart.md"), "utf8").matchAll(
-      new RegExp(`^\`\`\`${language} tab\\n([^]*?)^\`\`\`$`, "gm"),
-    ),
-    ([, block]) => block,
-  )
-    .join("\n")
-    .replaceAll("http://127.0.0.1:8787", platform.url)
-    // A topic of its own: other programs here read as the same client.
-    .replaceAll("orderPlaced", `orderOf${language}`);
+/** The first quickstart, and the guides that go on from it, in the order of the documentation's index. */
+const PAGES = [
+  "docs/quickstart.md",
+  ...Array.from(
+    readFileSync(join(ROOT, "docs/README.md"), "utf8").matchAll(/\((guides\/[a-z-]+\.md)\)/g),
+    ([, page]) => `docs/${page}`,
+  ),
+];
 
-test("the first quickstart's TypeScript does what its shell does", async () => {
-  writeFileSync(join(folder, "quickstart.ts"), tabs("ts"));
-  const { stdout } = await run(process.execPath, [join(folder, "quickstart.ts")], { cwd: ROOT, env });
+/** The blocks of a language of these pages, as one program. */
+async function tabs(language: string): Promise<string> {
+  const receiver = String(await freePort("127.0.0.1"));
+  const fence = new RegExp(`^\`\`\`${language} tab\\n([^]*?)^\`\`\`$`, "gm");
+  const blocks = PAGES.flatMap((page) =>
+    Array.from(readFileSync(join(ROOT, page), "utf8").matchAll(fence), ([, block]) => block),
+  );
+  expect(blocks.length).toBeGreaterThan(15);
+  return (
+    blocks
+      .join("\n")
+      .replaceAll("http://127.0.0.1:8787", platform.url)
+      .replaceAll("8788", receiver)
+      // A topic of its own: other programs here read as the same client.
+      .replaceAll("orderPlaced", `orderOf${language}`)
+  );
+}
+
+/** What the programs print at least, in TypeScript and Python alike. */
+function expectStory(output: string): void {
+  for (const said of [
+    "order 5\n",
+    "bad attempt 2\n",
+    /stored .*once/,
+    /pushed: \{"order": ?4\}/,
+    /^shared \w+$/m,
+    "hello\n",
+    /^crop 100x100 ready$/m,
+    /^found \w+ \d+$/m,
+    /^would delete .*files'?: \d/m,
+    /^report .*/m,
+    /^called by demo\.shop for demo with .*plat\.media_view/m,
+    /^for demo {2}(false|False)$/m,
+    /^.*plat\.media_manage/m,
+  ])
+    expect(output).toMatch(said);
+}
+
+test("the TypeScript of the first quickstart and the guides does what their shell does", async () => {
+  writeFileSync(join(folder, "guides.ts"), await tabs("ts"));
+  const more = { OPERATOR_CLIENT_SECRET: secrets["OPERATOR_CLIENT_SECRET"] ?? "" };
+  const { stdout } = await run(process.execPath, [join(folder, "guides.ts")], { cwd: ROOT, env: { ...env, ...more } });
   expect(stdout).toContain(`{"order":3}`);
-  expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
+  expectStory(stdout);
 });
 
-test.skipIf(python === undefined)("the first quickstart's Python does what its shell does", async () => {
-  writeFileSync(join(folder, "quickstart.py"), tabs("python"));
-  const { stdout } = await run(python!, [join(folder, "quickstart.py")], { cwd: ROOT, env });
-  expect(stdout).toContain(`{"order": 3}`);
-  expect((await fetch(stdout.trim().split("\n").at(-1)!)).headers.get("content-type")).toBe("image/jpeg");
+test.skipIf(python === undefined)(
+  "the Python of the first quickstart and the guides does what their shell does",
+  async () => {
+    writeFileSync(join(folder, "guides.py"), await tabs("python"));
+    const more = { OPERATOR_CLIENT_SECRET: secrets["OPERATOR_CLIENT_SECRET"] ?? "" };
+    const { stdout } = await run(python!, [join(folder, "guides.py")], { cwd: ROOT, env: { ...env, ...more } });
+    expect(stdout).toMatch(/\{"order": ?3\}/);
+    expectStory(stdout);
+  },
+);
+
+test("the TypeScript of the first quickstart and the guides has no wrong types", async () => {
+  writeFileSync(join(folder, "typed.ts"), await tabs("ts"));
+  const settings = join(folder, "tsconfig.json");
+  writeFileSync(
+    settings,
+    JSON.stringify({
+      compilerOptions: {
+        paths: { "@plinth/sdk": [join(ROOT, "packages/sdk/src/index.ts")] },
+        noEmit: true,
+        strict: true,
+        module: "nodenext",
+        target: "esnext",
+        lib: ["esnext", "dom", "dom.iterable"],
+        types: ["node"],
+        typeRoots: [join(ROOT, "node_modules/@types")],
+        skipLibCheck: true,
+        allowImportingTsExtensions: true,
+      },
+      files: ["typed.ts"],
+    }),
+  );
+  await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", settings]).catch(({ stdout }: { stdout: string }) =>
+    expect(stdout).toBe(""),
+  );
 });
 
 async function demoToken(): Promise<string> {
