@@ -6,7 +6,7 @@ import { runBench } from "../acceptance/support/bench-run.ts";
 test("npm run bench -- events compares Plinth with bare Workers, and runs its studies", async () => {
   // Covers each kind, size and number of clients once.
   const operations = ["publish-1-by-1", "publish-100-by-16", "read-1-by-16", "read-100-by-1"];
-  const only = [...operations, "whole", "growth", "push", "wait"].join(",");
+  const only = [...operations, "whole", "growth", "push", "wait", "crowd"].join(",");
   const little = ["--seconds", "0.05", "--rounds", "1", "--events", "200", "--only", only];
   const { report, markdown } = await runBench("events", ["--subjects", "plinth,bare,bare-one", ...little]);
 
@@ -29,6 +29,7 @@ test("npm run bench -- events compares Plinth with bare Workers, and runs its st
     ["growth", 2],
     ["push", 0],
     ["wait", 1],
+    ["crowd", 4],
   ]);
   for (const { tables } of report.findings)
     for (const [, ...numbers] of tables.flatMap(({ rows }) => rows))

@@ -6,6 +6,7 @@ import { BATCH, CLIENTS, operationId, SIZES } from "./payload.ts";
 import { PLINTH_ON_DISK } from "../lib/server-module.ts";
 import { PLINTH_IN_MEMORY, setUpPlinth } from "./plinth.ts";
 import { pushStudy } from "./push.ts";
+import { crowdStudy } from "./crowd.ts";
 import { waitStudy } from "./wait.ts";
 import { redisServer, setUpRedis } from "./redis.ts";
 import { wholeStudy } from "./whole.ts";
@@ -53,5 +54,5 @@ export const eventsBench: Bench = {
     { operation, of: "plinth-memory", to: "bare-memory" },
   ]),
   levels: [{ operation: operationId("publish", BATCH, 16), subject: "plinth", eventsPerSecAtLeast: 50_000 }],
-  studies: [wholeStudy, growthStudy, pushStudy, waitStudy],
+  studies: [wholeStudy, growthStudy, pushStudy, waitStudy, crowdStudy],
 };

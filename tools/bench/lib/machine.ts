@@ -59,17 +59,32 @@ function readStat(pid: string): { parent: number; ticks: number } | undefined {
 
 /** Memory of a server's runtime in megabytes; undefined if unknown. */
 export function residentMegabytes(leader: number): number | undefined {
-  if (process.platform !== "linux") return undefined;
-  const sizes = readdirSync("/proc").flatMap((pid) => {
+  const sizes = runtimesOf(leader, (pid) => {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 976.5625;
+  });
+  return sizes.length === 0 ? undefined : Math.max(...sizes);
+}
+
+/** Files that a server's runtime has open, and the most that it may have; undefined if unknown. */
+export function openFiles(leader: number): { readonly open: number; readonly most: number } | undefined {
+  const [files] = runtimesOf(leader, (pid) => ({
+    open: readdirSync(`/proc/${pid}/fd`).length,
+    most: Number(/^Max open files\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, "utf8"))?.[1]),
+  }));
+  return files;
+}
+
+/** Something of each runtime in a server's process group. */
+function runtimesOf<T>(leader: number, read: (pid: string) => T): T[] {
+  if (process.platform !== "linux") return [];
+  return readdirSync("/proc").flatMap((pid) => {
     try {
       const [, name, group] = /\((.*)\) \S \d+ (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
-      if (name !== "workerd" || Number(group) !== leader) return [];
-      return [Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 976.5625];
+      return name === "workerd" && Number(group) === leader ? [read(pid)] : [];
     } catch {
       return [];
     }
   });
-  return sizes.length === 0 ? undefined : Math.max(...sizes);
 }
 
 /** The machine of the measurement. */

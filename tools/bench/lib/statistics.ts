@@ -20,6 +20,8 @@ export function figure(values: readonly (number | undefined)[]): Figure | undefi
 export const percentile = (sorted: Float64Array, share: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 
+export const medianOf = (values: readonly number[]): number => percentile(Float64Array.from(values).sort(), 0.5);
+
 export const times = ({ median, min, max }: Figure, factor: number): Figure => ({
   median: median * factor,
   min: min * factor,
