@@ -21,6 +21,11 @@ const searchSettings = Object.fromEntries(
 );
 const isSearch = Object.values(searchSettings).some((setting) => setting !== "");
 
+/** Tests are of four shards, the last one in an object. `SHARDS=objects`: the directory alone is in D1. */
+const isInObjects = process.env["SHARDS"] === "objects";
+const databases: Readonly<Record<string, string>> = isInObjects ? {} : { SHARD_01: "shard-01", SHARD_02: "shard-02" };
+const objectShards = isInObjects ? "1:auto 2:auto 3:auto" : "3:auto";
+
 /** A project whose tests start platforms. */
 const againstPlatforms = (name: string) => ({
   test: {
@@ -49,8 +54,7 @@ export default defineConfig({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
               unsafeObservability: false,
-              // As a platform of four databases.
-              d1Databases: { SHARD_01: "shard-01", SHARD_02: "shard-02", SHARD_03: "shard-03" },
+              d1Databases: databases,
               outboundService: outsideWorld,
               // Takes points and keeps none; a deployment binds it only if it is wanted.
               analyticsEngineDatasets: { ANALYTICS: { dataset: "plinth" } },
@@ -64,6 +68,7 @@ export default defineConfig({
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",
                 // Everything that can be logged; test/support/log-watch.ts shows less.
                 LOG_LEVEL: "debug",
+                OBJECT_SHARDS: objectShards,
                 ...searchSettings,
                 OPERATOR_CLIENT_SECRET: "an-operator-secret-for-tests-only",
                 SEAL_KEYS: `t1:${Buffer.alloc(32, 7).toString("base64")}`,

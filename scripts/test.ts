@@ -16,7 +16,7 @@ import { UserError } from "./lib/user-error.ts";
  * output.
  * `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and the tests
  * beside the files that differ from a commit (default HEAD). `npm run nightly` runs the stages that only run if they are
- * named: benches, crashes, deployments, examples and the site, and longer searches. The last line is
+ * named: benches, crashes, deployments, examples and the site, longer searches, and files in shards that are objects. The last line is
  * `N passed, N failed`; a stage without tests counts as one.
  */
 interface Outcome {
@@ -51,14 +51,18 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   acceptance: () => againstPlatforms("acceptance", chosen.acceptance),
   nightly: () => againstPlatforms("nightly", chosen.nightly),
   searches: () => inRuntime(SEARCHES, { RUNS: "5" }),
+  objects: () => inRuntime(ON_SHARDS, { SHARDS: "objects" }),
 };
 
 /** These only run if they are named. */
-const NIGHTLY = ["nightly", "searches"];
+const NIGHTLY = ["nightly", "searches", "objects"];
 /** These come after all others. */
 const TESTS = ["worker", "acceptance"];
 /** The tests that try random cases or every case of many; test/support/model-runs.ts says how many. */
 const SEARCHES = filesThat(/support\/model-runs\.ts"/);
+
+/** The tests of what lies in shards, which run with shards that are objects too. */
+const ON_SHARDS = ["test/media/", "test/shards/", "test/backup/"];
 
 let vitestRuns = 0;
 
@@ -68,7 +72,7 @@ let chosen: ChosenTests = { worker: [], acceptance: [], nightly: [] };
 async function choose(since: string): Promise<readonly string[]> {
   chosen = testsFor(await changedFiles(since));
   const isLeftOut = (name: string) => name in chosen && chosen[name as keyof ChosenTests].length === 0;
-  return Object.keys(stages).filter((name) => !isLeftOut(name) && name !== "searches");
+  return Object.keys(stages).filter((name) => !isLeftOut(name) && !["searches", "objects"].includes(name));
 }
 
 async function test(args: readonly string[]): Promise<boolean> {

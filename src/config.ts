@@ -1,5 +1,12 @@
 import { LOG_LEVELS, type LogLevel } from "./platform/runtime/log.ts";
 import { normalizeEmail } from "./platform/text/email.ts";
+import {
+  ANY_PLACE,
+  LOCATION_HINTS,
+  parseObjectShards,
+  type LocationHint,
+  type ObjectShards,
+} from "./platform/storage/object-shards.ts";
 import { MAIL_NOTICES, type MailNotice, type MailSender } from "./platform/ports/mail.ts";
 import { PATTERNS } from "./platform/model/names.ts";
 import { parseSealKeys, type SealKey } from "./platform/secrets/seal.ts";
@@ -48,6 +55,7 @@ export interface Config {
   /** The clients that may come without a registration by an operator. */
   readonly unregisteredClients: UnregisteredClients;
   readonly place: Place;
+  readonly objectShards: ObjectShards;
   readonly operatorSecret: string;
   /** The previous secret, which is accepted too; empty: none. */
   readonly previousOperatorSecret: string;
@@ -72,11 +80,10 @@ export interface Place {
   /** Undefined: anywhere. An object's id depends on it, so a change leaves all objects behind. */
   readonly jurisdiction: (typeof JURISDICTIONS)[number] | undefined;
   /** Undefined: near the caller that makes the object. */
-  readonly locationHint: (typeof LOCATION_HINTS)[number] | undefined;
+  readonly locationHint: LocationHint | undefined;
 }
 
 const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
-const LOCATION_HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
 
 export interface S3Access {
   /** Without a slash at the end; the bucket is the first segment after it. */
@@ -141,6 +148,7 @@ export function readConfig(raw: RawConfig): Config {
     passwordGrant: passwordGrant(raw),
     unregisteredClients: oneOf(raw, "UNREGISTERED_CLIENTS", UNREGISTERED_CLIENTS),
     place: readPlace(raw),
+    objectShards: objectShards(raw),
     operatorSecret: matching(raw, "OPERATOR_CLIENT_SECRET", OPERATOR_SECRET),
     previousOperatorSecret: text(raw, PREVIOUS) === "" ? "" : matching(raw, PREVIOUS, OPERATOR_SECRET),
     sealKeys: sealKeys.value,
@@ -276,6 +284,12 @@ export const readPlace = (raw: RawConfig): Place => ({
   jurisdiction: oneOf(raw, "JURISDICTION", ["" as const, ...JURISDICTIONS]) || undefined,
   locationHint: oneOf(raw, "LOCATION_HINT", ["" as const, ...LOCATION_HINTS]) || undefined,
 });
+
+function objectShards(raw: RawConfig): ObjectShards {
+  const shards = parseObjectShards(text(raw, "OBJECT_SHARDS"));
+  if (shards !== undefined) return shards;
+  throw new ConfigError(`OBJECT_SHARDS must hold words such as 2:${ANY_PLACE} or 3:${LOCATION_HINTS[0]}`);
+}
 
 function oneOf<Value extends string>(raw: RawConfig, name: string, values: readonly Value[]): Value {
   const given = text(raw, name);

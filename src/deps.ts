@@ -10,7 +10,7 @@ import type { PushPorts } from "./events/push/types.ts";
 import { createGateway, type Gateway } from "./gateway/service.ts";
 import { createEvents, type Events } from "./events/service.ts";
 import { createHealthRoutes } from "./health/service.ts";
-import { NEWEST_MIGRATION } from "./health/schema.ts";
+import { NEWEST_MIGRATION } from "./platform/storage/schema.ts";
 import { createHeartbeatStore, type HeartbeatStore } from "./health/heartbeat-store.ts";
 import { createLimits } from "./http/callers/limits.ts";
 import { createRateLimit, unlimited } from "./http/callers/rate-limit.ts";

@@ -6,12 +6,13 @@ import type { GuessCounter } from "./oauth/sign-in/guess-counter.do.ts";
 import type { MetricsCollector } from "./metrics/collector.do.ts";
 import type { MetricsStore } from "./metrics/store.do.ts";
 import type { LoginAttempts } from "./oauth/sign-in/login-attempts.do.ts";
+import type { ShardDatabase } from "./shards/shard-database.do.ts";
 import type { MediaJob } from "./media/model/job.ts";
 
 /** The bindings of wrangler.toml and the secrets. */
 export interface Env {
   readonly DB: D1Database;
-  /** Optional: more shards of files, `SHARD_01` and on without a gap (platform/storage/shards.ts). Tests bind three. */
+  /** Optional: more shards of files, `SHARD_01` and on (platform/storage/shards.ts). Tests bind two. */
   readonly SHARD_01?: D1Database;
   readonly SHARD_02?: D1Database;
   readonly SHARD_03?: D1Database;
@@ -41,6 +42,8 @@ export interface Env {
   readonly METRICS_COLLECTOR: DurableObjectNamespace<MetricsCollector>;
   readonly METRICS_STORE: DurableObjectNamespace<MetricsStore>;
   readonly BACKUP_JOB: DurableObjectNamespace<BackupJob>;
+  /** Shards that are objects. */
+  readonly SHARD_DATABASE: DurableObjectNamespace<ShardDatabase>;
   /** Only set by `npm start`: keys of its demo, as JSON. */
   readonly LOCAL_DEMO?: string;
   /** Optional: sends mails. */
@@ -77,6 +80,7 @@ export interface Env {
   readonly UNREGISTERED_CLIENTS: string;
   readonly JURISDICTION: string;
   readonly LOCATION_HINT: string;
+  readonly OBJECT_SHARDS: string;
 
   readonly OPERATOR_CLIENT_SECRET: string;
   readonly OPERATOR_CLIENT_SECRET_PREVIOUS?: string;

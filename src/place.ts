@@ -48,11 +48,16 @@ const NAMESPACES = {
   METRICS_COLLECTOR: true,
   METRICS_STORE: true,
   BACKUP_JOB: true,
+  SHARD_DATABASE: true,
 } satisfies Record<NamespaceName, true>;
 
-/** Code of ours asks a namespace for nothing but `getByName`. */
+/** Code of ours asks a namespace for nothing but `getByName`. A shard may have a place of its own. */
 function inPlace(namespace: object, { jurisdiction, locationHint }: Place): object {
   const all = namespace as DurableObjectNamespace;
   const home = jurisdiction === undefined ? all : all.jurisdiction(jurisdiction);
-  return { getByName: (name: string) => home.getByName(name, locationHint && { locationHint }) };
+  const hinted = locationHint && { locationHint };
+  return {
+    getByName: (name: string, own?: DurableObjectNamespaceGetDurableObjectOptions) =>
+      home.getByName(name, own ?? hinted),
+  };
 }

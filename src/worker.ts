@@ -18,6 +18,7 @@ import * as attempts from "./oauth/sign-in/login-attempts.do.ts";
 import { placeObjects, withPlacedObjects } from "./place.ts";
 import { answeringPing } from "./platform/storage/answering-ping.ts";
 import { refusingNewer, type ObjectClass, type ObjectSchema } from "./platform/storage/object-schema.ts";
+import * as shard from "./shards/shard-database.do.ts";
 import { runSchedule } from "./schedule.ts";
 import { traceObjects, untraced } from "./traced-env.ts";
 import { withSpans } from "./tracing/objects.ts";
@@ -38,6 +39,7 @@ export const TopicConsumer = exported(consumer.TopicConsumer, CONSUMER_SCHEMA);
 export const LoginAttempts = exported(attempts.LoginAttempts, attempts.ATTEMPTS_SCHEMA);
 export const GuessCounter = exported(guesses.GuessCounter, guesses.GUESS_SCHEMA);
 export const MetricsCollector = exported(collector.MetricsCollector, collector.COLLECTOR_SCHEMA);
+export const ShardDatabase = exported(shard.ShardDatabase, shard.SHARD_SCHEMA);
 export const MetricsStore = exported(store.MetricsStore, store.STORE_SCHEMA);
 
 /** Gets its dependencies from deps.ts: to deliver, it checks the client's rights and opens a sealed password. */

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { NEWEST_MIGRATION } from "../src/health/schema.ts";
+import forObjects from "../src/platform/storage/migrations.json";
+import { NEWEST_MIGRATION } from "../src/platform/storage/schema.ts";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { MEMORIES } from "./support/forget-modules.ts";
 
@@ -107,12 +108,18 @@ describe("the source", () => {
     },
   );
 
-  it("knows the newest migration, which deep health looks for", () => {
+  it("knows the newest migration, which deep health looks for, and brings all of them to objects", () => {
     const migrations = (import.meta as unknown as Glob).glob("../migrations/*.sql", {
       query: "?raw",
       import: "default",
+      eager: true,
     });
-    expect(NEWEST_MIGRATION).toBe(Object.keys(migrations).toSorted().at(-1)!.replace("../migrations/", ""));
+    const names = Object.keys(migrations).toSorted();
+    expect(NEWEST_MIGRATION).toBe(names.at(-1)!.replace("../migrations/", ""));
+    const plain = (sql: string) => sql.replaceAll(/--[^\n]*/g, "").replaceAll(/\s+/g, "");
+    const carried = forObjects.map(({ name, sql }) => [`../migrations/${name}`, plain(sql)]);
+    // Stale? Run npm run schema.
+    expect(carried).toEqual(names.map((name) => [name, plain(migrations[name]!)]));
   });
 
   it.each(["api", "cli", "examples/tour", "scripts", "tools/bench", "tools/deploy", "tools/soak"])(
@@ -173,6 +180,9 @@ describe("configuration", () => {
     ["OTLP_ENDPOINT", "nowhere"],
     ["JURISDICTION", "mars"],
     ["LOCATION_HINT", "paris"],
+    ["OBJECT_SHARDS", "0:auto"],
+    ["OBJECT_SHARDS", "1:paris"],
+    ["OBJECT_SHARDS", "256:auto"],
     ["EVENT_RETENTION_DAYS", "0"],
     ["EVENT_RETENTION_DAYS", "0.000000001"],
     ["EVENT_RETENTION_DAYS", "3650.1"],

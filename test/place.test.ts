@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { placeObjects } from "../src/place.ts";
+import { shardsOf } from "../src/platform/storage/shards.ts";
 import { MetricsCollector, PushSubscription, TopicConsumer, TopicLog } from "../src/worker.ts";
 import { eventsApp, makeTopic, payloads, topicAt } from "./events/events-app.ts";
 
@@ -14,6 +15,7 @@ const NAMESPACES = [
   "METRICS_COLLECTOR",
   "METRICS_STORE",
   "BACKUP_JOB",
+  "SHARD_DATABASE",
 ] as const;
 
 describe("objects in a jurisdiction", () => {
@@ -77,6 +79,19 @@ describe("objects in a jurisdiction", () => {
   it("are refused by a runtime that has no jurisdictions", () => {
     expect(() => placeObjects({ ...env, JURISDICTION: "eu" })).toThrow("not implemented");
   });
+});
+
+it("makes a shard where it shall be, within the jurisdiction, and one without a place of its own where the others are", async () => {
+  const asked: string[] = [];
+  const getByName = (object: string, options?: { locationHint?: string }) => {
+    asked.push(`${object} ${options?.locationHint}`);
+    return env.SHARD_DATABASE.getByName(object);
+  };
+  const namespace = { getByName, jurisdiction: () => namespace };
+  const given = { ...env, SHARD_DATABASE: namespace, OBJECT_SHARDS: "3:auto 4:apac", LOCATION_HINT: "weur" };
+  const bindings = placeObjects(given as unknown as typeof env);
+  for (const { db } of shardsOf(bindings).slice(3)) await db.prepare("SELECT 1").run();
+  expect(new Set(asked)).toEqual(new Set(["shard-3 weur", "shard-4 apac"]));
 });
 
 it("makes objects near a hint alone", async () => {

@@ -1,4 +1,4 @@
-import { MOST_SHARDS } from "../../src/platform/storage/shards.ts";
+import { MOST_SHARDS } from "../../src/platform/storage/object-shards.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
 /** `shards = 4`, also where it is a comment, as the file is when it is made. */

@@ -3,7 +3,7 @@ import { judge, ok, type Check, type Complaint } from "./check.ts";
 import type { FactsStore } from "./facts-store.ts";
 import type { HeartbeatStore } from "./heartbeat-store.ts";
 import { LIMITS } from "./limits.ts";
-import { NEWEST_MIGRATION } from "./schema.ts";
+import { NEWEST_MIGRATION } from "../platform/storage/schema.ts";
 
 export interface StoreCheckDeps {
   readonly clock: Clock;

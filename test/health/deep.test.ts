@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CHECK_MS, runCheck } from "../../src/health/check.ts";
 import { createHeartbeatStore } from "../../src/health/heartbeat-store.ts";
 import { LIMITS } from "../../src/health/limits.ts";
-import { NEWEST_MIGRATION } from "../../src/health/schema.ts";
+import { NEWEST_MIGRATION } from "../../src/platform/storage/schema.ts";
 import { SWEEPS } from "../../src/health/sweeps.ts";
 import type { Env } from "../../src/env.ts";
 import { systemClock } from "../../src/platform/runtime/clock.ts";

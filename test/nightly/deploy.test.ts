@@ -127,7 +127,7 @@ const writeDeployment = (name: string, text: string): void =>
   writeFileSync(join(checkout, "deploy", `${name}.toml`), text);
 const PRODUCTION = `worker = "plinth"\nhost = "${HOST}"\nlocation = "weur"\njurisdiction = "eu"\nrate_limit_ids = 8700\n`;
 
-const WITH_EVENTS = `${PRODUCTION}shards = 2\nplacement = "aws:eu-central-1"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
+const WITH_EVENTS = `${PRODUCTION}shards = 3\nplacement = "aws:eu-central-1"\n[object_shards]\n2 = "eeur"\n[vars]\nEVENT_RETENTION_DAYS = 365\n`;
 
 const onlyDatabase = () => [...account.databases.values()][0]!;
 const bindings = (worker = "plinth"): any[] => account.workers.get(worker)!.versions.at(-1)!.bindings;
@@ -143,6 +143,9 @@ describe("a deployment's file", () => {
     [PRODUCTION.replace('"eu"', '"mars"'), "jurisdiction: "],
     [`${PRODUCTION}placement = "Frankfurt"`, "placement: must be smart, or a region such as aws:eu-central-1"],
     [`${PRODUCTION}shards = 257`, "shards: must be at most 256"],
+    [`${PRODUCTION}[object_shards]\n1 = "weur"`, "object_shards names shard 1. Of 1 shards, 0 is the directory"],
+    [`${PRODUCTION}shards = 3\n[object_shards]\n0 = "weur"`, "an object can be 1 to 2."],
+    [`${PRODUCTION}shards = 3\n[object_shards]\n2 = "paris"`, "object_shards.2: "],
     [`${PRODUCTION}[vars]\nJURISDICTION = "eu"`, "JURISDICTION is made of jurisdiction."],
     [
       `${PRODUCTION}[vars]\nR2_S3_ENDPOINT = "https://a.r2.cloudflarestorage.com"`,
@@ -270,7 +273,7 @@ describe("a first deployment that cannot be", () => {
       const tables = onlyDatabase().sqlite.prepare("SELECT name FROM sqlite_master WHERE name = 'more'").all();
       expect(tables).toHaveLength(1);
       expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
-      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([1, 2, 2]);
+      expect([account.databases.size, account.buckets.size, account.queues.size]).toEqual([2, 2, 2]);
     },
     240_000,
   );
@@ -471,6 +474,8 @@ describe("a deployment", () => {
       expect(one.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'more%'").all()).toHaveLength(2);
     const bound = bindings().filter(({ type }) => type === "d1");
     expect(new Set(bound.map(({ name }) => name as string))).toEqual(new Set(["DB", "SHARD_01"]));
+    expect(output).toContain("+ shard 2, an object in eeur, for ever");
+    expect(variable("OBJECT_SHARDS")).toBe("2:eeur");
     expect(variable("EVENT_RETENTION_DAYS")).toBe("365");
     expect(account.workers.get("plinth")!.versions.at(-1)!.metadata.placement).toMatchObject({
       region: "aws:eu-central-1",
@@ -486,8 +491,12 @@ describe("a deployment", () => {
     const other = PRODUCTION.replace(HOST, "other.example.com").replace('jurisdiction = "eu"\n', "");
     writeDeployment("production", `${other}[vars]\nPLATFORM = "acme"\n`);
     const fewer = await deploy(["production", ...atPlatform()], GIVEN);
-    expect(fewer.output).toContain("The platform has 2 databases, and the file says 1: a shard cannot be taken away.");
-    writeDeployment("production", `${other}shards = 2\n[vars]\nPLATFORM = "acme"\n`);
+    expect(fewer.output).toContain("The platform has 3 shards, and the file says 1: a shard cannot be taken away.");
+    writeDeployment("production", `${other}shards = 3\n[object_shards]\n1 = "auto"\n[vars]\nPLATFORM = "acme"\n`);
+    const swapped = await deploy(["production", ...atPlatform()], GIVEN);
+    expect(swapped.output).toContain("Shard 1 is a database, and the file says object");
+    expect(swapped.output).toContain("Shard 2 is an object, and the file says database");
+    writeDeployment("production", `${other}shards = 3\n[object_shards]\n2 = "eeur"\n[vars]\nPLATFORM = "acme"\n`);
     const { code, output } = await deploy(["production", ...atPlatform()], GIVEN);
     expect(output).toContain("~ EVENT_RETENTION_DAYS: 365 → 7");
     expect(output).toContain("- host plinth.example.com");

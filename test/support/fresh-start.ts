@@ -1,7 +1,9 @@
 import { reset, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { shardsOf } from "../../src/platform/storage/shards.ts";
+import type { PingStub } from "../../src/platform/storage/answering-ping.ts";
+import { parseObjectShards } from "../../src/platform/storage/object-shards.ts";
+import { shardObjectName, shardsOf } from "../../src/platform/storage/shards.ts";
 import { forgetModules } from "./forget-modules.ts";
 import { lowerPasswordCost } from "./password-cost.ts";
 
@@ -18,8 +20,12 @@ export async function startFresh(): Promise<void> {
   await lowerPasswordCost();
   await wakeWhatAllShare();
   await reset();
-  await Promise.all(shardsOf(env).map(({ db }) => createSchema(db, given.TEST_MIGRATIONS)));
+  await Promise.all(databases().map(({ db }) => createSchema(db, given.TEST_MIGRATIONS)));
 }
+
+/** Those of D1. An object gets its tables with the first statement. */
+const databases = () => shardsOf({ ...env, OBJECT_SHARDS: "" });
+const objectShards = () => [...(parseObjectShards(env.OBJECT_SHARDS) ?? new Map()).keys()];
 
 /** All migrations in one batch, which takes half the time of one after the other. */
 async function createSchema(db: D1Database, migrations: readonly D1Migration[]): Promise<void> {
@@ -40,10 +46,17 @@ async function createSchema(db: D1Database, migrations: readonly D1Migration[]):
  */
 const wakeWhatAllShare = (): Promise<unknown> =>
   Promise.all([
-    ...shardsOf(env).map(({ db }) => db.prepare("SELECT 1").run()),
+    ...databases().map(({ db }) => db.prepare("SELECT 1").run()),
+    ...objectShards().map((number) => pinged(shardObjectName(number))),
     env.MEDIA.head("any"),
     env.BACKUP?.head("any"),
     caches.default.match("https://any.example/"),
   ]);
+
+/** One that lives with the modules of the file before ends at the first call. */
+async function pinged(name: string): Promise<void> {
+  const ping = () => (env.SHARD_DATABASE.getByName(name) as unknown as PingStub).ping();
+  await ping().catch(ping);
+}
 
 await startFresh();

@@ -56,16 +56,16 @@ async function makeBucket({ cloudflare, deployment, say }: Steps, name: string):
 export async function prepare(steps: Steps): Promise<string> {
   const { cloudflare, deployment, found, say } = steps;
   const there = [found.database, ...found.shards];
-  const databaseIds: string[] = [];
-  for (const [at, name] of deployment.databases.entries())
-    databaseIds.push(there[at]?.id ?? (await makeDatabase(steps, name)));
+  const databases: BoundDatabase[] = [];
+  for (const [shard, name] of deployment.databases.entries())
+    if (name !== undefined) databases.push({ shard, name, id: there[shard]?.id ?? (await makeDatabase(steps, name)) });
   const folder = workFolder(deployment);
   const migrationsFolder = join(folder, "migrations");
   const migrations = writePlainMigrations(migrationsFolder);
   const config = join(folder, "wrangler.json");
   const { PATH_PREFIX: pathPrefix = "", PLATFORM: platform = "plat" } = deployment.vars;
   const site = await buildAssets({ pathPrefix, platform }, say);
-  writeFileSync(config, JSON.stringify(wranglerConfig(deployment, { databaseIds, migrationsFolder, site }), null, 2));
+  writeFileSync(config, JSON.stringify(wranglerConfig(deployment, { databases, migrationsFolder, site }), null, 2));
   if (found.bucket === undefined) await makeBucket(steps, deployment.bucket);
   if (found.backupBucket === undefined) await makeBucket(steps, deployment.backupBucket);
   await setBucketRules(steps);
@@ -74,10 +74,10 @@ export async function prepare(steps: Steps): Promise<string> {
     await cloudflare.account.send("POST", "/queues", { queue_name: name, ...within(deployment) });
   }
   say("apply migrations");
-  for (const [at, name] of deployment.databases.entries()) {
+  for (const { name, id } of databases) {
     await wrangler(["d1", "migrations", "apply", name, "--remote", "--config", config]);
     // wrangler ends with 0 where D1 says that a statement failed.
-    const applied = await appliedMigrations(cloudflare, databaseIds[at]!);
+    const applied = await appliedMigrations(cloudflare, id);
     const missing = migrations.filter((one) => !applied.includes(one));
     if (missing.length > 0)
       throw new UserError(`These migrations were not applied to ${name}: ${missing.join(", ")}. Run it again.`);
@@ -227,15 +227,21 @@ async function setBucketRules({ cloudflare, deployment, say }: Steps): Promise<v
 
 /** Made for a deployment before its configuration is written. */
 interface Made {
-  /** By shard. */
-  readonly databaseIds: readonly string[];
+  readonly databases: readonly BoundDatabase[];
   readonly migrationsFolder: string;
   /** The folder of the documentation. */
   readonly site: string;
 }
 
+/** The database of a shard that is none in an object. */
+interface BoundDatabase {
+  readonly shard: number;
+  readonly name: string;
+  readonly id: string;
+}
+
 /** wrangler.toml with this deployment's names, ids and variables. Paths are absolute: the file lies elsewhere. */
-function wranglerConfig(deployment: Deployment, { databaseIds, migrationsFolder, site }: Made): object {
+function wranglerConfig(deployment: Deployment, { databases, migrationsFolder, site }: Made): object {
   const config = parse(readFileSync(WRANGLER_CONFIG, "utf8")) as any;
   const [jobs, dead] = deployment.queues;
   const renamed: Record<string, string> = { [config.queues.producers[0].queue]: jobs };
@@ -249,11 +255,11 @@ function wranglerConfig(deployment: Deployment, { databaseIds, migrationsFolder,
     assets: { ...config.assets, directory: site },
     ...(deployment.vars["MAIL_FROM"] ? { send_email: [{ name: "MAIL" }] } : {}),
     ...(deployment.placement === undefined ? {} : { placement: deployment.placement }),
-    d1_databases: deployment.databases.map((name, shard) => ({
+    d1_databases: databases.map(({ shard, name, id }) => ({
       ...config.d1_databases[0],
       binding: shardBinding(shard),
       database_name: name,
-      database_id: databaseIds[shard],
+      database_id: id,
       migrations_dir: migrationsFolder,
     })),
     r2_buckets: config.r2_buckets.map((one: any) => ({

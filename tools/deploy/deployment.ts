@@ -4,7 +4,14 @@ import { parse, TomlError } from "smol-toml";
 import * as z from "zod";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { UserError } from "../../scripts/lib/user-error.ts";
-import { MOST_SHARDS } from "../../src/platform/storage/shards.ts";
+import {
+  ANY_PLACE,
+  formatObjectShards,
+  LOCATION_HINTS,
+  MOST_SHARDS,
+  type LocationHint,
+  type ObjectShards,
+} from "../../src/platform/storage/object-shards.ts";
 import { readWranglerConfig } from "../../scripts/lib/local/wrangler-config.ts";
 
 /**
@@ -18,8 +25,8 @@ export interface Deployment {
   /** The name of the file. */
   readonly name: string;
   readonly worker: string;
-  /** The databases, by shard: the first one is the directory. */
-  readonly databases: readonly [string, ...string[]];
+  /** The databases, by shard: the first one is the directory. Undefined: the shard is an object. */
+  readonly databases: readonly [string, ...(string | undefined)[]];
   readonly bucket: string;
   readonly backupBucket: string;
   readonly queues: readonly [jobs: string, dead: string];
@@ -63,6 +70,7 @@ const file = z.strictObject({
   jurisdiction: z.enum(JURISDICTIONS).optional(),
   placement: z.string().regex(PLACEMENT, "must be smart, or a region such as aws:eu-central-1").optional(),
   shards: z.int().min(1).max(MOST_SHARDS, `must be at most ${MOST_SHARDS}`).default(1),
+  object_shards: z.record(z.string(), z.enum([ANY_PLACE, ...LOCATION_HINTS])).default({}),
   operator: z.email("must be an e-mail address").optional(),
   rate_limit_ids: z.int().min(1).max(2_000_000_000),
   vars: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -75,6 +83,7 @@ const FIELDS = {
   AUTH_URL: "auth_host",
   JURISDICTION: "jurisdiction",
   LOCATION_HINT: "location",
+  OBJECT_SHARDS: "object_shards",
 } as const;
 
 const shardDatabase = (worker: string, shard: number): string => `${worker}-shard-${String(shard).padStart(2, "0")}`;
@@ -99,6 +108,7 @@ export function parseDeployment(name: string, text: string): Deployment {
     throw new UserError(`deploy/${name}.toml:\n${faults.join("\n")}`);
   }
   const { worker, host: main, content_host: content, auth_host: auth, location, jurisdiction, placement } = given.data;
+  const objectShards = readObjectShards(name, given.data);
   const url = (one: string | undefined): string => (one === undefined ? "" : `https://${one}`);
   const vars = variables(name, given.data.vars, {
     PUBLIC_URL: url(main),
@@ -106,13 +116,19 @@ export function parseDeployment(name: string, text: string): Deployment {
     AUTH_URL: url(auth),
     JURISDICTION: jurisdiction ?? "",
     LOCATION_HINT: location ?? "",
+    OBJECT_SHARDS: formatObjectShards(objectShards),
   });
   if (vars["R2_S3_ENDPOINT"]) vars["R2_BUCKET"] ||= `${worker}-media`;
   checkS3Jurisdiction(name, vars["R2_S3_ENDPOINT"] ?? "", jurisdiction);
   return {
     name,
     worker,
-    databases: [worker, ...Array.from({ length: given.data.shards - 1 }, (_, at) => shardDatabase(worker, at + 1))],
+    databases: [
+      worker,
+      ...Array.from({ length: given.data.shards - 1 }, (_, at) =>
+        objectShards.has(at + 1) ? undefined : shardDatabase(worker, at + 1),
+      ),
+    ],
     bucket: `${worker}-media`,
     backupBucket: `${worker}-backup`,
     queues: [`${worker}-media-jobs`, `${worker}-media-jobs-dead`],
@@ -127,6 +143,23 @@ export function parseDeployment(name: string, text: string): Deployment {
     rateLimitIds: given.data.rate_limit_ids,
     secretsPath: join(ROOT, "deploy", `${name}.secrets`),
   };
+}
+
+/** Shards that are objects, in the order of their numbers. */
+function readObjectShards(
+  name: string,
+  { shards, object_shards: given }: Pick<z.infer<typeof file>, "shards" | "object_shards">,
+): ObjectShards {
+  const found = new Map<number, LocationHint | undefined>();
+  for (const [key, place] of Object.entries(given)) {
+    const shard = Number(key);
+    if (!/^[1-9]\d*$/.test(key) || shard >= shards)
+      throw new UserError(
+        `deploy/${name}.toml: object_shards names shard ${key}. Of ${shards} shards, 0 is the directory and a database; an object can be ${shards === 1 ? "none" : `1 to ${shards - 1}`}.`,
+      );
+    found.set(shard, place === ANY_PLACE ? undefined : place);
+  }
+  return new Map([...found].toSorted(([one], [other]) => one - other));
 }
 
 function parseToml(name: string, text: string): unknown {
@@ -193,6 +226,10 @@ ${jurisdiction === undefined ? "# " : ""}jurisdiction = "${jurisdiction ?? "eu"}
 
 # The first of ten ids that the rate limits use. No other Worker of the account may use them.
 rate_limit_ids = ${rateLimitIds(worker)}
+
+# Shards that are objects in the place of databases, by number, and where: a location, or ${ANY_PLACE}.
+# [object_shards]
+# 1 = "${place}"
 
 # Whatever differs from the defaults in wrangler.toml.
 [vars]

@@ -9,7 +9,9 @@ export function destruction(deployment: Deployment, found: Found): string[] {
     ...found.hosts
       .filter(({ host, service }) => hosts.includes(host) && service === worker)
       .map(({ host }) => `- host ${host}`),
-    ...(found.worker === undefined ? [] : [`- worker ${worker}, with its secrets and the events of all topics`]),
+    ...(found.worker === undefined
+      ? []
+      : [`- worker ${worker}, with its secrets, the events of all topics and shards that are objects`]),
     ...queues.filter((name) => found.queues.has(name)).map((name) => `- queue ${name}`),
     ...(found.bucket === undefined ? [] : [`- bucket ${bucket}, with all files`]),
     ...(found.backupBucket?.isEmpty ? [`- bucket ${backupBucket}, which is empty`] : []),

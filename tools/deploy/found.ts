@@ -6,7 +6,7 @@ import type { Deployment } from "./deployment.ts";
 export interface Found {
   /** The directory. */
   readonly database: FoundDatabase | undefined;
-  /** The other shards of the deployment, from 1 on. */
+  /** The databases of the other shards, from 1 on. Undefined for one that is not there, and for an object. */
   readonly shards: readonly (FoundDatabase | undefined)[];
   readonly bucket: FoundBucket | undefined;
   readonly backupBucket: FoundBucket | undefined;
@@ -45,8 +45,8 @@ export interface FoundWorker {
   readonly secrets: ReadonlySet<string>;
   /** The database that it is bound to as DB. */
   readonly databaseId: string | undefined;
-  /** How many databases it is bound to. */
-  readonly databases: number;
+  /** Names of the databases that it is bound to: `DB`, `SHARD_01`. */
+  readonly databases: readonly string[];
   /** Classes of its objects. */
   readonly classes: ReadonlySet<string>;
 }
@@ -93,7 +93,9 @@ export async function inspect(cloudflare: Cloudflare, deployment: Deployment): P
   const [directory, ...others] = deployment.databases;
   const [database, shards, bucket, backupBucket, queues, worker, hosts] = await Promise.all([
     findDatabase(cloudflare, directory),
-    mapInParallel(others, DATABASES_AT_ONCE, (name) => findDatabase(cloudflare, name)),
+    mapInParallel(others, DATABASES_AT_ONCE, async (name) =>
+      name === undefined ? undefined : findDatabase(cloudflare, name),
+    ),
     findBucket(cloudflare, deployment, deployment.bucket),
     findBucket(cloudflare, deployment, deployment.backupBucket),
     cloudflare.account.list<FoundQueue>("/queues"),
@@ -168,7 +170,7 @@ async function findWorker({ account }: Cloudflare, name: string): Promise<FoundW
   return {
     vars: Object.fromEntries(plain.map((binding) => [binding.name, binding.text ?? ""])),
     secrets: new Set(bindings.filter(({ type }) => type === "secret_text").map((binding) => binding.name)),
-    databases: bindings.filter(({ type }) => type === "d1").length,
+    databases: bindings.filter(({ type }) => type === "d1").map((binding) => binding.name),
     databaseId: bindings.find((binding) => binding.type === "d1" && binding.name === "DB")?.id,
     classes: new Set(classesOf(bindings)),
   };

@@ -1,4 +1,6 @@
 import type { Deployment } from "./deployment.ts";
+import { parseObjectShards } from "../../src/platform/storage/object-shards.ts";
+import { shardBinding } from "../../src/platform/storage/shards.ts";
 import type { Found, FoundDatabase, FoundPlace } from "./found.ts";
 
 /**
@@ -36,7 +38,10 @@ export function makePlan(
 ): Plan {
   const parts = [
     database(deployment.databases[0], deployment, found.database, migrations),
-    ...found.shards.map((shard, at) => database(deployment.databases[at + 1]!, deployment, shard, migrations)),
+    ...found.shards.flatMap((shard, at) => {
+      const name = deployment.databases[at + 1];
+      return name === undefined ? [] : [database(name, deployment, shard, migrations)];
+    }),
     shards(deployment, found),
     bucket(deployment, found),
     backupBucket(deployment, found),
@@ -62,14 +67,32 @@ interface Part {
   readonly refusals?: readonly string[];
 }
 
-/** A shard that is left out would take the files of its tenants with it. */
-function shards({ databases }: Deployment, { worker: running }: Found): Part {
-  if (running === undefined || running.databases <= databases.length) return { changes: [] };
+/** A shard that is left out, or becomes of another kind, would take the files of its tenants with it. */
+function shards({ databases, vars }: Deployment, { worker: running }: Found): Part {
+  const objects = parseObjectShards(vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
+  const before = parseObjectShards(running?.vars["OBJECT_SHARDS"] ?? "") ?? new Map<number, undefined>();
+  const refusals: string[] = [];
+  const had = running === undefined ? 0 : running.databases.length + before.size;
+  if (had > databases.length)
+    refusals.push(
+      `The platform has ${had} shards, and the file says ${databases.length}: a shard cannot be taken away. Set shards.`,
+    );
+  for (const shard of databases.keys()) {
+    if (objects.has(shard) && running?.databases.includes(shardBinding(shard)))
+      refusals.push(
+        `Shard ${shard} is a database, and the file says object: its files would be gone. Take it out of object_shards.`,
+      );
+    if (before.has(shard) && !objects.has(shard))
+      refusals.push(
+        `Shard ${shard} is an object, and the file says database: its files would be gone. Add it to object_shards.`,
+      );
+  }
+  const made = [...objects].filter(([shard]) => !before.has(shard));
   return {
-    changes: [],
-    refusals: [
-      `The platform has ${running.databases} databases, and the file says ${databases.length}: a shard cannot be taken away. Set shards.`,
-    ],
+    changes: made.map(
+      ([shard, place]) => `+ shard ${shard}, an object${place === undefined ? "" : ` in ${place}`}, for ever`,
+    ),
+    refusals,
   };
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Miniflare } from "miniflare";
 import { DEMO, demoKeys, loadDemo } from "./demo.ts";
 import { applyMigrations, forgetLostMessages } from "./database.ts";
+import { objectShardsOf } from "../../../src/platform/storage/shards.ts";
 import { runCrons, serve, shardBindings, type OtherWorker } from "./server.ts";
 import { ROOT } from "../root.ts";
 import { readSettings, type Settings } from "./settings.ts";
@@ -24,7 +25,7 @@ type BuildAssets = (
 ) => Promise<string>;
 
 const STOP_MS = 2_000;
-/** A platform of this machine has four databases, so that what runs here runs where there are many. */
+/** A platform of this machine has four databases and an object, so that what runs here runs where there are many. */
 const LOCAL_SHARDS = 4;
 const stopping = new AbortController();
 
@@ -64,6 +65,8 @@ async function start({ other, buildAssets }: Parts): Promise<Miniflare> {
     await applyMigrations(db);
     await forgetLostMessages(db, Date.now());
   }
+  const objects = await server.getDurableObjectNamespace("SHARD_DATABASE");
+  for (const { db } of objectShardsOf(settings.config.objectShards, objects)) await forgetLostMessages(db, Date.now());
   const url = `http://${settings.host}:${settings.port}`;
   // A platform in maintenance may be about to be restored, for which it must be empty.
   if (!settings.config.maintenance) await loadDemo(url, settings);

@@ -28,7 +28,9 @@ export interface Settings {
 }
 
 const HOST = "127.0.0.1";
+/** Behind the databases of this machine, a shard that is an object. */
 const LOCAL_DEFAULTS = {
+  OBJECT_SHARDS: "4:auto",
   ALLOW_LOOPBACK: "true",
   LOG_LEVEL: "warn",
   MAIL_FROM: "Plinth <no-reply@plinth.example>",

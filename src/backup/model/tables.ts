@@ -119,6 +119,7 @@ export const OBJECTS: Readonly<Record<string, string>> = {
   LoginAttempts: "Wrong passwords of a day: the count begins again.",
   GuessCounter: "Guesses of an hour or a day: the count begins again.",
   BackupJob: "The job itself.",
+  ShardDatabase: "A shard: its tables are backed up like those of another one.",
 };
 
 /** An empty platform has these: the first token makes a key, and each change of the operator a row. */

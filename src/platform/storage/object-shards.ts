@@ -1,0 +1,29 @@
+/** An id has one byte for the number of its shard. */
+export const MOST_SHARDS = 256;
+
+/** Cloudflare's hints for an object. */
+export const LOCATION_HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
+export type LocationHint = (typeof LOCATION_HINTS)[number];
+
+/** By number: where an object is made that is a shard. Undefined: where the deployment's objects are. */
+export type ObjectShards = ReadonlyMap<number, LocationHint | undefined>;
+
+/** The place of an object that has none of its own. */
+export const ANY_PLACE = "auto";
+
+/** `2:auto 3:weur`: shard 2 and shard 3 are objects. Undefined: not of this form. */
+export function parseObjectShards(text: string): ObjectShards | undefined {
+  const found = new Map<number, LocationHint | undefined>();
+  for (const word of text.split(" ").filter((one) => one !== "")) {
+    const [, number = "", place = ""] = /^(\d{1,3}):([a-z]+)$/.exec(word) ?? [];
+    const hint = LOCATION_HINTS.find((known) => known === place);
+    const shard = Number(number);
+    if (number === "" || shard < 1 || shard >= MOST_SHARDS || (hint === undefined && place !== ANY_PLACE))
+      return undefined;
+    found.set(shard, hint);
+  }
+  return found;
+}
+
+export const formatObjectShards = (shards: ObjectShards): string =>
+  [...shards].map(([number, place]) => `${number}:${place ?? ANY_PLACE}`).join(" ");
