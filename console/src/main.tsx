@@ -5,12 +5,12 @@ import { createRoot } from "react-dom/client";
 import { I18nProvider, RouterProvider as AriaRouter } from "react-aria-components";
 import { queryClient } from "./api/queries.ts";
 import { router } from "./app/router.tsx";
-import { useSomethingSaid } from "./components/say.ts";
+import { useSomethingSaid } from "./components/toasts/say.ts";
 import { CONSOLE_PATH, loadConfig } from "./session/config.ts";
 import { loadWords, useLanguage } from "./words/words.ts";
 import "./styles/index.css";
 
-const Toasts = lazy(() => import("./components/toasts.tsx"));
+const Toasts = lazy(() => import("./components/toasts/toasts.tsx"));
 
 function App() {
   const language = useLanguage();

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { between, keptBy, parseSize, sizeText } from "../../console/src/pages/media/crop.ts";
-import { fieldsOf, readable, textOf } from "../../console/src/pages/media/metadata.ts";
-import { formatTerms, parseTerms } from "../../console/src/pages/media/query-terms.ts";
+import { between, keptBy, parseSize, sizeText } from "../../console/src/pages/media/file/crop.ts";
+import { fieldsOf, readable, textOf } from "../../console/src/pages/media/file/metadata.ts";
+import { formatTerms, parseTerms } from "../../console/src/pages/media/files/query-terms.ts";
 import { variantDimensions } from "../../src/media/model/sizes.ts";
 import { parseQuery } from "../../src/media/search/query.ts";
 

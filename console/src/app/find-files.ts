@@ -3,7 +3,7 @@ import { answer, operations } from "../api/client.ts";
 import { queryClient } from "../api/queries.ts";
 import type { Person } from "../session/session.ts";
 import { lastOwner, type Owner } from "../pages/media/owner.ts";
-import { formatTerms } from "../pages/media/query-terms.ts";
+import { formatTerms } from "../pages/media/files/query-terms.ts";
 import { FIND_LIMITS, looksLikeFile, ownersToAsk, type TenantFiles } from "./whose-files.ts";
 
 /**

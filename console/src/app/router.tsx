@@ -144,7 +144,7 @@ const media = createRoute({
   getParentRoute: () => inside,
   path: "/media",
   validateSearch: words("tenant", "client", "visibility", "q", "sort"),
-  component: lazyRouteComponent(() => import("../pages/media/media-page.tsx"), "Page"),
+  component: lazyRouteComponent(() => import("../pages/media/files/media-page.tsx"), "Page"),
 });
 
 /** A page about the files of one client. */
@@ -164,11 +164,11 @@ const routes = inside.addChildren([
   topic,
   push,
   media,
-  ofOwner("/media/erasures", () => import("../pages/media/erasures-page.tsx")),
-  ofOwner("/media/work", () => import("../pages/media/work-page.tsx")),
-  page("/media/files/$id", () => import("../pages/media/file-page.tsx")),
-  page("/media/erasures/$id", () => import("../pages/media/erasure-page.tsx")),
-  page("/media/comparisons/$id", () => import("../pages/media/comparison-page.tsx")),
+  ofOwner("/media/erasures", () => import("../pages/media/erasures/erasures-page.tsx")),
+  ofOwner("/media/work", () => import("../pages/media/work/work-page.tsx")),
+  page("/media/files/$id", () => import("../pages/media/file/file-page.tsx")),
+  page("/media/erasures/$id", () => import("../pages/media/erasures/erasure-page.tsx")),
+  page("/media/comparisons/$id", () => import("../pages/media/work/comparison-page.tsx")),
   searched("/tenants", () => import("../pages/tenants/tenants-page.tsx")),
   page("/tenants/new", () => import("../pages/tenants/new-tenant-page.tsx")),
   page("/tenants/$id", () => import("../pages/tenants/tenant-page.tsx")),

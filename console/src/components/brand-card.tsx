@@ -11,9 +11,9 @@ import {
 import { useWords } from "../words/words.ts";
 import { Button } from "./button.tsx";
 import { Panel } from "./dialogs.tsx";
-import { ServiceForm, TextField } from "./form.tsx";
+import { ServiceForm, TextField } from "./forms/form.tsx";
 import { Card } from "./page.tsx";
-import { say } from "./say.ts";
+import { say } from "./toasts/say.ts";
 import { Badge } from "./states.tsx";
 
 type Brand = Tenant["brand"];

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { putClient, type Client, type WrittenClient } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { CheckField, ServiceForm, TextField } from "../../components/form.tsx";
-import { linesOf, textOf } from "../../components/lines.ts";
+import { CheckField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { useWords } from "../../words/words.ts";
 import { bodyOf, SETTINGS, type Kind } from "./kinds.ts";
 

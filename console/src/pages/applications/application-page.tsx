@@ -11,14 +11,14 @@ import {
   type NewClientSecret,
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ActButton } from "../../components/act-button.tsx";
+import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
 import { Button, LinkButton, TextLink } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
-import { SecretOnce } from "../../components/secret-once.tsx";
+import { say } from "../../components/toasts/say.ts";
+import { SecretOnce } from "../../components/forms/secret-once.tsx";
 import { Badge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";

@@ -6,7 +6,7 @@ import type { WrittenClient } from "../../../../api/plinth.ts";
 import { Button, LinkButton } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
 import { Card, Page as Frame } from "../../components/page.tsx";
-import { SecretOnce } from "../../components/secret-once.tsx";
+import { SecretOnce } from "../../components/forms/secret-once.tsx";
 import { configNow, PLATFORM_URL } from "../../session/config.ts";
 import { useWords } from "../../words/words.ts";
 import { ApplicationForm } from "./application-form.tsx";

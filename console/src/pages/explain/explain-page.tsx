@@ -6,7 +6,7 @@ import { explain, type Explanation } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { Fetched } from "../../components/fetched.tsx";
-import { TextField } from "../../components/form.tsx";
+import { TextField } from "../../components/forms/form.tsx";
 import { Card, Page as Frame } from "../../components/page.tsx";
 import { Badge } from "../../components/states.tsx";
 import { useWords } from "../../words/words.ts";

@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { listSigningKeys, rotateSigningKeys } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ActButton } from "../../components/act-button.tsx";
+import { ActButton } from "../../components/forms/act-button.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
+import { say } from "../../components/toasts/say.ts";
 import { Badge, Empty } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";

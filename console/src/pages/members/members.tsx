@@ -11,13 +11,13 @@ import {
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { FaultNotice } from "../../app/faults.tsx";
-import { ActButton } from "../../components/act-button.tsx";
+import { ActButton } from "../../components/forms/act-button.tsx";
 import { Button, TextLink } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
-import { ServiceForm, TextField } from "../../components/form.tsx";
-import { linesOf, textOf } from "../../components/lines.ts";
+import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { Card } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
+import { say } from "../../components/toasts/say.ts";
 import { Badge, Loading } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { putOrganization, type Organization } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ServiceForm, TextField } from "../../components/form.tsx";
-import { say } from "../../components/say.ts";
+import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
 interface OrganizationFormProps {

@@ -3,7 +3,7 @@ import { listOrganizations, type Organization } from "../../../../api/plinth.ts"
 import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { LinkButton } from "../../components/button.tsx";
-import { DataTable } from "../../components/data-table.tsx";
+import { DataTable } from "../../components/lists/data-table.tsx";
 import { Page as Frame } from "../../components/page.tsx";
 import { Empty } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { putIdentityProvider, type IdentityProvider } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { CheckField, SelectField, ServiceForm, TextField } from "../../components/form.tsx";
-import { linesOf, textOf } from "../../components/lines.ts";
-import { say } from "../../components/say.ts";
+import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { linesOf, textOf } from "../../components/forms/lines.ts";
+import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
 type Linking = IdentityProvider["linking"];

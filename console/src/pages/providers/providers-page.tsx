@@ -5,12 +5,12 @@ import { deleteIdentityProvider, listIdentityProviders, type IdentityProvider } 
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { FaultNotice } from "../../app/faults.tsx";
-import { ActButton } from "../../components/act-button.tsx";
+import { ActButton } from "../../components/forms/act-button.tsx";
 import { Button } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
+import { say } from "../../components/toasts/say.ts";
 import { Empty, Loading } from "../../components/states.tsx";
 import { configNow } from "../../session/config.ts";
 import { usePerson } from "../../session/session.ts";

@@ -3,12 +3,12 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { deleteRole, getRole, putRole, type Role } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { ActButton } from "../../components/act-button.tsx";
+import { ActButton } from "../../components/forms/act-button.tsx";
 import { Fetched } from "../../components/fetched.tsx";
-import { ServiceForm, TextField } from "../../components/form.tsx";
-import { linesOf, textOf } from "../../components/lines.ts";
+import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { linesOf, textOf } from "../../components/forms/lines.ts";
 import { Card, Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
+import { say } from "../../components/toasts/say.ts";
 import { usePerson } from "../../session/session.ts";
 import { useWords } from "../../words/words.ts";
 

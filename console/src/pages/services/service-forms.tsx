@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { putPackage, putService, type Package, type Service } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { CheckField, SelectField, ServiceForm, TextField } from "../../components/form.tsx";
-import { linesOf, pairsOf, pairsText, textOf } from "../../components/lines.ts";
-import { say } from "../../components/say.ts";
+import { CheckField, SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { linesOf, pairsOf, pairsText, textOf } from "../../components/forms/lines.ts";
+import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
 interface Ends {

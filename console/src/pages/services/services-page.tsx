@@ -9,7 +9,7 @@ import {
 } from "../../../../api/plinth.ts";
 import { operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
-import { ListCard } from "../../components/list-card.tsx";
+import { ListCard } from "../../components/lists/list-card.tsx";
 import { Page as Frame } from "../../components/page.tsx";
 import { Badge } from "../../components/states.tsx";
 import { useWords } from "../../words/words.ts";

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { putTenant, type Tenant } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
-import { SelectField, ServiceForm, TextField } from "../../components/form.tsx";
-import { say } from "../../components/say.ts";
+import { SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
 const PLANS = ["small", "standard", "large"] as const;

@@ -15,14 +15,14 @@ import {
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
-import { ActButton } from "../../components/act-button.tsx";
+import { ActButton } from "../../components/forms/act-button.tsx";
 import { BrandCard } from "../../components/brand-card.tsx";
 import { Button, LinkButton, TextLink } from "../../components/button.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
-import { ServiceForm, TextField } from "../../components/form.tsx";
+import { ServiceForm, TextField } from "../../components/forms/form.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
+import { say } from "../../components/toasts/say.ts";
 import { Badge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";

@@ -13,7 +13,7 @@ import { Button } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
 import { Panel } from "../../components/dialogs.tsx";
 import { Fetched } from "../../components/fetched.tsx";
-import { say } from "../../components/say.ts";
+import { say } from "../../components/toasts/say.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { readable } from "./readable.ts";

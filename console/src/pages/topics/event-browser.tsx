@@ -8,7 +8,7 @@ import { FaultNotice } from "../../app/faults.tsx";
 import { Button } from "../../components/button.tsx";
 import { CodeBlock } from "../../components/copy.tsx";
 import { Panel } from "../../components/dialogs.tsx";
-import { TextField } from "../../components/form.tsx";
+import { TextField } from "../../components/forms/form.tsx";
 import { Card, Facts } from "../../components/page.tsx";
 import { Loading } from "../../components/states.tsx";
 import { useFormats } from "../../words/formats.ts";

@@ -4,9 +4,9 @@ import { moveCursor, previewMove, type OperatedTopicReport } from "../../../../a
 import { answer, operations } from "../../api/client.ts";
 import { FaultNotice } from "../../app/faults.tsx";
 import { Panel } from "../../components/dialogs.tsx";
-import { FormFault } from "../../components/form-fault.ts";
-import { SelectField, ServiceForm, TextField } from "../../components/form.tsx";
-import { say } from "../../components/say.ts";
+import { FormFault } from "../../components/forms/form-fault.ts";
+import { SelectField, ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { say } from "../../components/toasts/say.ts";
 import { Loading } from "../../components/states.tsx";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";

@@ -3,9 +3,9 @@ import { useState } from "react";
 import { publishOperatedEvent } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { Panel } from "../../components/dialogs.tsx";
-import { FormFault } from "../../components/form-fault.ts";
-import { ServiceForm, TextField } from "../../components/form.tsx";
-import { say } from "../../components/say.ts";
+import { FormFault } from "../../components/forms/form-fault.ts";
+import { ServiceForm, TextField } from "../../components/forms/form.tsx";
+import { say } from "../../components/toasts/say.ts";
 import { useWords } from "../../words/words.ts";
 
 interface PublishEventProps {

@@ -12,13 +12,13 @@ import {
 } from "../../../../api/plinth.ts";
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
-import { ActButton } from "../../components/act-button.tsx";
+import { ActButton } from "../../components/forms/act-button.tsx";
 import { Button } from "../../components/button.tsx";
-import { DataTable } from "../../components/data-table.tsx";
+import { DataTable } from "../../components/lists/data-table.tsx";
 import { Fetched } from "../../components/fetched.tsx";
-import { SelectField } from "../../components/form.tsx";
+import { SelectField } from "../../components/forms/form.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
+import { say } from "../../components/toasts/say.ts";
 import { Badge, Empty } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";

@@ -10,7 +10,7 @@ import {
 import { answer, operations } from "../../api/client.ts";
 import { useList } from "../../api/lists.ts";
 import { Button, TextLink } from "../../components/button.tsx";
-import { DataTable } from "../../components/data-table.tsx";
+import { DataTable } from "../../components/lists/data-table.tsx";
 import { Fetched } from "../../components/fetched.tsx";
 import { Card, Facts, Page as Frame } from "../../components/page.tsx";
 import { Badge } from "../../components/states.tsx";

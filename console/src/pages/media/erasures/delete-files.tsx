@@ -1,17 +1,17 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { deleteOperatedFile, deleteOperatedFiles } from "../../../../api/plinth.ts";
-import { answer, operations, whole } from "../../api/client.ts";
-import { FaultNotice } from "../../app/faults.tsx";
-import { Button } from "../../components/button.tsx";
-import { Confirm, Panel } from "../../components/dialogs.tsx";
-import { say } from "../../components/say.ts";
-import { Loading } from "../../components/states.tsx";
-import { useFormats } from "../../words/formats.ts";
-import { useWords } from "../../words/words.ts";
-import type { Owner } from "./owner.ts";
-import { useMediaWords } from "./words.ts";
+import { deleteOperatedFile, deleteOperatedFiles } from "../../../../../api/plinth.ts";
+import { answer, operations, whole } from "../../../api/client.ts";
+import { FaultNotice } from "../../../app/faults.tsx";
+import { Button } from "../../../components/button.tsx";
+import { Confirm, Panel } from "../../../components/dialogs.tsx";
+import { say } from "../../../components/toasts/say.ts";
+import { Loading } from "../../../components/states.tsx";
+import { useFormats } from "../../../words/formats.ts";
+import { useWords } from "../../../words/words.ts";
+import type { Owner } from "../owner.ts";
+import { useMediaWords } from "../words.ts";
 
 /** So many deletions are under way at once. */
 const AT_ONCE = 4;

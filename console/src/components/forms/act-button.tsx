@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from "react";
-import { Button } from "./button.tsx";
-import { Confirm } from "./dialogs.tsx";
+import { Button } from "../button.tsx";
+import { Confirm } from "../dialogs.tsx";
 
 interface ActButtonProps {
   /** The button's words, and those of the dialog's. */

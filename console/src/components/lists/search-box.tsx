@@ -1,8 +1,8 @@
 import { Search, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Button, Input, SearchField } from "react-aria-components";
-import { useWords } from "../words/words.ts";
-import { Empty } from "./states.tsx";
+import { useWords } from "../../words/words.ts";
+import { Empty } from "../states.tsx";
 
 /** Typing may pause so long before the service is asked. */
 const QUIET_MS = 200;

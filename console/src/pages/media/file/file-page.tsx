@@ -6,24 +6,24 @@ import {
   deleteOperatedVariants,
   getOperatedFile,
   type OperatedFileReport,
-} from "../../../../api/plinth.ts";
-import { answer, operations, whole } from "../../api/client.ts";
-import { ActButton } from "../../components/act-button.tsx";
-import { Button, TextLink } from "../../components/button.tsx";
-import { CopyButton } from "../../components/copy.tsx";
-import { Fetched } from "../../components/fetched.tsx";
-import { Card, Facts, Page as Frame } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
-import { Badge } from "../../components/states.tsx";
-import { useFormats } from "../../words/formats.ts";
-import { useWords } from "../../words/words.ts";
-import { reportHref } from "./delete-files.tsx";
-import { nameOf, Picture } from "./file-grid.tsx";
+} from "../../../../../api/plinth.ts";
+import { answer, operations, whole } from "../../../api/client.ts";
+import { ActButton } from "../../../components/forms/act-button.tsx";
+import { Button, TextLink } from "../../../components/button.tsx";
+import { CopyButton } from "../../../components/copy.tsx";
+import { Fetched } from "../../../components/fetched.tsx";
+import { Card, Facts, Page as Frame } from "../../../components/page.tsx";
+import { say } from "../../../components/toasts/say.ts";
+import { Badge } from "../../../components/states.tsx";
+import { useFormats } from "../../../words/formats.ts";
+import { useWords } from "../../../words/words.ts";
+import { reportHref } from "../erasures/delete-files.tsx";
+import { nameOf, Picture } from "../files/file-grid.tsx";
 import { MetadataCard } from "./metadata-card.tsx";
-import { isMaster, mediaHref } from "./owner.ts";
-import { useMayChange } from "./media-page.tsx";
+import { isMaster, mediaHref } from "../owner.ts";
+import { useMayChange } from "../files/media-page.tsx";
 import { VariantMaker } from "./variant-maker.tsx";
-import { useMediaWords } from "./words.ts";
+import { useMediaWords } from "../words.ts";
 
 /** Asks again while variants are being made. */
 const WHILE_PENDING_MS = 1_500;

@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from "react";
-import { createOperatedBulkVariants } from "../../../../api/plinth.ts";
-import { operations, whole } from "../../api/client.ts";
-import { nextOf, type PageStart } from "../../api/lists.ts";
-import { sessionNow } from "../../session/session.ts";
-import type { Owner } from "./owner.ts";
+import { createOperatedBulkVariants } from "../../../../../api/plinth.ts";
+import { operations, whole } from "../../../api/client.ts";
+import { nextOf, type PageStart } from "../../../api/lists.ts";
+import { sessionNow } from "../../../session/session.ts";
+import type { Owner } from "../owner.ts";
 
 /**
  * Variants for many files, asked for page by page by this window. They go on while other pages are open. This browser

@@ -1,12 +1,12 @@
 import { useState } from "react";
-import { Panel } from "../../components/dialogs.tsx";
-import { FormFault } from "../../components/form-fault.ts";
-import { SelectField, ServiceForm, TextField } from "../../components/form.tsx";
-import { say } from "../../components/say.ts";
+import { Panel } from "../../../components/dialogs.tsx";
+import { FormFault } from "../../../components/forms/form-fault.ts";
+import { SelectField, ServiceForm, TextField } from "../../../components/forms/form.tsx";
+import { say } from "../../../components/toasts/say.ts";
 import { makeVariants } from "./bulk.ts";
-import { parseSize } from "./crop.ts";
-import { THUMBNAIL, type Owner } from "./owner.ts";
-import { useMediaWords } from "./words.ts";
+import { parseSize } from "../file/crop.ts";
+import { THUMBNAIL, type Owner } from "../owner.ts";
+import { useMediaWords } from "../words.ts";
 
 /** Asks for one variant of every image that matches. */
 export function BulkVariants({

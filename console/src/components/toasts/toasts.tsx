@@ -5,8 +5,8 @@ import {
   UNSTABLE_ToastContent as ToastContent,
   UNSTABLE_ToastRegion as ToastRegion,
 } from "react-aria-components";
-import { useWords } from "../words/words.ts";
-import { Button } from "./button.tsx";
+import { useWords } from "../../words/words.ts";
+import { Button } from "../button.tsx";
 import { queue } from "./toast-queue.ts";
 
 export default function Toasts() {

@@ -2,17 +2,17 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 import { ToggleButton, ToggleButtonGroup } from "react-aria-components";
-import type { OperatedFileReport } from "../../../../api/plinth.ts";
-import { replaceMetadata } from "../../api/metadata.ts";
-import { Button } from "../../components/button.tsx";
-import { CodeBlock } from "../../components/copy.tsx";
-import { FormFault } from "../../components/form-fault.ts";
-import { ServiceForm, TextField } from "../../components/form.tsx";
-import { Card } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
-import { useWords } from "../../words/words.ts";
+import type { OperatedFileReport } from "../../../../../api/plinth.ts";
+import { replaceMetadata } from "../../../api/metadata.ts";
+import { Button } from "../../../components/button.tsx";
+import { CodeBlock } from "../../../components/copy.tsx";
+import { FormFault } from "../../../components/forms/form-fault.ts";
+import { ServiceForm, TextField } from "../../../components/forms/form.tsx";
+import { Card } from "../../../components/page.tsx";
+import { say } from "../../../components/toasts/say.ts";
+import { useWords } from "../../../words/words.ts";
 import { fieldsOf, isSame, readable, textOf, type Field } from "./metadata.ts";
-import { useMediaWords } from "./words.ts";
+import { useMediaWords } from "../words.ts";
 
 /** Metadata as fields or as JSON: both edit the same text, and what was typed in one is in the other. */
 export function MetadataCard({ file, mayChange }: { readonly file: OperatedFileReport; readonly mayChange: boolean }) {

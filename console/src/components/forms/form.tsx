@@ -1,4 +1,4 @@
-import { PlinthError } from "../../../packages/sdk/src/errors.ts";
+import { PlinthError } from "../../../../packages/sdk/src/errors.ts";
 import { createContext, use, useEffect, useRef, useState, type ReactNode } from "react";
 import {
   Checkbox,
@@ -17,9 +17,9 @@ import {
   Button as AriaButton,
 } from "react-aria-components";
 import { ChevronDown, CircleAlert } from "lucide-react";
-import { faultOf } from "../api/queries.ts";
-import { useWords } from "../words/words.ts";
-import { Button } from "./button.tsx";
+import { faultOf } from "../../api/queries.ts";
+import { useWords } from "../../words/words.ts";
+import { Button } from "../button.tsx";
 import { FormFault } from "./form-fault.ts";
 
 interface ServiceFormProps {

@@ -1,15 +1,15 @@
 import { useState, type ReactNode } from "react";
-import { answer } from "../api/client.ts";
-import type { List } from "../api/lists.ts";
-import { FaultNotice } from "../app/faults.tsx";
-import { usePerson } from "../session/session.ts";
-import { useWords } from "../words/words.ts";
-import { ActButton } from "./act-button.tsx";
-import { Button } from "./button.tsx";
-import { Panel } from "./dialogs.tsx";
-import { Card } from "./page.tsx";
-import { say } from "./say.ts";
-import { Loading } from "./states.tsx";
+import { answer } from "../../api/client.ts";
+import type { List } from "../../api/lists.ts";
+import { FaultNotice } from "../../app/faults.tsx";
+import { usePerson } from "../../session/session.ts";
+import { useWords } from "../../words/words.ts";
+import { ActButton } from "../forms/act-button.tsx";
+import { Button } from "../button.tsx";
+import { Panel } from "../dialogs.tsx";
+import { Card } from "../page.tsx";
+import { say } from "../toasts/say.ts";
+import { Loading } from "../states.tsx";
 
 interface ListCardProps<T> {
   readonly title: string;

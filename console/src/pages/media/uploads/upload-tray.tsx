@@ -1,11 +1,11 @@
 import { RotateCcw, X } from "lucide-react";
 import { ProgressBar } from "react-aria-components";
-import { Button, TextLink } from "../../components/button.tsx";
-import { Card } from "../../components/page.tsx";
-import { Badge } from "../../components/states.tsx";
-import { useFormats } from "../../words/formats.ts";
+import { Button, TextLink } from "../../../components/button.tsx";
+import { Card } from "../../../components/page.tsx";
+import { Badge } from "../../../components/states.tsx";
+import { useFormats } from "../../../words/formats.ts";
 import { cancel, clearEnded, isUnderWay, retry, useUploads, type Upload } from "./uploads.ts";
-import { useMediaWords } from "./words.ts";
+import { useMediaWords } from "../words.ts";
 
 /** Progress of all uploads of this window, and of each. Those that need a person come first. */
 export function UploadTray() {

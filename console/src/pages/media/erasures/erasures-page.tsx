@@ -1,15 +1,15 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { listOperatedErasures, type Erasure } from "../../../../api/plinth.ts";
-import { operations } from "../../api/client.ts";
-import { useList } from "../../api/lists.ts";
-import { DataTable } from "../../components/data-table.tsx";
-import { Page as Frame } from "../../components/page.tsx";
-import { Badge, Empty } from "../../components/states.tsx";
-import { useFormats } from "../../words/formats.ts";
-import { useWords } from "../../words/words.ts";
-import { mediaHref, ownerOf, searchOf, type Owner } from "./owner.ts";
-import { OwnerChooser } from "./owner-chooser.tsx";
-import { useMediaWords } from "./words.ts";
+import { listOperatedErasures, type Erasure } from "../../../../../api/plinth.ts";
+import { operations } from "../../../api/client.ts";
+import { useList } from "../../../api/lists.ts";
+import { DataTable } from "../../../components/lists/data-table.tsx";
+import { Page as Frame } from "../../../components/page.tsx";
+import { Badge, Empty } from "../../../components/states.tsx";
+import { useFormats } from "../../../words/formats.ts";
+import { useWords } from "../../../words/words.ts";
+import { mediaHref, ownerOf, searchOf, type Owner } from "../owner.ts";
+import { OwnerChooser } from "../files/owner-chooser.tsx";
+import { useMediaWords } from "../words.ts";
 
 export const ERASURE_KIND = { deleting: "warn", deleted: "plain", verified: "good" } as const;
 

@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from "react";
-import { commitOperatedFile, createOperatedFile } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
-import { put, PutError } from "../../api/put.ts";
-import { queryClient } from "../../api/queries.ts";
-import { isMaster, THUMBNAIL, type Owner } from "./owner.ts";
+import { commitOperatedFile, createOperatedFile } from "../../../../../api/plinth.ts";
+import { answer, operations } from "../../../api/client.ts";
+import { put, PutError } from "../../../api/put.ts";
+import { queryClient } from "../../../api/queries.ts";
+import { isMaster, THUMBNAIL, type Owner } from "../owner.ts";
 
 /**
  * Uploads of this window. They go on while other pages are open, and are found again on the page of files.

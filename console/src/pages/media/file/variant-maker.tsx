@@ -1,13 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type PointerEvent } from "react";
-import { createOperatedVariants, type OperatedFileReport } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
-import { FormFault } from "../../components/form-fault.ts";
-import { SelectField, ServiceForm, TextField } from "../../components/form.tsx";
-import { Card } from "../../components/page.tsx";
-import { say } from "../../components/say.ts";
+import { createOperatedVariants, type OperatedFileReport } from "../../../../../api/plinth.ts";
+import { answer, operations } from "../../../api/client.ts";
+import { FormFault } from "../../../components/forms/form-fault.ts";
+import { SelectField, ServiceForm, TextField } from "../../../components/forms/form.tsx";
+import { Card } from "../../../components/page.tsx";
+import { say } from "../../../components/toasts/say.ts";
 import { between, keptBy, parseSize, sizeText, type Rect, type Size } from "./crop.ts";
-import { useMediaWords } from "./words.ts";
+import { useMediaWords } from "../words.ts";
 
 /** A larger original is not loaded to be drawn on. */
 const SHOWN_BYTES = 30_000_000;

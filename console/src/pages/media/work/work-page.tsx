@@ -1,22 +1,22 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { countWaitingVariants, listComparisons, startComparison, type Comparison } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
-import { useList } from "../../api/lists.ts";
-import { FaultNotice } from "../../app/faults.tsx";
-import { Button } from "../../components/button.tsx";
-import { DataTable } from "../../components/data-table.tsx";
-import { Fetched } from "../../components/fetched.tsx";
-import { Card, Page as Frame } from "../../components/page.tsx";
-import { Badge } from "../../components/states.tsx";
-import { usePerson } from "../../session/session.ts";
-import { useFormats } from "../../words/formats.ts";
-import { useWords } from "../../words/words.ts";
+import { countWaitingVariants, listComparisons, startComparison, type Comparison } from "../../../../../api/plinth.ts";
+import { answer, operations } from "../../../api/client.ts";
+import { useList } from "../../../api/lists.ts";
+import { FaultNotice } from "../../../app/faults.tsx";
+import { Button } from "../../../components/button.tsx";
+import { DataTable } from "../../../components/lists/data-table.tsx";
+import { Fetched } from "../../../components/fetched.tsx";
+import { Card, Page as Frame } from "../../../components/page.tsx";
+import { Badge } from "../../../components/states.tsx";
+import { usePerson } from "../../../session/session.ts";
+import { useFormats } from "../../../words/formats.ts";
+import { useWords } from "../../../words/words.ts";
 import { goOn, stop, useBulks } from "./bulk.ts";
-import { mediaHref, ownerOf, searchOf, type Owner } from "./owner.ts";
-import { OwnerChooser } from "./owner-chooser.tsx";
-import { UploadTray } from "./upload-tray.tsx";
-import { useMediaWords } from "./words.ts";
+import { mediaHref, ownerOf, searchOf, type Owner } from "../owner.ts";
+import { OwnerChooser } from "../files/owner-chooser.tsx";
+import { UploadTray } from "../uploads/upload-tray.tsx";
+import { useMediaWords } from "../words.ts";
 
 const AGAIN_MS = 2_000;
 

@@ -9,8 +9,8 @@ import {
   Virtualizer,
   type Selection,
 } from "react-aria-components";
-import type { OperatedFile } from "../../../../api/plinth.ts";
-import type { List } from "../../api/lists.ts";
+import type { OperatedFile } from "../../../../../api/plinth.ts";
+import type { List } from "../../../api/lists.ts";
 import {
   GRID_CHUNK,
   MOST_COLUMNS,
@@ -18,11 +18,11 @@ import {
   useRowWindow,
   WindowedGrid,
   type GridOptions,
-} from "../../components/row-window.ts";
-import { useIsNarrow } from "../../components/use-is-narrow.ts";
-import { useFormats } from "../../words/formats.ts";
-import { useWords } from "../../words/words.ts";
-import { useMediaWords } from "./words.ts";
+} from "../../../components/lists/row-window.ts";
+import { useIsNarrow } from "../../../components/use-is-narrow.ts";
+import { useFormats } from "../../../words/formats.ts";
+import { useWords } from "../../../words/words.ts";
+import { useMediaWords } from "../words.ts";
 
 const WIDE = {
   minItemSize: new Size(148, 196),

@@ -10,12 +10,12 @@ import {
   TableLoadMoreItem,
   Virtualizer,
 } from "react-aria-components";
-import type { List } from "../api/lists.ts";
-import { FaultNotice } from "../app/faults.tsx";
-import { useWords } from "../words/words.ts";
+import type { List } from "../../api/lists.ts";
+import { FaultNotice } from "../../app/faults.tsx";
+import { useWords } from "../../words/words.ts";
 import { useRowNumbers, useRowWindow, WindowedTable, type TableOptions } from "./row-window.ts";
-import { Loading } from "./states.tsx";
-import { useIsNarrow } from "./use-is-narrow.ts";
+import { Loading } from "../states.tsx";
+import { useIsNarrow } from "../use-is-narrow.ts";
 
 export interface TableColumn<T> {
   readonly id: string;

@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover } from "react-aria-components";
-import { listClients, listFileOwners, listTenants } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
-import { SelectField } from "../../components/form.tsx";
-import { useFormats } from "../../words/formats.ts";
-import type { Visibility } from "./owner.ts";
-import { useMediaWords } from "./words.ts";
+import { listClients, listFileOwners, listTenants } from "../../../../../api/plinth.ts";
+import { answer, operations } from "../../../api/client.ts";
+import { SelectField } from "../../../components/forms/form.tsx";
+import { useFormats } from "../../../words/formats.ts";
+import type { Visibility } from "../owner.ts";
+import { useMediaWords } from "../words.ts";
 
 /** The choice of whose files are shown, as far as it is made. */
 export interface Choice {

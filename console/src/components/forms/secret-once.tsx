@@ -1,6 +1,6 @@
 import { KeyRound } from "lucide-react";
-import { useWords } from "../words/words.ts";
-import { CopyButton } from "./copy.tsx";
+import { useWords } from "../../words/words.ts";
+import { CopyButton } from "../copy.tsx";
 
 interface SecretOnceProps {
   readonly secret: string;

@@ -1,10 +1,10 @@
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 import { Form, ToggleButton, ToggleButtonGroup } from "react-aria-components";
-import { Button } from "../../components/button.tsx";
-import { TextField } from "../../components/form.tsx";
+import { Button } from "../../../components/button.tsx";
+import { TextField } from "../../../components/forms/form.tsx";
 import { formatTerms, parseTerms, type Term } from "./query-terms.ts";
-import { useMediaWords } from "./words.ts";
+import { useMediaWords } from "../words.ts";
 
 const NO_TERM: Term = { key: "", value: "" };
 

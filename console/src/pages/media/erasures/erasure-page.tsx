@@ -1,18 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { Printer } from "lucide-react";
-import { getOperatedErasure, type OperatedErasure } from "../../../../api/plinth.ts";
-import { answer, operations } from "../../api/client.ts";
-import { Button } from "../../components/button.tsx";
-import { Fetched } from "../../components/fetched.tsx";
-import { Card, Facts, Page as Frame } from "../../components/page.tsx";
-import { Badge } from "../../components/states.tsx";
-import { useFormats } from "../../words/formats.ts";
-import { useWords } from "../../words/words.ts";
+import { getOperatedErasure, type OperatedErasure } from "../../../../../api/plinth.ts";
+import { answer, operations } from "../../../api/client.ts";
+import { Button } from "../../../components/button.tsx";
+import { Fetched } from "../../../components/fetched.tsx";
+import { Card, Facts, Page as Frame } from "../../../components/page.tsx";
+import { Badge } from "../../../components/states.tsx";
+import { useFormats } from "../../../words/formats.ts";
+import { useWords } from "../../../words/words.ts";
 import { ERASURE_KIND } from "./erasures-page.tsx";
-import { searchOf } from "./owner.ts";
-import { Progress } from "./upload-tray.tsx";
-import { useMediaWords } from "./words.ts";
+import { searchOf } from "../owner.ts";
+import { Progress } from "../uploads/upload-tray.tsx";
+import { useMediaWords } from "../words.ts";
 
 /** Asks again while bytes are being deleted. */
 const WHILE_DELETING_MS = 2_000;
