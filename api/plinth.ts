@@ -464,6 +464,8 @@ export type User = {
     hasPassword: boolean;
     /** The user used a link in a mail to the address; else absent. */
     emailVerified?: true;
+    /** Since when the user shows a code of an app at every sign-in; absent: never. In milliseconds since 1970. */
+    secondFactorAt?: number;
     /** The user cannot sign in. */
     disabled: boolean;
     /** When it was made. In milliseconds since 1970. */
@@ -1168,6 +1170,23 @@ export type WaitingVariants = {
     /** Variants of these files that are not made yet. */
     waiting: number;
     /** There may be more: the platform has so much to do that not all of it was looked at. */
+    more: boolean;
+};
+export type FoundFiles = {
+    /** At most 20; whole names first. */
+    files: {
+        /** The file's id. */
+        id: string;
+        /** The `name` of its metadata. */
+        name: string;
+        /** The tenant whose file it is. */
+        tenant: string;
+        /** The client that owns it. */
+        client: string;
+        /** Who may fetch the files. */
+        visibility: "private" | "public";
+    }[];
+    /** There may be others: send a longer text, or name a tenant. */
     more: boolean;
 };
 export type OperatedFileReport = {
@@ -7674,6 +7693,49 @@ export function countWaitingVariants(tenant: string, client: string, visibility:
         status: 503;
         data: Error;
     }>(`/admin/v1/tenants/${encodeURIComponent(tenant)}/files/${encodeURIComponent(client)}/${encodeURIComponent(visibility)}/variants`, {
+        ...opts
+    });
+}
+/**
+ * Find files of all clients by the beginning of their names
+ */
+export function findFiles(q: string, { tenant }: {
+    tenant?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: FoundFiles;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/files${QS.query(QS.explode({
+        q,
+        tenant
+    }))}`, {
         ...opts
     });
 }

@@ -310,6 +310,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     collectors: env.METRICS_COLLECTOR,
     stores: env.METRICS_STORE,
     storedByTenant: media.storedByTenant,
+    countStored: (tenant) => (tenant === undefined ? media.stored() : media.usage(tenant)),
   });
   const auditCopies = createAuditCopies({ db: dbFor("platform"), bucket: env.MEDIA, log });
   const adminRoutes = createAdminRoutes({

@@ -339,6 +339,8 @@ beforeAll(async () => {
   await admin("signing-keys", "GET");
   await admin("audit", "GET");
   await admin("attention", "GET");
+  for (const query of ["", "&tenant=acme"]) await admin(`files?q=harbour${query}`, "GET");
+  await admin("metrics?metric=stored_bytes", "GET");
   await compareMedia(admin);
   for (const filter of ["subject=users/", "actor=plat.operator", "action=put", "outcome=done"])
     await admin(`audit?${filter}`, "GET");

@@ -56,6 +56,25 @@ export const FILE_SCHEMAS: Readonly<Record<string, Named>> = {
       preview: `${CONTENT}/clip-300x200?${SIGNED}`,
     },
   },
+  FoundFiles: {
+    schema: obj({
+      files: list(
+        obj({
+          id: str("The file's id."),
+          name: str("The `name` of its metadata."),
+          tenant: str("The tenant whose file it is."),
+          client: str("The client that owns it."),
+          visibility,
+        }),
+        "At most 20; whole names first.",
+      ),
+      more: bool("There may be others: send a longer text, or name a tenant."),
+    }),
+    example: {
+      files: [{ id: FILE_ID, name: "harbour-09.png", tenant: "demo", client: "demo.shop", visibility: "private" }],
+      more: false,
+    },
+  },
   OperatedFileReport: {
     schema: obj({
       ...fileFields,
@@ -120,6 +139,20 @@ export const FILE_ENTRIES: Readonly<Record<string, Entry>> = {
     about: "At most 200, by the client's name. Clients of other tenants are among them, if they serve this one.",
     parameters: { tenant },
     answers: { 200: { text: "The clients.", json: list(ref("FileOwner")) } },
+    errors: { 404: NO_TENANT },
+  },
+  "GET /files": {
+    id: "findFiles",
+    tag: TAGS.files,
+    about:
+      "By the `name` of their metadata, as it was sent, in small letters, in capitals or with a capital first. It looks " +
+      "at the first 10,000 owners of each database; of more, name a tenant. The audit log says who looked. A person who " +
+      "runs an organization's tenants finds the files of these.",
+    parameters: {
+      q: { text: "The beginning of a name.", example: "harbour" },
+      tenant: { text: "Only files of this tenant.", example: "demo" },
+    },
+    answers: { 200: { text: "The files.", json: ref("FoundFiles"), headers: ["Cache-Control"] } },
     errors: { 404: NO_TENANT },
   },
   [`GET ${OF_OWNER}`]: {

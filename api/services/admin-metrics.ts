@@ -88,7 +88,8 @@ export const METRICS_ENTRIES: Readonly<Record<string, Entry>> = {
     tag: TAGS.upkeep,
     about:
       "Minutes are kept for two days, hours for 90, days for two years. A number is some seconds old; it may be too " +
-      "small by what an isolate counted in its last 10 s, and is never too large.",
+      "small by what an isolate counted in its last 10 s, and is never too large. Stored files and bytes are counted " +
+      "once an hour; the step that is not over has what is stored now.",
     parameters: {
       from: { text: "From this time on, in ms since 1970; default: an hour before `to`.", schema: TIME },
       to: { text: "Up to this time, in ms since 1970; default: now.", schema: TIME },

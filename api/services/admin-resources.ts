@@ -319,6 +319,7 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
       name: str("The name, for people."),
       hasPassword: bool("Whether the user can sign in by password."),
       "emailVerified?": bool("The user used a link in a mail to the address; else absent.", { enum: [true] }),
+      "secondFactorAt?": time("Since when the user shows a code of an app at every sign-in; absent: never."),
       disabled: bool("The user cannot sign in."),
       createdAt: created,
     }),

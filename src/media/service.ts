@@ -60,6 +60,8 @@ import { createBacklogStore, type BacklogStore } from "./dead/backlog-store.ts";
 import { createUsageStore, type Usage } from "./files/usage-store.ts";
 import { createTransformer } from "./images/transformer.ts";
 import { createJobQueue } from "./model/job.ts";
+import { findInAll, type FindByName } from "./operated/find-by-name.ts";
+import { createFindStore } from "./operated/find-store.ts";
 import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts";
 import { LIMITS } from "./model/limits.ts";
 import { createOneShard } from "./one-shard.ts";
@@ -85,6 +87,8 @@ export interface Media {
   storedByTenant: UsageOfAll["byTenant"];
   /** Committed files of a shard and their bytes. */
   storedIn(shard: number): Promise<Pick<Usage, "files" | "bytes">>;
+  /** Files and bytes that all tenants store. */
+  stored: UsageOfAll["total"];
   nearQuota: UsageOfAll["nearQuota"];
   /** The committed files of a client, by its name, in one tenant if given. */
   filesOfClient: UsageOfAll["filesOfClient"];
@@ -96,7 +100,7 @@ export interface Media {
   /** Compares R2 with D1 for the operator. */
   readonly consistency: Consistency;
   /** Files of all clients, for the operator service. */
-  readonly operatedFiles: OperatedFiles;
+  readonly operatedFiles: OperatedFiles & { readonly find: FindByName };
   /** Makes the index of their metadata anew, in a shard. */
   reindexFiles(shard: number, ids: readonly string[]): Promise<void>;
 }
@@ -139,6 +143,7 @@ export function createMedia(deps: MediaDeps): Media {
     log: deps.log,
   });
   const operated = operatedFiles(parts[0]!.operatedDeps, routes);
+  const finding = shards.map(({ db }) => createFindStore(db));
   const usage = usageOfAll(shards.map(({ db }) => createUsageStore(db)));
   return {
     routes,
@@ -159,6 +164,7 @@ export function createMedia(deps: MediaDeps): Media {
     usage: async (tenant) => (await partOf(tenant)).usage(tenant),
     storedByTenant: usage.byTenant,
     storedIn: (shard) => parts[shard]!.stored(),
+    stored: usage.total,
     nearQuota: usage.nearQuota,
     filesOfClient: usage.filesOfClient,
     filesOfTenant: usage.filesOfTenant,
@@ -180,6 +186,7 @@ export function createMedia(deps: MediaDeps): Media {
         ),
       requesterOf: (erasureId) => parts[firstPlace(where, erasureId)]!.operated.requesterOf(erasureId),
       owners: async (tenant) => (await partOf(tenant)).operated.owners(tenant),
+      find: (text, tenants) => findInAll(finding, text, tenants),
       waiting: async (owner) => (await partOf(owner.tenant)).operated.waiting(owner),
     },
     reindexFiles: (shard, ids) => parts[shard]!.reindexFiles(ids),

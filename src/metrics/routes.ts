@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { invalid } from "../http/errors/errors.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
-import type { Clock } from "../platform/runtime/clock.ts";
 import { METERED_SERVICES, METRICS, type MetricName } from "../platform/ports/metrics.ts";
 import { PATTERNS } from "../platform/model/names.ts";
 import { LIMITS, startOf, STEP_NAMES, STEPS, type Step } from "./model/limits.ts";
 import { PROMETHEUS_TYPE, toPrometheus } from "./prometheus.ts";
 import type { MetricsReader } from "./reader.ts";
 import { seriesOf } from "./series.ts";
+import { createStoredNow, type StoredNowDeps } from "./stored-now.ts";
 
 /** A time in milliseconds since 1970. */
 const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));
@@ -65,12 +65,14 @@ const USUAL_STEPS: readonly { readonly step: Step; readonly upToMs: number }[] =
   { step: "hour", upToMs: 14 * STEPS.day.ms },
 ];
 
-export interface MetricsRoutesDeps {
+export interface MetricsRoutesDeps extends StoredNowDeps {
   readonly reader: MetricsReader;
-  readonly clock: Clock;
 }
 
-export const metricsRoutes = ({ reader, clock }: MetricsRoutesDeps): readonly Route[] => [
+export const metricsRoutes = (
+  { reader, clock, ...counting }: MetricsRoutesDeps,
+  withStoredNow = createStoredNow({ clock, ...counting }),
+): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/metrics",
@@ -91,8 +93,9 @@ export const metricsRoutes = ({ reader, clock }: MetricsRoutesDeps): readonly Ro
           `So many steps of a ${step} are ${points} points, more than ${LIMITS.points}: name a shorter time or a longer step.`,
         );
       const toMs = fromMs + points * STEPS[step].ms;
-      const rows = await reader.rows(tenant, step, fromMs, toMs);
-      const series = seriesOf(rows, { step, fromMs, toMs, metrics: metric, service });
+      const asked = { step, fromMs, toMs, metrics: metric };
+      const rows = await withStoredNow(await reader.rows(tenant, step, fromMs, toMs), { ...asked, tenant });
+      const series = seriesOf(rows, { ...asked, service });
       if (series.length * points > LIMITS.values)
         return invalid("invalid_query_parameter", "metric", "That are too many series: name a metric or a service.");
       return json(200, { from: fromMs, to: toMs, step, stepMs: STEPS[step].ms, tenant: tenant ?? null, series });

@@ -7,7 +7,7 @@
  *
  * Both calls are numbered, and a repeat counts once. What an isolate holds when it ends is lost, so a number may be too
  * small by 10 s of one isolate, and is never too large. The platform's own tables say what is stored: sampling.ts
- * counts files and bytes in D1 once an hour.
+ * counts files and bytes in D1 once an hour, and stored-now.ts when somebody asks for the present.
  */
 import type { Route } from "../http/route.ts";
 import type { Clock } from "../platform/runtime/clock.ts";
@@ -21,6 +21,7 @@ import { metricsRoutes } from "./routes.ts";
 import { sampleStored, type StoredByTenant } from "./sampling.ts";
 import { roundTripsByShard } from "./shard-load.ts";
 import type { MetricsStore } from "./store.do.ts";
+import type { CountStored } from "./stored-now.ts";
 import { metricsObjects, type MetricsObjects } from "./transfer.ts";
 import { monthOfUse, type MonthOfUse } from "./usage.ts";
 
@@ -50,6 +51,7 @@ export interface MetricsDeps extends Pick<MeteringDeps, "clock" | "log" | "colle
   readonly meter: FlushingMeter;
   readonly stores: DurableObjectNamespace<MetricsStore>;
   readonly storedByTenant: StoredByTenant;
+  readonly countStored: CountStored;
 }
 
 export interface Metrics {

@@ -7,6 +7,7 @@ import {
   makeClient,
   OPERATOR,
   tokenFor,
+  unique,
   type CallInit,
   type TestClient,
 } from "../support/platform.ts";
@@ -25,13 +26,16 @@ const put = async (uploadLink: string, body = "hello") => {
   expect((await call(`${pathname}${search}`, { method: "PUT", headers, body })).status).toBe(200);
 };
 
-async function store(owner: TestClient, album: string, visibility = "private"): Promise<string> {
+const store = (owner: TestClient, album: string, visibility = "private"): Promise<string> =>
+  storeWith(owner, { album }, visibility);
+
+async function storeWith(owner: TestClient, metadata: object, visibility = "private"): Promise<string> {
   const token = await tokenFor(owner);
   const base = `/media/v2${visibility === "public" ? "/public" : ""}/files`;
   const created = await call(base, { token, json: { "Content-Type": "text/plain" } });
   const { id, uploadLink } = await expectJson(created, 200);
   await put(uploadLink);
-  await expectJson(await call(`${base}/${id}/commit`, { token, json: { album } }), 202);
+  await expectJson(await call(`${base}/${id}/commit`, { token, json: metadata }), 202);
   return id;
 }
 
@@ -152,6 +156,65 @@ describe("files of all clients", () => {
       reason: `deletion ${reportId}`,
     });
     expect((await at("erasures/000000000000000000000000")).status).toBe(404);
+  });
+
+  // shows: operator/files/find
+  it("are found by the beginning of their names, in whatever tenant and database, whole names first", async () => {
+    const [one, two] = [await makeClient({ scopes: SCOPES }), await makeClient({ scopes: SCOPES })];
+    const name = unique("harbour");
+    const find = async (q: string, more = "", init: CallInit = {}) =>
+      expectJson(await at(`files?q=${encodeURIComponent(q)}${more}`, init), 200);
+    const named = async (q: string, more = "") => (await find(q, more)).files.map((file: any) => file.name);
+    const capital = name[0]!.toUpperCase() + name.slice(1);
+    for (const [client, called] of [
+      [one, `${name}-2.png`],
+      [two, `${name}-1.png`],
+      [two, name],
+      [two, `${capital}.PNG`],
+      [one, `the ${name}`],
+    ] as const)
+      await storeWith(client, { name: called });
+    const removed = await storeWith(one, { name: `${name}-3.png` });
+    const elsewhere = await storeWith(one, { title: name, size: 5 }, "public");
+    expect((await at(`files/${removed}`, { method: "DELETE" })).status).toBe(204);
+    const found = await find(name);
+    expect(found.more).toBe(false);
+    expect(found.files[0]).toMatchObject({
+      name,
+      tenant: two.tenant,
+      client: two.clientId,
+      visibility: "private",
+    });
+    expect((await at(`files/${found.files[0].id}`)).status).toBe(200);
+    const names = found.files.map((file: any) => file.name);
+    expect(names.toSorted()).toEqual([name, `${name}-1.png`, `${name}-2.png`, `${capital}.PNG`].toSorted());
+    expect(found.files.map(({ id }: any) => id)).not.toContain(elsewhere);
+    expect(await named(`${name}-1`)).toEqual([`${name}-1.png`]);
+    expect(await named(name.toUpperCase())).toHaveLength(4);
+    expect(await named(name, `&tenant=${one.tenant}`)).toEqual([`${name}-2.png`]);
+    expect(await named(`${name}-4`)).toEqual([]);
+    expect((await auditOf("files"))[0]).toMatchObject({ actor: "plat.operator", action: "list" });
+    for (const bad of ["files", "files?q=", `files?q=${"x".repeat(101)}`, "files?q=a&tenant=Not+One"])
+      expect([bad, (await at(bad)).status]).toEqual([bad, 400]);
+
+    const person = await makePerson(["plat.admin_tenant"]);
+    const token = await tokenOf(person);
+    const own = await makeClient({ tenant: person.tenant, scopes: SCOPES });
+    const mine = await storeWith(own, { name: `${name}-mine` });
+    expect((await find(name, "", { token })).files).toMatchObject([{ id: mine, tenant: person.tenant }]);
+    expect((await at(`files?q=${name}&tenant=${two.tenant}`, { token })).status).toBe(404);
+  });
+
+  it("are at most twenty of a name, and the answer says that there are more", async () => {
+    const many = await makeClient({ scopes: SCOPES });
+    const name = unique("crowd");
+    await Promise.all(Array.from({ length: 21 }, (_, number) => storeWith(many, { name: `${name} ${number}` })));
+    const answer = async (q: string) => {
+      const { files, more } = await expectJson(await at(`files?q=${encodeURIComponent(q)}`), 200);
+      return [files.length, more];
+    };
+    expect(await answer(name)).toEqual([20, true]);
+    expect(await answer(`${name} 2`)).toEqual([2, false]);
   });
 
   // shows: operator/files/organization

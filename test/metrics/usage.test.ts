@@ -66,6 +66,28 @@ describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
     expect(await metricOf("stored_bytes media")).toBeGreaterThanOrEqual(sizeBytes);
   });
 
+  // shows: operator/metrics/stored-now
+  it("has what is stored now in the step that is not over, before any full hour", async () => {
+    const uploader = await makeClient();
+    const token = await tokenFor(uploader);
+    const ofNow = async (tenant: string, query = ""): Promise<(number | null)[][]> =>
+      (await readMetrics(`?tenant=${tenant}&metric=stored_files,stored_bytes${query}`)).series.map(({ values }: any) =>
+        values.slice(-2),
+      );
+    expect(await ofNow(uploader.tenant)).toEqual([]);
+    await makeFile(token, "files", "text");
+    for (const step of ["minute", "hour", "day"])
+      expect(
+        (await ofNow(uploader.tenant, `&step=${step}`)).map((values) => values.at(-1)),
+        step,
+      ).toEqual([sizeBytes, 1]);
+    expect(await metricOf("stored_files media")).toBeGreaterThanOrEqual(2);
+    const yesterday = Date.now() - 24 * HOUR;
+    expect(await readMetrics(`?tenant=${uploader.tenant}&from=${yesterday - HOUR}&to=${yesterday}`)).toMatchObject({
+      series: [],
+    });
+  });
+
   it("counts a page of tenants once if a run breaks off and the next one finishes it", async () => {
     const stored: StoredOfTenant[] = [
       { tenant: "abroken", files: 1, bytes: 5 },

@@ -189,6 +189,7 @@ export const RIGHTS = {
   listOperatedTopics: { who: "operator", access: SEE_OWN },
   readOperatedTopic: { who: "operator", access: SEE_OWN },
   lookAtOperatedTopic: { who: "operator", access: SEE_OWN },
+  findFiles: { who: "operator", access: SEE_OWN },
   listFileOwners: { who: "operator", access: SEE_OWN },
   listOperatedFiles: { who: "operator", access: SEE_OWN },
   createOperatedFile: { who: "operator", access: RUN_OWN },

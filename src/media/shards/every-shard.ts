@@ -44,10 +44,14 @@ function sum(parts: readonly Backlog[]): Backlog {
   };
 }
 
-export type UsageOfAll = Pick<UsageStore, "byTenant" | "nearQuota" | "filesOfClient" | "filesOfTenant">;
+export type UsageOfAll = Pick<UsageStore, "byTenant" | "total" | "nearQuota" | "filesOfClient" | "filesOfTenant">;
 
 export const usageOfAll = (stores: readonly UsageStore[]): UsageOfAll => ({
   byTenant: async (from, before) => (await ofEach(stores, (store) => store.byTenant(from, before))).flat(),
+  async total() {
+    const parts = await ofEach(stores, (store) => store.total());
+    return parts.reduce((one, other) => ({ files: one.files + other.files, bytes: one.bytes + other.bytes }));
+  },
   async nearQuota(share, among, limit) {
     const found = (await ofEach(stores, (store) => store.nearQuota(share, among, limit))).flat();
     // The directory has a row of every tenant, and files of some.

@@ -36,6 +36,8 @@ export const LIMITS = {
   senderMs: 8 * DAY_MS,
   /** Readers let the collectors pass on what they hold, at most this often. */
   freshMs: 2_000,
+  /** An isolate counts at most this often what all tenants store. */
+  storedMs: 10_000,
   /** A value that was measured longer ago is not the current one. */
   peakMs: { usual: 5 * MINUTE_MS, hourly: 130 * MINUTE_MS },
   /** Points of one answer, and values in all. */

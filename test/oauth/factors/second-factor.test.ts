@@ -137,8 +137,12 @@ describe("A person with an authenticator app", () => {
     await withApp();
     const remove = async (email = user.email) =>
       call(`/admin/v1/users/${email}/second-factor`, { method: "DELETE", token: await tokenFor(OPERATOR) });
+    const shown = async () =>
+      expectJson(await call(`/admin/v1/users/${user.email}`, { token: await tokenFor(OPERATOR) }), 200);
     expect((await remove("nobody@acme.example")).status).toBe(404);
+    expect((await shown()).secondFactorAt).toBeGreaterThan(0);
     expect((await remove()).status).toBe(204);
+    expect((await shown()).secondFactorAt).toBeUndefined();
     expect((await remove()).status).toBe(404);
     const stored =
       "SELECT (SELECT count(*) FROM totp WHERE email = ?1) + (SELECT count(*) FROM recovery_code WHERE email = ?1) AS n";

@@ -9,7 +9,7 @@ import type { Names } from "../../../platform/model/names.ts";
 import { PATTERNS } from "../../../platform/model/names.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { actorOf } from "../../audit/record.ts";
-import { tenantId } from "../../model/fields.ts";
+import { searchText, tenantId } from "../../model/fields.ts";
 import { beyondOrganization, holds, ownsTenant, tenantOperator, type Use } from "../shared/within-organization.ts";
 
 /**
@@ -53,6 +53,8 @@ export interface OperatedFiles {
   requesterOf(erasureId: string): Promise<FileOwner | undefined>;
   owners(tenant: string): Promise<readonly object[]>;
   waiting(owner: FileOwner): Promise<Answer>;
+  /** By the beginning of their names, in these tenants or in all. */
+  find(text: string, tenants: readonly string[] | undefined): Promise<object>;
 }
 
 interface Deps {
@@ -74,6 +76,11 @@ const erasuresParams = z.object({ tenant: tenantId, client: matching(PATTERNS.cl
 const fileParams = z.object({ fileId: z.string() });
 const erasureParams = z.object({ erasureId: z.string() });
 
+const findQuery = z.object({ q: searchText, tenant: z.optional(tenantId) });
+
+/** An organization with more tenants names one of them. */
+const MAX_TENANTS = 1_000;
+const OWN_TENANTS = `SELECT id FROM tenant WHERE organization = ?1 ORDER BY id LIMIT ${MAX_TENANTS}`;
 const CLIENT = `SELECT tenant FROM client WHERE name = ?1`;
 const CLIENT_TENANT = `SELECT 1 FROM client JOIN tenant ON tenant.id = client.tenant
   WHERE client.name = ?1 AND tenant.organization = ?2`;
@@ -94,6 +101,14 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
     if (use === "see") return undefined;
     const isOwn = (await db.prepare(CLIENT_TENANT).bind(client, by.organization).first()) !== null;
     return isOwn ? undefined : beyondOrganization(by, "The client that owns the files");
+  }
+
+  /** The tenants whose files the caller sees; undefined: all. */
+  async function tenantsOf(principal: Principal): Promise<readonly string[] | undefined> {
+    const by = tenantOperator(principal, names, "see");
+    if (by === undefined) return undefined;
+    const { results } = await db.prepare(OWN_TENANTS).bind(by.organization).all<{ id: string }>();
+    return results.map(({ id }) => id);
   }
 
   const noteLook = ({ nowMs: atMs, requestId, principal, waitUntil }: AnyCall, subject: string): void =>
@@ -203,6 +218,21 @@ export function fileRoutes(files: OperatedFiles, deps: Deps): readonly Route[] {
       params: ownerParams,
       handle: async ({ principal, params }) =>
         (await refused(principal, "see", params, "tenant")) ?? files.waiting(params),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/files",
+      summary: "Find files of all clients by the beginning of their names",
+      operation: "findFiles",
+      query: findQuery,
+      async handle(call) {
+        const { q, tenant } = call.query;
+        const problem = tenant && (await refused(call.principal, "see", { tenant, client: "" }, "tenant"));
+        if (problem) return problem;
+        noteLook(call, tenant === undefined ? "files" : `tenants/${tenant}/files`);
+        const tenants = tenant === undefined ? await tenantsOf(call.principal) : [tenant];
+        return json(200, await files.find(q, tenants), { "cache-control": "no-store" });
+      },
     }),
     {
       ...look("GET", ONE, "Show a file, its metadata and its variants, with links to them", "readOperatedFile"),

@@ -61,9 +61,9 @@ const UPSERT = `
     disabled = coalesce(?4, disabled)`;
 const SELECT = `
   SELECT email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
-    disabled, created_at FROM user WHERE email = ?1`;
+    second_factor_at, disabled, created_at FROM user WHERE email = ?1`;
 const COLUMNS = `email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
-    disabled, created_at`;
+    second_factor_at, disabled, created_at`;
 const PAGE = `
   SELECT ${COLUMNS}, email AS page_key FROM user
   WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
@@ -99,6 +99,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     name: row["name"],
     hasPassword: toFlag(row["has_password"]),
     ...(toFlag(row["email_verified"]) ? { emailVerified: true } : {}),
+    ...(row["second_factor_at"] === null ? {} : { secondFactorAt: row["second_factor_at"] }),
     disabled: toFlag(row["disabled"]),
     createdAt: row["created_at"],
   }),

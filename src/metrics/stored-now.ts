@@ -1,0 +1,62 @@
+import type { Clock } from "../platform/runtime/clock.ts";
+import { seriesName, type Series } from "./model/counts.ts";
+import { LIMITS, startOf, type Step } from "./model/limits.ts";
+import type { Rows } from "./reader.ts";
+
+/** Port to the media service: what is stored now, by all tenants if none is named. */
+export type CountStored = (tenant: string | undefined) => Promise<Stored>;
+
+export interface Stored {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface StoredNowDeps {
+  readonly clock: Clock;
+  readonly countStored: CountStored;
+}
+
+const FILES = seriesName("stored_files", "media");
+const METRICS = ["stored_files", "stored_bytes"];
+
+/** A question about what is stored, at a time that is not over. */
+export interface StoredAsked {
+  readonly tenant: string | undefined;
+  readonly step: Step;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Undefined: all of them. */
+  readonly metrics: readonly string[] | undefined;
+}
+
+/**
+ * sampling.ts counts what is stored once an hour. Who asks for the present gets what is stored now in the step that is
+ * not over: a file is in the numbers as soon as it is committed. The sum of all tenants is at most some seconds old.
+ */
+export function createStoredNow({ clock, countStored }: StoredNowDeps) {
+  let kept: { readonly untilMs: number; readonly stored: Stored } | undefined;
+
+  async function count(tenant: string | undefined, nowMs: number): Promise<Stored> {
+    if (tenant !== undefined) return countStored(tenant);
+    if (kept !== undefined && nowMs < kept.untilMs && kept.untilMs - nowMs <= LIMITS.storedMs) return kept.stored;
+    const stored = await countStored(undefined);
+    kept = { untilMs: nowMs + LIMITS.storedMs, stored };
+    return stored;
+  }
+
+  return async (rows: Rows, { tenant, step, fromMs, toMs, metrics = METRICS }: StoredAsked): Promise<Rows> => {
+    const nowMs = clock.nowMs();
+    const asked = METRICS.some((metric) => metrics.includes(metric));
+    if (!asked || nowMs < fromMs || nowMs >= toMs) return rows;
+    const { files, bytes } = await count(tenant, nowMs);
+    // A tenant that stores nothing, and never did in this time, has no series.
+    if (files === 0 && ![...rows.values()].some((series) => series.has(FILES))) return rows;
+    const atMs = startOf(step, nowMs);
+    const now: Series = new Map([
+      ...(rows.get(atMs) ?? []),
+      [FILES, files],
+      [seriesName("stored_bytes", "media"), bytes],
+    ]);
+    return new Map([...rows, [atMs, now]]);
+  };
+}
