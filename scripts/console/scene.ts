@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   commitOperatedFile,
+  countWaitingVariants,
   createOperatedFile,
   createOperatedVariants,
   deleteOperatedFile,
@@ -65,6 +67,8 @@ export async function setScene(url: string): Promise<Scene> {
     await done(createOperatedVariants(made.id, { clip: "320x320" }, operations));
     ids.push(made.id);
   }
+  // A page shows a variant as soon as it is made, and the pictures are of one moment.
+  while ((await done(countWaitingVariants("demo", "demo.shop", "private", operations))).waiting > 0) await sleep(100);
   const [file = "", deleted = ""] = ids;
   await done(deleteOperatedFile(deleted, operations));
   const [push] = await done(listOperatedSubscriptions({ topic: "demo.orders.orderPlaced" }, operations));

@@ -153,9 +153,11 @@ async function settle(page: Page, state: State): Promise<void> {
   for (let looks = 0; looks < 20 && !(await isReady()); looks++) await page.waitForTimeout(250);
 }
 
-/** Of the images in view; those below are loaded when somebody scrolls. */
-const ALL_LOADED = `[...document.images].every(
-  (image) => image.complete || image.getBoundingClientRect().top > innerHeight)`;
+/** Of the images in view: drawn, not only fetched. Those below are loaded when somebody scrolls. */
+const ALL_LOADED = `Promise.all([...document.images]
+  .filter((image) => image.getBoundingClientRect().top < innerHeight)
+  .map(async (image) => image.naturalWidth > 0 && (await image.decode().then(() => true, () => false))))
+  .then((drawn) => drawn.every(Boolean))`;
 
 const PROBLEMS = {
   refused: {

@@ -6,11 +6,16 @@ import { Autocomplete, useFilter } from "react-aria-components";
 import { Header, ListBox, ListBoxItem, ListBoxSection } from "react-aria-components";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { Input, Label, SearchField } from "react-aria-components";
-import { getOperatedFile, listClients, listOperatedTopics, listTenants, listUsers } from "../../../api/plinth.ts";
+import {
+  findFiles,
+  getOperatedFile,
+  listClients,
+  listOperatedTopics,
+  listTenants,
+  listUsers,
+} from "../../../api/plinth.ts";
 import { answer, operations } from "../api/client.ts";
-import { findFilesByName } from "./find-files.ts";
-import { tenantOf } from "./whose-files.ts";
-import { usePerson, type Person } from "../session/session.ts";
+import { usePerson } from "../session/session.ts";
 import { useWords } from "../words/words.ts";
 import { PLACES } from "./navigation.ts";
 
@@ -25,8 +30,8 @@ interface Kind {
   readonly key: "tenants" | "applications" | "people" | "topics" | "files";
   readonly icon: LucideIcon;
   readonly operatorsOnly?: true;
-  /** The tenant of the open page, if it has one, is asked first. */
-  readonly find: (q: string, person: Person, tenant: string | undefined) => Promise<readonly Found[]>;
+  /** The tenant of the open page, if it has one, comes first where there are too many. */
+  readonly find: (q: string, tenant: string | undefined) => Promise<readonly Found[]>;
 }
 
 /** Of each kind, so many are shown; a longer text finds the others. */
@@ -80,27 +85,29 @@ const KINDS: readonly Kind[] = [
           }))
         : [],
   },
-  { key: "files", icon: Image, find: findFiles },
+  { key: "files", icon: Image, find: filesNamed },
 ];
 
-/** A file by its id, whosever it is; by its whole name, near what is looked at. */
-async function findFiles(q: string, person: Person, tenant: string | undefined): Promise<readonly Found[]> {
+/** A file by its id, or by the beginning of its name. */
+async function filesNamed(q: string, tenant: string | undefined): Promise<readonly Found[]> {
   if (FILE_ID.test(q)) {
     const { id, fileName } = await answer(getOperatedFile(q, operations));
     return [{ href: `/media/files/${id}`, name: fileName ?? id, id }];
   }
-  return (await findFilesByName(q, person, tenant, pageSize)).map(({ id, owner }) => ({
+  const { files, more } = await answer(findFiles(q, {}, operations));
+  const near = more && tenant !== undefined ? (await answer(findFiles(q, { tenant }, operations))).files : [];
+  const found = [...new Map([...near, ...files].map((file) => [file.id, file])).values()];
+  return found.slice(0, pageSize).map(({ id, name, client }) => ({
     href: `/media/files/${id}`,
-    name: q,
-    id: `${owner.client} ${id}`,
+    name,
+    id: `${client} ${id}`,
   }));
 }
 
 /** Ctrl-K: every page, and what the platform finds by the beginning of an id or a name. */
 export default function Palette({ close }: { readonly close: () => void }) {
   const { palette, navigation } = useWords();
-  const person = usePerson();
-  const { rights } = person;
+  const { rights } = usePerson();
   const { contains } = useFilter({ sensitivity: "base" });
   const [text, setText] = useState("");
   const navigate = useNavigate();
@@ -116,7 +123,7 @@ export default function Palette({ close }: { readonly close: () => void }) {
         kinds.map(async ({ key, icon, find }) => ({
           key,
           icon,
-          found: await find(asked, person, tenant).catch(() => []),
+          found: await find(asked, tenant).catch(() => []),
         })),
       ),
   });
@@ -169,6 +176,10 @@ export default function Palette({ close }: { readonly close: () => void }) {
     </ModalOverlay>
   );
 }
+
+/** The tenant that an address of the console is about. */
+const tenantOf = (pathname: string, search: { readonly tenant?: string }): string | undefined =>
+  search.tenant ?? /\/tenants\/(?!new$)([^/]+)$/.exec(pathname)?.[1];
 
 /** The text, once it has not changed for a moment. */
 function useSettled(text: string): string {

@@ -75,6 +75,7 @@ export default function Chart({ label, times, series, format }: ChartProps) {
     };
   }, [data, series, times, isDark, format, locale]);
 
+  if (series.length === 0) return <p className="chart-frame muted">{words.nothingYet}</p>;
   return (
     <div className="chart">
       <div ref={frame} role="img" aria-label={label} className="chart-frame" />

@@ -10,7 +10,7 @@ interface PageProps {
   /** Buttons beside the title. */
   readonly actions?: ReactNode;
   /** The list that this page belongs to: a link back to it. */
-  readonly parent?: { readonly href: string; readonly title: string };
+  readonly parent?: { readonly href: string; readonly title: string } | undefined;
   readonly children: ReactNode;
 }
 

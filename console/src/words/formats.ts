@@ -1,11 +1,12 @@
 import { useMemo } from "react";
+import { localeOf } from "./locale.ts";
 import { useLanguage } from "./words.ts";
 
-/** Numbers, sizes and times in the person's language. */
+/** Numbers, sizes and times in the person's language, as they are written where the person lives. */
 export function useFormats() {
   const language = useLanguage();
   return useMemo(() => {
-    const locale = language === "en" ? "en-GB" : "de-DE";
+    const locale = localeOf(language, navigator.languages);
     const number = new Intl.NumberFormat(locale);
     const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
     const rate = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 2 });
@@ -52,7 +53,8 @@ function bytesOf(value: number, locale: string): string {
   const format = new Intl.NumberFormat(locale, {
     style: "unit",
     unit: names[at],
-    unitDisplay: "short",
+    // "0 byte" is no English.
+    unitDisplay: at === 0 ? "long" : "short",
     maximumFractionDigits: 1,
   });
   return format.format(value / 1_000 ** at);

@@ -178,7 +178,7 @@ interface Credential {
 }
 
 /** An authenticator of the page, which agrees to everything at once. */
-class Authenticator {
+export class Authenticator {
   readonly #session: CDPSession;
   #id: string;
 

@@ -1,8 +1,9 @@
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { localSecret } from "../support/platform-process.ts";
 import { barriers, settle } from "./looks.ts";
 import { photographs } from "./photographs.ts";
-import { OPERATOR, type Stage } from "./stage.ts";
+import { OPERATOR, storeFile, visit, type Stage } from "./stage.ts";
 
 const OF_SHOP = "/media?tenant=demo&client=demo.shop";
 
@@ -56,6 +57,7 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       await page.getByRole("heading", { level: 1, name: "Report of a deletion" }).waitFor();
       await page.getByText("bytes deleted", { exact: true }).first().waitFor();
       await looks("a report");
+      await isMadeForPaper(page);
       expect((await stage().operate("GET", `files/${id}`)).status).toBe(404);
       const rows = (await (await stage().operate("GET", "audit?action=delete file")).json()) as object[];
       expect(rows[0]).toMatchObject({
@@ -93,17 +95,20 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       await page.getByText("They agree.").waitFor();
     });
 
-    test("are found by name from the page of their tenant, by who never looked at them", async () => {
-      const page = await stage().open({ path: "/tenants/demo" });
-      await page.getByRole("heading", { level: 1, name: "Demo shop" }).waitFor();
-      const asked: string[] = [];
-      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    test("are found from anywhere by the beginning of their names, and by their ids", async () => {
+      const page = await stage().open();
+      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
       await page.keyboard.press("Control+k");
-      await page.getByRole("searchbox").fill("harbour-09");
-      await page.getByText("Nothing has this name.").waitFor();
-      expect(asked.filter((path) => path.endsWith("/files") || path.includes("/files/"))).toEqual([]);
-      await page.getByRole("searchbox").fill("harbour-09.png");
+      await page.getByRole("searchbox").fill("Harbour-09");
       await page.getByRole("option", { name: "harbour-09.png demo.shop" }).click();
+      await page.getByRole("heading", { level: 1, name: "harbour-09.png" }).waitFor();
+      const id = page.url().split("/").at(-1) ?? "";
+      await visit(page, "Signing keys");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").fill("harbour-99");
+      await page.getByText("Nothing has this name.").waitFor();
+      await page.getByRole("searchbox").fill(id);
+      await page.getByRole("option", { name: id }).click();
       await page.getByRole("heading", { level: 1, name: "harbour-09.png" }).waitFor();
     });
 
@@ -137,11 +142,8 @@ export function mediaSuite(stage: () => Stage, count: number): void {
     test("sees no files of others, by page or by the interface", async () => {
       const client = { tenant: "operators", confidential: true, scopes: [], grantTypes: ["client_credentials"] };
       expect((await stage().operate("PUT", "clients/operators.vault", client)).status).toBeLessThan(300);
-      const made = await stage().operate("POST", "tenants/operators/files/operators.vault/private", {});
-      const { id, uploadLink } = (await made.json()) as { id: string; uploadLink: string };
-      const type = { "content-type": "binary/octet-stream" };
-      expect((await fetch(uploadLink, { method: "PUT", body: "secret", headers: type })).status).toBe(200);
-      expect((await stage().operate("POST", `files/${id}/commit`, {})).status).toBe(202);
+      const vault = "operators/files/operators.vault/private";
+      const id = await storeFile(stage(), vault, { name: "harbour-vault" }, "secret");
       const page = await stage().open({
         path: "/media",
         user: "ada@demo.example",
@@ -156,11 +158,22 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       for (const path of [
         `files/${id}`,
         "tenants/operators/files",
+        "files?q=harbour&tenant=operators",
         "tenants/operators/files/operators.vault/private",
       ]) {
         const answer = await fetch(`${stage().url}/admin/v1/${path}`, { headers: { authorization } });
         expect([path, answer.status]).toEqual([path, 404]);
       }
+      const named = async (q: string): Promise<readonly string[]> => {
+        const answer = await fetch(`${stage().url}/admin/v1/files?q=${q}`, { headers: { authorization } });
+        const { files } = (await answer.json()) as { readonly files: readonly { readonly name: string }[] };
+        return files.map(({ name }) => name);
+      };
+      expect(await named("harbour-vault")).toEqual([]);
+      await page.keyboard.press("Control+k");
+      await page.getByRole("searchbox").fill("harbour-vault");
+      await page.getByText("Nothing has this name.").waitFor();
+      await page.keyboard.press("Escape");
       for (const path of [`/media/files/${id}`, "/media?tenant=operators&client=operators.vault"]) {
         await page.goto(`${stage().url}/console${path}`);
         await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
@@ -169,12 +182,25 @@ export function mediaSuite(stage: () => Stage, count: number): void {
   });
 }
 
+/** Paper has the report alone, dark on white whatever the screen shows, and says who printed it. */
+async function isMadeForPaper(page: Page): Promise<void> {
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  for (const part of [".side", ".top", ".trail", ".page-head .buttons"])
+    expect([part, await page.locator(part).first().isVisible()]).toEqual([part, false]);
+  const colours = await page.evaluate(`(() => {
+    const { backgroundColor, color } = getComputedStyle(document.body);
+    return [backgroundColor, color];
+  })()`);
+  expect(colours).toEqual(["rgb(255, 255, 255)", "rgb(23, 32, 42)"]);
+  expect(await page.locator(".on-paper").textContent()).toContain(`by ${OPERATOR}, from http://127.0.0.1:`);
+  expect(await barriers(page, "colours"), "on paper").toEqual([]);
+  const paper = (await page.pdf({ format: "A4" })).toString("latin1");
+  expect(paper.match(/\/Type \/Page\b/g)).toHaveLength(1);
+  await page.emulateMedia({ media: null, colorScheme: "light" });
+}
+
 /** Draws a frame on the image, from one place to another, as shares of its sides. */
-async function drag(
-  page: Awaited<ReturnType<Stage["open"]>>,
-  from: readonly [number, number],
-  to: readonly [number, number],
-): Promise<void> {
+async function drag(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
   const canvas = page.locator(".canvas");
   await canvas.locator(".kept").waitFor();
   await canvas.scrollIntoViewIfNeeded();

@@ -126,6 +126,16 @@ export async function makeTopic({ url, operate }: Stage): Promise<{ readonly top
 }
 let topics = 0;
 
+/** A committed file of a client, by an operator. `at`: `demo/files/demo.shop/private`; its id. */
+export async function storeFile({ operate }: Stage, at: string, metadata: object, body: string): Promise<string> {
+  const made = await operate("POST", `tenants/${at}`, {});
+  const { id, uploadLink } = (await made.json()) as { readonly id: string; readonly uploadLink: string };
+  const headers = { "content-type": "binary/octet-stream" };
+  expect((await fetch(uploadLink, { method: "PUT", body, headers })).status).toBe(200);
+  expect((await operate("POST", `files/${id}/commit`, metadata)).status).toBe(202);
+  return id;
+}
+
 /** Goes to another page of the console by a link, as people do: a reload would sign in again. */
 export async function visit(page: Page, name: string): Promise<void> {
   await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();

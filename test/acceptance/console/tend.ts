@@ -1,7 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
+import { Authenticator } from "../browser/passkeys.ts";
+import { AuthenticatorApp } from "../support/authenticator-app.ts";
 import { localSecret } from "../support/platform-process.ts";
+import { barriers } from "./looks.ts";
 import { makeTopic, OPERATOR, visit, type Stage } from "./stage.ts";
 
 /** An operator finds what needs attention, and mends it. */
@@ -147,6 +150,60 @@ export function tendSuite(stage: () => Stage): void {
           return items.filter(({ subject }) => subject === email);
         })
         .toEqual([]);
+    });
+
+    test("takes away the authenticator app and the passkey that a person has lost", async () => {
+      const email = "lost@demo.example";
+      const password = "a password of who loses things";
+      await stage().operate("PUT", `users/${email}`, { name: "Lara Lost", password });
+      await stage().operate("PUT", `tenants/demo/members/${email}`, { roles: [] });
+      // Passkeys need a host with a name.
+      const account = `${stage().url.replace("127.0.0.1", "localhost")}/account`;
+      const own = await (await stage().open()).context().browser()!.newPage();
+      await Authenticator.plugIn(own);
+      await own.goto(account);
+      await own.getByLabel("E-mail address").fill(email);
+      await own.getByLabel("Password").fill(password);
+      await own.getByRole("button", { name: "Sign in", exact: true }).click();
+      await own.getByRole("button", { name: "Add a passkey" }).click();
+      await own.getByLabel("Name of the passkey").fill("Old laptop");
+      await own.getByRole("button", { name: "Create the passkey" }).click();
+      await own.getByText("The passkey is added.").waitFor();
+      await own.getByRole("button", { name: "Set up two-step sign-in" }).click();
+      const app = new AuthenticatorApp((await own.locator("code.key").textContent()) ?? "");
+      await own.getByLabel("Password").fill(password);
+      await own.getByLabel("The code that the app shows").fill(await app.next());
+      await own.getByRole("button", { name: "Turn on" }).click();
+      await own.getByRole("heading", { level: 1, name: "Keep your recovery codes" }).waitFor();
+
+      const page = await stage().open({ path: `/people/${email}` });
+      const card = page.locator("section", {
+        has: page.getByRole("heading", { level: 2, name: "Second factor and passkeys" }),
+      });
+      for (const name of [/authenticator app of/, /passkey "Old laptop"/]) {
+        await card.getByRole("button", { name }).click();
+        const dialog = page.getByRole("alertdialog", { name: /^Remove the/ });
+        await dialog.getByText(/make sure who asks/).waitFor();
+        expect(await barriers(page)).toEqual([]);
+        await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+        await dialog.waitFor({ state: "detached" });
+      }
+      await card.getByText("None: the person signs in by the password alone").waitFor();
+      expect(await (await stage().operate("GET", `users/${email}/passkeys`)).json()).toEqual([]);
+      const rows = (await (await stage().operate("GET", `audit?subject=users/${email}`)).json()) as any[];
+      expect(
+        rows.filter(({ action }) => action.startsWith("remove")).map(({ actor, action }) => [actor, action]),
+      ).toEqual([
+        [`operator ${OPERATOR}`, "remove passkey"],
+        [`operator ${OPERATOR}`, "remove second factor"],
+      ]);
+      const again = await own.context().browser()!.newPage();
+      await again.goto(account);
+      await again.getByLabel("E-mail address").fill(email);
+      await again.getByLabel("Password").fill(password);
+      await again.getByRole("button", { name: "Sign in", exact: true }).click();
+      await again.getByRole("heading", { level: 1, name: "Your account" }).waitFor();
+      await Promise.all([own.context().close(), again.context().close()]);
     });
 
     test("finds tenants, applications, people and topics in the palette", async () => {

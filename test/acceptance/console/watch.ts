@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { makeOidcProvider } from "../support/oidc-provider.ts";
 import { barriers, settle } from "./looks.ts";
-import { makeTopic, visit, type Stage } from "./stage.ts";
+import { makeTopic, storeFile, visit, type Stage } from "./stage.ts";
 
 /** Stories of those who keep the console open: what they see come, and what they do by the keyboard alone. */
 export function watchSuite(stage: () => Stage): void {
@@ -21,6 +21,73 @@ export function watchSuite(stage: () => Stage): void {
       await page.getByText("Nothing like that happened").waitFor();
       await put("organizations/live", { name: "Live" });
       await page.locator("[role=row]", { hasText: "organizations/live" }).waitFor({ timeout: 15_000 });
+    });
+
+    test("sees an hour, a day and a month, of the platform and of one tenant", async () => {
+      const { token, topic } = await makeTopic(stage());
+      const published = await fetch(`${stage().url}/pubsub/v1/topics/${topic}/publish`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify([{ payload: "1" }, { payload: "2" }, { payload: "3" }]),
+      });
+      expect(published.status).toBe(201);
+      await storeFile(stage(), "demo/files/demo.shop/private", { name: "counted" }, "twelve bytes");
+      const page = await stage().open();
+      const tile = async (name: string): Promise<string> =>
+        (await page.locator(".tile", { hasText: name }).locator("dd").textContent()) ?? "";
+      const events = page.locator("section.card", {
+        has: page.getByRole("heading", { level: 2, name: "Events a second" }),
+      });
+      const steps = async (): Promise<number> => {
+        await settle(page);
+        const table = events.locator("details");
+        if ((await table.getAttribute("open")) === null) await table.locator("summary").click();
+        return table.locator("tbody tr").count();
+      };
+      const look = async (tenant: string): Promise<void> => {
+        // The numbers of these stories are of now: each span has them, in steps of its own.
+        for (const [span, least, most] of [
+          ["An hour", 60, 61],
+          ["A day", 24, 25],
+          ["A month", 30, 31],
+        ] as const) {
+          await page.getByRole("button", { name: span, exact: true }).click();
+          await expect.poll(steps, { timeout: 10_000 }).toBeLessThanOrEqual(most);
+          expect([span, (await steps()) >= least]).toEqual([span, true]);
+          await expect.poll(() => tile("Events published"), { timeout: 40_000 }).toMatch(/^[1-9]/);
+          await expect.poll(() => tile("Stored bytes"), { timeout: 40_000 }).toMatch(/^[1-9].*in [1-9]\d* files?$/);
+          expect(await tile("Requests")).toMatch(/^[1-9]/);
+          expect(await events.locator("tbody td.end").allTextContents()).toContainEqual(expect.stringMatching(/[1-9]/));
+          const at = new URL(page.url()).searchParams;
+          expect([at.get("tenant") ?? "", at.get("span")]).toEqual([
+            tenant,
+            { "An hour": "hour", "A day": "day", "A month": "month" }[span],
+          ]);
+        }
+      };
+      await look("");
+      await page.locator(".bars").getByRole("link", { name: "demo", exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: "Overview: demo" }).waitFor();
+      await look("demo");
+      await page.getByRole("link", { name: "Tenants: demo" }).click();
+      await page.getByRole("heading", { level: 1, name: "Demo shop" }).waitFor();
+    });
+
+    test("is told once that the platform refuses, or fails, and goes on when it works again", async () => {
+      const page = await stage().open({ path: "/keys" });
+      await page.getByRole("heading", { level: 1, name: "Signing keys" }).waitFor();
+      const path = /\/(admin\/v1|health)\//;
+      await page.route(path, (route) =>
+        route.fulfill({ status: 500, json: { type: "none", message: "", details: [] } }),
+      );
+      await visit(page, "Overview");
+      await page.getByRole("alert").waitFor();
+      await settle(page);
+      expect(await page.getByRole("alert").count()).toBe(1);
+      await page.unroute(path);
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.locator(".tile").first().waitFor();
+      expect(await page.getByRole("alert").count()).toBe(0);
     });
 
     test("makes an organization by the keyboard alone", async () => {

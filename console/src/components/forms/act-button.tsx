@@ -5,6 +5,8 @@ import { Confirm } from "../dialogs.tsx";
 interface ActButtonProps {
   /** The button's words, and those of the dialog's. */
   readonly act: string;
+  /** What a screen reader says, if several buttons have the same words. */
+  readonly label?: string;
   /** The question. */
   readonly title: string;
   /** What happens. */
@@ -14,11 +16,13 @@ interface ActButtonProps {
 }
 
 /** A button that asks before it does something. */
-export function ActButton({ act, title, children, isDangerous = false, onConfirm }: ActButtonProps) {
+export function ActButton({ act, label, title, children, isDangerous = false, onConfirm }: ActButtonProps) {
   const [isOpen, open] = useState(false);
   return (
     <>
-      <Button onPress={() => open(true)}>{act}</Button>
+      <Button {...(label !== undefined && { "aria-label": label })} onPress={() => open(true)}>
+        {act}
+      </Button>
       {isOpen && (
         <Confirm
           title={title}

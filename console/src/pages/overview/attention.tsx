@@ -41,8 +41,11 @@ interface Line {
   readonly href?: string | undefined;
 }
 
-/** What does not work or will not for long, worst first, each one click from where it is mended. */
-export function Attention() {
+/**
+ * What does not work or will not for long, worst first, each one click from where it is mended. `isFaultTold`: the page
+ * says that the platform does not answer, so that it is not said twice.
+ */
+export function Attention({ isFaultTold }: { readonly isFaultTold: boolean }) {
   const { overview: words, navigation } = useWords();
   const checks = useChecks();
   const found = useFound();
@@ -55,6 +58,7 @@ export function Attention() {
       </Card>
     );
   const failed = asked.find(({ data }) => data === undefined);
+  if (failed !== undefined && isFaultTold) return null;
   if (failed !== undefined)
     return (
       <Card title={words.attention}>

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { getBusiestTenants, getMetrics, type Metrics } from "../../../../api/plinth.ts";
@@ -28,7 +28,8 @@ const Chart = lazy(() => import("../../components/chart.tsx"));
 
 /** The platform at a glance, or one tenant (`?tenant=`). */
 export function OverviewPage() {
-  const { overview: words } = useWords();
+  const { overview: words, navigation } = useWords();
+  const queries = useQueryClient();
   const { span: asked, tenant } = useSearch({ from: "/inside/" });
   const navigate = useNavigate({ from: "/" });
   const span: Span = SPANS.find((one) => one === asked) ?? "hour";
@@ -43,10 +44,14 @@ export function OverviewPage() {
       return answer(getMetrics({ ...time, ...ofTenant, metric: METRICS.join(",") }, operations));
     },
   });
+  const failed = metrics.data === undefined && metrics.isError;
   return (
     <Page
       title={tenant === undefined ? words.title : `${words.title}: ${tenant}`}
-      lead={words.lead}
+      lead={tenant === undefined ? words.lead : words.leadOfTenant}
+      parent={
+        tenant === undefined ? undefined : { href: `/tenants/${tenant}`, title: `${navigation.tenants}: ${tenant}` }
+      }
       actions={
         <div className="spans" role="group" aria-label={words.span}>
           {SPANS.map((one) => (
@@ -62,11 +67,9 @@ export function OverviewPage() {
         </div>
       }
     >
-      {tenant === undefined && <Attention />}
+      {tenant === undefined && <Attention isFaultTold={failed} />}
       {metrics.isPending && <Loading rows={6} />}
-      {metrics.data === undefined && metrics.isError && (
-        <FaultNotice error={metrics.error} retry={() => void metrics.refetch()} />
-      )}
+      {failed && <FaultNotice error={metrics.error} retry={() => void queries.refetchQueries({ type: "active" })} />}
       {metrics.data !== undefined && <Numbers metrics={metrics.data} />}
       {tenant === undefined && <Busiest span={span} />}
     </Page>
@@ -79,8 +82,8 @@ function Numbers({ metrics }: { readonly metrics: Metrics }) {
   const requests = sumOf(metrics, "requests");
   const errors = sumOf(metrics, "requests", (label) => label === "5xx");
   const slowest = slowestOf(metrics);
-  const bytes = lastOf(metrics, "stored_bytes");
-  const files = lastOf(metrics, "stored_files");
+  const bytes = lastOf(metrics, "stored_bytes") ?? 0;
+  const files = lastOf(metrics, "stored_files") ?? 0;
   const times = timesOf(metrics);
   const published = sumOf(metrics, "events_published");
   const seconds = (metrics.to - metrics.from) / 1_000;
@@ -94,14 +97,15 @@ function Numbers({ metrics }: { readonly metrics: Metrics }) {
       words.ofThemRefused(format.short(sumOf(metrics, "tokens_refused"))),
     ],
     [words.published, format.short(published), words.aSecond(format.rate(published / seconds))],
-    [
-      words.bytes,
-      bytes === undefined ? "–" : format.bytes(bytes),
-      files === undefined ? undefined : `${format.short(files)} ${words.files}`,
-    ],
+    [words.bytes, format.bytes(bytes), words.ofFiles(files, format.short(files))],
   ];
   const charts = [
     { title: words.byService, series: byService(metrics, "requests"), format: format.short },
+    {
+      title: words.errorsByService,
+      series: byService(metrics, "requests", ({ label, values }) => (label === "5xx" ? values : [])),
+      format: format.short,
+    },
     { title: words.byLatency, series: byService(metrics, "request_time", ({ p95 = [] }) => p95), format: format.ms },
     {
       title: words.byEvents,
@@ -123,6 +127,7 @@ function Numbers({ metrics }: { readonly metrics: Metrics }) {
       ]),
       format: format.short,
     },
+    { title: words.bytes, series: byMetric(metrics, [["stored_bytes", words.bytes]]), format: format.bytes },
   ];
   return (
     <>
@@ -170,7 +175,7 @@ function Busiest({ span }: { readonly span: Span }) {
       <ul className="bars">
         {tenants.map(({ tenant, value }) => (
           <li key={tenant}>
-            <PageLink href={`/tenants/${tenant}`}>{tenant}</PageLink>
+            <PageLink href={`/?tenant=${tenant}&span=${span}`}>{tenant}</PageLink>
             <meter aria-label={tenant} min={0} max={most} value={value} />
             <span className="end">{format.number(value)}</span>
           </li>

@@ -23,6 +23,7 @@ import { Badge } from "../../components/states.tsx";
 import { usePerson } from "../../session/session.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
+import { Factors } from "./factors.tsx";
 import { PersonForm } from "./person-form.tsx";
 
 /** One account: whether it can sign in, and what an operator can do about that. */
@@ -61,6 +62,7 @@ export function Page() {
                 ]}
               />
             </Card>
+            <Factors user={one} />
             <Identities email={email} />
             {rights.write && (
               <div className="buttons">

@@ -133,7 +133,8 @@ export const media: Same<typeof en.media> = {
   proof:
     "Ab der Anforderung konnte niemand die Dateien lesen. Eine Auflistung des Buckets weist nach, dass keine Bytes übrig sind: frühestens eine Stunde nach der Anforderung und einen Tag, nachdem die Dateien angelegt wurden.",
   print: "Drucken",
-  printed: (when) => `Gedruckt ${when}`,
+  pictureOf: (name) => `${name}: Original öffnen`,
+  printed: (when, who, where) => `Gedruckt am ${when} von ${who}, aus ${where}`,
   report: "Bericht",
   work: "Arbeit",
   workLead: "Was lange dauert, läuft ohne diese Seite weiter. Kommen Sie wieder, um zu sehen, wie weit es ist.",

@@ -130,7 +130,8 @@ export const media = {
   proof:
     "From the request on, nobody could read the files. A listing of the bucket proves that no bytes are left: an hour after the request, and a day after the files were made, at the earliest.",
   print: "Print",
-  printed: (when: string) => `Printed ${when}`,
+  pictureOf: (name: string) => `${name}: open the original`,
+  printed: (when: string, who: string, where: string) => `Printed on ${when} by ${who}, from ${where}`,
   report: "Report",
   work: "Work",
   workLead: "What takes long goes on without this page. Come back to see how far it is.",

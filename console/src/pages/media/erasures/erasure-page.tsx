@@ -1,12 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { Printer } from "lucide-react";
+import { useEffect, useState } from "react";
+import { flushSync } from "react-dom";
 import { getOperatedErasure, type OperatedErasure } from "../../../../../api/plinth.ts";
 import { answer, operations } from "../../../api/client.ts";
 import { Button } from "../../../components/button.tsx";
 import { Fetched } from "../../../components/fetched.tsx";
 import { Card, Facts, Page as Frame } from "../../../components/page.tsx";
 import { Badge } from "../../../components/states.tsx";
+import { PLATFORM_URL } from "../../../session/config.ts";
+import { usePerson } from "../../../session/session.ts";
 import { useFormats } from "../../../words/formats.ts";
 import { useWords } from "../../../words/words.ts";
 import { ERASURE_KIND } from "./erasures-page.tsx";
@@ -47,6 +51,20 @@ export function Page() {
       <Fetched query={query}>{(erasure) => <Report erasure={erasure} />}</Fetched>
     </Frame>
   );
+}
+
+/** Who printed the report, when and where: on paper alone. */
+function Printed() {
+  const words = useMediaWords();
+  const format = useFormats();
+  const { user } = usePerson();
+  const [at, setAt] = useState(() => Date.now());
+  useEffect(() => {
+    const stamp = () => flushSync(() => setAt(Date.now()));
+    addEventListener("beforeprint", stamp);
+    return () => removeEventListener("beforeprint", stamp);
+  }, []);
+  return <p className="muted on-paper">{words.printed(format.moment(at), user, PLATFORM_URL)}</p>;
 }
 
 function Report({ erasure }: { readonly erasure: OperatedErasure }) {
@@ -93,7 +111,7 @@ function Report({ erasure }: { readonly erasure: OperatedErasure }) {
           ]}
         />
         <p className="muted">{words.proof}</p>
-        <p className="muted on-paper">{words.printed(format.moment(Date.now()))}</p>
+        <Printed />
       </Card>
     </>
   );

@@ -91,6 +91,11 @@ function Details({ file }: { readonly file: OperatedFileReport }) {
     <>
       <div className="grid">
         <Card>
+          {file.preview !== undefined && (
+            <a href={file.link} target="_blank" rel="noreferrer">
+              <img className="file-preview" src={file.preview} alt={words.pictureOf(titleOf(file))} />
+            </a>
+          )}
           <Facts
             facts={[
               [common.id, <code key="id">{file.id}</code>],

@@ -1,0 +1,129 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { KeyRound, Smartphone } from "lucide-react";
+import {
+  listUserPasskeys,
+  removeUserPasskey,
+  removeUserSecondFactor,
+  type Passkey,
+  type User,
+} from "../../../../api/plinth.ts";
+import { answer, operations } from "../../api/client.ts";
+import { ActButton } from "../../components/forms/act-button.tsx";
+import { Fetched } from "../../components/fetched.tsx";
+import { Card } from "../../components/page.tsx";
+import { say } from "../../components/toasts/say.ts";
+import { usePerson } from "../../session/session.ts";
+import { useFormats } from "../../words/formats.ts";
+import { useWords } from "../../words/words.ts";
+
+/** What the person shows besides, or in place of, a password. An operator takes away what is lost. */
+export function Factors({ user }: { readonly user: User }) {
+  const { people: words } = useWords();
+  const queries = useQueryClient();
+  const { email, secondFactorAt } = user;
+  const key = ["passkeys", email];
+  const passkeys = useQuery({ queryKey: key, queryFn: () => answer(listUserPasskeys(email, operations)) });
+  const removed = async (what: string, query: readonly string[]): Promise<void> => {
+    say.done(words.factorRemoved(what));
+    await queries.invalidateQueries({ queryKey: query });
+  };
+  return (
+    <Card title={words.factors}>
+      <Fetched query={passkeys}>
+        {(all) =>
+          all.length === 0 && secondFactorAt === undefined ? (
+            <p className="muted">{words.noFactors}</p>
+          ) : (
+            <ul className="rows">
+              {secondFactorAt !== undefined && (
+                <App user={user} sinceMs={secondFactorAt} removed={() => removed(words.app, ["people"])} />
+              )}
+              {all.map((one) => (
+                <OnePasskey key={one.id} email={email} passkey={one} removed={() => removed(one.name, key)} />
+              ))}
+            </ul>
+          )
+        }
+      </Fetched>
+    </Card>
+  );
+}
+
+interface AppProps {
+  readonly user: User;
+  readonly sinceMs: number;
+  readonly removed: () => Promise<void>;
+}
+
+function App({ user: { email }, sinceMs, removed }: AppProps) {
+  const { people: words } = useWords();
+  const { rights } = usePerson();
+  const format = useFormats();
+  return (
+    <li>
+      <div className="row">
+        <Smartphone aria-hidden size={18} />
+        <div>
+          <strong>{words.app}</strong>
+          <p className="muted">{words.since(format.moment(sinceMs))}</p>
+        </div>
+      </div>
+      {rights.write && (
+        <ActButton
+          act={words.removeFactor}
+          label={words.removeApp(email)}
+          title={words.removeApp(email)}
+          isDangerous
+          onConfirm={async () => {
+            await answer(removeUserSecondFactor(email, operations));
+            await removed();
+          }}
+        >
+          {words.removeAppText}
+        </ActButton>
+      )}
+    </li>
+  );
+}
+
+interface OnePasskeyProps {
+  readonly email: string;
+  readonly passkey: Passkey;
+  readonly removed: () => Promise<void>;
+}
+
+function OnePasskey({ email, passkey: { id, name, createdAt, lastUsedAt, backedUp }, removed }: OnePasskeyProps) {
+  const { people: words } = useWords();
+  const { rights } = usePerson();
+  const format = useFormats();
+  const facts = [
+    words.passkeySince(format.day(createdAt)),
+    lastUsedAt === null ? words.neverUsed : words.lastUsed(format.moment(lastUsedAt)),
+    ...(backedUp ? [words.backedUp] : []),
+  ];
+  return (
+    <li>
+      <div className="row">
+        <KeyRound aria-hidden size={18} />
+        <div>
+          <strong>{name}</strong>
+          <p className="muted">{facts.join(" · ")}</p>
+        </div>
+      </div>
+      {rights.write && (
+        <ActButton
+          act={words.removeFactor}
+          label={words.removePasskey(name, email)}
+          title={words.removePasskey(name, email)}
+          isDangerous
+          onConfirm={async () => {
+            await answer(removeUserPasskey(email, id, operations));
+            await removed();
+          }}
+        >
+          {words.removePasskeyText}
+        </ActButton>
+      )}
+    </li>
+  );
+}
