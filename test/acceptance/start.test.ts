@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
+import { demoToken, post } from "./support/demo.ts";
 import {
   expectToEndBy,
   freePort,
@@ -22,24 +23,6 @@ afterAll(async () => {
   if (platform !== undefined) await stopGroup(platform, "SIGKILL");
   rmSync(stateDir, { recursive: true, force: true });
 });
-
-async function demoToken(form: Record<string, string> = { grant_type: "client_credentials" }): Promise<string> {
-  const response = await fetch(`${running().url}/oauth2/v1/token`, {
-    method: "POST",
-    headers: { authorization: `Basic ${btoa(`demo.shop:${localSecret("DEMO_CLIENT_SECRET")}`)}` },
-    body: new URLSearchParams(form),
-  });
-  expect(response.status).toBe(200);
-  return ((await response.json()) as { access_token: string }).access_token;
-}
-
-async function post(address: string, token: string, body: unknown): Promise<{ status: number; body: any }> {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const url = new URL(address, running().url);
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  const text = await response.text();
-  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
-}
 
 describe("npm start", () => {
   // shows: running/commands/npm-start
@@ -80,22 +63,23 @@ describe("npm start", () => {
 
   // shows: running/commands/npm-start-kill-9
   test("a kill -9 of all of it loses nothing that was acknowledged; the next start takes under 10 s", async () => {
-    const token = await demoToken();
+    const token = await demoToken(running());
     const topic = "/pubsub/v1/topics/demo.shop/survivors";
-    expect((await post("/pubsub/v1/topics", token, { eventType: "survivors" })).status).toBe(201);
+    expect((await post(running(), "/pubsub/v1/topics", token, { eventType: "survivors" })).status).toBe(201);
     const payloads = Array.from({ length: 50 }, (_, index) => `event ${index}`);
-    for (const payload of payloads) expect((await post(`${topic}/publish`, token, { payload })).status).toBe(201);
-    const read = await post(`${topic}/read`, token, { numEvents: 20 });
+    for (const payload of payloads)
+      expect((await post(running(), `${topic}/publish`, token, { payload })).status).toBe(201);
+    const read = await post(running(), `${topic}/read`, token, { numEvents: 20 });
     expect(read.status).toBe(200);
     const files = "/media/v2/public/files";
-    const file = (await post(files, token, { "Content-Type": "text/plain" })).body;
+    const file = (await post(running(), files, token, { "Content-Type": "text/plain" })).body;
     const upload = { method: "PUT", headers: { "content-type": "text/plain" }, body: "kept" };
     expect((await fetch(file.uploadLink, upload)).status).toBe(200);
-    expect((await post(file.commitLink, token, {})).status).toBe(202);
-    const photo = (await post(`${files}?clip=64x64`, token, { "Content-Type": "image/jpeg" })).body;
+    expect((await post(running(), file.commitLink, token, {})).status).toBe(202);
+    const photo = (await post(running(), `${files}?clip=64x64`, token, { "Content-Type": "image/jpeg" })).body;
     const photoUpload = { method: "PUT", headers: { "content-type": "image/jpeg" }, body: readFileSync(PHOTO_PATH) };
     expect((await fetch(photo.uploadLink, photoUpload)).status).toBe(200);
-    expect((await post(photo.commitLink, token, {})).status).toBe(202);
+    expect((await post(running(), photo.commitLink, token, {})).status).toBe(202);
     const { port } = running();
     // Again where it took longer: a machine that is busy for a moment says nothing about a start.
     for (let starts = 0; starts === 0 || (running().readyMs > 10_000 && starts < 3); starts++) {
@@ -104,9 +88,12 @@ describe("npm start", () => {
     }
 
     expect(running().readyMs).toBeLessThan(10_000);
-    expect((await post(`${topic}/read`, token, {})).body).toMatchObject({ status: 409, type: "topic_locked" });
-    expect((await post(`${topic}/commit`, token, { token: read.body.token })).status).toBe(200);
-    const rest = await post(`${topic}/read`, await demoToken(), { numEvents: 100 });
+    expect((await post(running(), `${topic}/read`, token, {})).body).toMatchObject({
+      status: 409,
+      type: "topic_locked",
+    });
+    expect((await post(running(), `${topic}/commit`, token, { token: read.body.token })).status).toBe(200);
+    const rest = await post(running(), `${topic}/read`, await demoToken(running()), { numEvents: 100 });
     const events: { payload: string }[] = [...read.body.events, ...rest.body.events];
     expect(events.map(({ payload }) => payload)).toEqual(payloads);
     expect(await (await fetch(`${running().url}${files}/${file.id}`)).text()).toBe("kept");

@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
+import { demoToken, post } from "../acceptance/support/demo.ts";
 import { listEverything, listTopics } from "../acceptance/support/platform-lists.ts";
 import {
   expectToEndBy,
@@ -20,30 +21,12 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-async function demoToken(form: Record<string, string> = { grant_type: "client_credentials" }): Promise<string> {
-  const response = await fetch(`${running().url}/oauth2/v1/token`, {
-    method: "POST",
-    headers: { authorization: `Basic ${btoa(`demo.shop:${localSecret("DEMO_CLIENT_SECRET")}`)}` },
-    body: new URLSearchParams(form),
-  });
-  expect(response.status).toBe(200);
-  return ((await response.json()) as { access_token: string }).access_token;
-}
-
-async function post(address: string, token: string, body: unknown): Promise<{ status: number; body: any }> {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const url = new URL(address, running().url);
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  const text = await response.text();
-  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
-}
-
 describe("a started platform", () => {
   // shows: running/commands/npm-run-tour
   test("npm run tour finds everything as it should be, and leaves nothing behind", async () => {
     const listAll = async (): Promise<unknown> => ({
       ...(await listEverything({ PORT: String(running().port) })),
-      topics: await listTopics(running().url, await demoToken()),
+      topics: await listTopics(running().url, await demoToken(running())),
     });
     platform = await startPlatform({ STATE_DIR: stateDir });
     const before = await listAll();
@@ -61,13 +44,13 @@ describe("a started platform", () => {
     const topic = `${running().url}/pubsub/v1/topics/plat.authorization/subscriptionCreated`;
     const ada = { username: "ada@demo.example", password: localSecret("DEMO_USER_PASSWORD") };
     const ofAda = { grant_type: "password", plat_id_provider: "legacy_idp", ...ada };
-    for (const token of [await demoToken(), await demoToken(ofAda)]) {
+    for (const token of [await demoToken(running()), await demoToken(running(), ofAda)]) {
       const headers = { authorization: `Bearer ${token}` };
       const { events } = (await (await fetch(`${topic}/events`, { headers })).json()) as {
         events: { tenant: string }[];
       };
       expect(new Set(events.map(({ tenant }) => tenant))).toEqual(new Set(["demo"]));
-      const { body } = await post(`${topic}/read`, token, { numEvents: 1000 });
+      const { body } = await post(running(), `${topic}/read`, token, { numEvents: 1000 });
       expect(new Set(body.events.map((event: { tenant: string }) => event.tenant))).toEqual(new Set(["demo"]));
     }
   });

@@ -30,23 +30,22 @@ const clientToken = (client: { clientId: string; clientSecret: string }): Reques
 
 describe("The rate limit by address", () => {
   // shows: platform/errors-of-every-service/429-insufficient_resources
+  // A platform that sends mail, and shares no copies with other tests.
+  const { env: counted, tally } = counting(env);
+  const full = limiter(1).binding;
+  const PUBLIC_URL = `https://${unique("host")}.test`;
+  const own = isolate({ ...counted, ...deployed, PUBLIC_URL, ADDRESS_LIMIT: full, CONTENT_LIMIT: full });
+
   it.each(named(everyRoute))("refuses %s before anything else", async (_, base, route) => {
-    const { env: counted, tally } = counting(env);
-    const full = limiter(1).binding;
-    // A platform that sends mail, and shares no copies with other tests.
-    const PUBLIC_URL = `https://${unique("host")}.test`;
-    const own = isolate({ ...counted, ...deployed, PUBLIC_URL, ADDRESS_LIMIT: full, CONTENT_LIMIT: full });
+    const { d1Statements } = tally;
     const path = base + route.path.replaceAll(/\{\w+\}/g, "x");
     const response = await own.fetch(path, { method: route.method, headers: { authorization: "Bearer x" } });
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toBe("60");
     expect(response.headers.get("cache-control")).toContain("no-store");
-    // Keys and revocations, which an isolate reads once for many requests to verify tokens.
-    expect(tally).toMatchObject({
-      d1Statements: route.access.kind === "public" ? 0 : 1,
-      objectCalls: {},
-      r2Operations: {},
-    });
+    // Keys and revocations, which an isolate reads at most every five seconds to verify tokens.
+    expect(tally.d1Statements - d1Statements).toBeLessThanOrEqual(route.access.kind === "public" ? 0 : 1);
+    expect(tally).toMatchObject({ objectCalls: {}, r2Operations: {} });
     const [type] = (response.headers.get("content-type") ?? "").split(";");
     if (type === "text/html") return;
     const body = await expectJson(response, 429);

@@ -4,7 +4,8 @@ import type { AuditTrail } from "../../../platform/ports/audit.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { actorOf } from "../../audit/record.ts";
-import { ADD_USER, INVITATION_LIMITS, paramsOf, schema, statements } from "./invitations.ts";
+import { ADD_USER, INVITATION_LIMITS, schema, statements } from "./invitations.ts";
+import { paramsOf } from "./members.ts";
 import { refuseFaults } from "../shared/resource.ts";
 
 /**

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { displayName, identifier } from "../../model/fields.ts";
 import type { RuleContext } from "../../model/rules.ts";
-import { OWNERS, refuseRoles, type OwnerNoun } from "./members.ts";
+import { ofPerson, refuseRoles, type OwnerNoun } from "./members.ts";
 import { refuseFaults, toList, type Resource } from "../shared/resource.ts";
 import { guard, isOrganization, ownsTenant, type Condition } from "../shared/within-organization.ts";
 
@@ -42,7 +42,6 @@ export type SendInvitation = (invitation: {
   readonly nowMs: number;
 }) => Promise<boolean>;
 
-export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
 export const schema = z.object({
   roles: z.array(identifier).check(z.maxLength(100)),
   name: z.optional(displayName),
@@ -94,20 +93,13 @@ interface Deps extends Pick<RuleContext, "builtIn"> {
 export function invitations(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof schema>> {
   const { db, random } = deps;
   const sql = statements(owner);
-  const { collection, params } = OWNERS[owner];
   const withinLimits = (id: string, address: string, nowMs: number): Condition => ({
     sql: sql.withinLimits,
     values: [id, address, nowMs - INVITATION_LIMITS.withinMs],
   });
   return {
-    noun: `${owner} invitation`,
-    collection: `/${collection}/{id}/invitations`,
-    key: "email",
-    params: paramsOf(owner),
-    owner: { noun: owner, params, exists: ({ id }) => db.prepare(sql.owner).bind(id) },
+    ...ofPerson(owner, "invitation", sql, db),
     schema,
-    row: ({ id, email: address }) => ({ sql: sql.select, values: [id, address] }),
-    page: ({ id }, { after, limit, skip }) => db.prepare(sql.page).bind(id, after, limit, skip),
     toJson: (row) => ({
       [owner]: row["owner"],
       email: row["email"],

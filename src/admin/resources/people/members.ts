@@ -8,7 +8,7 @@ import type { RuleContext } from "../../model/rules.ts";
 import { refuseFaults, toList, type Params, type Resource, type Row } from "../shared/resource.ts";
 
 /** Members of tenants and of organizations: the same rules over two pairs of tables. */
-export const OWNERS = {
+const OWNERS = {
   tenant: {
     collection: "tenants",
     params: z.object({ id: tenantId }),
@@ -23,6 +23,27 @@ export const OWNERS = {
 export type OwnerNoun = keyof typeof OWNERS;
 
 export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
+
+/** What resources have in common that lie below a tenant or an organization and are named by a person's address. */
+export function ofPerson(
+  owner: OwnerNoun,
+  kind: "member" | "invitation",
+  sql: Readonly<Record<"owner" | "select" | "page", string>>,
+  db: D1Database,
+) {
+  const { collection, params } = OWNERS[owner];
+  return {
+    noun: `${owner} ${kind}`,
+    collection: `/${collection}/{id}/${kind}s`,
+    key: "email",
+    params: paramsOf(owner),
+    owner: { noun: owner, params, exists: ({ id }: Params) => db.prepare(sql.owner).bind(id) },
+    row: ({ id, email: address }: Params) => ({ sql: sql.select, values: [id, address] }),
+    page: ({ id }: Params, { after, limit, skip }: { after: string; limit: number; skip: number }) =>
+      db.prepare(sql.page).bind(id, after, limit, skip),
+  };
+}
+
 export const schema = z.object({ roles: z.array(identifier).check(z.maxLength(100)) });
 
 /** `owner` is one of the two words above and names the tables and their column. */
@@ -102,17 +123,10 @@ export async function refuseRoles(
 export function members(owner: OwnerNoun, deps: Deps): Resource<z.output<typeof schema>> {
   const { db, oauth } = deps;
   const sql = statements(owner);
-  const { collection, params } = OWNERS[owner];
   const isTenant = owner === "tenant";
   return {
-    noun: `${owner} member`,
-    collection: `/${collection}/{id}/members`,
-    key: "email",
-    params: paramsOf(owner),
-    owner: { noun: owner, params, exists: ({ id }) => db.prepare(sql.owner).bind(id) },
+    ...ofPerson(owner, "member", sql, db),
     schema,
-    row: ({ id, email: address }) => ({ sql: sql.select, values: [id, address] }),
-    page: ({ id }, { after, limit, skip }) => db.prepare(sql.page).bind(id, after, limit, skip),
     toJson: (row) => ({
       [owner]: row["owner"],
       email: row["email"],
