@@ -1,5 +1,6 @@
 import { notFound } from "../http/errors/errors.ts";
 import { defineRoute, json, type Answer, type Call, type Route } from "../http/route.ts";
+import { readAsset, type Assets } from "./assets.ts";
 
 /**
  * The console, an application in the Worker's static assets. `npm start` and `npm run deploy` build it.
@@ -10,7 +11,7 @@ import { defineRoute, json, type Answer, type Call, type Route } from "../http/r
  *   anything else          the one page; its script shows what the address means
  */
 export interface ConsoleDeps {
-  readonly assets: Pick<Fetcher, "fetch">;
+  readonly assets: Assets;
   readonly pathPrefix: string;
   readonly platform: string;
   /** Origins that the console speaks to besides its own: the platform's separate hosts, and the bucket for uploads. */
@@ -44,7 +45,7 @@ type Asked = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "publicB
 async function answerPath(deps: ConsoleDeps, { request, publicBase }: Asked, path: string): Promise<Answer> {
   if (path === "/console/config.json") return json(200, configOf(deps, publicBase), { "cache-control": "no-store" });
   const isFile = path.slice(path.lastIndexOf("/") + 1).includes(".") && /^\/console\/(assets\/)?[\w.-]+$/.test(path);
-  const asset = await read(deps, request, isFile ? path : "/console/index.html");
+  const asset = await readAsset(deps.assets, request, isFile ? path : "/console/index.html");
   return asset.status === 404 ? notFound("page") : finished(asset, isFile ? path : undefined, deps);
 }
 
@@ -53,16 +54,6 @@ const configOf = ({ platform }: ConsoleDeps, publicBase: string) => ({
   issuer: `${publicBase}/oauth2/v1`,
   clientId: CONSOLE_CLIENT,
 });
-
-/** The host of the address plays no part: assets are found by path. */
-function read({ assets }: ConsoleDeps, { method, headers }: Request, path: string): Promise<Response> {
-  const known = headers.get("if-none-match");
-  return assets.fetch(`https://assets.invalid${path}`, {
-    method,
-    headers: known === null ? {} : { "if-none-match": known },
-    redirect: "manual",
-  });
-}
 
 function finished(asset: Response, path: string | undefined, deps: ConsoleDeps): Response {
   const response = new Response(asset.body, asset);

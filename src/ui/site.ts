@@ -1,5 +1,6 @@
 import { empty, json, defineRoute, type Answer, type Call, type Route } from "../http/route.ts";
 import { notFound } from "../http/errors/errors.ts";
+import { readAsset, type Assets } from "./assets.ts";
 
 /**
  * The documentation, from the Worker's static assets: `npm run site` builds it. An address is a page
@@ -12,7 +13,7 @@ import { notFound } from "../http/errors/errors.ts";
  *   anything else      404, with a page for people
  */
 export interface SiteDeps {
-  readonly assets: Pick<Fetcher, "fetch">;
+  readonly assets: Assets;
   readonly pathPrefix: string;
   /** Origins of the platform's separate hosts, which "try it" calls too. */
   readonly hosts: readonly string[];
@@ -54,22 +55,12 @@ async function answerPath(deps: SiteDeps, { request, url }: Asked, path: string)
   if (path.endsWith("/")) return empty(308, { location: `${url.origin}${deps.pathPrefix}${path.replace(/\/+$/, "")}` });
   if (path === "/docs/local.json") return demoKeys(deps, request);
   const name = path.slice(path.lastIndexOf("/") + 1);
-  const asset = await read(deps, request, name.includes(".") ? path : `${path}/index.html`);
+  const asset = await readAsset(deps.assets, request, name.includes(".") ? path : `${path}/index.html`);
   if (asset.status !== 404) return finished(asset, path, deps);
-  const page = await read(deps, new Request(request.url), "/docs/404.html");
+  const page = await readAsset(deps.assets, new Request(request.url), "/docs/404.html");
   return page.status === 200
     ? finished(new Response(page.body, { status: 404, headers: page.headers }), path, deps)
     : notFound("page");
-}
-
-/** The host of the address plays no part: assets are found by path. */
-function read({ assets }: SiteDeps, { method, headers }: Request, path: string): Promise<Response> {
-  const known = headers.get("if-none-match");
-  return assets.fetch(`https://assets.invalid${path}`, {
-    method,
-    headers: known === null ? {} : { "if-none-match": known },
-    redirect: "manual",
-  });
 }
 
 /** Keys are told to this machine alone: another site can make its name lead here, but not that name a loopback's. */

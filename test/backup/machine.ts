@@ -105,10 +105,11 @@ export async function destroy(): Promise<void> {
   for (const name of [PLATFORM_PLACE.store, ...tenantStoreNames()])
     await runInDurableObject(env.METRICS_STORE.getByName(name), (_, { storage }) => storage.deleteAll());
   const derived = ["attribute", "key_set", "reservation", "federation", "lease", "dead_work"];
-  for (const { db } of databasesOf(env)) {
-    for (const table of [...derived, ...TABLES.toReversed()]) await db.prepare(`DELETE FROM "${table}"`).run();
-    await db.prepare(`DELETE FROM sqlite_sequence WHERE name <> 'd1_migrations'`).run();
-  }
+  const deletions = [
+    ...[...derived, ...TABLES.toReversed()].map((table) => `DELETE FROM "${table}"`),
+    `DELETE FROM sqlite_sequence WHERE name <> 'd1_migrations'`,
+  ];
+  for (const { db } of databasesOf(env)) await db.batch(deletions.map((sql) => db.prepare(sql)));
   await empty(env.MEDIA);
 }
 

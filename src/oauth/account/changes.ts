@@ -1,6 +1,5 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { revokeAccess } from "../grants/revoke-grants.ts";
-import type { AnyCall } from "../model/call.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
 import { sendLink } from "../recovery/link.ts";
 import type { RecoveryDeps } from "../recovery/recovery.ts";
@@ -10,8 +9,7 @@ import type { AccountDeps } from "./deps.ts";
 import { formKey } from "./form-key.ts";
 import { accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
 import { accountPage } from "./page.ts";
-
-export type FormCall = AnyCall & { readonly body: URLSearchParams };
+import type { FormCall } from "../sign-in/form.ts";
 
 export interface Admitted {
   readonly session: Session;

@@ -25,13 +25,14 @@ import { COSE_ALGS } from "../passkeys/public-key.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import { lacksProof, type Session } from "../sign-in/sessions.ts";
 import { whereaboutsOf } from "../sign-in/whereabouts.ts";
-import { admit, type FormCall } from "./changes.ts";
+import { admit } from "./changes.ts";
 import { accountCodePage } from "./code-page.ts";
 import type { AccountDeps } from "./deps.ts";
 import { formKey } from "./form-key.ts";
 import { accountAddress, accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
 import { accountPage } from "./page.ts";
 import { signInAgain } from "./sign-in.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 const ADD = "add passkey";
 const RENAME = "rename passkey";

@@ -9,10 +9,11 @@ import { withCookie } from "../sign-in/browser.ts";
 import { deviceCookie, knownDevice } from "../sign-in/device.ts";
 import { startSession, type Session } from "../sign-in/sessions.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import { admit, type FormCall } from "./changes.ts";
+import { admit } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { redirectToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 const ACTION = "change password";
 /**

@@ -22,11 +22,12 @@ import type { FederationFailure } from "../model/provider-failure.ts";
 import { redirect } from "../model/redirect.ts";
 import { recognizeBrowser, withCookie } from "../sign-in/browser.ts";
 import { findAccountSession, type Session } from "../sign-in/sessions.ts";
-import { admit, type FormCall } from "./changes.ts";
+import { admit } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountErrorPage, redirectToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
 import { signInAgain } from "./sign-in.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 const LINK = "link identity";
 const UNLINK = "unlink identity";

@@ -10,7 +10,7 @@
  * password.ts). Sessions are those of `/authorize` (sign-in/sessions.ts).
  */
 import { defineRoute, formBody, type Route } from "../../http/route.ts";
-import { askToVerify, endSession, revokeAll, removeAccess, signOut, type FormCall } from "./changes.ts";
+import { askToVerify, endSession, revokeAll, removeAccess, signOut } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { account } from "./page.ts";
 import { addPasskey, newPasskey, removePasskey, renamePasskey } from "./passkeys.ts";
@@ -24,6 +24,7 @@ import {
   renewRecoveryCodes,
 } from "./second-factor.ts";
 import { accountSignIn } from "./sign-in.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 /** Three passwords in the longest form encoding. */
 const FORM_BYTES = 16 * 1024;

@@ -13,13 +13,14 @@ import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken } from "../sig
 import { knownDevice } from "../sign-in/device.ts";
 import { findSession, lacksProof, type Session } from "../sign-in/sessions.ts";
 import type { UserRecord } from "../users/user-store.ts";
-import { admit, type FormCall } from "./changes.ts";
+import { admit } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountAddress, accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
 import { accountCodePage } from "./code-page.ts";
 import { formKey } from "./form-key.ts";
 import { accountPage } from "./page.ts";
 import { signInAtProvider } from "./sign-in.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 const ENTER = "second factor";
 const SET_UP = "set up second factor";

@@ -1,11 +1,8 @@
 import { consentRule } from "../consent/consent.ts";
 import type { Consent } from "../consent/consent-store.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/parameters.ts";
-import { refusedPage } from "../pages/page.ts";
-import { isCrossSite, verifyCsrfToken, CROSS_SITE_FORM } from "../sign-in/browser.ts";
+import { verifyCsrfToken } from "../sign-in/browser.ts";
 import { findSession } from "../sign-in/sessions.ts";
-import { readRequest } from "./authorize.ts";
 import { consentFormKey, parseConsent } from "./consent.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { refused } from "./failure.ts";
@@ -13,6 +10,8 @@ import { finish } from "./finish.ts";
 import { identify } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
 import { refusedAnswer } from "./response.ts";
+import { readCarriedForm, refuseForm } from "./carried-form.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 const ACTION = "consent";
 
@@ -26,28 +25,19 @@ const ACTION = "consent";
  *   denied ──▶ 303 to the client with `access_denied`
  *   allowed ──▶ consent stored, 303 on with the request; the page again if the request needs more than it showed
  */
-export async function decideConsent(
-  deps: AuthorizeDeps,
-  call: AnyCall & { readonly body: URLSearchParams },
-): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
-  const text = form.value.get("request");
-  if (text === undefined) return refusePage("request is missing.");
-  const decision = form.value.get("decision");
-  if (decision !== "allow" && decision !== "deny") return refusePage("decision must be allow or deny.");
-  const checked = await readRequest(deps, call, new URLSearchParams(text));
-  if (!checked.ok) return checked.error;
-  const request = checked.value;
+export async function decideConsent(deps: AuthorizeDeps, call: FormCall): Promise<Response> {
+  const carried = await readCarriedForm(deps, call, ACTION);
+  if (!carried.ok) return carried.error;
+  const { form, request } = carried.value;
+  const decision = form.get("decision");
+  if (decision !== "allow" && decision !== "deny")
+    return refuseForm(deps, call, ACTION, "decision must be allow or deny.");
   const identity = identify(request, { hint: undefined, session: await findSession(deps, call) }, call.nowMs);
   if (!identity.ok) return promptSignIn(deps, request, identity.error, call);
   const { user, sid, authenticatedAtMs } = identity.value;
 
-  const consentText = form.value.get("asked") ?? "";
-  if (!(await verifyCsrfToken(deps, consentFormKey(sid, consentText), form.value.get("csrf")))) {
+  const consentText = form.get("asked") ?? "";
+  if (!(await verifyCsrfToken(deps, consentFormKey(sid, consentText), form.get("csrf")))) {
     const reason = "the form was not made for this sign-in";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
     return finish(deps, request, identity.value, call, { staleConsent: true });

@@ -4,17 +4,18 @@ import { isRecent } from "../factors/factors.ts";
 import { codeOfOffer, openOffer, setUp } from "../factors/set-up.ts";
 import type { AnyCall } from "../model/call.ts";
 import { hasTwoFactors } from "../model/methods.ts";
-import { readParameters, type Parameters } from "../model/parameters.ts";
-import { pageContext, refusedPage } from "../pages/page.ts";
-import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken } from "../sign-in/browser.ts";
+import { type Parameters } from "../model/parameters.ts";
+import { pageContext } from "../pages/page.ts";
+import { verifyCsrfToken } from "../sign-in/browser.ts";
 import { findSession, type Session } from "../sign-in/sessions.ts";
-import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
 import { identify, prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
 import { formTargets, type AuthorizationRequest } from "./request.ts";
 import { carriedRequest, codeFormKey, promptSecondFactor } from "./second-factor.ts";
+import { readCarriedForm } from "./carried-form.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 const ACTION = "second factor";
 
@@ -31,32 +32,22 @@ const ACTION = "second factor";
  *   right code, or passkey ──▶ a session of two factors, 303 on with the request
  *   right code of a new secret ──▶ it is stored; the recovery codes, with a button that goes on
  */
-export async function enterSecondFactor(
-  deps: AuthorizeDeps,
-  call: AnyCall & { readonly body: URLSearchParams },
-): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
-  const text = form.value.get("request");
-  if (text === undefined) return refusePage("request is missing.");
-  const checked = await readRequest(deps, call, new URLSearchParams(text));
-  if (!checked.ok) return checked.error;
-  const request = checked.value;
+export async function enterSecondFactor(deps: AuthorizeDeps, call: FormCall): Promise<Response> {
+  const carried = await readCarriedForm(deps, call, ACTION);
+  if (!carried.ok) return carried.error;
+  const { form, request } = carried.value;
   const session = await findSession(deps, call);
   const identity = identify(request, { hint: undefined, session }, call.nowMs);
   if (!identity.ok) return promptSignIn(deps, request, identity.error, call);
   if (session === undefined || hasTwoFactors(session.methods)) return finish(deps, request, identity.value, call);
-  if (!(await verifyCsrfToken(deps, codeFormKey(session.sid), form.value.get("csrf")))) {
+  if (!(await verifyCsrfToken(deps, codeFormKey(session.sid), form.get("csrf")))) {
     const reason = "the form was not made for this sign-in";
     deps.noteRefusal(call, ACTION, { error: "invalid_request", reason, actor: request.client.id });
     return promptSecondFactor(deps, request, identity.value, reason, call, { fault: "stale" });
   }
   const { hasSecondFactor, hasPasskey } = session.user;
   const step = hasSecondFactor || hasPasskey ? enterProof : enterFirstCode;
-  return step(deps, call, { request, session, identity: identity.value, form: form.value });
+  return step(deps, call, { request, session, identity: identity.value, form });
 }
 
 interface Entered {

@@ -1,17 +1,15 @@
 import { normalizeEmail } from "../../platform/text/email.ts";
 import { ADDRESS_STEP } from "../federation/discovery.ts";
 import { isLocal } from "../model/binding.ts";
-import type { AnyCall } from "../model/call.ts";
 import { BY_PASSWORD } from "../model/methods.ts";
-import { readParameters } from "../model/parameters.ts";
-import { refusedPage } from "../pages/page.ts";
-import { CROSS_SITE_FORM, isCrossSite, verifyCsrfToken, readCookie } from "../sign-in/browser.ts";
+import { verifyCsrfToken, readCookie } from "../sign-in/browser.ts";
 import { rememberDevice, signInByPassword } from "../sign-in/device.ts";
-import { readRequest } from "./authorize.ts";
 import type { AuthorizeDeps } from "./deps.ts";
 import { signInByPasskey } from "./passkey.ts";
 import { discoverProvider, providersByDomain, signInPage } from "./prompt.ts";
 import { startSessionAndFinish } from "./resume.ts";
+import { readCarriedForm, refuseForm } from "./carried-form.ts";
+import type { FormCall } from "../sign-in/form.ts";
 
 /**
  * `POST /sign-in`: the form of the sign-in page. It carries the authorization request that the page was shown for.
@@ -25,34 +23,25 @@ import { startSessionAndFinish } from "./resume.ts";
  *   a passkey's answer in the form ──▶ the same, by the passkey (passkey.ts); no other field is read
  *   right password ──▶ a new session, 303 on with the request
  */
-export async function signIn(
-  deps: AuthorizeDeps,
-  call: AnyCall & { readonly body: URLSearchParams },
-): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(deps, call, "sign in", { detail, reason, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
-  const text = form.value.get("request");
-  if (text === undefined) return refusePage("request is missing.");
-  const checked = await readRequest(deps, call, new URLSearchParams(text));
-  if (!checked.ok) return checked.error;
-  const request = checked.value;
+export async function signIn(deps: AuthorizeDeps, call: FormCall): Promise<Response> {
+  const carried = await readCarriedForm(deps, call, "sign in");
+  if (!carried.ok) return carried.error;
+  const { form, request } = carried.value;
   // A client that wants another provider to vouch does not accept a password of ours.
-  if (!isLocal(request.provider)) return refusePage("The request is for another identity provider.");
+  if (!isLocal(request.provider))
+    return refuseForm(deps, call, "sign in", "The request is for another identity provider.");
 
-  const email = form.value.get("email") ?? "";
-  const asksAddress = form.value.get("step") === ADDRESS_STEP;
-  if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf")))) {
+  const email = form.get("email") ?? "";
+  const asksAddress = form.get("step") === ADDRESS_STEP;
+  if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.get("csrf")))) {
     const reason = "the form was not made for this browser";
     deps.noteRefusal(call, "sign in", { error: "invalid_request", reason, actor: request.client.id });
     const byDomain = asksAddress ? await providersByDomain(deps, request, call) : [];
     return signInPage(deps, request, { email, fault: "stale", byDomain }, call);
   }
-  const credential = form.value.get("credential") ?? "";
+  const credential = form.get("credential") ?? "";
   if (credential !== "")
-    return signInByPasskey(deps, request, { challenge: form.value.get("challenge") ?? "", credential }, call);
+    return signInByPasskey(deps, request, { challenge: form.get("challenge") ?? "", credential }, call);
   const { expectedUser } = request;
   if (typeof expectedUser === "object" && expectedUser.email !== normalizeEmail(email)) {
     const reason = `the client expects ${expectedUser.email}`;
@@ -60,7 +49,7 @@ export async function signIn(
     return signInPage(deps, request, { email: expectedUser.email, fault: "another" }, call);
   }
   if (asksAddress) return discoverProvider(deps, request, email, call);
-  const signedIn = await signInByPassword(deps, email, form.value.get("password") ?? "", call);
+  const signedIn = await signInByPassword(deps, email, form.get("password") ?? "", call);
   if (signedIn.kind !== "ok") return signInPage(deps, request, { email, fault: signedIn.kind }, call);
   const response = await startSessionAndFinish(
     deps,

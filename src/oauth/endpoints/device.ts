@@ -16,18 +16,11 @@ import { joinResources } from "../model/resource.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { pageContext, refusedPage } from "../pages/page.ts";
 import type { DeviceView } from "../pages/port.ts";
-import {
-  CROSS_SITE_FORM,
-  csrfToken,
-  isCrossSite,
-  readCookie,
-  recognizeBrowser,
-  verifyCsrfToken,
-  withCookie,
-} from "../sign-in/browser.ts";
+import { csrfToken, readCookie, recognizeBrowser, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
 import type { GuessGuard } from "../sign-in/guess-guard.ts";
 import type { PageEndpointDeps, TokenEndpointDeps } from "./deps.ts";
 import { readProof } from "./proof.ts";
+import { readForm, type FormCall } from "../sign-in/form.ts";
 
 export type DeviceDeps = TokenEndpointDeps & PageEndpointDeps & { readonly guesses: GuessGuard };
 
@@ -159,15 +152,9 @@ export async function showDevice(deps: DeviceDeps, call: AnyCall): Promise<Respo
  *   too many wrong codes of a network ──▶ 400, the page again, for any code
  *   known code ──▶ 303 to `/authorize`, where the person signs in and decides
  */
-export async function enterUserCode(
-  deps: DeviceDeps,
-  call: AnyCall & { readonly body: URLSearchParams },
-): Promise<Response> {
-  const refusePage = (detail: string): Response =>
-    refusedPage(deps, call, "device", { detail, reason: detail, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description);
+export async function enterUserCode(deps: DeviceDeps, call: FormCall): Promise<Response> {
+  const form = readForm(deps, call, "device");
+  if (!form.ok) return form.error;
   const userCode = normalized(form.value.get("user_code") ?? "");
   if (!(await verifyCsrfToken(deps, readCookie(call, "browser", deps.names), form.value.get("csrf"))))
     return devicePage(deps, call, { kind: "ask", userCode, fault: "stale" });
@@ -181,7 +168,10 @@ export async function enterUserCode(
   }
   const { requestUri, hash } = await newReference(deps.random);
   const pushed = { hash, clientId: device.clientId, form: formOf(deps, { ...device, userCode }) };
-  if (!(await keepPushed(deps, pushed, call.nowMs))) return refusePage("The client has just been removed.");
+  if (!(await keepPushed(deps, pushed, call.nowMs))) {
+    const detail = "The client has just been removed.";
+    return refusedPage(deps, call, "device", { detail, reason: detail, clientId: "" });
+  }
   const query = { client_id: device.clientId, request_uri: requestUri };
   return redirect(303, withParameters(`${deps.pagesBase(call)}/authorize`, { query }));
 }

@@ -2,23 +2,15 @@ import { EMAIL_MAX_CHARS, normalizeEmail } from "../../platform/text/email.ts";
 import { readRequest } from "../authorize/authorize.ts";
 import { MAX_CARRIED_CHARS } from "../authorize/request.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters, type Parameters } from "../model/parameters.ts";
+import { type Parameters } from "../model/parameters.ts";
 import { brandOfRequest } from "../pages/brand.ts";
-import { pageContext, refusedPage } from "../pages/page.ts";
-import {
-  CROSS_SITE_FORM,
-  csrfToken,
-  isCrossSite,
-  recognizeBrowser,
-  verifyCsrfToken,
-  withCookie,
-} from "../sign-in/browser.ts";
+import { pageContext } from "../pages/page.ts";
+import { csrfToken, recognizeBrowser, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
 import { sendLink } from "./link.ts";
 import type { RecoveryDeps } from "./recovery.ts";
+import { readForm, type FormCall } from "../sign-in/form.ts";
 
 const ACTION = "forgot password";
-
-export type FormCall = AnyCall & { readonly body: URLSearchParams };
 
 /**
  * `POST /forgot`: from the sign-in page it asks for the address; from its own page (`send`) it answers that a link is
@@ -29,11 +21,8 @@ export type FormCall = AnyCall & { readonly body: URLSearchParams };
  *   the form was made for another browser ──▶ the page again
  */
 export async function forgotPassword(deps: RecoveryDeps, call: FormCall): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const form = readForm(deps, call, ACTION);
+  if (!form.ok) return form.error;
   const request = form.value.get("request") ?? "";
   const locales = await localesOf(deps, call, request);
   if (!locales.ok) return locales.response;

@@ -13,26 +13,17 @@ import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { describeError } from "../../platform/runtime/log.ts";
 import { hashPassword } from "../../platform/secrets/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";
 import { brandOfPlace } from "../pages/brand.ts";
-import { pageContext, refusedPage } from "../pages/page.ts";
+import { pageContext } from "../pages/page.ts";
 import type { NewPasswordFault } from "../pages/port.ts";
-import {
-  CROSS_SITE_FORM,
-  csrfToken,
-  isCrossSite,
-  readCookie,
-  recognizeBrowser,
-  verifyCsrfToken,
-  withCookie,
-} from "../sign-in/browser.ts";
+import { csrfToken, readCookie, recognizeBrowser, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
 import { deviceCookie } from "../sign-in/device.ts";
-import type { FormCall } from "./forgot.ts";
 import type { Invitation } from "./invitation-store.ts";
 import { accountOf } from "./link.ts";
 import { chosenPasswordFault } from "./new-password.ts";
 import type { LinkDeps, RecoveryDeps } from "./recovery.ts";
+import { readForm, type FormCall } from "../sign-in/form.ts";
 
 const ACTION = "accept invitation";
 
@@ -84,11 +75,8 @@ export async function openInvitation(deps: LinkDeps, call: AnyCall): Promise<Res
  *   else ──▶ a member, with a verified address
  */
 export async function acceptInvitation(deps: LinkDeps, call: FormCall): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const form = readForm(deps, call, ACTION);
+  if (!form.ok) return form.error;
   const token = form.value.get("token") ?? "";
   const tokenHash = await sha256Hex(token);
   const invitation = await deps.invitations.find(tokenHash, call.nowMs);

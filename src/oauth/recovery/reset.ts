@@ -1,18 +1,17 @@
 import { hashPassword } from "../../platform/secrets/password-hash.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/parameters.ts";
 import { withParameters } from "../model/redirect.ts";
 import { brandOfRequest } from "../pages/brand.ts";
-import { pageContext, refusedPage } from "../pages/page.ts";
+import { pageContext } from "../pages/page.ts";
 import type { NewPasswordFault } from "../pages/port.ts";
-import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
+import { csrfToken, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
 import { deviceCookie } from "../sign-in/device.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import type { FormCall } from "./forgot.ts";
 import { accountOf, findLink, voidPage, type OpenedLink } from "./link.ts";
 import type { MailLink } from "./mail-link-store.ts";
 import { chosenPasswordFault } from "./new-password.ts";
 import type { RecoveryDeps } from "./recovery.ts";
+import { readForm, type FormCall } from "../sign-in/form.ts";
 
 const ACTION = "reset password";
 
@@ -30,11 +29,8 @@ export async function openLink(deps: RecoveryDeps, call: AnyCall): Promise<Respo
  *   else ──▶ the password is changed, everything else of the person ends, the link is used; a page that leads on
  */
 export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const form = readForm(deps, call, ACTION);
+  if (!form.ok) return form.error;
   const opened = await findLink(deps, call, "reset", form.value.get("token"));
   if (!("link" in opened)) return voidPage(deps, call, ACTION, opened);
   const { link, tokenHash, browserKey, browserHash } = opened;

@@ -1,11 +1,10 @@
 import type { AnyCall } from "../model/call.ts";
-import { readParameters } from "../model/parameters.ts";
 import { brandOfAddress } from "../pages/brand.ts";
-import { pageContext, refusedPage } from "../pages/page.ts";
-import { CROSS_SITE_FORM, csrfToken, isCrossSite, verifyCsrfToken } from "../sign-in/browser.ts";
-import type { FormCall } from "./forgot.ts";
+import { pageContext } from "../pages/page.ts";
+import { csrfToken, verifyCsrfToken } from "../sign-in/browser.ts";
 import { accountOf, findLink, voidPage, type OpenedLink } from "./link.ts";
 import type { RecoveryDeps } from "./recovery.ts";
+import { readForm, type FormCall } from "../sign-in/form.ts";
 
 const ACTION = "verify address";
 
@@ -17,11 +16,8 @@ export async function openVerifyLink(deps: RecoveryDeps, call: AnyCall): Promise
 
 /** `POST /verify`: the person's own click. The address is verified from now on. */
 export async function verifyAddress(deps: RecoveryDeps, call: FormCall): Promise<Response> {
-  const refusePage = (detail: string, reason = detail): Response =>
-    refusedPage(deps, call, ACTION, { detail, reason, clientId: "" });
-  if (isCrossSite(call)) return refusePage(CROSS_SITE_FORM);
-  const form = readParameters(call.body, deps.names);
-  if (!form.ok) return refusePage(form.error.description, form.error.reason);
+  const form = readForm(deps, call, ACTION);
+  if (!form.ok) return form.error;
   const opened = await findLink(deps, call, "verify", form.value.get("token"));
   if (!("link" in opened)) return voidPage(deps, call, ACTION, opened);
   if (!(await verifyCsrfToken(deps, opened.browserKey, form.value.get("csrf")))) return confirmPage(deps, call, opened);

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
 import { createDeps } from "../../../src/deps.ts";
+import { strideOf } from "../../support/model-runs.ts";
 import { isolate } from "../../support/isolate.ts";
 import {
   call,
@@ -103,7 +104,7 @@ describe("a client whose files lie in another shard than the directory", () => {
     async (when) => {
       const tenant = await makeTenantIn(3);
       const faults = faultAt();
-      for (let number = 0; ; number++) {
+      for (let number = 0; ; number += strideOf(4)) {
         const client = await makeClient({ tenant });
         const file = await pending(client);
         const name = `${tenant}.${unique("n")}`;

@@ -4,6 +4,7 @@ import { LIMITS } from "../../../src/media/model/limits.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { counting } from "../../support/counting.ts";
 import { encodePng, gradient } from "../../support/images.ts";
+import { runs, strideOf } from "../../support/model-runs.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 import { faultAt } from "../faults.ts";
 import {
@@ -153,7 +154,7 @@ describe("a file that is committed for a tenant of another shard", () => {
 
   it("is committed once by one of two requests at once for tenants of two shards, and lies in that one's", async () => {
     const app = mediaApp();
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < runs(5); round++) {
       const as = serving(app);
       const file = await uploaded(app, PICTURE, { as });
       const answers = await Promise.all([HERE, THERE].map((tenant) => commitFor(app, file.commitLink, tenant, as)));
@@ -170,7 +171,7 @@ describe("a file that is committed for a tenant of another shard", () => {
     "arrives once, whichever call of a database fails %s it is done: a repeated commit finds it",
     async (when) => {
       const faults = faultAt();
-      for (let number = 0; ; number++) {
+      for (let number = 0; ; number += strideOf(3)) {
         faults.arm(Infinity, when);
         const app = mediaApp({ shards: faults.shards });
         const as = serving(app);

@@ -29,17 +29,17 @@ const clientToken = (client: { clientId: string; clientSecret: string }): Reques
 });
 
 describe("The rate limit by address", () => {
-  // shows: platform/errors-of-every-service/429-insufficient_resources
   // A platform that sends mail, and shares no copies with other tests.
   const { env: counted, tally } = counting(env);
   const full = limiter(1).binding;
   const PUBLIC_URL = `https://${unique("host")}.test`;
-  const own = isolate({ ...counted, ...deployed, PUBLIC_URL, ADDRESS_LIMIT: full, CONTENT_LIMIT: full });
+  const everywhere = isolate({ ...counted, ...deployed, PUBLIC_URL, ADDRESS_LIMIT: full, CONTENT_LIMIT: full });
 
+  // shows: platform/errors-of-every-service/429-insufficient_resources
   it.each(named(everyRoute))("refuses %s before anything else", async (_, base, route) => {
     const { d1Statements } = tally;
     const path = base + route.path.replaceAll(/\{\w+\}/g, "x");
-    const response = await own.fetch(path, { method: route.method, headers: { authorization: "Bearer x" } });
+    const response = await everywhere.fetch(path, { method: route.method, headers: { authorization: "Bearer x" } });
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toBe("60");
     expect(response.headers.get("cache-control")).toContain("no-store");
