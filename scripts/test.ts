@@ -15,8 +15,9 @@ import { UserError } from "./lib/user-error.ts";
  * `npm test`: every check that a change must pass, quick stages first. Stops at the first failing stage and shows its
  * output.
  * `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and the tests
- * beside the files that differ from a commit (default HEAD). `npm run nightly` runs the stages that only run if they are
- * named: benches, crashes, deployments, examples and the site, longer searches, and files in shards that are objects. The last line is
+ * beside the files that differ from a commit (default HEAD), and names the nightly ones. `npm run nightly` runs the
+ * stages that only run if they are named: benches, crashes, deployments, examples and the site, longer searches, and files
+ * in shards that are objects. The last line is
  * `N passed, N failed`; a stage without tests counts as one.
  */
 interface Outcome {
@@ -49,7 +50,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   bundle,
   worker: () => inRuntime(chosen.worker),
   acceptance: () => againstPlatforms("acceptance", chosen.acceptance),
-  nightly: () => againstPlatforms("nightly", chosen.nightly),
+  nightly: () => againstPlatforms("nightly", []),
   searches: () => inRuntime(SEARCHES, { RUNS: "5" }),
   objects: () => inRuntime(ON_SHARDS, { SHARDS: "objects" }),
 };
@@ -72,7 +73,7 @@ let chosen: ChosenTests = { worker: [], acceptance: [], nightly: [] };
 async function choose(since: string): Promise<readonly string[]> {
   chosen = testsFor(await changedFiles(since));
   const isLeftOut = (name: string) => name in chosen && chosen[name as keyof ChosenTests].length === 0;
-  return Object.keys(stages).filter((name) => !isLeftOut(name) && !["searches", "objects"].includes(name));
+  return Object.keys(stages).filter((name) => !isLeftOut(name) && !NIGHTLY.includes(name));
 }
 
 async function test(args: readonly string[]): Promise<boolean> {
@@ -96,6 +97,8 @@ async function test(args: readonly string[]): Promise<boolean> {
     if (counts.failed === 0 && !NIGHTLY.includes(name)) await perform(name);
   }
   for (const name of [...TESTS, ...NIGHTLY].filter(isWanted)) if (counts.failed === 0) await perform(name);
+  if (first === "--changed" && chosen.nightly.length > 0)
+    console.log(`Not run, since it takes minutes: npx vitest run --project nightly ${chosen.nightly.join(" ")}`);
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
   return counts.failed === 0;
 }

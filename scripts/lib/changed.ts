@@ -57,13 +57,15 @@ const PRODUCTS: readonly (readonly [folder: string, test: string])[] = [
 
 /**
  * The tests beside the changed files. test/ mirrors src/: `src/events/push/x.ts` has its tests in `test/events/push/`,
- * or in its service's folder if there is none. Other breakage is found by `npm test`.
+ * or loose in a folder above if there is none. Other breakage is found by `npm test`.
  */
 export function testsFor(changed: readonly string[]): ChosenTests {
   const paths = new Set<string>();
   for (const path of changed) {
-    if (path.startsWith("test/") && !path.startsWith("test/upgrade/")) paths.add(isTest(path) ? path : folderOf(path));
-    else if (path.startsWith("src/")) paths.add(mirrorOf(path)).add("test/architecture.test.ts");
+    if (path.startsWith("test/") && !path.startsWith("test/upgrade/"))
+      for (const test of isTest(path) ? [path] : testsIn(folderOf(path))) paths.add(test);
+    else if (path.startsWith("src/"))
+      for (const test of [...mirrorsOf(path), "test/architecture.test.ts"]) paths.add(test);
     else if (path.startsWith("migrations/")) paths.add("test/statements.test.ts");
     for (const [folder, test] of PRODUCTS) if (path.startsWith(folder)) paths.add(`test/${test}`);
   }
@@ -76,17 +78,24 @@ export function testsFor(changed: readonly string[]): ChosenTests {
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
 
-/** The deepest test folder that mirrors the source's folder. */
-function mirrorOf(path: string): string {
+/** Tests of the deepest folder that mirrors the source's folder and has some. */
+function mirrorsOf(path: string): readonly string[] {
   for (
     let folder = folderOf(path.replace(/^src\//, "test/"));
     folder !== "test/";
     folder = folderOf(folder.slice(0, -1))
-  )
-    if (existsSync(join(ROOT, folder)) && readdirSync(join(ROOT, folder), { recursive: true }).some(hasTests))
-      return folder;
+  ) {
+    const tests = testsIn(folder);
+    if (tests.length > 0) return tests;
+  }
   // For app.ts, deps.ts and the like.
-  return "test/http/";
+  return ["test/http/"];
 }
 
-const hasTests = (name: string | Buffer): boolean => isTest(String(name));
+/** The folder, if there is none below it: a prefix names also what lies deeper. */
+function testsIn(folder: string): readonly string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  const all = readdirSync(join(ROOT, folder), { recursive: true }).map(String).filter(isTest);
+  const loose = all.filter((name) => !name.includes("/"));
+  return loose.length === all.length && all.length > 0 ? [folder] : loose.map((name) => folder + name);
+}

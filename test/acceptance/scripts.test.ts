@@ -158,10 +158,12 @@ describe("npm test -- --changed", () => {
     const of = (...paths: string[]) => testsFor(paths);
     expect(of("src/events/push/eligibility.ts").worker).toEqual(["test/architecture.test.ts", "test/events/push/"]);
     expect(of("src/media/images/gif/lzw.ts").worker).toContain("test/media/images/");
-    expect(of("src/oauth/routes.ts").worker).toContain("test/oauth/");
+    // What lies loose, and not all of a service.
+    expect(of("src/oauth/routes.ts").worker).toContain("test/oauth/cost.test.ts");
+    expect(of("src/oauth/routes.ts").worker).not.toContain("test/oauth/");
     expect(of("src/deps.ts").worker).toContain("test/http/");
     expect(of("test/events/push/push-log.test.ts", "test/events/push-app.ts")).toEqual({
-      worker: ["test/events/", "test/events/push/push-log.test.ts"],
+      worker: ["test/events/cost.test.ts", "test/events/push/push-log.test.ts"],
       acceptance: [],
       nightly: [],
     });

@@ -24,7 +24,7 @@ export type OwnerNoun = keyof typeof OWNERS;
 
 export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
 
-/** What resources have in common that lie below a tenant or an organization and are named by a person's address. */
+/** Shared by resources that lie below a tenant or an organization and are named by the address of a person. */
 export function ofPerson(
   owner: OwnerNoun,
   kind: "member" | "invitation",
