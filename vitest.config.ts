@@ -1,7 +1,7 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./test/support/longest-first.ts";
-import { outsideWorld } from "./test/support/outside-world.ts";
+import { LongestFirst } from "./test/support/runtime/longest-first.ts";
+import { outsideWorld } from "./test/support/runtime/outside-world.ts";
 
 /** How long the searches of the tests are, and what repeats one: docs/contributing/testing.md. */
 const searchSettings = Object.fromEntries(
@@ -31,7 +31,7 @@ const againstPlatforms = (name: string) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    setupFiles: ["test/acceptance/support/log-watch.ts", "test/support/fixed-seeds.ts"],
+    setupFiles: ["test/acceptance/support/log-watch.ts", "test/support/runtime/fixed-seeds.ts"],
     provide: { isSearch: isSearch || name === "nightly" },
     testTimeout: 120_000,
     // Some start a platform, on a machine that may be busy.
@@ -66,7 +66,7 @@ export default defineConfig({
                 TEST_MIGRATIONS: await readD1Migrations("migrations"),
                 ALLOW_LOOPBACK: "true",
                 PASSWORD_GRANT_WITHOUT_CLIENT: "true",
-                // Everything that can be logged; test/support/log-watch.ts shows less.
+                // Everything that can be logged; test/support/runtime/log-watch.ts shows less.
                 LOG_LEVEL: "debug",
                 OBJECT_SHARDS: objectShards,
                 ...searchSettings,
@@ -85,7 +85,7 @@ export default defineConfig({
           isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: ["test/acceptance/**", "test/nightly/**"],
-          setupFiles: ["test/support/fresh-start.ts", "test/support/log-watch.ts", "test/support/fixed-seeds.ts"],
+          setupFiles: ["test/support/runtime/fresh-start.ts", "test/support/runtime/log-watch.ts", "test/support/runtime/fixed-seeds.ts"],
           provide: { isSearch },
         },
       },

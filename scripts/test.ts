@@ -132,7 +132,7 @@ async function vitest(project: string, args: readonly string[] = [], env: NodeJS
 
 /** These tests run in the Workers runtime. */
 const inRuntime = (files: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> =>
-  vitest("worker", [`--maxWorkers=${availableParallelism()}`, ...files], { TMPDIR: quickDir(), ...env });
+  vitest("worker", [`--maxWorkers=${availableParallelism() + 1}`, ...files], { TMPDIR: quickDir(), ...env });
 
 /** These tests mostly wait for platforms. All of them share the compiled scripts. */
 const againstPlatforms = (project: string, files: readonly string[]): Promise<Outcome> =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import forObjects from "../src/platform/storage/migrations.json";
 import { NEWEST_MIGRATION } from "../src/platform/storage/schema.ts";
 import { ConfigError, readConfig } from "../src/config.ts";
-import { MEMORIES } from "./support/forget-modules.ts";
+import { MEMORIES } from "./support/runtime/forget-modules.ts";
 
 /** A function of Vite, which runs the tests. */
 interface Glob {

@@ -13,7 +13,7 @@ import {
   sendOffUnlinked,
   sign,
   toClient,
-} from "./support/scripted-provider.ts";
+} from "./support/parties/scripted-provider.ts";
 import { describe, expect, it, vi } from "vitest";
 import type { Deps } from "../src/deps.ts";
 import { createHeartbeatStore } from "../src/health/heartbeat-store.ts";

@@ -22,13 +22,13 @@ import {
   sendOffUnlinked,
   sign,
   toClient,
-} from "./support/scripted-provider.ts";
+} from "./support/parties/scripted-provider.ts";
 import { Browser as PageBrowser, landed, toInit } from "./support/browser.ts";
 import { isolate } from "./support/isolate.ts";
 import { basic, OPERATOR, ORIGIN } from "./support/platform.ts";
-import { makePerson, tokenOf } from "./support/operators.ts";
+import { makePerson, tokenOf } from "./support/parties/operators.ts";
 import { makeApp, signInThrough, visit } from "./support/sign-in.ts";
-import { setUpApp } from "./support/totp.ts";
+import { setUpApp } from "./support/parties/totp.ts";
 import { makeUser } from "./support/users.ts";
 import { codeFor, makePublicFlow, REDIRECT, VERIFIER, type Tokens } from "./oauth/user-flow.ts";
 import { shardBinding, shardsOf } from "../src/platform/storage/shards.ts";

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startReceiver } from "../../examples/tour/receiver.ts";
 import { CookieBrowser, type Shown } from "./support/cookie-browser.ts";
-import { makeOidcProvider, type OidcProvider } from "./support/oidc-provider.ts";
-import { startOtlpReceiver, type OtlpReceiver, type WireSpan } from "./support/otlp-receiver.ts";
+import { makeOidcProvider, type OidcProvider } from "./support/parties/oidc-provider.ts";
+import { startOtlpReceiver, type OtlpReceiver, type WireSpan } from "./support/parties/otlp-receiver.ts";
 import { localSecret, newStateDir, startPlatform, stopGroup, type Platform } from "./support/platform-process.ts";
 
 /**

@@ -6,7 +6,7 @@ import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzip
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { freePort } from "./support/platform-process.ts";
-import { ask, bodyOf, startUpstream, type Heard, type Saying, type Upstream } from "./support/upstream.ts";
+import { ask, bodyOf, startUpstream, type Heard, type Saying, type Upstream } from "./support/parties/upstream.ts";
 import { makeClient, TENANT, useWorld } from "./support/world.ts";
 
 /** The gateway in front of real HTTP servers, seen from both sides over plain connections. */

@@ -10,7 +10,7 @@ import { auditRoute } from "../../src/admin/audit/routes.ts";
 import { createLog } from "../../src/platform/runtime/log.ts";
 import { sanitizeForLog } from "../../src/platform/text/text.ts";
 import type { AuditRecord } from "../../src/platform/ports/audit.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { makeUser } from "../support/users.ts";
 import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type CallInit } from "../support/platform.ts";
 import { runs } from "../support/model-runs.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { previewOf } from "../../src/media/operated/preview.ts";
-import { makePerson, tokenOf } from "../support/operators.ts";
+import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import {
   call,
   expectJson,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answerAt, answerJson, requestsTo } from "../support/outside.ts";
 import { call, expectJson, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";
-import { at, CLIENT_ID, makeProvider, type Provider } from "../support/scripted-provider.ts";
+import { at, CLIENT_ID, makeProvider, type Provider } from "../support/parties/scripted-provider.ts";
 
 const test = async (id: string): Promise<Response> =>
   call(`/admin/v1/identity-providers/${id}/test`, { method: "POST", token: await tokenFor(OPERATOR) });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
-import { makePerson, OPERATOR_SCOPES, redeem, signIn, tokenOf, type Person } from "../support/operators.ts";
+import { makePerson, OPERATOR_SCOPES, redeem, signIn, tokenOf, type Person } from "../support/parties/operators.ts";
 import { makeUser } from "../support/users.ts";
 
 const admin = (path: string, token: string, json?: unknown): Promise<Response> =>

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
-import { realPasswordCost } from "../support/password-cost.ts";
+import { realPasswordCost } from "../support/runtime/password-cost.ts";
 import {
   ALL_SCOPES,
   call,

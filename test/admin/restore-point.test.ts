@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterAll, describe, expect, it } from "vitest";
 import { createAuditCopies } from "../../src/admin/audit/copies.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 
 /** The database goes back to a time; bucket and operator do not. */

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { counting } from "../support/counting.ts";
 import { isolate } from "../support/isolate.ts";
-import { makePerson, tokenOf } from "../support/operators.ts";
+import { makePerson, tokenOf } from "../support/parties/operators.ts";
 import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
 
 /** `?q=` of the operator service's lists. */

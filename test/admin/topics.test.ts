@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeConsumer } from "../../src/events/operated/consumer-name.ts";
 import { DAY_MS, makePush, stopTheClock } from "../events/push-app.ts";
-import { makePerson, tokenOf, type Person } from "../support/operators.ts";
+import { makePerson, tokenOf, type Person } from "../support/parties/operators.ts";
 import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type TestClient } from "../support/platform.ts";
 
 const operator = async (path: string, method = "GET") =>

@@ -22,10 +22,10 @@ import { createLog, type Log } from "../../src/platform/runtime/log.ts";
 import { createNames } from "../../src/platform/model/names.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { unique } from "../support/platform.ts";
 import { noteRequest } from "../support/secrets.ts";
-import { ownIsolate } from "../support/own-isolate.ts";
+import { ownIsolate } from "../support/runtime/own-isolate.ts";
 
 /**
  * The events service alone, on the real database and Durable Objects, behind the real HTTP layer. Only the ports to

@@ -11,7 +11,7 @@ import type { Delivery, DeliveryState, PushStatus } from "../../src/events/push/
 import type { Principal } from "../../src/http/callers/auth.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
-import type { OutsideAnswer, OutsideRequest } from "../support/outside-world.ts";
+import type { OutsideAnswer, OutsideRequest } from "../support/runtime/outside-world.ts";
 import { answerAt, heldAt, release, requestsTo } from "../support/outside.ts";
 import { makeClient, unique } from "../support/platform.ts";
 import { eventsApp, inShard, makeTopic, objectsOf, someClient, type EventsApp, type TestTopic } from "./events-app.ts";

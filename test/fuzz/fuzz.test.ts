@@ -1,23 +1,23 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectLawful } from "./laws.ts";
 import { operations, type Operation } from "./operations.ts";
 import { planOf, shown, type Plan } from "./plan.ts";
 import { Sandbox } from "./sandbox.ts";
 import { send } from "./send.ts";
-import { runs } from "../support/model-runs.ts";
+import { isSearch, runs } from "../support/model-runs.ts";
 
 /**
  * Every operation of api/openapi.json, with requests made from its schemas: good ones, ones with a fault, and nothing
  * but faults. `FUZZ_RUNS` says how many for each, `FUZZ_SEED` repeats what a failure printed, `FUZZ_SHARES` prints how
  * they were answered.
  *
- * The short run of `npm test` sends the same requests each time (test/support/fixed-seeds.ts).
+ * The short run of `npm test` sends the same requests each time (test/support/runtime/fixed-seeds.ts).
  */
 const given = env as unknown as Record<"FUZZ_SEED" | "FUZZ_RUNS" | "FUZZ_SHARES", string>;
-const numRuns = Number(given.FUZZ_RUNS || runs(3));
-const seed = Number(given.FUZZ_SEED || (inject("isSearch") ? Math.floor(Math.random() * 2 ** 31) : 1));
+const numRuns = Number(given.FUZZ_RUNS || (isSearch ? runs(3) : 2));
+const seed = Number(given.FUZZ_SEED || (isSearch ? Math.floor(Math.random() * 2 ** 31) : 1));
 
 /** Each operation has its own, or all of them would get the same few faults in a short run. */
 const seedOf = ({ id }: Operation): number =>

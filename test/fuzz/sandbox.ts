@@ -4,7 +4,7 @@ import { codeFor, makeFlow, signIn } from "../oauth/user-flow.ts";
 import { answerAt } from "../support/outside.ts";
 import { createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { Browser } from "../support/browser.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { ALL_SCOPES, call, expectJson, makeClient, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";
 import { makeApp, visit } from "../support/sign-in.ts";
 import { cheapHash, makeUser } from "../support/users.ts";

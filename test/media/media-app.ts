@@ -20,7 +20,7 @@ import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/t
 import { createNames } from "../../src/platform/model/names.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { unique } from "../support/platform.ts";
 import { noteRequest } from "../support/secrets.ts";
 

@@ -6,7 +6,7 @@ import { decodeTenants, EVERYBODY, type ByMinute } from "../../src/metrics/model
 import { LIMITS, STEPS, type Step } from "../../src/metrics/model/limits.ts";
 import { placeOf } from "../../src/metrics/model/places.ts";
 import { MetricsStore } from "../../src/metrics/store.do.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { unique } from "../support/platform.ts";
 
 /** Real objects, and a clock that a test moves. */

@@ -9,7 +9,7 @@ import { EVENT_TYPE, signIn } from "../../examples/tour/people.ts";
 import { createSession, type Session } from "../../examples/tour/session.ts";
 import { localWorkers, type LocalWorker, type LocalWorkers } from "../acceptance/support/local-worker.ts";
 import { begin, finish, register, type Begun } from "../acceptance/support/upgrade-story.ts";
-import { startUpstream, type Upstream } from "../acceptance/support/upstream.ts";
+import { startUpstream, type Upstream } from "../acceptance/support/parties/upstream.ts";
 
 /**
  * A platform is lost and comes back: with everything half done (upgrade-story.ts) it is backed up and destroyed, and an

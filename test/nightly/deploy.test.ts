@@ -21,7 +21,7 @@ import { migrationNames, plainSql } from "../../tools/deploy/migrations.ts";
 import { askAt, type Ask } from "../../tools/deploy/reach.ts";
 import { firstOperator } from "../../tools/deploy/first-operator.ts";
 import { checkZones, smokeTest, type Check } from "../../tools/deploy/smoke.ts";
-import { startFakeCloudflare, ZONE, type FakeCloudflare } from "../acceptance/support/fake-cloudflare.ts";
+import { startFakeCloudflare, ZONE, type FakeCloudflare } from "../acceptance/support/parties/fake-cloudflare.ts";
 import { newStateDir, SHELL, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
 
 /**

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CATALOG } from "../../examples/walk/described-platform.ts";
 import { jpegSize } from "../../examples/tour/jpeg.ts";
 import { openCatalog, PHOTO_PATH, type CatalogWorld } from "../acceptance/support/catalog.ts";
-import { startMeddling } from "../acceptance/support/meddling-proxy.ts";
+import { startMeddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { plat } from "../acceptance/support/plat-command.ts";
 import { listEverything } from "../acceptance/support/platform-lists.ts";
 import {

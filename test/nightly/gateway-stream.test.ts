@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newStateDir, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";
-import { startUpstream, type Upstream } from "../acceptance/support/upstream.ts";
+import { startUpstream, type Upstream } from "../acceptance/support/parties/upstream.ts";
 import { makeWorld, OPERATOR_SECRET, TENANT, type World } from "../acceptance/support/world.ts";
 
 /** Long answers through the gateway of a started platform, and what its runtime keeps in memory meanwhile. */

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startMeddling, type Meddling } from "../acceptance/support/meddling-proxy.ts";
+import { startMeddling, type Meddling } from "../acceptance/support/parties/meddling-proxy.ts";
 import { plat } from "../acceptance/support/plat-command.ts";
 import { listEverything } from "../acceptance/support/platform-lists.ts";
 import { newStateDir, npm, startPlatform, stopGroup, type Platform } from "../acceptance/support/platform-process.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test, vi } from "vitest";
 import { createSession, type Session } from "../../examples/tour/session.ts";
 import { twoVersions, type Platform, type TwoVersions, type Version } from "../acceptance/support/two-versions.ts";
 import { begin, finish, register, type Begun } from "../acceptance/support/upgrade-story.ts";
-import { startUpstream, type Upstream } from "../acceptance/support/upstream.ts";
+import { startUpstream, type Upstream } from "../acceptance/support/parties/upstream.ts";
 
 /**
  * An upgrade and the way back, with the Worker of the last release (scripts/release.ts) and today's before the same

@@ -2,7 +2,7 @@ import { exportJWK, generateSecret, SignJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Browser } from "../support/browser.ts";
 import { basic, call, expectJson, makeClient, makeTenant, ORIGIN, tokenFor } from "../support/platform.ts";
-import { hashOf, makeProver } from "../support/prover.ts";
+import { hashOf, makeProver } from "../support/parties/prover.ts";
 import { APP_URI, makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
 import { makeUser } from "../support/users.ts";
 

@@ -1,7 +1,7 @@
 import { evictAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { startFresh } from "../support/fresh-start.ts";
+import { startFresh } from "../support/runtime/fresh-start.ts";
 import { call, expectJson, makeClient, tokenFor } from "../support/platform.ts";
 
 /** A test file finds nothing of the previous one. */

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { createLog } from "../../src/platform/runtime/log.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
-import { takeSecretsInLog } from "../support/log-watch.ts";
+import { takeSecretsInLog } from "../support/runtime/log-watch.ts";
 import { basic, call, expectJson, makeClient, tokenFor, unique } from "../support/platform.ts";
 import { noteRequest, noteSecret } from "../support/secrets.ts";
 

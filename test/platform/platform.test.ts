@@ -19,7 +19,7 @@ import { REPEAT_AFTER_MS, retryOnce } from "../../src/platform/runtime/retry-onc
 import { scopeMatches, scopesOverlap } from "../../src/platform/model/scope-pattern.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/secrets/seal.ts";
 import { redactSecrets } from "../../src/platform/text/text.ts";
-import { realPasswordCost } from "../support/password-cost.ts";
+import { realPasswordCost } from "../support/runtime/password-cost.ts";
 
 const LIST_ADDRESS = `https://assets.invalid${FILTER_PATH}`;
 const sealKey = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });

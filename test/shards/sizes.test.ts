@@ -6,7 +6,7 @@ import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 import { createShardSizes } from "../../src/shards/sizes.ts";
 import { createSizeStore } from "../../src/shards/size-store.ts";
 import { aroundMethods } from "../support/counting.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import {
   call,

@@ -7,9 +7,9 @@ import { createCopyStore } from "../../src/shards/copy-store.ts";
 import { createPlacementStore } from "../../src/shards/placement-store.ts";
 import { createShardRoom } from "../../src/shards/service.ts";
 import { aroundMethods } from "../support/counting.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
-import { ownIsolate } from "../support/own-isolate.ts";
+import { ownIsolate } from "../support/runtime/own-isolate.ts";
 import {
   call,
   expectJson,

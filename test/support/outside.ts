@@ -1,4 +1,4 @@
-import type { OutsideAnswer, OutsideRequest } from "./outside-world.ts";
+import type { OutsideAnswer, OutsideRequest } from "./runtime/outside-world.ts";
 
 /** What a test has the world outside say, and what it asks of it afterwards (`outside-world.ts`). */
 const CONTROL = "https://outside.test";

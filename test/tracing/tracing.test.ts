@@ -7,7 +7,7 @@ import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { noTracing, passedOn } from "../../src/platform/ports/tracing.ts";
 import { createTracing, LIMITS } from "../../src/tracing/tracing.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
-import { heardLog } from "../support/heard-log.ts";
+import { heardLog } from "../support/runtime/heard-log.ts";
 import { isolate } from "../support/isolate.ts";
 import { answerAt, answerJson, heldAt, release, requestsTo } from "../support/outside.ts";
 import { makeClient, makeTenant, put, tokenFor, unique } from "../support/platform.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startUpstream } from "../support/upstream.ts";
+import { startUpstream } from "../support/parties/upstream.ts";
 import { ADA, makeClient, TENANT } from "../support/world.ts";
 import { landed, postForm, signIn, type Stage } from "./stage.ts";
 

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { launchChromium } from "../support/chromium.ts";
-import { startRelyingParty, type RelyingParty } from "../support/relying-party.ts";
+import { startRelyingParty, type RelyingParty } from "../support/parties/relying-party.ts";
 import { makeClient, SCOPES, SERVICE, useWorld, type Client, type User, type World } from "../support/world.ts";
 
 /** A platform, an application on another site, and a browser before both. */

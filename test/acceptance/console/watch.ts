@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { makeOidcProvider } from "../support/oidc-provider.ts";
+import { makeOidcProvider } from "../support/parties/oidc-provider.ts";
 import { barriers, settle } from "./looks.ts";
 import { makeTopic, storeFile, visit, type Stage } from "./stage.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { applyFile, CATALOG, describedPlatform, ensureSecrets } from "../../../examples/walk/described-platform.ts";
 import { startProgram, type Program } from "../../../examples/walk/program.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "./parties/edge.ts";
 import { freePort, newStateDir, startPlatform, stopGroup } from "./platform-process.ts";
 import { OPERATOR_SECRET } from "./world.ts";
 

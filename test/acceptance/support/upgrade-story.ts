@@ -9,7 +9,7 @@ import { startReceiver, type Receiver } from "../../../examples/tour/receiver.ts
 import type { Session } from "../../../examples/tour/session.ts";
 import { cookiesOf, formOf } from "../../../examples/tour/sign-in.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
-import type { Upstream } from "./upstream.ts";
+import type { Upstream } from "./parties/upstream.ts";
 
 /**
  * A story of the whole platform in two halves. `begin` leaves everything half done: a lock is held, a push has failed, an

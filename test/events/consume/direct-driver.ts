@@ -23,7 +23,7 @@ import { failing, logsWith, type Fault } from "../broken-log.ts";
 import { someClient } from "../events-app.ts";
 import { enlarged, reduced, type Answer, type Call } from "./consumer-model.ts";
 import type { Driver } from "./schedules.ts";
-import { ownIsolate } from "../../support/own-isolate.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 const RETENTION_MS = 3_000;
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { DELIVERY } from "../../../src/events/model/limits.ts";
-import type { OutsideAnswer } from "../../support/outside-world.ts";
+import type { OutsideAnswer } from "../../support/runtime/outside-world.ts";
 import { requestsTo } from "../../support/outside.ts";
 import { DAY_MS, idsOf, limits, makePush, pass, stopTheClock, until, verified, type TestPush } from "../push-app.ts";
 

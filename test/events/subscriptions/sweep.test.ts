@@ -23,7 +23,7 @@ import {
   store,
   subscriptionsOf,
 } from "../push-support.ts";
-import { ownIsolate } from "../../support/own-isolate.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 const app = playedApp();
 const key = (id: string, byte: number) => ({ id, bytes: new Uint8Array(32).fill(byte) });

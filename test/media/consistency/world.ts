@@ -11,7 +11,7 @@ import { noTracing } from "../../../src/platform/ports/tracing.ts";
 import { createJobQueue, type MediaJob } from "../../../src/media/model/job.ts";
 import { LIMITS } from "../../../src/media/model/limits.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
-import { heardLog } from "../../support/heard-log.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
 
 /** Runs the consistency report step by step, over rows and objects of the test. */
 export interface Runner {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../../src/media/model/limits.ts";
-import { heardLog } from "../../support/heard-log.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
 import { mediaApp, principal, START_MS, stored } from "../media-app.ts";
 import { everywhere } from "../../support/shards.ts";
 import { shardOfId } from "../../../src/media/model/file.ts";

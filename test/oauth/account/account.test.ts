@@ -1,4 +1,4 @@
-import { withoutChallenges } from "../../support/authenticator.ts";
+import { withoutChallenges } from "../../support/parties/authenticator.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
@@ -22,7 +22,7 @@ import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../sup
 import { counting } from "../../support/counting.ts";
 import { isolate, learnsLogouts } from "../../support/isolate.ts";
 import { meddled } from "../../support/meddling.ts";
-import { realPasswordCost } from "../../support/password-cost.ts";
+import { realPasswordCost } from "../../support/runtime/password-cost.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import {
   answerToken,
@@ -33,7 +33,7 @@ import {
   sign,
   type Provider,
   type SentOff,
-} from "../../support/scripted-provider.ts";
+} from "../../support/parties/scripted-provider.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** `/account` and its forms. */

@@ -12,7 +12,7 @@ import {
   sign,
   subjectOf,
   type Provider,
-} from "../../support/scripted-provider.ts";
+} from "../../support/parties/scripted-provider.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { mailPlatform } from "../recovery/mail-platform.ts";
 

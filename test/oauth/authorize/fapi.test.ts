@@ -4,10 +4,10 @@ import { CHALLENGE, VERIFIER } from "../user-flow.ts";
 import { Browser, landed } from "../../support/browser.ts";
 import { call, expectJson, makeTenant, OPERATOR, tokenFor, unique } from "../../support/platform.ts";
 import { answerJson } from "../../support/outside.ts";
-import { makeProver, type Prover } from "../../support/prover.ts";
-import { makeSigner } from "../../support/scripted-provider.ts";
+import { makeProver, type Prover } from "../../support/parties/prover.ts";
+import { makeSigner } from "../../support/parties/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
-import { assertionOf, ISSUER, provenBy, type SigningClient } from "../../support/signing-client.ts";
+import { assertionOf, ISSUER, provenBy, type SigningClient } from "../../support/parties/signing-client.ts";
 import { makeUser } from "../../support/users.ts";
 
 /** A client that keeps to the FAPI 2.0 Security Profile. */

@@ -3,8 +3,14 @@ import { describe, expect, it } from "vitest";
 import { isolate } from "../../support/isolate.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
 import { basic, call, expectJson, makeClient, put, tokenFor, OPERATOR, unique } from "../../support/platform.ts";
-import { makeSigner } from "../../support/scripted-provider.ts";
-import { assertionOf, ASSERTION_TYPE, ISSUER, makeSigningClient, provenBy } from "../../support/signing-client.ts";
+import { makeSigner } from "../../support/parties/scripted-provider.ts";
+import {
+  assertionOf,
+  ASSERTION_TYPE,
+  ISSUER,
+  makeSigningClient,
+  provenBy,
+} from "../../support/parties/signing-client.ts";
 
 const TOKEN = "/oauth2/v1/token";
 const GRANT = { grant_type: "client_credentials" };

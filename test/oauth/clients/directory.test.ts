@@ -3,7 +3,7 @@ import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
 import { createNames } from "../../../src/platform/model/names.ts";
 import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
-import { ownIsolate } from "../../support/own-isolate.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 /** A directory over a store that counts its reads and can be changed. */
 function make() {

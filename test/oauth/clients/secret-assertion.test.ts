@@ -5,8 +5,8 @@ import { createDeps } from "../../../src/deps.ts";
 import { runSchedule } from "../../../src/schedule.ts";
 import { isolate } from "../../support/isolate.ts";
 import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
-import { makeSigner } from "../../support/scripted-provider.ts";
-import { assertionOf, ISSUER, makeSigningClient, provenBy } from "../../support/signing-client.ts";
+import { makeSigner } from "../../support/parties/scripted-provider.ts";
+import { assertionOf, ISSUER, makeSigningClient, provenBy } from "../../support/parties/signing-client.ts";
 
 const TOKEN = "/oauth2/v1/token";
 const GRANT = { grant_type: "client_credentials" };

@@ -9,7 +9,7 @@ import { isolate, learnsLogouts } from "../../support/isolate.ts";
 import { meddled } from "../../support/meddling.ts";
 import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
-import { appOf, recoveryCodesOf, setUpApp, type App } from "../../support/totp.ts";
+import { appOf, recoveryCodesOf, setUpApp, type App } from "../../support/parties/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 const ACCOUNT = `${ORIGIN}/account`;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Browser, landed, type Visit } from "../../support/browser.ts";
 import { makeTenant, ORIGIN, unique } from "../../support/platform.ts";
-import { bindProvider, makeProvider } from "../../support/scripted-provider.ts";
+import { bindProvider, makeProvider } from "../../support/parties/scripted-provider.ts";
 import { makeApp, visit, type TestApp } from "../../support/sign-in.ts";
 import { isolate } from "../../support/isolate.ts";
 import { toInit } from "../../support/browser.ts";

@@ -25,7 +25,7 @@ import {
   sign,
   subjectOf,
   type Provider,
-} from "../../support/scripted-provider.ts";
+} from "../../support/parties/scripted-provider.ts";
 import { APP_URI, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 

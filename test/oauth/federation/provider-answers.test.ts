@@ -3,7 +3,7 @@ import { utf8 } from "../../../src/platform/text/encoding.ts";
 import { fetchJson, FETCH_LIMITS } from "../../../src/oauth/federation/fetch-json.ts";
 import { readMetadata } from "../../../src/oauth/federation/metadata.ts";
 import { isolate } from "../../support/isolate.ts";
-import type { OutsideAnswer } from "../../support/outside-world.ts";
+import type { OutsideAnswer } from "../../support/runtime/outside-world.ts";
 import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
 import { put, unique } from "../../support/platform.ts";
 import {
@@ -27,7 +27,7 @@ import {
   type Provider,
   type SentOff,
   type Signer,
-} from "../../support/scripted-provider.ts";
+} from "../../support/parties/scripted-provider.ts";
 
 /** Faulty and malicious responses of a provider. */
 const DISCOVERY = ".well-known/openid-configuration";

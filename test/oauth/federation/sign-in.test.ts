@@ -26,7 +26,7 @@ import {
   type Application,
   type Provider,
   type SentOff,
-} from "../../support/scripted-provider.ts";
+} from "../../support/parties/scripted-provider.ts";
 
 const MINUTE_MS = 60_000;
 let app: Application;

@@ -8,7 +8,7 @@ import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { Browser } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
-import { realPasswordCost } from "../../support/password-cost.ts";
+import { realPasswordCost } from "../../support/runtime/password-cost.ts";
 import {
   ALL_SCOPES,
   basic,

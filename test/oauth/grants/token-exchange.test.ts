@@ -13,7 +13,7 @@ import {
   unique,
 } from "../../support/platform.ts";
 import type { TestClient } from "../../support/platform.ts";
-import { makeProver } from "../../support/prover.ts";
+import { makeProver } from "../../support/parties/prover.ts";
 import { makeApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 

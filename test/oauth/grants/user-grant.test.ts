@@ -13,7 +13,7 @@ import { parseScopes } from "../../../src/oauth/model/granted-scopes.ts";
 import { createUserStore } from "../../../src/oauth/users/user-store.ts";
 import { call, expectJson, makeTenant, put, unique } from "../../support/platform.ts";
 import { makeUser } from "../../support/users.ts";
-import { ownIsolate } from "../../support/own-isolate.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { runs } from "../../support/model-runs.ts";
 
 /**

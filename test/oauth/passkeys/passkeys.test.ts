@@ -3,14 +3,14 @@ import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { fromBase64Url } from "../../../src/platform/text/encoding.ts";
-import { BOUND, makeKeys, Passkey, SYNCED, type Deviation } from "../../support/authenticator.ts";
+import { BOUND, makeKeys, Passkey, SYNCED, type Deviation } from "../../support/parties/authenticator.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { meddled } from "../../support/meddling.ts";
 import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
-import { setUpApp } from "../../support/totp.ts";
+import { setUpApp } from "../../support/parties/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 const ACCOUNT = `${ORIGIN}/account`;

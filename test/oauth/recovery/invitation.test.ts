@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Browser, landed, toInit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
-import { makePerson, tokenOf } from "../../support/operators.ts";
+import { makePerson, tokenOf } from "../../support/parties/operators.ts";
 import { call, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { makeApp, signInThrough } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";

@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
-import { Passkey } from "../../support/authenticator.ts";
+import { Passkey } from "../../support/parties/authenticator.ts";
 import { OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
-import { setUpApp } from "../../support/totp.ts";
+import { setUpApp } from "../../support/parties/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { choose, linkIn, mailPlatform } from "./mail-platform.ts";
 

@@ -8,7 +8,7 @@ import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../sup
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { call, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
 import { makeApp, requestFor, type TestApp } from "../../support/sign-in.ts";
-import { setUpApp } from "../../support/totp.ts";
+import { setUpApp } from "../../support/parties/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 /** `/forgot` and `/reset`: a forgotten password, from the sign-in page to the new sign-in. */

@@ -1,4 +1,4 @@
-import { withoutChallenges } from "../../support/authenticator.ts";
+import { withoutChallenges } from "../../support/parties/authenticator.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";

@@ -12,7 +12,7 @@ import {
   type EventPublisher,
   type Outbox,
 } from "../../../src/oauth/subscription-events/outbox.ts";
-import { heardLog } from "../../support/heard-log.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
 import { isolate } from "../../support/isolate.ts";
 import {
   call,

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { CHALLENGE, codeFor, makeFlow, makePublicFlow, REDIRECT, VERIFIER, type Flow } from "../user-flow.ts";
 import { answerJson, requestsTo } from "../../support/outside.ts";
 import { basic, call, expectJson, makeClient, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
-import { hashOf, makeProver, type Prover } from "../../support/prover.ts";
+import { hashOf, makeProver, type Prover } from "../../support/parties/prover.ts";
 import { makeApp } from "../../support/sign-in.ts";
 import type { TestClient } from "../../support/platform.ts";
 

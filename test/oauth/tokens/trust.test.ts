@@ -16,7 +16,7 @@ import {
   type TrustStore,
 } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust, type IssuedToken } from "../../../src/oauth/tokens/trust.ts";
-import { ownIsolate } from "../../support/own-isolate.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };

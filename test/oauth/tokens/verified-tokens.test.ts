@@ -11,7 +11,7 @@ import { createProofVerifier } from "../../../src/oauth/tokens/proof.ts";
 import { createTrustStore } from "../../../src/oauth/tokens/trust-store.ts";
 import { createTrust } from "../../../src/oauth/tokens/trust.ts";
 import { MAX_VERIFIED_TOKENS } from "../../../src/oauth/tokens/verified-tokens.ts";
-import { ownIsolate } from "../../support/own-isolate.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 const sealer = createSealer([{ id: "t", bytes: new Uint8Array(32) }], systemRandom);
 const noAudit = { statement: () => env.DB.prepare("SELECT 1"), note: async () => {} };

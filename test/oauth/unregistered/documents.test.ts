@@ -7,8 +7,8 @@ import { Browser, toInit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { answerAt, answerJson, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, makeTenant, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
-import { makeSigner } from "../../support/scripted-provider.ts";
-import { assertionOf, provenBy } from "../../support/signing-client.ts";
+import { makeSigner } from "../../support/parties/scripted-provider.ts";
+import { assertionOf, provenBy } from "../../support/parties/signing-client.ts";
 import { VERIFIER } from "../user-flow.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import {

@@ -19,7 +19,7 @@ import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer } from "../../../src/platform/secrets/seal.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate as otherIsolate } from "../../support/isolate.ts";
-import { ownIsolate } from "../../support/own-isolate.ts";
+import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 import { makeClient } from "../../support/platform.ts";
 
 const ORIGIN = "https://api.plinth.example";

@@ -6,7 +6,7 @@ import { withRetryAfter } from "../../../src/events/access/request.ts";
 import { consumerName, logName, shardsOf } from "../../../src/events/model/topic.ts";
 import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import * as worker from "../../../src/worker.ts";
-import { heardLog } from "../../support/heard-log.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
 import { call, expectJson, makeClient, tokenFor } from "../../support/platform.ts";
 import { makeUser } from "../../support/users.ts";
 

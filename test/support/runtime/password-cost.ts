@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
  * A password check takes 75 ms on purpose, and a hundred test files sign people in. So tests hash at a lower cost, but for
  * those that are about the cost.
  */
-const load = () => import("../../src/platform/secrets/password-hash.ts");
+const load = () => import("../../../src/platform/secrets/password-hash.ts");
 
 export async function lowerPasswordCost(): Promise<void> {
   const { cost } = await load();

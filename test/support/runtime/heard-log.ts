@@ -1,4 +1,4 @@
-import { LOG_LEVELS, type Log, type LogFields } from "../../src/platform/runtime/log.ts";
+import { LOG_LEVELS, type Log, type LogFields } from "../../../src/platform/runtime/log.ts";
 
 /**
  * The log of a room that a test makes by itself: log-watch.ts hears it as it hears the Worker's, and shows none of it,

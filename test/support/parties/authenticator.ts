@@ -1,7 +1,7 @@
 import { encodeCBOR } from "@levischuck/tiny-cbor";
-import { fromBase64Url, joinBytes, toBase64Url, utf8 } from "../../src/platform/text/encoding.ts";
-import { sha256 } from "../../src/platform/secrets/hash.ts";
-import type { Visit } from "./browser.ts";
+import { fromBase64Url, joinBytes, toBase64Url, utf8 } from "../../../src/platform/text/encoding.ts";
+import { sha256 } from "../../../src/platform/secrets/hash.ts";
+import type { Visit } from "../browser.ts";
 
 /** What a browser and its authenticator do otherwise than they should. */
 export interface Deviation {

@@ -1,7 +1,7 @@
-import { Browser, landed } from "./browser.ts";
-import { basic, call, makeTenant, put, unique } from "./platform.ts";
-import { makeApp, signInThrough, type TestApp } from "./sign-in.ts";
-import { makeUser, type TestUser } from "./users.ts";
+import { Browser, landed } from "../browser.ts";
+import { basic, call, makeTenant, put, unique } from "../platform.ts";
+import { makeApp, signInThrough, type TestApp } from "../sign-in.ts";
+import { makeUser, type TestUser } from "../users.ts";
 
 const VERIFIER = "v".repeat(43);
 export const OPERATOR_SCOPES = ["plat.admin_read", "plat.admin_write", "plat.admin_tenant"];

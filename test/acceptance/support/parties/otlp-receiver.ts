@@ -1,4 +1,4 @@
-import { startReceiver, type Receiver } from "../../../examples/tour/receiver.ts";
+import { startReceiver, type Receiver } from "../../../../examples/tour/receiver.ts";
 
 /** A span as it came over the wire. */
 export interface WireSpan {

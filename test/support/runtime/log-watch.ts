@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, vi } from "vitest";
-import { noteSecret, secretsIn } from "./secrets.ts";
+import { noteSecret, secretsIn } from "../secrets.ts";
 
 /**
  * Hears all that the Worker logs, down to `debug`, whether a test silences it or not, and fails the test after which a

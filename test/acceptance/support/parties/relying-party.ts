@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { ROOT } from "../../../scripts/lib/root.ts";
+import { ROOT } from "../../../../scripts/lib/root.ts";
 
 const PAGES = join(ROOT, "test", "acceptance", "browser", "pages");
 const LIBRARY = join(ROOT, "node_modules", "oidc-client-ts", "dist", "browser", "oidc-client-ts.min.js");

@@ -1,5 +1,5 @@
-import { codeAt, stepAt } from "../../src/oauth/factors/totp.ts";
-import type { Browser, Visit } from "./browser.ts";
+import { codeAt, stepAt } from "../../../src/oauth/factors/totp.ts";
+import type { Browser, Visit } from "../browser.ts";
 
 /** An authenticator app, which got a secret from a page. */
 export interface App {

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { exportJWK, generateKeyPair, SignJWT, type JWTHeaderParameters, type JWTPayload } from "jose";
-import { isolate, type Isolate } from "./isolate.ts";
-import { answerJson, requestsTo } from "./outside.ts";
-import type { OutsideAnswer, OutsideRequest } from "./outside-world.ts";
-import { makeTenant, ORIGIN, put, unique } from "./platform.ts";
+import { isolate, type Isolate } from "../isolate.ts";
+import { answerJson, requestsTo } from "../outside.ts";
+import type { OutsideAnswer, OutsideRequest } from "../runtime/outside-world.ts";
+import { makeTenant, ORIGIN, put, unique } from "../platform.ts";
 
 /**
  * An identity provider whose every word a test can bend: it lives in the world outside that the tests play, says what

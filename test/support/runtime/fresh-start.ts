@@ -1,9 +1,9 @@
 import { reset, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { PingStub } from "../../src/platform/storage/answering-ping.ts";
-import { parseObjectShards } from "../../src/platform/storage/object-shards.ts";
-import { shardObjectName, shardsOf } from "../../src/platform/storage/shards.ts";
+import type { PingStub } from "../../../src/platform/storage/answering-ping.ts";
+import { parseObjectShards } from "../../../src/platform/storage/object-shards.ts";
+import { shardObjectName, shardsOf } from "../../../src/platform/storage/shards.ts";
 import { forgetModules } from "./forget-modules.ts";
 import { reuseRsaKeys } from "./rsa-keys.ts";
 import { lowerPasswordCost } from "./password-cost.ts";

@@ -1,5 +1,5 @@
 import { SignJWT, type JWTHeaderParameters, type JWTPayload } from "jose";
-import { makeTenant, ORIGIN, put, unique } from "./platform.ts";
+import { makeTenant, ORIGIN, put, unique } from "../platform.ts";
 import { makeSigner, type Signer } from "./scripted-provider.ts";
 
 /** A client that proves itself by assertions that it signs. */
