@@ -85,7 +85,11 @@ export default defineConfig({
           isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: ["test/acceptance/**", "test/nightly/**"],
-          setupFiles: ["test/support/runtime/fresh-start.ts", "test/support/runtime/log-watch.ts", "test/support/runtime/fixed-seeds.ts"],
+          setupFiles: [
+            "test/support/runtime/fresh-start.ts",
+            "test/support/runtime/log-watch.ts",
+            "test/support/runtime/fixed-seeds.ts",
+          ],
           provide: { isSearch },
         },
       },
