@@ -755,6 +755,31 @@ export type NewClientSecret = {
     /** When the previous secret stops working. In milliseconds since 1970. */
     previousExpiresAt: number;
 };
+export type LogoutDelivery = {
+    /** The `jti` of the logout token. */
+    id: string;
+    /** The person's `sub` in the client's tokens. */
+    user: string;
+    /** The `sid` there. */
+    sessionId: string;
+    /** Not there yet, or never. */
+    state: "pending" | "dead";
+    /** When the session ended. In milliseconds since 1970. */
+    createdAt: number;
+    /** Attempts until now. */
+    attempts: number;
+    /** The last attempt that failed. */
+    lastAttempt: {
+        /** When. In milliseconds since 1970. */
+        at: number;
+        /** The status of the answer; null: none. */
+        status: number | null;
+        /** What failed, as for push. */
+        error: "status" | "timeout" | "unreachable" | "redirect" | "refused";
+    } | null;
+    /** The next attempt; null: none. In milliseconds since 1970. */
+    nextAttemptAt: number | null;
+};
 export type Service = {
     /** Its name. */
     name: string;
@@ -1554,7 +1579,7 @@ export type AuditCopyLines = {
 };
 export type MetricSeries = {
     /** The metric's name. */
-    metric: "requests" | "request_time" | "wait_time" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric: "requests" | "request_time" | "wait_time" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "logouts_told" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     /** `platform`: pages, and addresses where nothing is. */
     service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
     /** The value of the metric's label, such as the class of a status. */
@@ -1594,7 +1619,7 @@ export type BusiestTenants = {
     /** Its end. In milliseconds since 1970. */
     to: number;
     /** The metric's name. */
-    metric: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "logouts_told" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     /** The service; null: all of them. */
     service: "oauth" | "events" | "media" | "gateway" | "admin" | "platform" | null;
     /** `peak`: the largest value of the time, not the sum. */
@@ -5806,6 +5831,96 @@ export function makeClientSecret(clientId: string, opts?: Oazapfts.RequestOpts) 
     });
 }
 /**
+ * List logout tokens that a client has still to get, or never got; by state
+ */
+export function listLogoutDeliveries(clientId: string, { state, pageNumber, pageSize, cursor }: {
+    state?: "pending" | "dead";
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: LogoutDelivery[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/clients/${encodeURIComponent(clientId)}/logout-deliveries${QS.query(QS.explode({
+        state,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Send the logout tokens again that a client never got, and those of a silent endpoint at once
+ */
+export function redeliverLogouts(clientId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** Logout tokens. */
+            redelivered: number;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/clients/${encodeURIComponent(clientId)}/logout-deliveries/redeliver`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
  * List every service
  */
 export function listServices({ pageNumber, pageSize, cursor }: {
@@ -8417,7 +8532,7 @@ export function repairComparison(id: string, opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * What needs a person: blocked accounts, failing pushes, dead letters, quotas that are almost full
+ * What needs a person: blocked accounts, failing pushes, dead letters, untold logouts, quotas that are almost full
  */
 export function readAttention(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -8426,14 +8541,14 @@ export function readAttention(opts?: Oazapfts.RequestOpts) {
             /** What needs a person. */
             items: {
                 /** What is wrong. */
-                kind: "account_blocked" | "push_stopped" | "push_failing" | "dead_letters" | "quota_almost_full";
-                /** An e-mail address, the id of a push subscription, or a tenant. */
+                kind: "account_blocked" | "push_stopped" | "push_failing" | "dead_letters" | "logouts_untold" | "quota_almost_full";
+                /** An e-mail address, the id of a push subscription, a client, or a tenant. */
                 subject: string;
                 /** The topic of the push subscription. */
                 topic: string | null;
                 /** The name of the push subscription. */
                 name: string | null;
-                /** Dead letters, events that wait, or percent of the quota. */
+                /** Dead letters, events that wait, logouts, or percent of the quota. */
                 count: number | null;
                 /** When the block ends. In milliseconds since 1970. */
                 untilAt: number | null;
@@ -8694,7 +8809,7 @@ export function getBusiestTenants({ $from, to, service, metric, top }: {
     $from?: number;
     to?: number;
     service?: "oauth" | "events" | "media" | "gateway" | "admin" | "platform";
-    metric?: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
+    metric?: "requests" | "refusals" | "received_bytes" | "sent_bytes" | "tokens_issued" | "tokens_refused" | "events_published" | "events_read" | "events_pushed" | "logouts_told" | "consumer_lag" | "service_failures" | "variants_made" | "jobs" | "job_age" | "sweeps_failed" | "d1_round_trips" | "d1_failures" | "d1_rows_read" | "d1_rows_written" | "shard_round_trips" | "stored_files" | "stored_bytes" | "stored_byte_hours";
     top?: number;
 } = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{

@@ -12,6 +12,7 @@ import { consistencyCommands } from "./commands/consistency.ts";
 import { eraseCommand } from "./erase/command.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { invitationCommands } from "./commands/invitations.ts";
+import { logoutDeliveryCommands } from "./commands/logout-deliveries.ts";
 import { metricsCommand } from "./commands/metrics.ts";
 import { healthCommand } from "./commands/health.ts";
 import { pushSubscriptionCommands } from "./commands/push-subscriptions.ts";
@@ -35,6 +36,7 @@ export function allCommands(): readonly Command[] {
     openCommand,
     ...resourceCommands(),
     ...actionCommands(),
+    ...logoutDeliveryCommands(),
     ...invitationCommands(),
     eraseCommand,
     ...consistencyCommands(),

@@ -214,6 +214,37 @@ export const admin: ServiceEntries = {
         isNext: false,
       },
     },
+    LogoutDelivery: {
+      schema: obj({
+        id: str("The `jti` of the logout token."),
+        user: str("The person's `sub` in the client's tokens."),
+        sessionId: str("The `sid` there."),
+        state: oneOf(["pending", "dead"], "Not there yet, or never."),
+        createdAt: time("When the session ended."),
+        attempts: int("Attempts until now."),
+        lastAttempt: orNull(
+          obj(
+            {
+              at: time("When."),
+              status: orNull(int("The status of the answer; null: none.")),
+              error: oneOf(["status", "timeout", "unreachable", "redirect", "refused"], "What failed, as for push."),
+            },
+            "The last attempt that failed.",
+          ),
+        ),
+        nextAttemptAt: orNull(time("The next attempt; null: none.")),
+      }),
+      example: {
+        id: "7d0f6a2b9c1e4f538a6b7c8d9e0f1a2b",
+        user: "ada@demo.example",
+        sessionId: "a1b2c3",
+        state: "pending",
+        createdAt: 1_763_000_000_000,
+        attempts: 2,
+        lastAttempt: { at: 1_763_000_005_400, status: 503, error: "status" },
+        nextAttemptAt: 1_763_000_040_000,
+      },
+    },
     SealKey: {
       schema: obj({
         id: str("Its name in `SEAL_KEYS`."),
@@ -462,13 +493,20 @@ export const admin: ServiceEntries = {
             items: list(
               obj({
                 kind: oneOf(
-                  ["account_blocked", "push_stopped", "push_failing", "dead_letters", "quota_almost_full"],
+                  [
+                    "account_blocked",
+                    "push_stopped",
+                    "push_failing",
+                    "dead_letters",
+                    "logouts_untold",
+                    "quota_almost_full",
+                  ],
                   "What is wrong.",
                 ),
-                subject: str("An e-mail address, the id of a push subscription, or a tenant."),
+                subject: str("An e-mail address, the id of a push subscription, a client, or a tenant."),
                 topic: orNull(str("The topic of the push subscription.")),
                 name: orNull(str("The name of the push subscription.")),
-                count: orNull(int("Dead letters, events that wait, or percent of the quota.")),
+                count: orNull(int("Dead letters, events that wait, logouts, or percent of the quota.")),
                 untilAt: orNull(time("When the block ends.")),
               }),
               "What needs a person.",
@@ -557,6 +595,31 @@ export const admin: ServiceEntries = {
           "`not_confidential`: make it confidential by PUT, which shows the first secret. `built_in`: a client " +
           "of the platform itself.",
       },
+    },
+    "GET /clients/{clientId}/logout-deliveries": {
+      id: "listLogoutDeliveries",
+      tag: TAGS.clients,
+      about: "Those that arrived are not there any more. Dead ones are kept for 30 days.",
+      parameters: {
+        state: { text: "`pending`: not there yet. `dead`: every attempt failed, and none follows.", example: "dead" },
+      },
+      answers: { 200: { text: "A page, by id.", json: list(ref("LogoutDelivery")), headers: ["Link"] } },
+      errors: { 404: "" },
+    },
+    "POST /clients/{clientId}/logout-deliveries/redeliver": {
+      id: "redeliverLogouts",
+      tag: TAGS.clients,
+      about:
+        "Begins the schedule of the dead ones again, at most 500 a call, the latest first. Ends the pause of an endpoint " +
+        "that did not answer. They are sent by the next run of the cron, within five minutes.",
+      answers: {
+        200: {
+          text: "How many are sent again.",
+          json: obj({ redelivered: int("Logout tokens.") }),
+          example: { redelivered: 3 },
+        },
+      },
+      errors: { 404: "" },
     },
     "POST /clients/{clientId}/revoke": revoke("revokeClient", "the client", true),
     "POST /users/{email}/revoke": revoke("revokeUser", "the user", true),

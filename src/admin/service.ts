@@ -15,6 +15,7 @@ import { identityProviders } from "./resources/software/identity-providers.ts";
 import { invitationLinkRoute } from "./resources/people/invitation-link.ts";
 import { invitations, type SendInvitation } from "./resources/people/invitations.ts";
 import { mediaConsistencyRoutes, type MediaConsistency } from "./resources/media/media-consistency.ts";
+import { logoutDeliveryRoutes, type LogoutDeliveries } from "./resources/software/logout-deliveries.ts";
 import { members } from "./resources/people/members.ts";
 import { organizations } from "./resources/people/organizations.ts";
 import { packages } from "./resources/software/packages.ts";
@@ -46,7 +47,8 @@ export interface AdminDeps extends ResourceDeps, Omit<RuleContext, "origin"> {
     readonly sendInvitation: SendInvitation | undefined;
     /** The address of the page behind an invitation. */
     invitationLink(token: string, origin: string): string;
-  } & AttentionPorts["oauth"];
+  } & AttentionPorts["oauth"] &
+    LogoutDeliveries;
   readonly outbox: OutboxPort;
   readonly events: EventsPort & {
     readonly operated: PushSubscriptions & AttentionPorts["events"]["operated"];
@@ -84,6 +86,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(roles(deps), deps),
     ...resourceRoutes(clients(deps), deps),
     clientSecretRoute(deps),
+    ...logoutDeliveryRoutes(deps),
     ...resourceRoutes(services(deps), deps),
     ...resourceRoutes(packages(deps), deps),
     ...resourceRoutes(subscriptions(deps), deps),

@@ -223,15 +223,18 @@ export function createOAuth(deps: OAuthDeps) {
   const logouts = createLogouts({
     store: createLogoutStore(deps.db),
     trust,
-    clock: deps.isolate,
+    isolate: deps.isolate,
     log,
+    meter: deps.meter,
     tracing: deps.tracing,
     allowLoopback: deps.allowLoopback,
   });
   const sessionsEnded = (): void => {
     if (!logouts.isUsed()) return;
     deps.isolate.keepAlive(
-      logouts.drain().catch((thrown: unknown) => log.error("clients not told", { error: describeError(thrown) })),
+      logouts
+        .drain("nothing is soon due")
+        .catch((thrown: unknown) => log.error("clients not told", { error: describeError(thrown) })),
     );
   };
 
@@ -364,7 +367,8 @@ export function createOAuth(deps: OAuthDeps) {
     unlock: accounts.unlock,
     sessionsEnded,
     /** Tells clients of sessions that ended, as far as it is their time. */
-    tellClients: logouts.drain,
+    tellClients: () => logouts.drain("nothing is due"),
+    redeliverLogouts: logouts.redeliver,
     blockedUntil: accounts.blockedUntil,
     /** Removes the user's second factor, in the operator's transaction. */
     secondFactorRemoval: factors.removalStatements,
@@ -422,6 +426,7 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => usedAssertions.deleteExpired(nowMs, rows),
         (rows) => pushedRequests.deleteExpired(nowMs, rows),
         (rows) => devices.deleteExpired(nowMs, rows),
+        (rows) => logouts.deleteDead(nowMs, rows),
         (rows) => unregisteredStore.deleteUnused(nowMs, rows),
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];

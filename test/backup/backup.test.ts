@@ -23,6 +23,7 @@ const MORE = [
     SELECT 's', client.id, 's', user.email, 'sub', 'i' FROM client, user LIMIT 1`,
   `INSERT INTO logout_notice (id, client, subject, sid, issuer, created_at, next_at)
     SELECT 'n', id, 'sub', 's', 'i', 1, 1 FROM client LIMIT 1`,
+  `INSERT INTO logout_endpoint (client, address, health, paused_until) SELECT id, 'a', '{}', 1 FROM client LIMIT 1`,
   `INSERT INTO totp (email, sealed_secret, last_step, created_at) SELECT email, 't1.a.b', 1, 1 FROM user LIMIT 1`,
   `INSERT INTO recovery_code (email, code_hash) SELECT email, 'h' FROM user LIMIT 1`,
   `INSERT INTO passkey (id, email, user_handle, public_key, sign_count, backup_eligible, backed_up, transports, name, created_at)

@@ -1,8 +1,8 @@
 import { defineRoute, json, type Route } from "../../http/route.ts";
 
 /**
- * Work for a person, besides what deep health checks: blocked accounts, pushes that fail, quotas that are almost
- * full. Each part reads a bounded number of rows and asks a bounded number of objects.
+ * Work for a person, besides what deep health checks: blocked accounts, pushes that fail, clients that were not told of
+ * logouts, quotas that are almost full. Each part reads a bounded number of rows and asks a bounded number of objects.
  */
 export interface AttentionPorts {
   readonly oauth: {
@@ -37,7 +37,7 @@ interface NearQuota {
 
 interface Item {
   readonly kind: string;
-  /** An address, a subscription's id, or a tenant. */
+  /** An address, a subscription's id, a client, or a tenant. */
   readonly subject: string;
   readonly topic: string | null;
   readonly name: string | null;
@@ -53,17 +53,22 @@ const BLOCK_MS = 8 * 3_600_000;
 const BLOCKED = `
   SELECT DISTINCT subject FROM (SELECT subject, reason FROM audit WHERE action = 'sign in' AND at > ?1 ORDER BY at DESC LIMIT ?2)
   WHERE reason LIKE '%is blocked% from now on' LIMIT ?3`;
+/** Dead letters are 10,000 at most. */
+const UNTOLD = `
+  SELECT client, count(*) AS count FROM logout_notice WHERE dead_at IS NOT NULL GROUP BY client ORDER BY count DESC LIMIT ?1`;
 
 export const attentionRoute = ({ db, oauth, events, media }: AttentionPorts & { readonly db: D1Database }): Route =>
   defineRoute({
     method: "GET",
     path: "/attention",
-    summary: "What needs a person: blocked accounts, failing pushes, dead letters, quotas that are almost full",
+    summary:
+      "What needs a person: blocked accounts, failing pushes, dead letters, untold logouts, quotas that are almost full",
     operation: "readAttention",
     async handle({ nowMs }) {
-      const [accounts, pushes, quotas] = await Promise.all([
+      const [accounts, pushes, untold, quotas] = await Promise.all([
         blockedAccounts(db, oauth, nowMs),
         events.operated.troubled(),
+        db.prepare(UNTOLD).bind(MOST.items).all<{ client: string; count: number }>(),
         media.nearQuota(ALMOST_FULL, MOST.tenants, MOST.items),
       ]);
       const items: readonly Item[] = [
@@ -71,6 +76,7 @@ export const attentionRoute = ({ db, oauth, events, media }: AttentionPorts & { 
         ...pushes
           .slice(0, MOST.items)
           .map(({ kind, id, topic, name, count }) => ({ kind, subject: id, topic, name, count, untilAt: null })),
+        ...untold.results.map(({ client, count }) => item("logouts_untold", client, { count })),
         ...quotas.map((one) => item("quota_almost_full", one.tenant, { count: percentOf(one) })),
       ];
       return json(200, { items }, { "cache-control": "no-store" });

@@ -33,6 +33,7 @@ export const TABLES = [
   "session",
   "session_client",
   "logout_notice",
+  "logout_endpoint",
   "authorization_code",
   "refresh_grant",
   "refresh_token",

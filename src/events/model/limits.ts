@@ -1,3 +1,5 @@
+import { ENDPOINT } from "../../platform/delivery/limits.ts";
+
 /** Limits of events. Sizes are UTF-8 bytes unless the name says characters. */
 
 export const TOPIC = {
@@ -204,33 +206,11 @@ export const HANDSHAKE = {
 
 /** Delivery of events to an endpoint. */
 export const DELIVERY = {
-  /** Attempts in flight per subscription. */
-  window: 6,
-  attemptMs: 15_000,
-  /** Delays between failed attempts. After the last one a delivery is dead. */
-  retryMs: [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
-  /** Random extra share of each delay, so that deliveries that failed together do not retry together. */
-  jitter: 0.2,
-  /**
-   * Number of times that an endpoint may set an event's next attempt by `Retry-After` without using up a step of its
-   * schedule.
-   */
-  namedTimes: 10,
-  minRetryAfterMs: 1_000,
-  maxRetryAfterMs: 86_400_000,
-  /** Maximum time that one response's `Retry-After` pauses the other events. */
-  maxRetryAfterPauseMs: 3_600_000,
-  /** After this many attempts in a row without a response, the endpoint is tried ever more rarely. */
-  silentAttempts: 6,
-  minSilentPauseMs: 5_000,
-  maxSilentPauseMs: 3_600_000,
+  ...ENDPOINT,
   /** Attempts shown per delivery; all are counted. */
   attemptsKept: 20,
   /** An event that waits after so many attempts shows that its endpoint fails. */
   failingTries: 3,
-  /** The part of a refusing endpoint's answer that is kept, and waited for. */
-  saidBytes: 500,
-  saidMs: 1_000,
   /** Maximum of pending deliveries, or bytes, before events stay in the log. */
   maxPending: 10_000,
   maxStoredBytes: 2_000_000_000,
@@ -246,7 +226,6 @@ export const DELIVERY = {
   deliveredKept: 1_000,
   deliveredKeptMs: 7 * 86_400_000,
   deadKept: 10_000,
-  deadKeptMs: 30 * 86_400_000,
   clearedAStep: 500,
   /** Expired deliveries are removed this much later, many at once. */
   clearGraceMs: 3_600_000,

@@ -1,5 +1,5 @@
 import { DELIVERY } from "../model/limits.ts";
-import type { AfterAttempt, Progress } from "./retry-schedule.ts";
+import type { AfterAttempt, Progress } from "../../platform/delivery/retry-schedule.ts";
 import { attemptOf, toStored, type StoredAttempt } from "./stored-attempt.ts";
 import type { Attempt, Delivery, DeliveryState } from "./types.ts";
 

@@ -1,17 +1,10 @@
 import type { Clock } from "../../platform/runtime/clock.ts";
 import { DELIVERY } from "../model/limits.ts";
-import {
-  healthAfterChange,
-  isSilent,
-  healthAfter,
-  onSchedule,
-  pausedUntilMs,
-  withoutPause,
-  windowSize,
-} from "./endpoint-health.ts";
+import { isSilent, pausedUntilMs, windowSize, withoutPause } from "../../platform/delivery/endpoint-health.ts";
+import { healthAfter, healthAfterChange, onSchedule } from "./endpoint-health.ts";
 import { attempt, type Message } from "./request.ts";
-import { judge, type EndpointResponse } from "./response.ts";
-import { afterAttempt, chance } from "./retry-schedule.ts";
+import { judge, type EndpointResponse } from "../../platform/delivery/response.ts";
+import { afterAttempt, chance } from "../../platform/delivery/retry-schedule.ts";
 import type { Attempt, PushPorts } from "./types.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { PushEligibility } from "./eligibility.ts";

@@ -4,7 +4,7 @@ import { HANDSHAKE } from "../model/limits.ts";
 import { BY_PLATFORM, pushAudit } from "./record/audit.ts";
 import type { Eligibility, Target } from "./eligibility.ts";
 import { attempt } from "./request.ts";
-import { judge } from "./response.ts";
+import { judge } from "../../platform/delivery/response.ts";
 import type { Handshake, PushState } from "./state.ts";
 import type { HandshakeStatus, PushPorts } from "./types.ts";
 

@@ -20,7 +20,7 @@ import { PushEligibility } from "./eligibility.ts";
 import { PushHandshake } from "./handshake.ts";
 import { PushIngest } from "./ingest.ts";
 import { attempt, testEvent } from "./request.ts";
-import { wasReached } from "./response.ts";
+import { wasReached } from "../../platform/delivery/response.ts";
 import { PushState } from "./state.ts";
 import { exportPush, importPushPage, type PushPage } from "./transfer.ts";
 import type {

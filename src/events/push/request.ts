@@ -8,7 +8,8 @@ import type { Tracing } from "../../platform/ports/tracing.ts";
 import { DELIVERY } from "../model/limits.ts";
 import type { TopicId } from "../model/topic.ts";
 import type { Target } from "./eligibility.ts";
-import { errorOf, type EndpointResponse } from "./response.ts";
+import { callEndpoint, type Called } from "../../platform/delivery/call.ts";
+import { errorOf, type EndpointResponse } from "../../platform/delivery/response.ts";
 import type { Attempt } from "./types.ts";
 
 export interface AttemptPorts {
@@ -51,7 +52,7 @@ export async function attempt(
   const address = parseOutboundUrl(target.endpoint, allowLoopback);
   const { answer, said }: Called = address.ok
     ? await tracing.root({ ...ROOT, cause: trace, isDrawn: trace !== undefined }, async (span) => {
-        const called = await call(address.value, { ...headers, ...tracing.outgoing() }, body, maxBytes);
+        const called = await callEndpoint(address.value, { ...headers, ...tracing.outgoing() }, body, maxBytes);
         const status = called.answer.kind === "answered" ? called.answer.status : undefined;
         if (status === undefined) span.fail(called.answer.kind);
         span.set({
@@ -85,74 +86,6 @@ export const shownHeaders = (
 });
 
 const ROOT = { name: "push", kind: "client", waitUntil: () => {} } as const;
-
-interface Called {
-  readonly answer: EndpointResponse;
-  readonly said: string;
-}
-
-async function call(
-  address: URL,
-  headers: Record<string, string>,
-  body: Uint8Array<ArrayBuffer>,
-  maxBytes: number,
-): Promise<Called> {
-  const controller = new AbortController();
-  // Not `AbortSignal.timeout`, which would keep the object awake long after the response.
-  const timer = setTimeout(() => controller.abort(), DELIVERY.attemptMs);
-  try {
-    const { signal } = controller;
-    const response = await fetch(address, { method: "POST", headers, body, redirect: "manual", signal });
-    const said =
-      maxBytes === 0 && !response.ok ? await refusalOf(response.body) : await beginningOf(response.body, maxBytes);
-    const retryAfter = response.headers.get("retry-after");
-    return { answer: { kind: "answered", status: response.status, retryAfter }, said };
-  } catch {
-    return { answer: { kind: controller.signal.aborted ? "timeout" : "unreachable" }, said: "" };
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** The words of an endpoint that refuses. The status counts, whatever becomes of the body. */
-async function refusalOf(body: ReadableStream<Uint8Array> | null): Promise<string> {
-  const reading = new AbortController();
-  const timer = setTimeout(() => reading.abort(), DELIVERY.saidMs);
-  try {
-    return await beginningOf(body, DELIVERY.saidBytes, reading.signal);
-  } catch {
-    return "";
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Cancels the rest of the body, which would hold one of six connections. Failures do not matter. */
-async function beginningOf(
-  body: ReadableStream<Uint8Array> | null,
-  maxBytes: number,
-  signal?: AbortSignal,
-): Promise<string> {
-  if (body === null || maxBytes === 0) {
-    body?.cancel().catch(() => {});
-    return "";
-  }
-  const reader = body.getReader();
-  signal?.addEventListener("abort", () => void reader.cancel().catch(() => {}));
-  const decoder = new TextDecoder();
-  let [text, left] = ["", maxBytes];
-  try {
-    while (left > 0) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      text += decoder.decode(value.subarray(0, left), { stream: true });
-      left -= value.byteLength;
-    }
-  } finally {
-    reader.cancel().catch(() => {});
-  }
-  return text;
-}
 
 /** After a rotation the receiver may know any of them for a while: a signature of each, as Standard Webhooks asks. */
 const secretsAt = ({ signingSecret, previous }: Target, nowMs: number): readonly string[] => [

@@ -1,4 +1,5 @@
-import type { Attempt, AttemptError } from "./types.ts";
+import type { AttemptError } from "../../platform/delivery/response.ts";
+import type { Attempt } from "./types.ts";
 
 /** Time, duration, status, error; the trace if the publish has spans, and what the endpoint said if it refused. */
 export type StoredAttempt = readonly [number, number, number | null, AttemptError | null, (string | null)?, string?];

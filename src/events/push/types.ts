@@ -1,4 +1,5 @@
 import type { ClientAccess } from "../../http/callers/auth.ts";
+import type { AttemptError } from "../../platform/delivery/response.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Log } from "../../platform/runtime/log.ts";
 import type { Names } from "../../platform/model/names.ts";
@@ -55,12 +56,6 @@ export interface Attempt {
   /** The words of an endpoint that refused; at most `DELIVERY.saidBytes`. Undefined: nothing. */
   readonly said?: string | undefined;
 }
-
-/**
- * `status`: not 2xx. `timeout`: no response in time. `unreachable`: no connection, or it broke. `redirect`: 3xx, which
- * is never followed. `refused`: the platform may not call this address (any more).
- */
-export type AttemptError = "status" | "timeout" | "unreachable" | "redirect" | "refused";
 
 /** `no_challenge`: 2xx without the challenge in the body. */
 export type HandshakeError = AttemptError | "no_challenge";

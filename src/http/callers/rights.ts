@@ -173,6 +173,8 @@ export const RIGHTS = {
   listPasskeys: { who: "operator", access: SEE },
   removePasskey: { who: "operator", access: RUN },
   makeClientSecret: { who: "operator", access: RUN_OWN },
+  listLogoutDeliveries: { who: "operator", access: SEE },
+  redeliverLogouts: { who: "operator", access: RUN },
   revokeAll: { who: "operator", access: RUN_OWN },
   explainScope: { who: "operator", access: SEE },
   listSigningKeys: { who: "operator", access: SEE },

@@ -1,10 +1,24 @@
+import type { Isolate } from "../../platform/copies/isolate.ts";
+import { callEndpoint } from "../../platform/delivery/call.ts";
+import {
+  healthAfterAnswer,
+  isSilent,
+  pausedUntilMs,
+  WELL,
+  windowSize,
+  withoutPause,
+  type EndpointHealth,
+} from "../../platform/delivery/endpoint-health.ts";
+import { ENDPOINT } from "../../platform/delivery/limits.ts";
+import { errorOf, judge, type EndpointResponse } from "../../platform/delivery/response.ts";
+import { afterAttempt } from "../../platform/delivery/retry-schedule.ts";
 import { throwTogether } from "../../platform/runtime/attempt-each.ts";
-import type { Clock } from "../../platform/runtime/clock.ts";
-import { describeError, type Log } from "../../platform/runtime/log.ts";
+import type { Log } from "../../platform/runtime/log.ts";
 import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
+import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
 import type { Trust } from "../tokens/trust.ts";
-import type { LogoutNotice, LogoutStore } from "./logout-store.ts";
+import type { AfterFailure, FailedAttempt, LogoutNotice, LogoutStore } from "./logout-store.ts";
 import { issueLogoutToken } from "./logout-token.ts";
 
 /**
@@ -12,65 +26,167 @@ import { issueLogoutToken } from "./logout-token.ts";
  * there when a session ends in which its person signed in to it.
  *
  *   tokens for a client ── with the code ──▶ session_client: who is to be told
- *   the session ends ───── same transaction, by trigger ──▶ logout_notice, one for each client
- *   drain, at once and by the cron: take a notice ─▶ POST logout_token ─▶ 200, 204: settled
- *                                                                     └▶ anything else: later, eight times in a day
+ *   the session ends ───── same transaction, by trigger ──▶ logout_notice, one for each client: pending
+ *   pending ── an attempt: 2xx ────────────────────────────▶ told, no row any more
+ *   pending ── any other answer, or none ──────────────────▶ pending, due by the schedule of push
+ *   pending ── the ninth failure, 410, or a week ──────────▶ dead, kept for 30 days
+ *   dead ── the operator redelivers ───────────────────────▶ pending, with its whole schedule
  *
  * A session ends by `/end_session`, at the account page, by another person's sign-in in the browser, by a new password,
  * and by the operator. Its own end after 12 h is not told, since clients know it.
  *
+ * The rules are those of push (platform/delivery): what an answer means, the pauses, `Retry-After`, and the circuit
+ * breaker, whose state is in logout_endpoint while the endpoint is not well. A drain runs beside the answer that ended a
+ * session, and waits there for what is soon due again. The rest waits for the cron, five minutes at most.
+ *
  * At least once: a drain that is cut off after the client answered sends the notice again, with the same `jti`. Two
- * drains at a time share the notices, because taking one is a conditional write.
+ * drains at a time share the notices, because taking one is a conditional write. So is a change of the health.
  */
 export interface LogoutDeps {
   readonly store: LogoutStore;
   readonly trust: Pick<Trust, "signingKey">;
-  readonly clock: Clock;
+  readonly isolate: Pick<Isolate, "nowMs" | "chance" | "pause">;
   readonly log: Log;
+  readonly meter: Meter;
   readonly tracing: Tracing;
   readonly allowLoopback: boolean;
 }
 
-/** A drain takes at most the 30 s that an invocation has after its answer. */
-const DRAIN = { notices: 50, atOnce: 6, attemptMs: 5_000, runMs: 20_000 } as const;
-/** The pauses before the next attempt. The cron looks every five minutes. */
-const PAUSES_MS = [60_000, 300_000, 900_000, 3_600_000, 7_200_000, 14_400_000, 43_200_000] as const;
+/** A drain takes at most the 30 s that an invocation has after its answer: its last attempt begins before `runMs`. */
+const DRAIN = { notices: 50, atOnce: 6, runMs: 12_000, leaseMs: 30_000 } as const;
+/** As long as a topic keeps events. */
+const WAITS_MS = 7 * 86_400_000;
+/** Dead letters of all clients, and those that one request sends again. */
+const DEAD = { kept: 10_000, redelivered: 500 } as const;
+/** Attempts to change the health, against other drains. */
+const HEALTH_CHANGES = 5;
 
 /** A platform without such clients is asked for them this often, beside an answer. */
 const UNUSED_MS = 60_000;
 
 export type Logouts = ReturnType<typeof createLogouts>;
 
-export function createLogouts({ store, trust, clock, log, tracing, allowLoopback }: LogoutDeps) {
-  async function tell(notice: LogoutNotice): Promise<void> {
-    const { id, clientId, sid, attempts, address } = notice;
-    const pauseMs = PAUSES_MS[attempts];
-    const about = { noticeId: id, clientId, sessionId: sid, attempt: attempts + 1 };
-    if (!(await store.take(notice, clock.nowMs() + (pauseMs ?? DRAIN.runMs)))) return;
-    const failed = await post(notice);
-    if (failed !== undefined) log.warn("client not told of a logout", { ...about, host: hostOf(address), failed });
-    else log.info("client told of a logout", about);
-    if (failed === undefined || pauseMs === undefined) await store.settle(notice);
+export function createLogouts({ store, trust, isolate, log, meter, tracing, allowLoopback }: LogoutDeps) {
+  /** Changes the health of the client's endpoint from what is stored now. Returns what it became. */
+  async function changeHealth(
+    notice: Pick<LogoutNotice, "clientId" | "address" | "health">,
+    change: (health: EndpointHealth) => EndpointHealth,
+  ): Promise<EndpointHealth> {
+    let before = notice.health;
+    for (let times = 0; ; times++) {
+      const health = before?.health ?? WELL;
+      const after = change(health);
+      const isWell = after.silent === 0 && pausedUntilMs(after, isolate.nowMs()) <= isolate.nowMs();
+      if (after === health && (before === undefined) === isWell) return after;
+      const next = isWell ? undefined : { health: after, pausedUntilMs: pausedUntilMs(after, isolate.nowMs()) };
+      if ((await store.setHealth(notice, before, next)) || times === HEALTH_CHANGES) return after;
+      before = await store.health(notice.clientId, notice.address);
+    }
   }
 
-  /** The reason if the client was not told. */
-  async function post(notice: LogoutNotice): Promise<string | undefined> {
-    const address = parseOutboundUrl(notice.address, allowLoopback);
-    if (!address.ok) return address.error;
-    const body = new URLSearchParams({ logout_token: await issueLogoutToken(notice, trust, clock.nowMs()) });
-    const what = { "server.address": address.value.hostname };
-    return tracing.child("POST logout token", what, async (span) => {
-      try {
-        const signal = AbortSignal.timeout(DRAIN.attemptMs);
-        const response = await fetch(address.value, { method: "POST", body, redirect: "manual", signal });
-        await response.body?.cancel();
-        span.set({ "http.response.status_code": response.status });
-        return response.status === 200 || response.status === 204 ? undefined : `status ${response.status}`;
-      } catch (thrown) {
-        span.fail("unreachable");
-        return describeError(thrown);
-      }
+  /** One attempt alone tries a silent endpoint: the pause begins with it, for all other drains. */
+  async function takeProbe(notice: LogoutNotice): Promise<boolean> {
+    const { health: before } = notice;
+    if (before === undefined || !isSilent(before.health)) return true;
+    const untilMs = isolate.nowMs() + DRAIN.leaseMs;
+    return store.setHealth(notice, before, {
+      health: { ...before.health, silentUntilMs: untilMs },
+      pausedUntilMs: untilMs,
     });
+  }
+
+  /** The time of the next attempt, or undefined, and the endpoint's health. */
+  async function tell(notice: LogoutNotice, isWell: () => boolean): Promise<Told | undefined> {
+    const { id, clientId, sid, attempts, address, waitsSinceMs } = notice;
+    const about = { noticeId: id, clientId, sessionId: sid, attempt: attempts + 1, host: hostOf(address) };
+    if (isolate.nowMs() - waitsSinceMs >= WAITS_MS) {
+      await store.expire(notice, isolate.nowMs());
+      log.warn("client never told of a logout", about);
+      return undefined;
+    }
+    if (!(await takeProbe(notice)) || !(await store.take(notice, isolate.nowMs() + DRAIN.leaseMs))) return undefined;
+    const atMs = isolate.nowMs();
+    const answer = await post(notice);
+    const error = errorOf(answer);
+    meter.add("logouts_told", { service: "oauth", label: error === undefined ? "delivered" : "failed" });
+    if (error === undefined) {
+      await store.settle(notice);
+      log.info("client told of a logout", about);
+    }
+    // A well endpoint that answers, as most do, costs nothing here.
+    const stored = notice.health === undefined && isWell() ? undefined : await store.health(clientId, address);
+    const health = await changeHealth({ clientId, address, health: stored }, (before) =>
+      healthAfterAnswer(before, answer, isolate.nowMs()),
+    );
+    if (error === undefined) return { dueAtMs: undefined, health };
+    const status = answer.kind === "answered" ? answer.status : undefined;
+    const last: FailedAttempt = { atMs, status, error };
+    const after = afterFailure(notice, answer);
+    await store.fail(notice, after, last);
+    const outcome = after.state === "dead" ? "client never told of a logout" : "client not told of a logout";
+    log.warn(outcome, { ...about, failed: status === undefined ? error : `status ${status}` });
+    return { dueAtMs: after.state === "dead" ? undefined : after.dueAtMs, health };
+  }
+
+  /** As with push. But there is no subscription to disable: a client that answers 410 does not want this notice. */
+  function afterFailure({ progress }: LogoutNotice, answer: EndpointResponse): AfterFailure {
+    const nowMs = isolate.nowMs();
+    const verdict = judge(answer, nowMs);
+    const after = verdict.kind === "unwanted" ? undefined : afterAttempt(progress, verdict, nowMs, isolate.chance());
+    if (after?.state !== "pending") return { state: "dead" };
+    return { ...after, progress: { step: after.step, tries: progress.tries + 1 } };
+  }
+
+  async function post(notice: LogoutNotice): Promise<EndpointResponse> {
+    const address = parseOutboundUrl(notice.address, allowLoopback);
+    if (!address.ok) return { kind: "refused" };
+    const body = new URLSearchParams({ logout_token: await issueLogoutToken(notice, trust, isolate.nowMs()) });
+    return tracing.child("POST logout token", { "server.address": address.value.hostname }, async (span) => {
+      const { answer } = await callEndpoint(address.value, {}, body);
+      if (answer.kind === "answered") span.set({ "http.response.status_code": answer.status });
+      else span.fail(answer.kind);
+      return answer;
+    });
+  }
+
+  /** Tells clients of these notices, as many at once as their health allows. Returns when the first is due again. */
+  async function tellAll(notices: readonly LogoutNotice[], endsMs: number): Promise<number> {
+    const queue = [...notices];
+    const healths = new Map(notices.map(({ clientId, health }) => [clientId, health?.health ?? WELL]));
+    const inFlight = new Map<string, number>();
+    let soonestMs = Infinity;
+    const next = (): LogoutNotice | undefined => {
+      const at = queue.findIndex(({ clientId }) => {
+        const health = healths.get(clientId) ?? WELL;
+        return (inFlight.get(clientId) ?? 0) < windowSize(health);
+      });
+      return at < 0 ? undefined : queue.splice(at, 1)[0];
+    };
+    const soonestOf = ({ dueAtMs = Infinity, health }: Told): number =>
+      Math.max(dueAtMs, pausedUntilMs(health, isolate.nowMs()));
+    const isPaused = ({ clientId, waitsSinceMs }: LogoutNotice): boolean =>
+      pausedUntilMs(healths.get(clientId) ?? WELL, isolate.nowMs()) > isolate.nowMs() &&
+      isolate.nowMs() - waitsSinceMs < WAITS_MS;
+    const work = async (): Promise<void> => {
+      for (let notice = next(); notice !== undefined && isolate.nowMs() < endsMs; notice = next()) {
+        const { clientId, address } = notice;
+        // A client that was unregistered meanwhile is not told.
+        if (address === "") await store.settle(notice);
+        if (address === "" || isPaused(notice)) continue;
+        inFlight.set(clientId, (inFlight.get(clientId) ?? 0) + 1);
+        try {
+          const told = await tell(notice, () => healths.get(clientId) === WELL);
+          if (told !== undefined) healths.set(clientId, told.health);
+          if (told !== undefined) soonestMs = Math.min(soonestMs, soonestOf(told));
+        } finally {
+          inFlight.set(clientId, (inFlight.get(clientId) ?? 1) - 1);
+        }
+      }
+    };
+    // One that fails leaves its share to the others. What it has taken is due again after its lease.
+    const ends = await Promise.allSettled(Array.from({ length: DRAIN.atOnce }, work));
+    throwTogether(ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : [])));
+    return soonestMs;
   }
 
   /** When no client was registered to be told. */
@@ -78,27 +194,38 @@ export function createLogouts({ store, trust, clock, log, tracing, allowLoopback
   return {
     rememberStatement: store.rememberStatement,
     /** False while this isolate knows that nobody is to be told; the cron tells those who are registered meanwhile. */
-    isUsed: (): boolean => Math.abs(clock.nowMs() - unusedAtMs) >= UNUSED_MS,
+    isUsed: (): boolean => Math.abs(isolate.nowMs() - unusedAtMs) >= UNUSED_MS,
     recordsChanged: (): void => void (unusedAtMs = Number.NEGATIVE_INFINITY),
-    /** Tells every client that is to be told now. */
-    async drain(): Promise<void> {
-      const endsMs = clock.nowMs() + DRAIN.runMs;
+    /** Tells every client that is to be told now, or also those that are to be told again in a few seconds. */
+    async drain(until: "nothing is due" | "nothing is soon due"): Promise<void> {
+      const endsMs = isolate.nowMs() + DRAIN.runMs;
       for (;;) {
-        const { due, isUsed } = await store.due(clock.nowMs(), DRAIN.notices);
-        unusedAtMs = isUsed ? Number.NEGATIVE_INFINITY : clock.nowMs();
-        const queue = [...due];
-        const work = async (): Promise<void> => {
-          for (let next = queue.shift(); next !== undefined && clock.nowMs() < endsMs; next = queue.shift())
-            // A client that was unregistered meanwhile is not told.
-            await (next.address === "" ? store.settle(next) : tell(next));
-        };
-        // One that fails leaves its share to the others. What it has taken is due again after its pause.
-        const ends = await Promise.allSettled(Array.from({ length: DRAIN.atOnce }, work));
-        throwTogether(ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : [])));
-        if (due.length < DRAIN.notices || clock.nowMs() >= endsMs) return;
+        const nowMs = isolate.nowMs();
+        const { due, isUsed } = await store.due(nowMs, DRAIN.notices, nowMs - WAITS_MS);
+        unusedAtMs = isUsed ? Number.NEGATIVE_INFINITY : nowMs;
+        const soonestMs = await tellAll(due, endsMs);
+        if (isolate.nowMs() >= endsMs) return;
+        if (due.length === DRAIN.notices) continue;
+        if (until === "nothing is due" || soonestMs >= endsMs) return;
+        await isolate.pause(Math.max(0, soonestMs - isolate.nowMs()));
       }
     },
+    /** Sends dead letters of a client again, the latest first, also to an endpoint that was silent. */
+    async redeliver(clientId: string, address: string): Promise<number> {
+      const again = await store.redeliver(clientId, DEAD.redelivered, isolate.nowMs());
+      await changeHealth({ clientId, address, health: await store.health(clientId, address) }, withoutPause);
+      return again;
+    },
+    /** Removes dead letters whose time is over, and those that are too many. */
+    deleteDead: (nowMs: number, rows: number): Promise<number> =>
+      store.deleteDead(nowMs - ENDPOINT.deadKeptMs, DEAD.kept, rows),
   };
+}
+
+interface Told {
+  /** Undefined: no further attempt. */
+  readonly dueAtMs: number | undefined;
+  readonly health: EndpointHealth;
 }
 
 const hostOf = (address: string): string => URL.parse(address)?.host ?? "";

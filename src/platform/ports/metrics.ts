@@ -40,6 +40,12 @@ export const METRICS = {
   events_published: { kind: "counter", unit: "1", help: "Events that clients published." },
   events_read: { kind: "counter", unit: "1", help: "Events that readers got." },
   events_pushed: { kind: "counter", unit: "1", label: "outcome", help: "Attempts to push an event, by outcome." },
+  logouts_told: {
+    kind: "counter",
+    unit: "1",
+    label: "outcome",
+    help: "Attempts to tell a client of a logout, by outcome.",
+  },
   consumer_lag: { kind: "peak", unit: "1", help: "The most events that a reader had before it when it read." },
   service_failures: {
     kind: "counter",

@@ -9,10 +9,9 @@ import {
   pausedUntilMs,
   withoutPause,
   unanswered,
-  healthy,
   windowSize,
-  type Health,
-} from "../../../src/events/push/endpoint-health.ts";
+} from "../../../src/platform/delivery/endpoint-health.ts";
+import { healthy, type Health } from "../../../src/events/push/endpoint-health.ts";
 import { EventTexts } from "../../../src/events/push/ingest.ts";
 import { signWebhook } from "../../../src/events/push/request.ts";
 import {
@@ -22,8 +21,8 @@ import {
   wasReached,
   type EndpointResponse,
   type Verdict,
-} from "../../../src/events/push/response.ts";
-import { afterAttempt, type AfterAttempt } from "../../../src/events/push/retry-schedule.ts";
+} from "../../../src/platform/delivery/response.ts";
+import { afterAttempt, type AfterAttempt } from "../../../src/platform/delivery/retry-schedule.ts";
 import { toBase64, utf8 } from "../../../src/platform/text/encoding.ts";
 import { runs } from "../../support/model-runs.ts";
 

@@ -2,7 +2,13 @@ import { env } from "cloudflare:workers";
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
+import { createLogoutStore } from "../../../src/oauth/logout/logout-store.ts";
+import { createLogouts } from "../../../src/oauth/logout/logout.ts";
+import { ENDPOINT } from "../../../src/platform/delivery/limits.ts";
+import { noMeter } from "../../../src/platform/ports/metrics.ts";
+import { noTracing } from "../../../src/platform/ports/tracing.ts";
 import { Browser } from "../../support/browser.ts";
+import { heardLog } from "../../support/heard-log.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
@@ -54,6 +60,15 @@ async function idTokenOf({ app }: Told, location: string | undefined): Promise<J
   return (await jwtVerify(idToken, await keys())).payload;
 }
 
+interface LogoutDelivery {
+  readonly id: string;
+  readonly nextAttemptAt: number | null;
+  readonly lastAttempt: { readonly at: number } | null;
+}
+interface Attention {
+  readonly items: readonly object[];
+}
+
 const keys = async () => createLocalJWKSet(await expectJson<JSONWebKeySet>(await call("/oauth2/v1/jwks"), 200));
 
 const came = new Map<string, string[]>();
@@ -81,9 +96,16 @@ const submitAt = async (browser: Browser, name: string): Promise<void> => {
   expect((await browser.post(form.action, form.fields)).status).toBe(303);
 };
 
+const rsaKeys = () =>
+  crypto.subtle.generateKey(
+    { name: "RSASSA-PKCS1-v1_5", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: "SHA-256" },
+    false,
+    ["sign", "verify"],
+  ) as Promise<CryptoKeyPair>;
+
 /** Time passes, and the cron comes. */
 const cronAfter = async (ms: number): Promise<void> => {
-  await env.DB.prepare(`UPDATE logout_notice SET next_at = next_at - ?`).bind(ms).run();
+  await env.DB.prepare(`UPDATE logout_notice SET next_at = next_at - ? WHERE dead_at IS NULL`).bind(ms).run();
   await createDeps(env).oauth.tellClients();
 };
 const waiting = (app: TestApp) =>
@@ -183,54 +205,219 @@ describe("a client with a back-channel logout address", () => {
   });
 });
 
-describe("a client that does not answer 200 or 204", () => {
+/** Notices of sessions of one person that ended elsewhere. */
+const addNotices = (app: TestApp, count: number, since = Date.now()) =>
+  env.DB.batch(
+    Array.from({ length: count }, () =>
+      env.DB.prepare(
+        `INSERT INTO logout_notice (id, client, subject, sid, issuer, created_at, next_at) VALUES (?, ?, 's', 's', ?, ?, 0)`,
+      ).bind(unique("notice"), app.clientId, ISSUER, since),
+    ),
+  );
+const tell = () => createDeps(env).oauth.tellClients();
+const healthOf = (app: TestApp) =>
+  env.DB.prepare(`SELECT health, paused_until AS pausedUntilMs FROM logout_endpoint WHERE client = ?`)
+    .bind(app.clientId)
+    .first<{ health: string; pausedUntilMs: number }>();
+const deliveries = async (app: TestApp, query = "") =>
+  expectJson<LogoutDelivery[]>(await operated(`clients/${app.clientId}/logout-deliveries${query}`, "GET"), 200);
+
+describe("a client that does not answer 2xx", () => {
   // shows: oauth/back-channel-logout/again
-  it("is told again later, with the same jti, until it does", async () => {
+  it("is told again by the schedule of push, with the same jti, until it does", async () => {
     const told = await makeTold([{ status: 500 }, { status: 302 }, { status: 200 }]);
-    const browser = new Browser();
-    await signIn(browser, told);
-    await browser.get(`${ISSUER}/end_session`);
+    await addNotices(told.app, 1);
+    await tell();
+    const [first] = await deliveries(told.app);
+    expect(first).toMatchObject({ state: "pending", attempts: 1, lastAttempt: { status: 500, error: "status" } });
+    const pauseMs = (one: LogoutDelivery | undefined) => one!.nextAttemptAt! - one!.lastAttempt!.at;
+    expect(pauseMs(first)).toBeGreaterThanOrEqual(ENDPOINT.retryMs[0]);
+    expect(pauseMs(first)).toBeLessThan(ENDPOINT.retryMs[0] * (1 + ENDPOINT.jitter) + 1_000);
     // Not before its time.
-    await cronAfter(0);
+    await tell();
     expect(await toldAt(told, 1)).toHaveLength(1);
-    for (const ms of [60_000, 300_000]) await cronAfter(ms);
+    await cronAfter(10_000);
+    const [second] = await deliveries(told.app);
+    expect(second).toMatchObject({ attempts: 2, lastAttempt: { status: 302, error: "redirect" } });
+    expect(pauseMs(second)).toBeGreaterThanOrEqual(ENDPOINT.retryMs[1]);
+    await cronAfter(60_000);
     const claims = await toldAt(told, 3);
     expect(claims).toHaveLength(3);
-    expect(new Set(claims.map(({ jti }) => jti)).size).toBe(1);
-    await cronAfter(86_400_000);
-    expect(await toldAt(told, 3)).toHaveLength(3);
+    expect(new Set(claims.map(({ jti }) => jti))).toEqual(new Set([first!.id]));
+    expect(await deliveries(told.app)).toEqual([]);
   });
 
-  it("is given up after eight attempts", async () => {
-    const told = await makeTold({ status: 400 });
-    const browser = new Browser();
-    await signIn(browser, told);
-    await browser.get(`${ISSUER}/end_session`);
-    for (let times = 0; times < 10; times++) await cronAfter(86_400_000);
-    expect(await toldAt(told, 8)).toHaveLength(8);
-    await expect.poll(async () => (await waiting(told.app)).results).toEqual([]);
+  it("is told again beside the answer that ended the session, a few seconds later", async () => {
+    const told = await makeTold([{ status: 500 }, { status: 204 }]);
+    await addNotices(told.app, 1);
+    const { privateKey } = await rsaKeys();
+    let offsetMs = 0;
+    const paused: number[] = [];
+    const logouts = createLogouts({
+      store: createLogoutStore(env.DB),
+      trust: { signingKey: async () => ({ kid: "k", key: privateKey }) },
+      isolate: {
+        nowMs: () => Date.now() + offsetMs,
+        chance: () => 0.5,
+        pause: async (ms) => void ((offsetMs += ms), paused.push(ms)),
+      },
+      log: heardLog,
+      meter: noMeter,
+      tracing: noTracing,
+      allowLoopback: false,
+    });
+    await logouts.drain("nothing is soon due");
+    expect(paused).toHaveLength(1);
+    expect(paused[0]).toBeGreaterThan(ENDPOINT.retryMs[0] * 0.9);
+    expect(await requestsTo(told.address)).toHaveLength(2);
+    expect(await deliveries(told.app)).toEqual([]);
+  });
+
+  it("names the time by Retry-After, for everything that it is to get", async () => {
+    const told = await makeTold([{ status: 503, headers: { "retry-after": "1800" } }, { status: 204 }]);
+    await addNotices(told.app, 1);
+    await tell();
+    const [one] = await deliveries(told.app);
+    expect(one!.nextAttemptAt! - one!.lastAttempt!.at).toBeGreaterThan(1_795_000);
+    await addNotices(told.app, 1);
+    await tell();
+    expect(await toldAt(told, 1)).toHaveLength(1);
+  });
+
+  // shows: oauth/back-channel-logout/dead
+  it("gets a dead letter after nine attempts, which the operator sees and sends again", async () => {
+    const told = await makeTold([...Array.from({ length: 9 }, () => ({ status: 400 })), { status: 200 }]);
+    await addNotices(told.app, 1);
+    for (let times = 0; times < 11; times++) await cronAfter(86_400_000);
+    expect(await toldAt(told, 9)).toHaveLength(9);
+    expect(await deliveries(told.app, "?state=pending")).toEqual([]);
+    expect(await deliveries(told.app, "?state=dead")).toMatchObject([
+      { attempts: 9, nextAttemptAt: null, lastAttempt: { status: 400 } },
+    ]);
+    const { items } = await expectJson<Attention>(await operated("attention", "GET"), 200);
+    expect(items).toContainEqual(
+      expect.objectContaining({ kind: "logouts_untold", subject: told.app.clientId, count: 1 }),
+    );
+    const again = await operated(`clients/${told.app.clientId}/logout-deliveries/redeliver`);
+    expect(await expectJson(again, 200)).toEqual({ redelivered: 1 });
+    await tell();
+    expect(await toldAt(told, 10)).toHaveLength(10);
+    expect(await deliveries(told.app)).toEqual([]);
+    const audited = await expectJson(await operated(`audit?subject=clients/${told.app.clientId}`, "GET"), 200);
+    expect(audited).toContainEqual(expect.objectContaining({ action: "redeliver logouts", reason: "1 again" }));
+  });
+
+  it.each([
+    ["answers 410", { status: 410 }, Date.now(), 1],
+    ["was to be told for a week", { status: 200 }, Date.now() - 8 * 86_400_000, 0],
+  ])("gets a dead letter at once if it %s", async (_, answer, since, attempts) => {
+    const told = await makeTold(answer);
+    await addNotices(told.app, 1, since);
+    await tell();
+    expect(await deliveries(told.app)).toMatchObject([{ state: "dead", attempts }]);
+    expect(await toldAt(told, attempts)).toHaveLength(attempts);
+  });
+
+  // shows: oauth/back-channel-logout/circuit-breaker
+  it("is tried by one alone, ever more rarely, while it does not answer at all", async () => {
+    const told = await makeTold([...Array.from({ length: 7 }, () => ({ status: 522 })), { status: 204 }]);
+    await addNotices(told.app, 10);
+    await tell();
+    // Six were in flight; each of them that ended without an answer took a place from the window.
+    expect(await toldAt(told, 6)).toHaveLength(6);
+    const silent = await healthOf(told.app);
+    expect(JSON.parse(silent!.health)).toMatchObject({ silent: 6 });
+    expect(silent!.pausedUntilMs).toBeGreaterThan(Date.now() + 3_000);
+    await tell();
+    expect(await toldAt(told, 6)).toHaveLength(6);
+    // The pause is over: many drains, one probe.
+    const pauseIsOver = async () => {
+      const { health } = (await healthOf(told.app))!;
+      const over = JSON.stringify({ ...JSON.parse(health), silentUntilMs: 1 });
+      const sql = `UPDATE logout_endpoint SET health = ?, paused_until = 1 WHERE client = ?`;
+      await env.DB.prepare(sql).bind(over, told.app.clientId).run();
+    };
+    await pauseIsOver();
+    await Promise.all([1, 2, 3].map(tell));
+    expect(await toldAt(told, 7)).toHaveLength(7);
+    expect((await healthOf(told.app))!.pausedUntilMs).toBeGreaterThan(Date.now() + 8_000);
+    // An answer ends it.
+    await pauseIsOver();
+    await tell();
+    expect(await healthOf(told.app)).toBeNull();
+    await cronAfter(86_400_000);
+    expect(await deliveries(told.app)).toEqual([]);
+  });
+
+  it("is tried at once if the operator sends again, and at another address", async () => {
+    const told = await makeTold({ status: 204 });
+    await addNotices(told.app, 1);
+    const silence = async () => {
+      const health = { silent: 9, silentUntilMs: Date.now() + 40_000, retryAfterUntilMs: 0 };
+      await env.DB.prepare(`INSERT OR REPLACE INTO logout_endpoint VALUES (?, ?, ?, ?)`)
+        .bind(told.app.clientId, told.address, JSON.stringify(health), health.silentUntilMs)
+        .run();
+    };
+    await silence();
+    await tell();
+    expect(await toldAt(told, 0)).toEqual([]);
+    expect(await deliveries(told.app)).toHaveLength(1);
+    await operated(`clients/${told.app.clientId}/logout-deliveries/redeliver`);
+    await tell();
+    expect(await toldAt(told, 1)).toHaveLength(1);
+    await silence();
+    await addNotices(told.app, 1);
+    const elsewhere = `https://${unique("rp")}.example.com/logout`;
+    await answerAt(elsewhere, { status: 204 });
+    await register(told.app, elsewhere);
+    await tell();
+    expect(await requestsTo(elsewhere)).toHaveLength(1);
+  });
+
+  it("has its dead letters removed after 30 days, and the oldest beyond the most", async () => {
+    const told = await makeTold({ status: 410 });
+    await addNotices(told.app, 3);
+    await tell();
+    const die = (agoMs: number, limit: number) =>
+      env.DB.prepare(
+        `UPDATE logout_notice SET dead_at = ?1 WHERE id IN (SELECT id FROM logout_notice WHERE client = ?2 LIMIT ?3)`,
+      )
+        .bind(Date.now() - agoMs, told.app.clientId, limit)
+        .run();
+    await die(31 * 86_400_000, 1);
+    await createDeps(env).oauth.sweep(Date.now());
+    expect(await deliveries(told.app)).toHaveLength(2);
+    await die(-86_400_000, 1);
+    expect(await createLogoutStore(env.DB).deleteDead(0, 1, 500)).toBeGreaterThan(0);
+    expect(await deliveries(told.app)).toHaveLength(1);
   });
 
   it("is told once by two drains at a time", async () => {
     const told = await makeTold([{ status: 500 }, { status: 204 }]);
-    const browser = new Browser();
-    await signIn(browser, told);
-    await browser.get(`${ISSUER}/end_session`);
+    await addNotices(told.app, 1);
+    await tell();
     expect(await toldAt(told, 1)).toHaveLength(1);
-    await env.DB.prepare(`UPDATE logout_notice SET next_at = 0`).run();
-    await Promise.all([1, 2, 3].map(() => createDeps(env).oauth.tellClients()));
+    await env.DB.prepare(`UPDATE logout_notice SET next_at = 0 WHERE client = ?`).bind(told.app.clientId).run();
+    await Promise.all([1, 2, 3].map(tell));
     expect(await toldAt(told, 2)).toHaveLength(2);
   });
 
   it("is not told any more once its registration has no address", async () => {
     const told = await makeTold({ status: 500 });
-    const browser = new Browser();
-    await signIn(browser, told);
-    await browser.get(`${ISSUER}/end_session`);
+    await addNotices(told.app, 1);
+    await tell();
     await register(told.app, "");
     await cronAfter(86_400_000);
     expect(await toldAt(told, 1)).toHaveLength(1);
     await expect.poll(async () => (await waiting(told.app)).results).toEqual([]);
+  });
+
+  it("is nobody's that is not there", async () => {
+    for (const [path, method] of [
+      ["", "GET"],
+      ["/redeliver", "POST"],
+    ] as const)
+      expect((await operated(`clients/no.one/logout-deliveries${path}`, method)).status).toBe(404);
   });
 });
 

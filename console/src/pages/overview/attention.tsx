@@ -143,6 +143,8 @@ function useFound() {
         const text = words.accountBlocked(untilAt === null ? "" : format.moment(untilAt));
         return { key, status: "warn", title: subject, text, href: `/people/${subject}` };
       }
+      case "logouts_untold":
+        return { key, status: "warn", title: subject, text: words.logoutsUntold(number), href: `/clients/${subject}` };
       case "quota_almost_full":
         return { key, status: "warn", title: subject, text: words.quotaFull(number), href: `/tenants/${subject}` };
       default: {

@@ -14,6 +14,8 @@ export const overview: Same<typeof en.overview> = {
   quotaFull: (percent) =>
     `${percent} % des Kontingents sind belegt. Erhöhen Sie es, oder bitten Sie den Mandanten zu löschen.`,
   deadLetters: (count) => `${count} unzustellbare Ereignisse. Der Endpunkt muss heil sein, dann senden Sie sie erneut.`,
+  logoutsUntold: (count) =>
+    `Er hat von ${count} Abmeldungen nie erfahren. Beheben Sie seine Adresse, dann plat client redeliver-logouts.`,
   pushFailing: (count) => `Der Endpunkt nimmt keine Ereignisse an; ${count} warten.`,
   pushStopped: "Nichts wird zugestellt: abgeschaltet, nicht bestätigt oder ohne Recht.",
   serviceSilent: (service) => `Der Dienst ${service} antwortet nicht`,

@@ -10,6 +10,8 @@ export const overview = {
     `Too many wrong passwords: the account is blocked until ${until}. Unlock it if the person asks.`,
   quotaFull: (percent: string) => `${percent} % of its quota is used. Raise it, or ask the tenant to delete.`,
   deadLetters: (count: string) => `${count} dead letters. Mend the endpoint, then send them again.`,
+  logoutsUntold: (count: string) =>
+    `It was never told of ${count} logouts. Mend its address, then plat client redeliver-logouts.`,
   pushFailing: (count: string) => `The endpoint does not take events; ${count} wait.`,
   pushStopped: "Nothing is delivered: it is disabled, was not confirmed, or has no right any more.",
   serviceSilent: (service: string) => `The service ${service} does not answer`,

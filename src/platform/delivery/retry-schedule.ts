@@ -1,5 +1,5 @@
-import type { Random } from "../../platform/runtime/random.ts";
-import { DELIVERY } from "../model/limits.ts";
+import type { Random } from "../runtime/random.ts";
+import { ENDPOINT } from "./limits.ts";
 import type { Verdict } from "./response.ts";
 
 /** Position of a delivery in its schedule since it was taken or redelivered. */
@@ -33,12 +33,12 @@ export function afterAttempt(
   if (verdict.kind === "delivered") return { state: "delivered" };
   const { step, tries } = before;
   const namedMs = verdict.kind === "later" ? verdict.atMs : 0;
-  if (namedMs > 0 && tries - step < DELIVERY.namedTimes) return { state: "pending", dueAtMs: namedMs, step };
+  if (namedMs > 0 && tries - step < ENDPOINT.namedTimes) return { state: "pending", dueAtMs: namedMs, step };
   if (scheduledMs !== undefined) return { state: "pending", dueAtMs: Math.max(scheduledMs, namedMs), step };
   const isStep = verdict.kind !== "unwanted";
-  const waitMs = DELIVERY.retryMs[isStep ? step : 0];
+  const waitMs = ENDPOINT.retryMs[isStep ? step : 0];
   if (waitMs === undefined) return { state: "dead" };
-  const dueAtMs = nowMs + Math.round(waitMs * (1 + DELIVERY.jitter * chance));
+  const dueAtMs = nowMs + Math.round(waitMs * (1 + ENDPOINT.jitter * chance));
   return { state: "pending", dueAtMs: Math.max(dueAtMs, namedMs), step: isStep ? step + 1 : step };
 }
 

@@ -1,6 +1,5 @@
-import { parseHttpDate } from "../../platform/text/http-date.ts";
-import { DELIVERY } from "../model/limits.ts";
-import type { AttemptError } from "./types.ts";
+import { parseHttpDate } from "../text/http-date.ts";
+import { ENDPOINT } from "./limits.ts";
 
 /** Outcome of one attempt. `retryAfter` is the raw header. */
 export type EndpointResponse =
@@ -8,9 +7,15 @@ export type EndpointResponse =
   | { readonly kind: "timeout" | "unreachable" | "refused" };
 
 /**
+ * `status`: not 2xx. `timeout`: no response in time. `unreachable`: no connection, or it broke. `redirect`: 3xx, which
+ * is never followed. `refused`: the platform may not call this address (any more).
+ */
+export type AttemptError = "status" | "timeout" | "unreachable" | "redirect" | "refused";
+
+/**
  * Meaning of a response for the delivery.
  * - `later`: the endpoint names the time of the next attempt.
- * - `unwanted`: the endpoint wants no more of the subscription's events.
+ * - `unwanted`: the endpoint wants no more of what it gets here.
  */
 export type Verdict =
   | { readonly kind: "delivered" }
@@ -48,5 +53,5 @@ export function readRetryAfter(text: string | null, nowMs: number): number | und
   const value = text?.trim() ?? "";
   const atMs = /^\d+$/.test(value) ? nowMs + Number(value) * 1000 : parseHttpDate(value, nowMs);
   if (atMs === undefined) return undefined;
-  return Math.min(Math.max(atMs - nowMs, DELIVERY.minRetryAfterMs), DELIVERY.maxRetryAfterMs);
+  return Math.min(Math.max(atMs - nowMs, ENDPOINT.minRetryAfterMs), ENDPOINT.maxRetryAfterMs);
 }

@@ -1,0 +1,110 @@
+import * as z from "zod/mini";
+import { noSuch } from "../../../http/errors/errors.ts";
+import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../../http/input/paging.ts";
+import { defineRoute, json, type Route } from "../../../http/route.ts";
+import type { AuditTrail } from "../../../platform/ports/audit.ts";
+import { actorOf } from "../../audit/record.ts";
+import { identifier } from "../../model/fields.ts";
+
+interface Deps {
+  readonly db: D1Database;
+  readonly audit: Pick<AuditTrail, "note">;
+  readonly oauth: LogoutDeliveries;
+}
+
+export interface LogoutDeliveries {
+  /** Begins the schedule of dead letters again, the latest first. Returns their number. */
+  redeliverLogouts(clientId: string, address: string): Promise<number>;
+}
+
+interface Row {
+  readonly id: string;
+  readonly subject: string;
+  readonly sid: string;
+  readonly createdAt: number;
+  readonly attempts: number;
+  readonly nextAt: number;
+  readonly deadAt: number | null;
+  readonly lastAt: number | null;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+  readonly pausedUntil: number | null;
+}
+
+const STATES = ["pending", "dead"] as const;
+const params = z.object({ clientId: identifier });
+
+/** What a client has still to be told has few rows: ordered by id, which says nothing, so a page goes on by it. */
+const PAGE = `
+  SELECT id, subject, sid, created_at AS createdAt, attempts, next_at AS nextAt, dead_at AS deadAt, last_at AS lastAt,
+    last_status AS lastStatus, last_error AS lastError,
+    (SELECT paused_until FROM logout_endpoint WHERE client = ?1) AS pausedUntil
+  FROM logout_notice WHERE client = ?1 AND id > ?2 AND (?3 = '' OR (dead_at IS NOT NULL) = (?3 = 'dead'))
+  ORDER BY id LIMIT ?4 OFFSET ?5`;
+const CLIENT = `SELECT backchannel_logout_uri AS address FROM client WHERE id = ?1 AND tenant <> '~'`;
+
+/** Logout tokens on their way to a client (oauth/logout). Those that arrived have no row. */
+export const logoutDeliveryRoutes = ({ db, audit, oauth }: Deps): readonly Route[] => {
+  const find = (id: string) => db.prepare(CLIENT).bind(id).first<{ address: string }>();
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/clients/{clientId}/logout-deliveries",
+      summary: "List logout tokens that a client has still to get, or never got; by state",
+      operation: "listLogoutDeliveries",
+      params,
+      query: z.object({ state: z.optional(z.enum(STATES)) }),
+      paged: true,
+      handle: async ({ params: { clientId }, query: { state = "" }, paging, url, nowMs }) => {
+        const [after = ""] = paging.cursor ?? [];
+        if (typeof after !== "string") return invalidCursor();
+        if ((await find(clientId)) === null) return noSuch("client");
+        const read = async (from: string, { limit, skip }: RowRange) =>
+          (await db.prepare(PAGE).bind(clientId, from, state, limit, skip).all<Row>()).results;
+        const rows = await read(after, { limit: paging.pageSize + 1, skip: paging.skip });
+        const page = toPage(rows, paging, ({ id }) => [id]);
+        const found = await checkPreviousPage(page, paging, (range) => read("", range));
+        return json(
+          200,
+          found.items.map((row) => toJson(row, nowMs)),
+          { link: pageLinks(url, paging, found) },
+        );
+      },
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/clients/{clientId}/logout-deliveries/redeliver",
+      summary: "Send the logout tokens again that a client never got, and those of a silent endpoint at once",
+      operation: "redeliverLogouts",
+      params,
+      handle: async ({ params: { clientId }, nowMs: atMs, requestId, principal, waitUntil }) => {
+        const client = await find(clientId);
+        if (client === null) return noSuch("client");
+        const redelivered = await oauth.redeliverLogouts(clientId, client.address);
+        const what = {
+          action: "redeliver logouts",
+          subject: `clients/${clientId}`,
+          outcome: "done",
+          known: true,
+        } as const;
+        waitUntil(audit.note({ atMs, requestId, actor: actorOf(principal), ...what, reason: `${redelivered} again` }));
+        return json(200, { redelivered });
+      },
+    }),
+  ];
+};
+
+function toJson(row: Row, nowMs: number): object {
+  const { id, subject, sid, createdAt, attempts, nextAt, deadAt, lastAt, lastStatus, lastError, pausedUntil } = row;
+  return {
+    id,
+    user: subject,
+    sessionId: sid,
+    state: deadAt === null ? "pending" : "dead",
+    createdAt,
+    attempts,
+    lastAttempt: lastAt === null ? null : { at: lastAt, status: lastStatus, error: lastError },
+    // A paused endpoint gets nothing before its pause is over.
+    nextAttemptAt: deadAt === null ? Math.max(nextAt, pausedUntil ?? 0, nowMs) : null,
+  };
+}
