@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
 import { DELIVERY } from "../../src/events/model/limits.ts";
+import { ENDPOINT } from "../../src/platform/delivery/limits.ts";
 import { addressOf, nameOf, pushObjectName, type Topic } from "../../src/events/model/topic.ts";
 import { changePassword, makeCredentials } from "../../src/events/push/record/credentials.ts";
 import type { PushSubscriptionObject } from "../../src/events/push/push-subscription.do.ts";
@@ -37,9 +38,10 @@ type Limits = {
 };
 /** Sets other limits until the returned function is called, for waits too long and crowds too large for a test. */
 export function limits(changes: Partial<Limits>): () => void {
-  const before = { ...DELIVERY };
+  const [before, ofEndpoints] = [{ ...DELIVERY }, { ...ENDPOINT }];
   Object.assign(DELIVERY, changes);
-  return () => void Object.assign(DELIVERY, before);
+  Object.assign(ENDPOINT, Object.fromEntries(Object.entries(changes).filter(([name]) => name in ENDPOINT)));
+  return () => void (Object.assign(DELIVERY, before), Object.assign(ENDPOINT, ofEndpoints));
 }
 
 let app: EventsApp | undefined;

@@ -55,7 +55,8 @@ const BLOCKED = `
   WHERE reason LIKE '%is blocked% from now on' LIMIT ?3`;
 /** Dead letters are 10,000 at most. */
 const UNTOLD = `
-  SELECT client, count(*) AS count FROM logout_notice WHERE dead_at IS NOT NULL GROUP BY client ORDER BY count DESC LIMIT ?1`;
+  SELECT client, count(*) AS count FROM logout_notice INDEXED BY logout_notice_by_death WHERE dead_at > 0
+  GROUP BY client ORDER BY count DESC LIMIT ?1`;
 
 export const attentionRoute = ({ db, oauth, events, media }: AttentionPorts & { readonly db: D1Database }): Route =>
   defineRoute({

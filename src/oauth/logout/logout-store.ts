@@ -100,12 +100,12 @@ const CHANGE_HEALTH = `
 const END_HEALTH = `DELETE FROM logout_endpoint WHERE client = ?1 AND address = ?2 AND health = ?3`;
 const REDELIVER = `
   UPDATE logout_notice SET dead_at = NULL, next_at = 0, step = 0, named = 0, resent_at = ?2
-  WHERE id IN (SELECT id FROM logout_notice WHERE client = ?1 AND dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT ?3)`;
+  WHERE id IN (SELECT id FROM logout_notice WHERE client = ?1 AND dead_at > 0 ORDER BY dead_at DESC LIMIT ?3)`;
 const DELETE_DEAD = `
   DELETE FROM logout_notice WHERE id IN (SELECT id FROM logout_notice WHERE dead_at <= ?1 ORDER BY dead_at LIMIT ?2)`;
 const DELETE_SURPLUS = `
   DELETE FROM logout_notice WHERE id IN (
-    SELECT id FROM logout_notice WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT ?1 OFFSET ?2)`;
+    SELECT id FROM logout_notice WHERE dead_at > 0 ORDER BY dead_at DESC LIMIT ?1 OFFSET ?2)`;
 
 export type LogoutStore = ReturnType<typeof createLogoutStore>;
 
