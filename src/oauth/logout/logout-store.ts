@@ -114,8 +114,8 @@ export const createLogoutStore = (db: D1Database) => ({
   rememberStatement: ({ sid, clientId, email, subject, issuer }: SessionClient): D1PreparedStatement =>
     db.prepare(REMEMBER).bind(sid, clientId, email, subject, issuer),
   /**
-   * The notices whose time has come, and those that wait since `oldMs`. `isUsed`: a client is registered to be told. One
-   * round trip.
+   * The notices whose time has come, and those that wait since `oldMs`. `isUsed`: a client is registered to be told.
+   * One round trip.
    */
   async due(
     nowMs: number,

@@ -36,8 +36,8 @@ import { issueLogoutToken } from "./logout-token.ts";
  * and by the operator. Its own end after 12 h is not told, since clients know it.
  *
  * The rules are those of push (platform/delivery): what an answer means, the pauses, `Retry-After`, and the circuit
- * breaker, whose state is in logout_endpoint while the endpoint is not well. A drain runs beside the answer that ended a
- * session, and waits there for what is soon due again. The rest waits for the cron, five minutes at most.
+ * breaker, whose state is in logout_endpoint while the endpoint is not well. A drain runs beside the answer that ended
+ * a session, and waits there for what is soon due again. The rest waits for the cron, five minutes at most.
  *
  * At least once: a drain that is cut off after the client answered sends the notice again, with the same `jti`. Two
  * drains at a time share the notices, because taking one is a conditional write. So is a change of the health.
