@@ -8,7 +8,7 @@ import { ENDPOINT } from "../../../src/platform/delivery/limits.ts";
 import { noMeter } from "../../../src/platform/ports/metrics.ts";
 import { noTracing } from "../../../src/platform/ports/tracing.ts";
 import { Browser } from "../../support/browser.ts";
-import { heardLog } from "../../support/heard-log.ts";
+import { heardLog } from "../../support/runtime/heard-log.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
