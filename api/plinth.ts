@@ -9403,6 +9403,65 @@ export function reopenPushSubscription(id: string, opts?: Oazapfts.RequestOpts) 
     });
 }
 /**
+ * Restore a shard that is an object to an earlier time
+ */
+export function restoreShard(shard: string, body: {
+    /** `{timeMs}`: a time in ms since 1970; `{bookmark}`: the `undo` of an earlier restore. */
+    to: {
+        timeMs: number;
+    } | {
+        bookmark: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** A bookmark: a restore to it undoes this one. */
+            undo: string;
+        };
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/shards/${encodeURIComponent(shard)}/restore`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * The last restore of the database, and whether repairs hold what is younger
  */
 export function getRestorePoint(opts?: Oazapfts.RequestOpts) {

@@ -12,6 +12,8 @@ import { renderMarkdown } from "../tools/bench/lib/report-text.ts";
 import { runBench } from "../tools/bench/lib/run.ts";
 import { mediaBench } from "../tools/bench/media/bench.ts";
 import { oauthBench } from "../tools/bench/oauth/bench.ts";
+import { runArchive } from "../tools/bench/shards/archive.ts";
+import { runShards } from "../tools/bench/shards/run.ts";
 import { ROOT } from "./lib/root.ts";
 import { paint } from "./lib/terminal.ts";
 import { failWith, UserError } from "./lib/user-error.ts";
@@ -102,6 +104,21 @@ program
   .option("--isolates <n>", "only the loads of at most so many; 1000 take ten minutes", whole(1_000), 1_000)
   .option("--seed <n>", "the same seed, the same run", whole(1_000_000), 1)
   .action(runHerd);
+program
+  .command("shards")
+  .description("Simulates what 1 to 4,096 shards carry by published limits, and how long who is far away waits.")
+  .option("--seed <n>", "the same seed, the same run", whole(1_000_000), 1)
+  .option("--out <dir>", "where shards.csv and waits.csv are written", join(ROOT, ".build", "bench"))
+  .action(runShards);
+program
+  .command("archive")
+  .description("Files over many shards: lists, queries and deletes them, and shows the memory of the runtime.")
+  .option("--files <n>", "in all", whole(MAX_EVENTS), 1_000_000)
+  .option("--shards <n>", "over so many", whole(64), 16)
+  .option("--objects <n>", "so many of them are objects", whole(63), 8)
+  .option("--minutes <n>", "deletions end after so long, done or not", positive, 20)
+  .option("--out <dir>", "where shard-archive.csv is written", join(ROOT, ".build", "bench"))
+  .action(runArchive);
 for (const [name, { summary }] of Object.entries(BENCHES))
   program
     .command(name)

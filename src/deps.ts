@@ -38,6 +38,7 @@ import { shardsOf, type Shard, type Shards } from "./platform/storage/shards.ts"
 import { createRestorePointStore } from "./restore/restore-point-store.ts";
 import { createRestore, type Restore } from "./restore/service.ts";
 import { createDirectoryOwners } from "./shards/directory-store.ts";
+import { createRestoreShard } from "./shards/restore.ts";
 import { createShardRoom, type ShardRoom } from "./shards/service.ts";
 import { createSealer, keyProofs } from "./platform/secrets/seal.ts";
 import { nothingHere } from "./ui/pages/landing-page.ts";
@@ -352,6 +353,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     audit,
     events: events.check,
     isMaintained: config.maintenance,
+    restoreShard: createRestoreShard(env.SHARD_DATABASE, config.objectShards),
     copyTenants: shards.copies.copyAll,
     erase: eraseBy(adminRoutes),
   });

@@ -112,6 +112,29 @@ export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
       409: "`maintenance_off`: the platform is not in maintenance. `no_past`: the object cannot be restored to this time.",
     },
   },
+  "POST /shards/{shard}/restore": {
+    id: "restoreShard",
+    tag: TAGS.upkeep,
+    about:
+      "Of a shard that is an object; one that is a database goes back by `wrangler d1 time-travel`. All shards and the " +
+      "directory must go back to the same time. Cloudflare keeps 30 days.",
+    parameters: { shard: { text: "The number of the shard.", example: "4" } },
+    body: {
+      fields: { to: "`{timeMs}`: a time in ms since 1970; `{bookmark}`: the `undo` of an earlier restore." },
+      example: { to: { timeMs: TIME } },
+    },
+    answers: {
+      200: {
+        text: "It is restored.",
+        json: obj({ undo: str("A bookmark: a restore to it undoes this one.") }),
+        example: { undo: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" },
+      },
+    },
+    errors: {
+      404: "The shard is no object.",
+      409: "`maintenance_off`: the platform is not in maintenance. `no_past`: the object cannot be restored to this time.",
+    },
+  },
   "POST /platform-check/topics/{topic}/reopen": {
     id: "reopenTopic",
     tag: TAGS.upkeep,

@@ -86,6 +86,30 @@ export const platformCheckCommands = (): Command[] => [
     },
   },
   {
+    words: ["platform", "restore-shard"],
+    summary: "Restore a shard that is an object to an earlier time; in maintenance.",
+    args: [{ name: "shard", help: "its number, as shard status shows it" }],
+    options: [
+      { flag: "to", value: "<time>", help: "2026-11-22T08:00:00Z, in ms, or the bookmark of an earlier restore" },
+      YES_OPTION,
+    ],
+    notes: [
+      "Take all shards and the directory to the same time; those in D1 by wrangler d1 time-travel.",
+      "Cloudflare keeps 30 days. Locally there is no past, and the answer says so.",
+    ],
+    examples: ["platform restore-shard 4 --to 2026-11-22T08:00:00Z --yes"],
+    changes: true,
+    async run(invocation) {
+      const { options, args } = invocation;
+      const shard = args["shard"] ?? "";
+      const to = options.value("to");
+      if (to === undefined) throw new UsageError("Say the time: --to 2026-11-22T08:00:00Z");
+      await confirm(invocation, `Take shard ${shard} back to ${to}? What it learned since is lost.`);
+      const { opts } = await invocation.client();
+      return printRecord(invocation, await ok(api.restoreShard(shard, { to: whereTo(to) }, opts)));
+    },
+  },
+  {
     words: ["platform", "reopen-push"],
     summary: "Open the object of a push subscription that does not exist; it begins at the newest event.",
     args: [{ name: "id", help: "of the push subscription" }],

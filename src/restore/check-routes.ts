@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { DetailType } from "../http/errors/detail-types.ts";
-import { invalid, noSuch, problem, type Problem } from "../http/errors/errors.ts";
+import { invalid, noSuch } from "../http/errors/errors.ts";
 import { defineRoute, json, jsonBody, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
+import { maintenanceOff, noPast, restoreTo } from "./past.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/text/encoding.ts";
 
 /** Port to the events service. */
@@ -58,14 +58,7 @@ const objectOfTopic = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("consumer"), name: z.string().check(z.minLength(1), z.maxLength(512)) }),
   z.strictObject({ kind: z.literal("push"), id: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
 ]);
-const toRestore = z.strictObject({
-  object: objectOfTopic,
-  /** A time in ms, or the bookmark that an earlier restore returned. */
-  to: z.union([
-    z.strictObject({ timeMs: z.int().check(z.nonnegative()) }),
-    z.strictObject({ bookmark: matching(/^[0-9a-f-]{16,128}$/) }),
-  ]),
-});
+const toRestore = z.strictObject({ object: objectOfTopic, to: restoreTo });
 
 const TOPIC = /^([A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{1,64})\.([A-Za-z0-9._-]{1,200})$/;
 const PATH = "/platform-check";
@@ -83,15 +76,11 @@ export const checkRoutes = (
     params: z.object({ topic: matching(TOPIC) }),
     body: jsonBody(toRestore),
     async handle({ params: { topic }, body: { object, to }, nowMs, requestId, principal }) {
-      if (!isMaintained)
-        return conflict(
-          "maintenance_off",
-          "The platform is not in maintenance: what is published meanwhile would be lost.",
-        );
+      if (!isMaintained) return maintenanceOff("what is published meanwhile would be lost");
       const [, owner = "", eventType = ""] = TOPIC.exec(topic) ?? [];
       const restored = await events.restoreObject({ owner, eventType }, object, to);
       if (restored === undefined) return noSuch("topic or shard");
-      if (restored.kind === "impossible") return conflict("no_past", `The object cannot be restored: ${restored.why}`);
+      if (restored.kind === "impossible") return noPast(restored.why);
       const subject = `topics/${topic}/${object.kind}`;
       const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "restore", subject } as const;
       const reason = `${JSON.stringify({ object, to })}, undo ${restored.undo}`;
@@ -149,9 +138,6 @@ export const checkRoutes = (
     },
   }),
 ];
-
-const conflict = (type: DetailType, message: string): Problem =>
-  problem("conflict_resource", message, { details: [{ type, field: "", message }] });
 
 function placeOf(text: string): Place | undefined {
   try {

@@ -17,6 +17,7 @@ import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { Log } from "../platform/runtime/log.ts";
 import { randomId, type Random } from "../platform/runtime/random.ts";
 import { checkRoutes, type EventsCheck } from "./check-routes.ts";
+import { shardRoutes, type RestoreShard } from "./shard-routes.ts";
 import { replayStep, type ReplayDeps } from "./replay.ts";
 import { createRestorePointStore, type RestorePoint } from "./restore-point-store.ts";
 
@@ -28,6 +29,7 @@ export interface RestoreDeps {
   readonly audit: AuditTrail;
   readonly events: EventsCheck;
   readonly isMaintained: boolean;
+  readonly restoreShard: RestoreShard;
   /** Tells the shards what they must know of their tenants, as the directory has it again. */
   readonly copyTenants: () => Promise<void>;
   /** Removes what a row of the audit log names, with the rights of the caller. */
@@ -49,6 +51,7 @@ export function createRestore(deps: RestoreDeps): Restore {
   return {
     routes: [
       ...checkRoutes(deps.events, audit, deps.isMaintained),
+      ...shardRoutes(deps.restoreShard, audit, deps.isMaintained),
       defineRoute({
         method: "GET",
         path: PATH,

@@ -1,6 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
 import { appliedMigrations, applyMigrations, executeAll } from "../platform/storage/object-execute.ts";
 import type { Migration, ObjectAnswer, ObjectDatabase, SentStatement } from "../platform/storage/object-protocol.ts";
+import {
+  prepareRestore,
+  type PrepareOutcome,
+  type Restorable,
+  type RestoreTo,
+} from "../platform/storage/object-restore.ts";
 import type { ObjectSchema } from "../platform/storage/object-schema.ts";
 
 /**
@@ -8,7 +14,7 @@ import type { ObjectSchema } from "../platform/storage/object-schema.ts";
  * callers bring statements and schema (platform/storage/object-protocol.ts). Each call is one turn and one transaction,
  * and is answered when SQLite has stored what it wrote.
  */
-export class ShardDatabase extends DurableObject<unknown> implements Local<ObjectDatabase> {
+export class ShardDatabase extends DurableObject<unknown> implements Local<ObjectDatabase>, Restorable {
   /** Migrations that are known to be applied. */
   #applied: ReadonlySet<string> = new Set();
 
@@ -19,6 +25,15 @@ export class ShardDatabase extends DurableObject<unknown> implements Local<Objec
 
   migrate(migrations: readonly Migration[]): string | undefined {
     return applyMigrations(this.#storage, migrations);
+  }
+
+  prepareRestore(to: RestoreTo): Promise<PrepareOutcome> {
+    return prepareRestore(this.ctx.storage, to);
+  }
+
+  /** Ends this session; the next one begins with what was prepared. */
+  restart(): void {
+    this.ctx.abort("restored to another time");
   }
 
   get #storage() {

@@ -565,6 +565,8 @@ describe("actions", () => {
     expect((await run("platform reopen-push nothing")).code).toBe(1);
     for (const which of ["", "--shard 0 --push x --to 1", "--shard 0", "--shard 0 --to soon"])
       expect((await run(`platform restore-object demo.shop.order ${which} --yes`)).code).toBe(2);
+    expect((await run("platform restore-shard 4 --yes")).code).toBe(2);
+    expect((await run("platform restore-shard 4 --to 2026-01-01 --yes")).err).toContain("not in maintenance");
     const refused = await run("platform restore-object demo.shop.order --shard 0 --to 2026-01-01 --yes");
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("not in maintenance")]);
   });

@@ -14,6 +14,7 @@ import { makeTopic } from "../fuzz/belongings.ts";
 import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
 
 const NEEDED = {
+  restoreShard: async () => undefined,
   copyTenants: async () => {},
   db: env.DB,
   bucket: env.MEDIA,

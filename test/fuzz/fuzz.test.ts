@@ -38,6 +38,7 @@ const WITHOUT_SUCCESS = new Set([
   "restoreBackup",
   "reopenTopic",
   "restoreObject",
+  "restoreShard",
   "reopenPushSubscription",
   "federationCallback",
   "linkIdentity",

@@ -220,6 +220,7 @@ export const RIGHTS = {
   scrapeMetrics: { who: "operator", access: SEE },
   readAudit: { who: "operator", access: SEE },
   listShards: { who: "operator", access: SEE },
+  restoreShard: { who: "operator", access: RUN },
   listSealKeys: { who: "operator", access: SEE },
   checkPlatform: { who: "operator", access: SEE },
   restoreObject: { who: "operator", access: RUN },

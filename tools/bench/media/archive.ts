@@ -17,13 +17,16 @@ const CHUNK = 100_000;
 
 const ORDER_DIGITS = 8;
 
-const idOf = (startSec: number, index: number): string =>
-  `${(startSec + Math.floor(index / 1_000)).toString(16)}00${index.toString(16).padStart(14, "0")}`;
-const idInSql = (startSec: number): string => `printf('%08x00%014x', ${startSec} + i / 1000, i)`;
+/** In hex, as an id has it. */
+const shardByte = (shard: number): string => shard.toString(16).padStart(2, "0");
+const idOf = (startSec: number, index: number, shard = 0): string =>
+  `${(startSec + Math.floor(index / 1_000)).toString(16)}${shardByte(shard)}${index.toString(16).padStart(14, "0")}`;
+const idInSql = (startSec: number, shard = 0): string =>
+  `printf('%08x${shardByte(shard)}%014x', ${startSec} + i / 1000, i)`;
 
 /** One file of an archive. */
-export const archived = (index: number) => ({
-  id: idOf(START_SEC, index),
+export const archived = (index: number, shard = 0) => ({
+  id: idOf(START_SEC, index, shard),
   contentType: CONTENT_TYPES[index % CONTENT_TYPES.length]!,
   metadata: {
     color: COLORS[index % COLORS.length],
@@ -60,22 +63,24 @@ export interface Archive {
   readonly tenant: string;
   /** The number of private files wanted. */
   readonly files: number;
+  /** The number of the database; the first one unless told. */
+  readonly shard?: number;
 }
 
 /** Brings an archive to its number of files. */
-export async function fillArchive(db: Database, { client, tenant, files }: Archive): Promise<void> {
+export async function fillArchive(db: Database, { client, tenant, files, shard = 0 }: Archive): Promise<void> {
   const ask = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   await db.batch([ask(ENSURE_OWNER, client, tenant), ask(ENSURE_KEY_SET, client, tenant, KEYS_DIGEST, KEYS)]);
   const owner = Number(await ask(`SELECT id ${OWNER}`, client, tenant).first<number>("id"));
   const there = await ask(`SELECT files ${OWNER}`, client, tenant).first<number>("files");
   for (let from = there ?? 0; from < files; from += CHUNK)
-    await db.batch(insertsOf(owner, from, Math.min(from + CHUNK, files)).map((sql) => ask(sql)));
-  await expectAsCommitted(db, owner, files - 1);
+    await db.batch(insertsOf(owner, shard, from, Math.min(from + CHUNK, files)).map((sql) => ask(sql)));
+  await expectAsCommitted(db, owner, shard, files - 1);
 }
 
 /** Throws if the file's rows differ from those that a commit writes. */
-async function expectAsCommitted(db: Database, owner: number, index: number): Promise<void> {
-  const { id, metadata, contentType } = archived(index);
+async function expectAsCommitted(db: Database, owner: number, shard: number, index: number): Promise<void> {
+  const { id, metadata, contentType } = archived(index, shard);
   const expected = recordOf({ ...metadata, type: contentType });
   const record = await db.prepare(`SELECT attributes FROM file WHERE id = ?`).bind(id).first<string>("attributes");
   deepEqual(JSON.parse(record ?? ""), expected);
@@ -89,13 +94,13 @@ const OWNER = `FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = 'pr
 const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) VALUES (?1, ?2, 'private') ON CONFLICT DO NOTHING`;
 const ENSURE_KEY_SET = `INSERT INTO key_set (owner_id, digest, keys) SELECT id, ?3, ?4 ${OWNER} ON CONFLICT DO NOTHING`;
 
-const FILE_ID = idInSql(START_SEC);
 const ORDER = `printf('o-%0${ORDER_DIGITS}d', i)`;
 const choice = (values: readonly string[], index: string): string =>
   `CASE ${index} ${values.map((value, at) => `WHEN ${at} THEN '${value}'`).join(" ")} END`;
 
 /** Inserts the files of a range. The interpolated values are numbers of our own. */
-function insertsOf(owner: number, from: number, to: number): string[] {
+function insertsOf(owner: number, shard: number, from: number, to: number): string[] {
+  const fileId = idInSql(START_SEC, shard);
   const color = choice(COLORS, `i % ${COLORS.length}`);
   const type = choice(CONTENT_TYPES, `i % ${CONTENT_TYPES.length}`);
   const atMs = `${START_SEC * 1_000} + i`;
@@ -113,14 +118,14 @@ function insertsOf(owner: number, from: number, to: number): string[] {
   return [
     `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, file_name,
       commit_digest, metadata, attributes) ${groupedSeries(from, to, 1)}
-      SELECT ${FILE_ID}, ${owner}, 'committed', ${type}, ${atMs}, ${atMs}, 65536, printf('%032x', i), ${ORDER} || '.bin',
+      SELECT ${fileId}, ${owner}, 'committed', ${type}, ${atMs}, ${atMs}, 65536, printf('%032x', i), ${ORDER} || '.bin',
         printf('%064x', i), json_object('color', ${color}, 'order', ${ORDER}, 'price', i % ${PRICES}),
         ${attributes}
       FROM series WHERE g < 1`,
     ...pairs.map(
       ({ key, value, groups, leads }) =>
         `INSERT INTO attribute (owner_id, key, value, file_id, leads) ${groupedSeries(from, to, groups)}
-          SELECT ${owner}, '${key}', ${value}, ${FILE_ID}, ${leads} FROM series WHERE g < ${groups} AND i < ${to}`,
+          SELECT ${owner}, '${key}', ${value}, ${fileId}, ${leads} FROM series WHERE g < ${groups} AND i < ${to}`,
     ),
     `UPDATE owner SET files = ${to}, bytes = ${to} * 65536 WHERE id = ${owner}`,
   ];

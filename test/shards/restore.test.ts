@@ -1,0 +1,54 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { createDeps } from "../../src/deps.ts";
+import { shardObjectName } from "../../src/platform/storage/shards.ts";
+import { createRestoreShard } from "../../src/shards/restore.ts";
+import { isolate } from "../support/isolate.ts";
+import { expectJson, OPERATOR, tokenFor } from "../support/platform.ts";
+import { shardDb } from "../support/shards.ts";
+
+const SHARD = 3;
+const organizations = async () =>
+  (await shardDb(SHARD).prepare("SELECT id FROM organization ORDER BY id").all<{ id: string }>()).results.map(
+    ({ id }) => id,
+  );
+const add = (id: string) => shardDb(SHARD).prepare("INSERT INTO organization VALUES (?1, ?1, 0)").bind(id).run();
+
+async function restore(shard: string, bindings: Partial<typeof env>): Promise<any> {
+  const authorization = `Bearer ${await tokenFor(OPERATOR)}`;
+  const body = JSON.stringify({ to: { timeMs: 1 } });
+  const headers = { authorization, "content-type": "application/json" };
+  const answer = await isolate(bindings).fetch(`/admin/v1/shards/${shard}/restore`, { method: "POST", body, headers });
+  return expectJson(answer, answer.status);
+}
+
+// shows: operator/shards/past
+it("a shard that is an object goes back to an earlier time, and its callers go on", async () => {
+  await add("before");
+  await add("after");
+  // The platform's part is played: the next session begins as the tables were before the last row.
+  const stub = env.SHARD_DATABASE.getByName(shardObjectName(SHARD)) as unknown as DurableObjectStub;
+  await runInDurableObject(stub, (_, { storage }) => {
+    storage.getBookmarkForTime = async () => "then";
+    storage.onNextSessionRestoreBookmark = async () => {
+      storage.sql.exec("DELETE FROM organization WHERE id = 'after'");
+      return "now";
+    };
+  });
+  const restoreShard = createRestoreShard(env.SHARD_DATABASE, new Map([[SHARD, undefined]]));
+  expect(await restoreShard(SHARD, { timeMs: 1 })).toEqual({ kind: "prepared", undo: "now" });
+  expect(await organizations()).toEqual(["before"]);
+  await add("later");
+  expect(await organizations()).toEqual(["before", "later"]);
+  expect(await restoreShard(1, { timeMs: 1 })).toBeUndefined();
+});
+
+it("only in maintenance, only an object, and a machine of one's own says that it keeps no past", async () => {
+  const maintained = { MAINTENANCE: "true" };
+  expect(await restore("3", {})).toMatchObject({ status: 409, details: [{ type: "maintenance_off" }] });
+  expect(await restore("0", maintained)).toMatchObject({ status: 404 });
+  expect(await restore("9", maintained)).toMatchObject({ status: 404 });
+  expect(await restore("3", maintained)).toMatchObject({ status: 409, details: [{ type: "no_past" }] });
+  expect(createDeps(env).restore.routes.map(({ operation }) => operation)).toContain("restoreShard");
+});
