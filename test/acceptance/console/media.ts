@@ -34,6 +34,12 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       await page.getByRole("button", { name: "Search", exact: true }).click();
       await expect.poll(() => page.getByRole("row").count()).toBe(1);
       expect(new URL(page.url()).searchParams.get("q")).toBe("name:harbour-07.png");
+      await page.getByRole("radio", { name: "Search as text" }).click();
+      await page.getByRole("textbox", { name: /^Search the metadata/ }).fill("name:harbour-08.png");
+      await page.getByRole("button", { name: "Search", exact: true }).click();
+      await page.getByRole("row", { name: "harbour-08.png" }).waitFor();
+      await page.getByRole("textbox", { name: /^Search the metadata/ }).fill("name:harbour-07.png");
+      await page.getByRole("button", { name: "Search", exact: true }).click();
       await page.getByRole("row", { name: "harbour-07.png" }).click();
       await page.getByRole("heading", { level: 1, name: "harbour-07.png" }).waitFor();
 
@@ -48,9 +54,26 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       await page.getByRole("button", { name: "Make the variant" }).click();
       await page.getByText("48 × 26 px").waitFor();
       await looks("a file");
+      // The same metadata as JSON: what is no object is refused at the field, and a list is kept as it was typed.
+      await page.getByRole("radio", { name: "JSON" }).click();
+      const json = page.getByRole("textbox", { name: "JSON" });
+      const { name, album } = JSON.parse(await json.inputValue()) as Record<string, string>;
+      await json.fill("{");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.locator(".field-error").waitFor();
+      await json.fill(JSON.stringify({ name, album, tags: ["sea"] }));
+      await page.getByRole("button", { name: "Save" }).click();
+      await expect.poll(() => page.locator(".field-error").count()).toBe(0);
       const id = page.url().split("/").at(-1) ?? "";
+      await expect
+        .poll(async () => (await (await stage().operate("GET", `files/${id}`)).json()) as { metadataText: string })
+        .toMatchObject({ metadataText: expect.stringContaining('sea"]') });
       const file = (await (await stage().operate("GET", `files/${id}`)).json()) as { metadataText: string };
-      expect(JSON.parse(file.metadataText)).toEqual({ name: "harbour-07.png", album: "north sea" });
+      expect(JSON.parse(file.metadataText)).toEqual({
+        name: "harbour-07.png",
+        album: "north sea",
+        tags: ["sea"],
+      });
 
       await page.getByRole("button", { name: "Delete the file" }).click();
       await page.getByRole("alertdialog").getByRole("button", { name: "Delete the file" }).click();

@@ -87,7 +87,7 @@ export function tendSuite(stage: () => Stage): void {
         expect(update.status).toBe(200);
         await page.getByRole("button", { name: "Send dead letters again" }).click();
         await page.getByRole("alertdialog").getByRole("button", { name: "Send dead letters again" }).click();
-        await page.getByText(/dead letters are sent again/).waitFor();
+        await page.getByText(/^\d+ dead letters? (is|are) sent again\.$/).waitFor();
         await expect.poll(async () => (await items()).filter(({ name }) => name === "to-shop")).toEqual([]);
       } finally {
         endpoint.close();
@@ -107,11 +107,22 @@ export function tendSuite(stage: () => Stage): void {
       await page.getByLabel("Payload").fill('{"order": "4711"}');
       await page.getByRole("dialog").getByRole("button", { name: "Publish an event" }).click();
       await page.getByText(/^Published as/).waitFor();
+      // A look and a search move no cursor, and the address has the search.
+      await page.keyboard.press("Escape");
+      await page.getByLabel(/^Search/).fill("nothing like it");
+      await page.getByRole("button", { name: "Look", exact: true }).click();
+      await page.getByText("Looked at 1 event: none matches.").waitFor();
+      await page.getByLabel(/^Search/).fill("4711");
+      await page.getByRole("button", { name: "Look", exact: true }).click();
+      await page.getByRole("button", { name: /"order": "4711"/ }).click();
+      await page.getByRole("dialog").getByText('"4711"').first().waitFor();
+      await page.keyboard.press("Escape");
+      expect(new URL(page.url()).searchParams.get("contains")).toBe("4711");
       expect(await (await read()).json()).toMatchObject({ events: [{ payload: '{"order": "4711"}' }] });
       expect((await read()).status).toBe(204);
       await page.reload();
       await page.getByRole("button", { name: /^Move the cursor of/ }).click();
-      await page.getByText("It reads 1 events again.").waitFor();
+      await page.getByText("It reads 1 event again.").waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Move cursor" }).click();
       await page.getByText(/^The cursor of .* is moved/).waitFor();
       expect(await (await read()).json()).toMatchObject({ events: [{ payload: '{"order": "4711"}' }] });

@@ -104,7 +104,7 @@ function Rows<T extends object>({ label, list, columns, idOf, hrefOf, onOpen }: 
                   <Row id={idOf(row)} {...(href !== undefined && { href })}>
                     {shown.map(({ id, cell, align }) => (
                       <Cell key={id} className={align ?? ""}>
-                        {cell(row)}
+                        <Words>{cell(row)}</Words>
                       </Cell>
                     ))}
                   </Row>
@@ -122,3 +122,13 @@ function Rows<T extends object>({ label, list, columns, idOf, hrefOf, onOpen }: 
     </div>
   );
 }
+
+/** A text that is too long for its cell ends in dots, and is whole under the mouse. */
+const Words = ({ children }: { readonly children: ReactNode }) =>
+  typeof children === "string" ? (
+    <span className="cell-text" title={children}>
+      {children}
+    </span>
+  ) : (
+    children
+  );

@@ -97,7 +97,7 @@ function Numbers({ metrics }: { readonly metrics: Metrics }) {
       words.ofThemRefused(format.short(sumOf(metrics, "tokens_refused"))),
     ],
     [words.published, format.short(published), words.aSecond(format.rate(published / seconds))],
-    [words.bytes, format.bytes(bytes), words.ofFiles(files, format.short(files))],
+    [words.bytes, format.bytes(bytes), words.ofFiles(format.short(files))],
   ];
   const charts = [
     { title: words.byService, series: byService(metrics, "requests"), format: format.short },

@@ -160,7 +160,7 @@ export const media: Same<typeof en.media> = {
   checked: (objects, files, variants) => `${objects} Objekte, ${files} Dateien, ${variants} Varianten verglichen`,
   findings: "Befunde",
   noFindings: "Sie stimmen überein.",
-  findingCount: (count) => `${count} Unterschiede`,
+  findingCount: (count) => (count === "1" ? "1 Unterschied" : `${count} Unterschiede`),
   findingKinds: {
     orphanObject: "Bytes ohne Datei",
     missingBytes: "Datei ohne Bytes",

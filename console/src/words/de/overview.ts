@@ -13,10 +13,13 @@ export const overview: Same<typeof en.overview> = {
     `Zu viele falsche Passwörter: das Konto ist bis ${until} gesperrt. Entsperren Sie es, wenn die Person fragt.`,
   quotaFull: (percent) =>
     `${percent} % des Kontingents sind belegt. Erhöhen Sie es, oder bitten Sie den Mandanten zu löschen.`,
-  deadLetters: (count) => `${count} unzustellbare Ereignisse. Der Endpunkt muss heil sein, dann senden Sie sie erneut.`,
+  deadLetters: (count) =>
+    count === "1"
+      ? "1 unzustellbares Ereignis. Der Endpunkt muss heil sein, dann senden Sie es erneut."
+      : `${count} unzustellbare Ereignisse. Der Endpunkt muss heil sein, dann senden Sie sie erneut.`,
   logoutsUntold: (count) =>
-    `Er hat von ${count} Abmeldungen nie erfahren. Beheben Sie seine Adresse, dann plat client redeliver-logouts.`,
-  pushFailing: (count) => `Der Endpunkt nimmt keine Ereignisse an; ${count} warten.`,
+    `Von so vielen Abmeldungen hat er nie erfahren: ${count}. Beheben Sie seine Adresse, dann plat client redeliver-logouts.`,
+  pushFailing: (count) => `Der Endpunkt nimmt keine Ereignisse an. Es warten: ${count}.`,
   pushStopped: "Nichts wird zugestellt: abgeschaltet, nicht bestätigt oder ohne Recht.",
   serviceSilent: (service) => `Der Dienst ${service} antwortet nicht`,
   serviceSilentText: (count) =>
@@ -33,7 +36,7 @@ export const overview: Same<typeof en.overview> = {
   published: "Veröffentlichte Ereignisse",
   read: "Gelesene Ereignisse",
   pushed: "Zugestellte Ereignisse",
-  ofFiles: (count, text) => (count === 1 ? "in 1 Datei" : `in ${text} Dateien`),
+  ofFiles: (count) => (count === "1" ? "in 1 Datei" : `in ${count} Dateien`),
   bytes: "Gespeicherte Bytes",
   byService: "Anfragen nach Dienst",
   errorsByService: "Fehler nach Dienst",

@@ -1,6 +1,8 @@
 import type * as en from "../en/topics.ts";
 import type { Same } from "../same.ts";
 
+const eventsOf = (count: string): string => (count === "1" ? "1 Ereignis" : `${count} Ereignisse`);
+
 export const topics: Same<typeof en.topics> = {
   title: "Topics",
   lead: "Ereignisse zwischen Diensten: was jedes Topic speichert, und wer im Rückstand ist.",
@@ -38,7 +40,7 @@ export const topics: Same<typeof en.topics> = {
   look: "Ansehen",
   more: "Spätere Ereignisse",
   noEvents: "Hier sind keine Ereignisse.",
-  noMatch: (read) => `Keines von ${read} Ereignissen passt.`,
+  noMatch: (read) => `Angesehen: ${eventsOf(read)}. Keines passt.`,
   searchOn: "Weiter suchen",
   end: "Das ist das neueste Ereignis.",
   at: "Veröffentlicht",
@@ -59,8 +61,8 @@ export const topics: Same<typeof en.topics> = {
   places: { oldest: "das älteste Ereignis", newest: "nur, was von jetzt an kommt", time: "ab einem Zeitpunkt" },
   time: "Zeitpunkt",
   timeMissing: "Wählen Sie einen Zeitpunkt.",
-  readsAgain: (count) => `Er liest ${count} Ereignisse noch einmal.`,
-  skips: (count) => `Er liest ${count} Ereignisse nie, die er noch nicht gelesen hat.`,
+  readsAgain: (count) => `Er liest ${eventsOf(count)} noch einmal.`,
+  skips: (count) => `Er liest nie, obwohl noch nicht gelesen: ${eventsOf(count)}.`,
   notTold: "Er sieht nur Ereignisse eines Mandanten, also kann niemand sagen, wie viele.",
   readsFirst: "Die ersten Ereignisse, die er dann liest:",
   readsNothing: "Er liest nichts, bis etwas veröffentlicht wird.",
@@ -82,7 +84,8 @@ export const push: Same<typeof en.push> = {
   redeliverAll: "Unzustellbare erneut senden",
   redeliverAllTitle: "Alle unzustellbaren Ereignisse erneut senden?",
   redeliverAllText: "Jedes beginnt seinen Zeitplan neu, die neuesten zuerst.",
-  redelivered: (count) => `${count} Ereignisse werden erneut gesendet.`,
+  redelivered: (count) =>
+    count === "1" ? "1 Ereignis wird erneut gesendet." : `${count} Ereignisse werden erneut gesendet.`,
   redeliver: "Erneut senden",
   again: "Das Ereignis wird erneut gesendet.",
   remove: "Abonnement entfernen",
@@ -91,7 +94,7 @@ export const push: Same<typeof en.push> = {
   show: "Zeigen",
   every: "alle",
   delivery: { pending: "wartet", delivered: "zugestellt", dead: "unzustellbar" },
-  attempts: (count) => `${count} Versuche`,
+  attempts: (count) => (count === "1" ? "1 Versuch" : `${count} Versuche`),
   nextAttempt: "Nächster Versuch",
   soon: "sobald es an der Reihe ist",
   notTried: "Es wurde noch nicht versucht.",

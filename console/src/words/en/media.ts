@@ -155,10 +155,10 @@ export const media = {
   comparison: "Comparison",
   comparisonStates: { running: "running", done: "done", repairing: "repairing", repaired: "repaired" },
   checked: (objects: string, files: string, variants: string) =>
-    `${objects} objects, ${files} files, ${variants} variants compared`,
+    `Compared: ${objects} objects, ${filesOf(files)}, ${variantsOf(variants)}`,
   findings: "Findings",
   noFindings: "They agree.",
-  findingCount: (count: string) => `${count} differences`,
+  findingCount: (count: string) => (count === "1" ? "1 difference" : `${count} differences`),
   findingKinds: {
     orphanObject: "bytes without a file",
     missingBytes: "file without bytes",

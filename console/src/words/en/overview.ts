@@ -9,10 +9,13 @@ export const overview = {
   accountBlocked: (until: string) =>
     `Too many wrong passwords: the account is blocked until ${until}. Unlock it if the person asks.`,
   quotaFull: (percent: string) => `${percent} % of its quota is used. Raise it, or ask the tenant to delete.`,
-  deadLetters: (count: string) => `${count} dead letters. Mend the endpoint, then send them again.`,
+  deadLetters: (count: string) =>
+    count === "1"
+      ? "1 dead letter. Mend the endpoint, then send it again."
+      : `${count} dead letters. Mend the endpoint, then send them again.`,
   logoutsUntold: (count: string) =>
-    `It was never told of ${count} logouts. Mend its address, then plat client redeliver-logouts.`,
-  pushFailing: (count: string) => `The endpoint does not take events; ${count} wait.`,
+    `It was never told of ${count === "1" ? "1 logout" : `${count} logouts`}. Mend its address, then plat client redeliver-logouts.`,
+  pushFailing: (count: string) => `The endpoint does not take events. Waiting: ${count}.`,
   pushStopped: "Nothing is delivered: it is disabled, was not confirmed, or has no right any more.",
   serviceSilent: (service: string) => `The service ${service} does not answer`,
   serviceSilentText: (count: string) =>
@@ -29,7 +32,7 @@ export const overview = {
   published: "Events published",
   read: "Events read",
   pushed: "Events pushed",
-  ofFiles: (count: number, text: string) => (count === 1 ? "in 1 file" : `in ${text} files`),
+  ofFiles: (count: string) => (count === "1" ? "in 1 file" : `in ${count} files`),
   bytes: "Stored bytes",
   byService: "Requests by service",
   errorsByService: "Errors by service",

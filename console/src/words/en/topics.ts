@@ -1,3 +1,5 @@
+const eventsOf = (count: string): string => (count === "1" ? "1 event" : `${count} events`);
+
 export const topics = {
   title: "Topics",
   lead: "Events between services: what each topic stores, and who is behind.",
@@ -35,7 +37,7 @@ export const topics = {
   look: "Look",
   more: "Later events",
   noEvents: "There are no events here.",
-  noMatch: (read: string) => `None of ${read} events matches.`,
+  noMatch: (read: string) => `Looked at ${eventsOf(read)}: none matches.`,
   searchOn: "Search on",
   end: "This is the newest event.",
   at: "Published",
@@ -56,8 +58,8 @@ export const topics = {
   places: { oldest: "the oldest event", newest: "only what comes from now on", time: "from a time on" },
   time: "Time",
   timeMissing: "Choose a time.",
-  readsAgain: (count: string) => `It reads ${count} events again.`,
-  skips: (count: string) => `It never reads ${count} events that it has not read yet.`,
+  readsAgain: (count: string) => `It reads ${eventsOf(count)} again.`,
+  skips: (count: string) => `It never reads ${eventsOf(count)} that it has not read yet.`,
   notTold: "It is shown one tenant's events only, so nobody can say how many.",
   readsFirst: "The first events that it reads then:",
   readsNothing: "It reads nothing until something is published.",
@@ -79,7 +81,8 @@ export const push = {
   redeliverAll: "Send dead letters again",
   redeliverAllTitle: "Send all dead letters again?",
   redeliverAllText: "Each begins its schedule anew, the latest first.",
-  redelivered: (count: string) => `${count} dead letters are sent again.`,
+  redelivered: (count: string) =>
+    count === "1" ? "1 dead letter is sent again." : `${count} dead letters are sent again.`,
   redeliver: "Send again",
   again: "The event is sent again.",
   remove: "Remove the subscription",
@@ -88,7 +91,7 @@ export const push = {
   show: "Show",
   every: "all",
   delivery: { pending: "waiting", delivered: "delivered", dead: "dead letter" },
-  attempts: (count: string) => `${count} attempts`,
+  attempts: (count: string) => (count === "1" ? "1 attempt" : `${count} attempts`),
   nextAttempt: "Next attempt",
   soon: "when it is its turn",
   notTried: "It was not tried yet.",
