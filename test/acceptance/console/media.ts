@@ -66,7 +66,7 @@ export function mediaSuite(stage: () => Stage, count: number): void {
       await expect.poll(() => page.locator(".field-error").count()).toBe(0);
       const id = page.url().split("/").at(-1) ?? "";
       await expect
-        .poll(async () => (await (await stage().operate("GET", `files/${id}`)).json()) as { metadataText: string })
+        .poll(async () => (await stage().operate("GET", `files/${id}`)).json())
         .toMatchObject({ metadataText: expect.stringContaining('sea"]') });
       const file = (await (await stage().operate("GET", `files/${id}`)).json()) as { metadataText: string };
       expect(JSON.parse(file.metadataText)).toEqual({
