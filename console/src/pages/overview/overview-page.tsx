@@ -7,6 +7,7 @@ import { FaultNotice } from "../../app/faults.tsx";
 import { PageLink, PlainButton } from "../../components/plain.tsx";
 import { Card, Page } from "../../components/page.tsx";
 import { Loading } from "../../components/states.tsx";
+import { useConfig } from "../../session/config.ts";
 import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { Attention } from "./attention.tsx";
@@ -30,6 +31,8 @@ const Chart = lazy(() => import("../../components/chart.tsx"));
 export function OverviewPage() {
   const { overview: words, navigation } = useWords();
   const queries = useQueryClient();
+  // Its own clients have its name for a tenant, which has no page.
+  const { platform } = useConfig();
   const { span: asked, tenant } = useSearch({ from: "/inside/" });
   const navigate = useNavigate({ from: "/" });
   const span: Span = SPANS.find((one) => one === asked) ?? "hour";
@@ -50,7 +53,11 @@ export function OverviewPage() {
       title={tenant === undefined ? words.title : `${words.title}: ${tenant}`}
       lead={tenant === undefined ? words.lead : words.leadOfTenant}
       parent={
-        tenant === undefined ? undefined : { href: `/tenants/${tenant}`, title: `${navigation.tenants}: ${tenant}` }
+        tenant === undefined
+          ? undefined
+          : tenant === platform
+            ? { href: "/", title: words.title }
+            : { href: `/tenants/${tenant}`, title: `${navigation.tenants}: ${tenant}` }
       }
       actions={
         <div className="spans" role="group" aria-label={words.span}>
