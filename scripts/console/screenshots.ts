@@ -149,7 +149,9 @@ async function takeAll(
 async function settle(page: Page, state: State): Promise<void> {
   await page.waitForTimeout(350);
   if (state === "loading") return;
-  const isReady = async () => (await page.locator(".loading").count()) === 0 && (await page.evaluate(ALL_LOADED));
+  const isReady = async () =>
+    (await page.locator(".loading, div.chart-frame:not(:has(canvas))").count()) === 0 &&
+    (await page.evaluate(ALL_LOADED));
   for (let looks = 0; looks < 20 && !(await isReady()); looks++) await page.waitForTimeout(250);
 }
 

@@ -68,7 +68,8 @@ export function EventBrowser({ owner, eventType }: { readonly owner: string; rea
           else void navigate({ search: text === "" ? {} : { contains: text }, replace: true });
         }}
       >
-        <TextField name="contains" label={words.search} help={words.searchHelp} value={typed} onChange={setTyped} />
+        {/* Not "contains": a field of that name hides the method of the form's element. */}
+        <TextField name="text" label={words.search} help={words.searchHelp} value={typed} onChange={setTyped} />
         <Button type="submit" className="primary" isPending={query.isFetching && !query.isFetchingNextPage}>
           {words.look}
         </Button>
