@@ -82,6 +82,7 @@ export function Attention({ isFaultTold }: { readonly isFaultTold: boolean }) {
       people: navigation.people,
       tenants: navigation.tenants,
       media: navigation.files,
+      applications: navigation.applications,
     })[/^\/([a-z]+)/.exec(href)?.[1] ?? ""] ?? navigation.services;
   return (
     <Card title={words.attention} actions={<Badge kind="warn">{String(sorted.length)}</Badge>}>
@@ -144,7 +145,13 @@ function useFound() {
         return { key, status: "warn", title: subject, text, href: `/people/${subject}` };
       }
       case "logouts_untold":
-        return { key, status: "warn", title: subject, text: words.logoutsUntold(number), href: `/clients/${subject}` };
+        return {
+          key,
+          status: "warn",
+          title: subject,
+          text: words.logoutsUntold(number),
+          href: `/applications/${subject}`,
+        };
       case "quota_almost_full":
         return { key, status: "warn", title: subject, text: words.quotaFull(number), href: `/tenants/${subject}` };
       default: {
