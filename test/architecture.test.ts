@@ -108,6 +108,23 @@ describe("the source", () => {
     },
   );
 
+  it("exports each class of objects from each Worker that stands in the platform's place", () => {
+    const classes = [...sources["../src/worker.ts"]!.matchAll(/^export const (\w+) = exported\(/gm)].map(
+      ([, name]) => name!,
+    );
+    expect(classes).toContain("TopicLog");
+    const workers = Object.entries(programs).filter(([, text]) => /from "[./]*\/src\/worker\.ts"/.test(text));
+    expect(workers.length).toBeGreaterThan(2);
+    const missing = workers.flatMap(([path, text]) =>
+      /^export \* from "[./]*\/src\/worker\.ts"/m.test(text)
+        ? []
+        : classes
+            .filter((name) => !new RegExp(`^export const .*\\b${name}\\b`, "m").test(text))
+            .map((name) => `${path}: ${name}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
   it("knows the newest migration, which deep health looks for, and brings all of them to objects", () => {
     const migrations = (import.meta as unknown as Glob).glob("../migrations/*.sql", {
       query: "?raw",

@@ -8,7 +8,7 @@ npm test -- --changed [<commit>]
 npm run nightly
 
 Runs the stages of the tests, as CI does. Stages: types, lint, format, openapi, coverage, dependencies, audit, bundle,
-worker, acceptance; nightly runs only if it is named.
+worker, acceptance; nightly, searches and objects run only if they are named.
 
   --changed  the quick stages, and the tests beside what differs from the commit; HEAD
 
@@ -57,6 +57,10 @@ Asks the registry for known vulnerabilities of the locked packages. Exit code 1 
 Writes api/openapi.json, the typed client and docs/reference/scopes.md.
 
   --check  writes nothing; only compares`,
+  schema: `npm run schema
+
+Writes src/platform/storage/migrations.json from migrations/, by which the Worker makes the tables of shards that are
+objects. After a new migration.`,
   coverage: `npm run coverage [-- --check]
 
 Writes docs/coverage.md: which test shows which promise.

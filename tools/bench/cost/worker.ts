@@ -44,7 +44,7 @@ export const PushSubscription = countedObject(objects.PushSubscription);
 export const LoginAttempts = countedObject(objects.LoginAttempts);
 export const GuessCounter = countedObject(objects.GuessCounter);
 /** Not counted: their work depends on the time and the isolates, not on an operation. */
-export const { MetricsCollector, MetricsStore, BackupJob } = objects;
+export const { MetricsCollector, MetricsStore, BackupJob, ShardDatabase } = objects;
 
 export default {
   fetch(request, env, context) {

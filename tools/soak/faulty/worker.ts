@@ -20,7 +20,7 @@ export const PushSubscription = aborting("PushSubscription aborted", objects.Pus
 export const LoginAttempts = aborting("LoginAttempts aborted", objects.LoginAttempts, chance);
 /** Never called: the soak runs with loopback addresses allowed. */
 export const GuessCounter = objects.GuessCounter;
-export const { MetricsCollector, MetricsStore, BackupJob } = objects;
+export const { MetricsCollector, MetricsStore, BackupJob, ShardDatabase } = objects;
 
 interface FaultyEnv extends Env {
   /** A `FaultPlan` as JSON. */
