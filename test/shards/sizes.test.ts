@@ -111,13 +111,13 @@ describe("the cron", () => {
 
   it("sees that deleted rows leave room", async () => {
     const sizeOf = async () => (await shardDb(1).prepare("SELECT 1").all()).meta.size_after;
-    await shardDb(1).exec("CREATE TABLE filler (text TEXT)");
+    await shardDb(1).prepare("CREATE TABLE filler (text TEXT)").run();
     const before = await sizeOf();
     await shardDb(1).prepare("INSERT INTO filler VALUES (?)").bind("x".repeat(1_000_000)).run();
     expect(await sizeOf()).toBeGreaterThan(before + 900_000);
-    await shardDb(1).exec("DELETE FROM filler");
+    await shardDb(1).prepare("DELETE FROM filler").run();
     expect(await sizeOf()).toBe(before);
-    await shardDb(1).exec("DROP TABLE filler");
+    await shardDb(1).prepare("DROP TABLE filler").run();
   });
 });
 
