@@ -33,6 +33,7 @@ import { accountAddress, accountErrorPage, redirectToAccount, requestedLocales }
 import { accountPage } from "./page.ts";
 import { signInAgain } from "./sign-in.ts";
 import type { FormCall } from "../sign-in/form.ts";
+import { ownChange } from "../model/own-change.ts";
 
 const ADD = "add passkey";
 const RENAME = "rename passkey";
@@ -124,7 +125,13 @@ export async function addPasskey(deps: AccountDeps, call: FormCall): Promise<Res
     sid: session.sid,
     nowMs,
   };
-  if (!(await deps.passkeys.add(added, challenge, auditOf(deps, call, email, ADD, added.name))))
+  if (
+    !(await deps.passkeys.add(
+      added,
+      challenge,
+      deps.audit.statement("if changed", ownChange(call, { email, action: ADD, reason: added.name })),
+    ))
+  )
     return refuse(`it was added already, there are ${MOST_PASSKEYS}, or the session ended`, "passkey");
   deps.log.info("passkey added", { requestId: call.requestId, user: email });
   deps.tell(call, "factor", email);
@@ -171,26 +178,16 @@ export async function removePasskey(deps: AccountDeps, call: FormCall): Promise<
   const { session, id } = admitted;
   if (!isRecent(session, call)) return signInAgain(deps, call, session);
   const { email } = session.user;
-  if (!(await deps.passkeys.remove(email, id, call.nowMs, auditOf(deps, call, email, REMOVE, ""))))
+  if (
+    !(await deps.passkeys.remove(
+      email,
+      id,
+      call.nowMs,
+      deps.audit.statement("if changed", ownChange(call, { email, action: REMOVE })),
+    ))
+  )
     return accountPage(deps, call, session, "lastPasskey");
   deps.log.info("passkey removed", { requestId: call.requestId, user: email });
   deps.tell(call, "factor", email);
   return redirectToAccount(deps, call, "passkeyRemoved");
 }
-
-const auditOf = (
-  deps: AccountDeps,
-  { nowMs: atMs, requestId }: AnyCall,
-  email: string,
-  action: string,
-  reason: string,
-) =>
-  deps.audit.statement("if changed", {
-    atMs,
-    requestId,
-    actor: `user ${email}`,
-    action,
-    subject: `users/${email}`,
-    outcome: "done",
-    reason,
-  });

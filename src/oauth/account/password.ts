@@ -14,6 +14,7 @@ import type { AccountDeps } from "./deps.ts";
 import { redirectToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
 import type { FormCall } from "../sign-in/form.ts";
+import { ownChange } from "../model/own-change.ts";
 
 const ACTION = "change password";
 /**
@@ -102,11 +103,10 @@ async function storePassword(
   const { next, ...proven } = change;
   const { email } = proven;
   const to = hashPassword(next, deps.random);
-  const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
   try {
     return await deps.users.changePassword({ ...proven, to, nowMs }, [
       deps.revocations.revokeStatement("user", email, allExpiredSec(nowMs), "if changed"),
-      deps.audit.statement("if changed", { ...about, outcome: "done", reason: "" }),
+      deps.audit.statement("if changed", ownChange({ nowMs, requestId }, { email, action: ACTION })),
     ]);
   } finally {
     // The statement may have run even if its response was lost.

@@ -11,7 +11,6 @@
  *   answer to another session, links nothing.
  * - An account there is linked to one user, and a user to one account of a provider: the database decides races.
  */
-import type { AuditRecord } from "../../platform/ports/audit.ts";
 import { beginFederation } from "../federation/begin.ts";
 import { FOR_ACCOUNT } from "../federation/pending.ts";
 import { isLinkableBy } from "../federation/providers.ts";
@@ -28,6 +27,7 @@ import { accountErrorPage, redirectToAccount } from "./notice.ts";
 import { accountPage } from "./page.ts";
 import { signInAgain } from "./sign-in.ts";
 import type { FormCall } from "../sign-in/form.ts";
+import { ownChange } from "../model/own-change.ts";
 
 const LINK = "link identity";
 const UNLINK = "unlink identity";
@@ -68,7 +68,10 @@ export async function finishLink(
     const { identities } = deps.federation;
     const subject = `users/${email}/identities/${account.provider}`;
     await identities.linkInSession(account, linkFor, call.nowMs, [
-      deps.audit.statement("if changed", recordOf(call, email, LINK, subject, "by the person, signed in")),
+      deps.audit.statement(
+        "if changed",
+        ownChange(call, { email, action: LINK, subject, reason: "by the person, signed in" }),
+      ),
     ]);
     const now = await identities.findUser(account);
     if (now !== email)
@@ -109,18 +112,13 @@ export async function unlinkProvider(deps: AccountDeps, call: FormCall): Promise
   if (!isRecent(session, call)) return signInAgain(deps, call, session);
   const provider = form.get("provider") ?? "";
   const removed = await deps.federation.identities.unlink(email, provider, [
-    deps.audit.statement("if changed", recordOf(call, email, UNLINK, `users/${email}/identities/${provider}`, "")),
+    deps.audit.statement(
+      "if changed",
+      ownChange(call, { email, action: UNLINK, subject: `users/${email}/identities/${provider}` }),
+    ),
   ]);
   if (!removed) return accountPage(deps, call, session, "lastWay");
   deps.log.info("identity unlinked", { requestId: call.requestId, user: email, provider });
   deps.tell(call, "identity", email);
   return redirectToAccount(deps, call, "unlinked");
 }
-
-const recordOf = (
-  { nowMs: atMs, requestId }: AnyCall,
-  email: string,
-  action: string,
-  subject: string,
-  reason: string,
-): AuditRecord => ({ atMs, requestId, actor: `user ${email}`, action, subject, outcome: "done", reason });

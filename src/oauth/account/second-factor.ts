@@ -21,6 +21,7 @@ import { formKey } from "./form-key.ts";
 import { accountPage } from "./page.ts";
 import { signInAtProvider } from "./sign-in.ts";
 import type { FormCall } from "../sign-in/form.ts";
+import { ownChange } from "../model/own-change.ts";
 
 const ENTER = "second factor";
 const SET_UP = "set up second factor";
@@ -156,7 +157,13 @@ export async function renewRecoveryCodes(deps: AccountDeps, call: FormCall): Pro
   const { email } = admitted.session.user;
   const codes = newRecoveryCodes(deps.random);
   const hashes = await recoveryHashes(email, codes);
-  if (!(await deps.factors.replaceRecoveryCodes(email, hashes, auditOf(deps, call, email, RENEW))))
+  if (
+    !(await deps.factors.replaceRecoveryCodes(
+      email,
+      hashes,
+      deps.audit.statement("if changed", ownChange(call, { email, action: RENEW })),
+    ))
+  )
     return redirectToAccount(deps, call, "notChanged");
   deps.tell(call, "factor", email);
   return codesPage(deps, call, admitted.session.user, codes);
@@ -167,22 +174,14 @@ export async function removeSecondFactor(deps: AccountDeps, call: FormCall): Pro
   const admitted = await admitWithCode(deps, call, REMOVE);
   if (!admitted.ok) return admitted.error;
   const { email } = admitted.session.user;
-  const removed = await deps.factors.remove(email, auditOf(deps, call, email, REMOVE));
+  const removed = await deps.factors.remove(
+    email,
+    deps.audit.statement("if changed", ownChange(call, { email, action: REMOVE })),
+  );
   deps.log.info("second factor removed", { requestId: call.requestId, user: email });
   if (removed) deps.tell(call, "factor", email);
   return redirectToAccount(deps, call, removed ? "factorRemoved" : "notChanged");
 }
-
-const auditOf = (deps: AccountDeps, { nowMs: atMs, requestId }: AnyCall, email: string, action: string) =>
-  deps.audit.statement("if changed", {
-    atMs,
-    requestId,
-    actor: `user ${email}`,
-    action,
-    subject: `users/${email}`,
-    outcome: "done",
-    reason: "",
-  });
 
 const FAULTS = { wrong: "wrongCode", blocked: "codeBlocked" } as const satisfies Record<string, AccountFault>;
 

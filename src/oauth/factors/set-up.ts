@@ -6,6 +6,7 @@ import type { FactorDeps } from "./factors.ts";
 import { newRecoveryCodes, recoveryHashes } from "./recovery-codes.ts";
 import { totpSealContext } from "./secret.ts";
 import { enrolmentUri, matchingStep, newSecret } from "./totp.ts";
+import { ownChange } from "../model/own-change.ts";
 
 /** Our choice: long enough to find and install an app. */
 const LIFETIME_MS = 60 * 60_000;
@@ -68,13 +69,7 @@ export async function setUp(
   const { nowMs, requestId } = call;
   const { email } = session.user;
   const recoveryCodes = newRecoveryCodes(deps.random);
-  const about = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
-  const audit = deps.audit.statement("if changed", {
-    ...about,
-    action: "set up second factor",
-    outcome: "done",
-    reason: "",
-  });
+  const audit = deps.audit.statement("if changed", ownChange(call, { email, action: "set up second factor" }));
   const sealedSecret = await deps.sealer.seal(secret, totpSealContext(email));
   const hashes = await recoveryHashes(email, recoveryCodes);
   const added = { email, sealedSecret, lastStep, recoveryHashes: hashes, sid: session.sid, nowMs };

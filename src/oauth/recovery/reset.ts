@@ -12,6 +12,7 @@ import type { MailLink } from "./mail-link-store.ts";
 import { chosenPasswordFault } from "./new-password.ts";
 import type { RecoveryDeps } from "./recovery.ts";
 import { readForm, type FormCall } from "../sign-in/form.ts";
+import { ownChange } from "../model/own-change.ts";
 
 const ACTION = "reset password";
 
@@ -68,11 +69,13 @@ async function store(
   },
 ): Promise<number | undefined> {
   const { email } = change;
-  const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
   try {
     return await deps.mailLinks.setPassword({ ...change, nowMs }, [
       deps.revocations.revokeStatement("user", email, allExpiredSec(nowMs), "if changed"),
-      deps.audit.statement("if changed", { ...about, outcome: "done", reason: "by a link sent to the address" }),
+      deps.audit.statement(
+        "if changed",
+        ownChange({ nowMs, requestId }, { email, action: ACTION, reason: "by a link sent to the address" }),
+      ),
     ]);
   } finally {
     // The statement may have run even if its response was lost.

@@ -5,6 +5,7 @@ import { csrfToken, verifyCsrfToken } from "../sign-in/browser.ts";
 import { accountOf, findLink, voidPage, type OpenedLink } from "./link.ts";
 import type { RecoveryDeps } from "./recovery.ts";
 import { readForm, type FormCall } from "../sign-in/form.ts";
+import { ownChange } from "../model/own-change.ts";
 
 const ACTION = "verify address";
 
@@ -22,10 +23,12 @@ export async function verifyAddress(deps: RecoveryDeps, call: FormCall): Promise
   if (!("link" in opened)) return voidPage(deps, call, ACTION, opened);
   if (!(await verifyCsrfToken(deps, opened.browserKey, form.value.get("csrf")))) return confirmPage(deps, call, opened);
   const { email } = opened.link;
-  const { nowMs, requestId } = call;
-  const about = { atMs: nowMs, requestId, actor: `user ${email}`, action: ACTION, subject: `users/${email}` };
+  const { nowMs } = call;
   const verified = await deps.mailLinks.verify({ ...opened, email, nowMs }, [
-    deps.audit.statement("if changed", { ...about, outcome: "done", reason: "by a link sent to the address" }),
+    deps.audit.statement(
+      "if changed",
+      ownChange(call, { email, action: ACTION, reason: "by a link sent to the address" }),
+    ),
   ]);
   if (!verified) return voidPage(deps, call, ACTION, { kind: "void" });
   return deps.pages.linkUsed({

@@ -1,8 +1,7 @@
 import { DETAIL_TYPES } from "../../http/errors/detail-types.ts";
 import { PROBLEM_TYPES } from "../../http/errors/errors.ts";
 import { documentResponse } from "../parts/layout.ts";
-import { html, type Markup } from "../parts/markup.ts";
-import { withCode } from "../parts/prose.ts";
+import { html, type Child, type Markup } from "../parts/markup.ts";
 import { PROTOCOL_ERRORS } from "./protocol-errors.ts";
 
 /**
@@ -40,3 +39,7 @@ const entry = (id: string, name: string, advice: string, status?: number): Marku
 
 /** The form of http/pipeline.ts; any other text in the address is not shown. */
 const isRequestId = (text: string | null): text is string => /^[0-9a-f]{32}$/.test(text ?? "");
+
+/** Words between backticks as code. */
+const withCode = (text: string): readonly Child[] =>
+  text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
