@@ -1,10 +1,10 @@
 import type { AuditRecord } from "../../platform/ports/audit.ts";
 import type { AnyCall } from "./call.ts";
 
-/** What a person changes of the own account, as the audit log has it. */
+/** A change that a person makes to the own account, for the audit log. */
 export interface OwnChange {
   readonly email: string;
-  /** What happened: `change password`. */
+  /** The name of the change, such as `change password`. */
   readonly action: string;
   /** The account if absent. */
   readonly subject?: string;
