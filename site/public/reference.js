@@ -48,6 +48,9 @@ const MENDS = [
       if (!field.hasAttribute("aria-label")) field.setAttribute("aria-label", name);
     },
   ],
+  [".cm-content:not([aria-label])", (editor) => editor.setAttribute("aria-label", "Body")],
+  ['[class*="group/copy-button"]:not([aria-label])', (button) => button.setAttribute("aria-label", "Copy")],
+  ["button[role=none]", (button) => button.removeAttribute("role")],
   // Who speaks to the page says what it shows.
   [
     ".show-more[aria-label]:not([data-mended])",
@@ -56,12 +59,31 @@ const MENDS = [
       button.dataset.mended = "";
     },
   ],
+  // The page has one such place, and the dialog another.
+  [
+    'section[aria-label^="Notifications"]',
+    (place) => {
+      const first = document.querySelector('section[aria-label^="Notifications"]');
+      if (place !== first) place.setAttribute("aria-label", "Request notifications");
+    },
+  ],
   // They scroll, and must do so by keys.
-  ["ul.endpoints:not([tabindex]), code.custom-scroll:not([tabindex])", (part) => part.setAttribute("tabindex", "0")],
+  [
+    'ul.endpoints:not([tabindex]), code.custom-scroll:not([tabindex]), .cm-scroller[tabindex="-1"]',
+    (part) => part.setAttribute("tabindex", "0"),
+  ],
 ];
 function mend() {
   for (const [selector, change] of MENDS) for (const element of document.querySelectorAll(selector)) change(element);
+  // What lies behind the dialog that tries an operation.
+  const isTrying = document.querySelector(".scalar-client--open") !== null;
+  document.querySelector("main.references-rendered")?.toggleAttribute("inert", isTrying);
 }
-new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+new MutationObserver(mend).observe(document.body, {
+  childList: true,
+  subtree: true,
+  attributes: true,
+  attributeFilter: ["class"],
+});
 
 void show();
