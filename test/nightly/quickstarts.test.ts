@@ -221,7 +221,7 @@ test.skipIf(python === undefined)(
 );
 
 test("the TypeScript of the first quickstart and the guides has no wrong types", async () => {
-  writeFileSync(join(folder, "typed.ts"), await tabs("ts"));
+  writeFileSync(join(folder, "typed.mts"), await tabs("ts"));
   const settings = join(folder, "tsconfig.json");
   writeFileSync(
     settings,
@@ -238,7 +238,7 @@ test("the TypeScript of the first quickstart and the guides has no wrong types",
         skipLibCheck: true,
         allowImportingTsExtensions: true,
       },
-      files: ["typed.ts"],
+      files: ["typed.mts"],
     }),
   );
   await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", settings]).catch(({ stdout }: { stdout: string }) =>
