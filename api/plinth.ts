@@ -294,6 +294,10 @@ export type UserInfo = {
     email_verified?: boolean;
     /** The user's name, with the scope `profile`. */
     name?: string;
+    /** The address of the user's picture, with `profile`; absent: none. */
+    picture?: string;
+    /** The user's language (BCP 47), with `profile`; absent: not known. */
+    locale?: string;
 };
 export type RefreshToken = {
     /** Identifies the grant; it stays when the token is replaced. */
@@ -460,6 +464,10 @@ export type User = {
     email: string;
     /** The name, for people. */
     name: string;
+    /** The address of a picture; may be empty. */
+    picture: string;
+    /** The language, such as `de-CH`; may be empty. */
+    locale: string;
     /** Whether the user can sign in by password. */
     hasPassword: boolean;
     /** The user used a link in a mail to the address; else absent. */
@@ -4165,6 +4173,10 @@ export function listUsers({ q, pageNumber, pageSize, cursor }: {
 export function putUser(email: string, body: {
     /** For people; default: the address. */
     name?: string;
+    /** The address of a picture: https, at most 500 characters. Applications get it with the scope `profile`. If absent, it stays as it is; empty: none. */
+    picture?: string;
+    /** The language (BCP 47), such as `de-CH`, likewise. */
+    locale?: string;
     /** 8 to 256 characters; if absent, it stays as it is. */
     password?: string;
     /** The user cannot sign in. If absent, it stays as it is; false for a new one. */

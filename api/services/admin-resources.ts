@@ -317,13 +317,23 @@ export const SCHEMAS: Readonly<Record<string, Named>> = {
     schema: obj({
       email: str("The account's address, normalised."),
       name: str("The name, for people."),
+      picture: str("The address of a picture; may be empty."),
+      locale: str("The language, such as `de-CH`; may be empty."),
       hasPassword: bool("Whether the user can sign in by password."),
       "emailVerified?": bool("The user used a link in a mail to the address; else absent.", { enum: [true] }),
       "secondFactorAt?": time("Since when the user shows a code of an app at every sign-in; absent: never."),
       disabled: bool("The user cannot sign in."),
       createdAt: created,
     }),
-    example: { email: "ada@demo.example", name: "Ada", hasPassword: true, disabled: false, createdAt: CREATED },
+    example: {
+      email: "ada@demo.example",
+      name: "Ada",
+      picture: "https://people.example/ada.jpg",
+      locale: "en-GB",
+      hasPassword: true,
+      disabled: false,
+      createdAt: CREATED,
+    },
   },
   TenantMember: {
     schema: obj({
@@ -598,6 +608,10 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
     removal: "Memberships, sessions and tokens are removed too.",
     fields: {
       name: "For people; default: the address.",
+      picture:
+        "The address of a picture: https, at most 500 characters. Applications get it with the scope `profile`. If absent, it " +
+        "stays as it is; empty: none.",
+      locale: "The language (BCP 47), such as `de-CH`, likewise.",
       password: "8 to 256 characters; if absent, it stays as it is.",
       disabled: "The user cannot sign in. If absent, it stays as it is; false for a new one.",
     },

@@ -442,8 +442,10 @@ export const oauth: ServiceEntries = {
         "email?": str("The user's e-mail, with the scope `email`."),
         "email_verified?": bool("True if the user used a link in a mail to that address; else absent."),
         "name?": str("The user's name, with the scope `profile`."),
+        "picture?": uri("The address of the user's picture, with `profile`; absent: none."),
+        "locale?": str("The user's language (BCP 47), with `profile`; absent: not known."),
       }),
-      example: { sub: "ada@demo.example", email: "ada@demo.example", name: "Ada" },
+      example: { sub: "ada@demo.example", email: "ada@demo.example", name: "Ada", locale: "en-GB" },
     },
     RefreshToken: {
       schema: obj({

@@ -183,6 +183,8 @@ export const PEOPLE = {
     summary: "people who sign in",
     fields: {
       name: { ...NAME, help: "the person's name; default: the address" },
+      picture: { flag: "picture", type: "text", help: "https address of a picture; empty: none" },
+      locale: { flag: "locale", type: "text", help: "language, such as de-CH; empty: none" },
       password: { flag: "password", type: "secret", help: "8 to 256 characters; a new one signs the user out" },
       disabled: { flag: "disabled", type: "boolean", help: "the user is signed out and cannot sign in" },
     },

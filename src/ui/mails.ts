@@ -3,7 +3,7 @@ import type { Mail } from "../platform/ports/mail.ts";
 import { accentsOf, NO_BRAND } from "../platform/model/brand.ts";
 import { legalLinks } from "./parts/legal-links.ts";
 import { html } from "./parts/markup.ts";
-import { chooseLanguage, LANGUAGES, type Language } from "./texts/languages.ts";
+import { chooseLanguage, LANGUAGES, momentText, type Language } from "./texts/languages.ts";
 import { browserText, placeText } from "./parts/whereabouts.ts";
 import type { Texts } from "./texts/texts.ts";
 
@@ -23,9 +23,8 @@ export const createMails = (): Mails => ({
 
 /** `Firefox, Windows · Berlin, Germany · 23 Nov 2026, 10:20 UTC`; or by an operator, and the time */
 function detailsOf(view: NoticeMailView, { account }: Texts, lang: Language): string {
-  const format = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
   const where = view.by === undefined ? [browserText(view, account), placeText(view, lang)] : [account.byOperator];
-  const parts = [...where, `${format.format(view.atMs)} UTC`];
+  const parts = [...where, momentText(view.atMs, lang)];
   return parts.filter((part) => part !== "").join(" · ");
 }
 

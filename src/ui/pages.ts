@@ -71,7 +71,7 @@ export function createPages(pathPrefix: string): Pages {
     account: (view) => respond(view, "account", (texts, lang) => accountPage(view, texts, lang)),
     error: (view) => respond(view, "page", (texts) => errorPage(view, texts)),
     formPost: (view) => respond({ ...view, submitsItself: true }, "page", (texts) => formPostPage(view, texts)),
-    signedOut: (view) => respond(view, "page", signedOutPage),
+    signedOut: (view) => respond(view, "page", (texts) => signedOutPage(view, texts)),
   };
 }
 
@@ -105,8 +105,10 @@ const formPostPage = ({ action, fields, clientName }: FormPostView, { formPost }
     </form>`,
 });
 
-const signedOutPage = ({ signedOut: { title, text } }: Texts): Page => ({
+/** No dead end: it leads to the account page, which asks to sign in again. */
+const signedOutPage = ({ publicBase }: PageContext, { signedOut: { title, text }, account }: Texts): Page => ({
   title,
   main: html`<h1>${title}</h1>
-    <p>${text}</p>`,
+    <p>${text}</p>
+    <p><a href="${publicBase}/account">${account.title}</a></p>`,
 });

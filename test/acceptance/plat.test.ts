@@ -118,9 +118,9 @@ describe("makes, lists, shows, changes and removes", () => {
       word: "user",
       id: "user{n}@base.example",
       set: "--name U{n}",
-      change: "--disabled",
-      shown: { email: "user1@base.example", name: "U1", hasPassword: false, disabled: false },
-      changed: { email: "user1@base.example", name: "U1", hasPassword: false, disabled: true },
+      change: "--disabled --locale de",
+      shown: { email: "user1@base.example", name: "U1", hasPassword: false, disabled: false, locale: "" },
+      changed: { email: "user1@base.example", name: "U1", hasPassword: false, disabled: true, locale: "de" },
       row: { EMAIL: "user2@base.example", NAME: "U2", PASSWORD: "", DISABLED: "", CREATED: ANY_TIME },
     },
     {

@@ -836,7 +836,13 @@ describe("the audit row of a change", () => {
     await put(path, { name: "Eve\u202e", password: "the first password" });
     await put(path, { name: "Eve\u202e", password: "the second password", disabled: true });
     expect((await rowsOf(path)).map((row) => row.changes)).toEqual([
-      [{ field: "name", to: "Eve" }, { field: "password" }, { field: "disabled", to: false }],
+      [
+        { field: "name", to: "Eve" },
+        { field: "picture", to: "" },
+        { field: "locale", to: "" },
+        { field: "password" },
+        { field: "disabled", to: false },
+      ],
       [{ field: "name", from: "Eve", to: "Eve\uFFFD" }],
       [{ field: "password" }, { field: "disabled", from: false, to: true }],
     ]);

@@ -384,6 +384,7 @@ describe("every page", () => {
       expect(await show(pages.error({ ...error, ...inLanguage, kind }))).toContain(texts.errors[kind].text);
     const bye = await show(pages.signedOut({ ...context, ...inLanguage }));
     expect(bye).toContain(texts.signedOut.title);
+    expect(bye).toContain(`<a href="${context.publicBase}/account">${texts.account.title}</a>`);
     const stranger = await show(pages.consent({ ...consent, ...inLanguage, status: 400, fault: "stale" }));
     const inLine = (said: string) => said.replaceAll(/\s+/g, " ");
     expect(stranger).toContain(inLine(`<title>${texts.signIn.failed}: ${texts.consent.title}</title>`));

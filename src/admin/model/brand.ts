@@ -6,7 +6,8 @@ function isAddress(text: string): boolean {
   const url = URL.parse(text);
   return url?.protocol === "https:" && url.username === "" && url.password === "" && !/[\s\p{Cc}]/u.test(text);
 }
-const address = z
+/** An address that browsers fetch; empty: none. */
+export const httpsAddress = z
   .string()
   .check(z.maxLength(500))
   .check(z.refine((text) => text === "" || isAddress(text), "must be https"));
@@ -17,11 +18,11 @@ const name = z.string().check(z.maxLength(60), z.regex(/^[^\p{Cc}]*$/u, "must be
 export const brand = z.optional(
   z.object({
     name: z._default(name, ""),
-    logoUri: z._default(address, ""),
+    logoUri: z._default(httpsAddress, ""),
     accentColor: z._default(colour, ""),
     accentColorDark: z._default(colour, ""),
-    termsUri: z._default(address, ""),
-    privacyUri: z._default(address, ""),
+    termsUri: z._default(httpsAddress, ""),
+    privacyUri: z._default(httpsAddress, ""),
   }),
 );
 

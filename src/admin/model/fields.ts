@@ -37,9 +37,27 @@ export const KEPT_FIELDS: readonly string[] = [
   "linking",
   "trustEmail",
   "button",
+  "picture",
+  "locale",
 ];
 /** The value in a statement: null if the body leaves the field out. */
 export const flagOrKept = (value: boolean | undefined): number | null => (value === undefined ? null : Number(value));
+
+/** A language tag (BCP 47), stored in its canonical spelling, such as `de-CH`; empty: none. */
+export const locale = z.pipe(
+  z
+    .string()
+    .check(z.maxLength(35))
+    .check(z.refine((tag) => canonicalLocale(tag) !== undefined, "must be a language tag, such as de or de-CH")),
+  z.transform((tag) => canonicalLocale(tag) ?? tag),
+);
+function canonicalLocale(tag: string): string | undefined {
+  try {
+    return tag === "" ? "" : Intl.getCanonicalLocales(tag)[0];
+  } catch {
+    return undefined;
+  }
+}
 
 /** Accepts any spelling of an address and returns the one that accounts are stored under. */
 export const email = z.pipe(

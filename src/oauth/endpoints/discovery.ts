@@ -37,6 +37,8 @@ const CLAIMS = [
   "at_hash",
   "email",
   "name",
+  "picture",
+  "locale",
   "tenant",
 ];
 /** A client has the one that it is registered for. */

@@ -2,11 +2,12 @@ import { authenticate, presentedBy, type TokenVerifier, userTokenRequired } from
 import { problem, problemBody } from "../../http/errors/errors.ts";
 import { defineRoute, formBody, json, type Answer, type Call, type Route } from "../../http/route.ts";
 import { err } from "../../platform/model/result.ts";
+import { profileClaims } from "../model/profile.ts";
 import { emailClaims } from "../tokens/id-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `/userinfo` (OIDC Core 5.3): the user of the access token, with `email` and `name` if the token has these scopes.
+ * `/userinfo` (OIDC Core 5.3): the user of the access token, with `email` and `profile` as far as the token has these scopes.
  * Reads revocations from D1 every time, and the profile for these scopes.
  */
 const FORM_BYTES = 64 * 1024;
@@ -48,11 +49,11 @@ async function userInfo(
   if (!caller.ok) return caller.error;
   const { user, subject, scopes } = caller.value;
   if (user === "") return userTokenRequired(names.platform);
-  const [withName, withEmail] = [scopes.includes("profile"), scopes.includes("email")];
-  const { name = "", emailVerified = false } = (withName || withEmail ? await users.profile(user) : undefined) ?? {};
+  const [withProfile, withEmail] = [scopes.includes("profile"), scopes.includes("email")];
+  const profile = withProfile || withEmail ? await users.profile(user) : undefined;
   const claims = {
-    ...(withEmail ? emailClaims(user, emailVerified) : {}),
-    ...(withName && name !== "" ? { name } : {}),
+    ...(withEmail ? emailClaims(user, profile?.emailVerified === true) : {}),
+    ...(withProfile ? profileClaims(profile) : {}),
   };
   return json(200, { sub: subject, ...claims }, { "cache-control": "no-store" });
 }

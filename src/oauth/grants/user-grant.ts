@@ -105,7 +105,7 @@ export async function grantForUser(
     org,
     plan,
     user: user.email,
-    userName: user.name,
+    profile: user,
     emailVerified: user.emailVerified,
     subject: user.subject,
     scopes,

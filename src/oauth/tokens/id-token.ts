@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 import { authTimeMs, type SignInTimes } from "../model/authorization.ts";
 import type { Issuer } from "../model/call.ts";
 import { methodClaims, type Methods } from "../model/methods.ts";
+import { profileClaims, type Profile } from "../model/profile.ts";
 import { readOwnToken, type Kind, signJwt } from "./jwt.ts";
 import { FAPI_ID_TOKEN_ALG, ID_TOKEN_ALG, type SigningAlg } from "./signing-key.ts";
 import type { Trust } from "./trust.ts";
@@ -29,7 +30,7 @@ export interface NewIdToken extends SignInTimes {
   /** The person used a link in a mail to the address. False without the scope `email`. */
   readonly emailVerified: boolean;
   /** Undefined without the scope `profile`. */
-  readonly name: string | undefined;
+  readonly profile: Profile | undefined;
   readonly subject: string;
   readonly tenant: string;
   readonly nonce: string | undefined;
@@ -66,7 +67,7 @@ export async function issueIdToken(token: NewIdToken, from: Issuer, trust: Trust
     iat: issuedAtSec,
     exp: Math.min(issuedAtSec + ID_TOKEN_LIFETIME_SEC, toSec(basis.endsAtMs ?? Infinity)),
     ...emailClaims(token.email, token.emailVerified),
-    ...(token.name ? { name: token.name } : {}),
+    ...profileClaims(token.profile),
     tenant: token.tenant,
     auth_time: toSec(authTimeMs(token)),
     auth_ms: token.authenticatedAtMs,

@@ -7,6 +7,7 @@ import { PROFILE_SCOPES } from "../../platform/model/oidc-scopes.ts";
 import type { Plan } from "../../platform/model/plans.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
+import type { Profile } from "../model/profile.ts";
 import { type SignInTimes, serviceScopes, type HintBounds } from "../model/authorization.ts";
 import type { Addresses, AnyCall } from "../model/call.ts";
 import { hasTwoFactors, methodClaims } from "../model/methods.ts";
@@ -62,8 +63,8 @@ export interface Granted {
   readonly plan: Plan;
   /** Empty if a client acts for itself. */
   readonly user: string;
-  /** The user's name for display. */
-  readonly userName?: string;
+  /** The user, for the scope `profile`. */
+  readonly profile?: Profile;
   /** The user's address is verified. */
   readonly emailVerified?: boolean;
   /** The claim `sub`: the user, or the client if there is none. */
@@ -153,8 +154,8 @@ function makeIdToken(
   call: AnyCall,
 ): Promise<string> {
   const { clientId, tenant, user, subject, recordsAsOfMs, userAsOfMs } = granted;
-  const profile = PROFILE_SCOPES.filter((scope) => granted.scopes.includes(scope));
-  const grantScopes = [...profile, ...serviceScopes(granted, names)];
+  const told = PROFILE_SCOPES.filter((scope) => granted.scopes.includes(scope));
+  const grantScopes = [...told, ...serviceScopes(granted, names)];
   const basis = {
     ...of,
     grantTenant: hint?.tenant ?? tenant,
@@ -163,8 +164,8 @@ function makeIdToken(
     recordsAsOfMs,
     userAsOfMs,
   };
-  const name = profile.includes("profile") ? granted.userName : undefined;
-  const emailVerified = profile.includes("email") && granted.emailVerified === true;
-  const token = { clientId, tenant, email: user, emailVerified, name, subject, accessToken, basis, ...idToken };
+  const profile = told.includes("profile") ? granted.profile : undefined;
+  const emailVerified = told.includes("email") && granted.emailVerified === true;
+  const token = { clientId, tenant, email: user, emailVerified, profile, subject, accessToken, basis, ...idToken };
   return issueIdToken(token, issuerFor(call), trust, call.nowMs);
 }

@@ -3,13 +3,13 @@ import { DATABASE_NOW_MS } from "../../platform/storage/database.ts";
 import { randomId, type Random } from "../../platform/runtime/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { toMethods } from "../model/methods.ts";
+import type { Profile } from "../model/profile.ts";
 
 /** A user with all memberships. */
-export interface UserRecord {
+export interface UserRecord extends Profile {
   readonly email: string;
   /** The user in tokens and `/userinfo`: `sub`. */
   readonly subject: string;
-  readonly name: string;
   /** The person used a link in a mail to the address. */
   readonly emailVerified: boolean;
   /** The user has set up one, so two factors are needed everywhere. */
@@ -99,7 +99,7 @@ const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2)`;
 type SessionKey = "id_hash" | "sid";
 const user = (email: string) => `
-  SELECT email, name, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified,
+  SELECT email, name, picture, locale, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified,
     second_factor_at IS NOT NULL AS hasSecondFactor, passkey_at IS NOT NULL AS hasPasskey
   FROM user WHERE email = ${email} AND disabled = 0`;
 /** One pass over the roles of a member. A role without scopes counts too. */
@@ -142,7 +142,7 @@ const CHANGE_PASSWORD = `
   WHERE email = ?1 AND password_hash = ?2 AND disabled = 0 AND signed_out_at < ?5 RETURNING signed_out_at`;
 const UPGRADE_HASH = `UPDATE user SET password_hash = ?3 WHERE email = ?1 AND password_hash = ?2`;
 
-const PROFILE = `SELECT name, email_verified_at IS NOT NULL AS emailVerified FROM user WHERE email = ?1`;
+const PROFILE = `SELECT name, picture, locale, email_verified_at IS NOT NULL AS emailVerified FROM user WHERE email = ?1`;
 
 /** If several requests come at once, the first subject stays. */
 const GIVE_SUBJECT = `
@@ -203,7 +203,7 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     /** The user of a session, by the session id in tokens. One round trip. */
     findBySessionId: (sid: string, nowMs: number) => findBySessionKey("sid", sid, nowMs),
     /** Undefined for an unknown user. */
-    async profile(email: string): Promise<Profile | undefined> {
+    async profile(email: string): Promise<StoredProfile | undefined> {
       const row = await db.prepare(PROFILE).bind(email).first<ProfileRow>();
       return row === null ? undefined : { ...row, emailVerified: row.emailVerified === 1 };
     },
@@ -241,8 +241,8 @@ type CredentialRow = Pick<Credential, "signedOutAtMs"> & {
   readonly disabled: number;
   readonly hasSecondFactor: number;
 };
-type Profile = Pick<UserRecord, "name" | "emailVerified">;
-type ProfileRow = Pick<UserRecord, "name"> & { readonly emailVerified: number };
+type StoredProfile = Profile & Pick<UserRecord, "emailVerified">;
+type ProfileRow = Profile & { readonly emailVerified: number };
 type UserRow = Pick<UserRecord, "email" | "signedOutAtMs"> &
   ProfileRow & {
     /** Null until a token needs one. */

@@ -12,6 +12,7 @@ import { fill, given, hiddenFields, html, type Child, type Markup } from "../par
 import { browserText, placeText } from "../parts/whereabouts.ts";
 import { codeField, recoveryField } from "./second-factor-pages.ts";
 import { scopeInWords } from "../parts/scope-words.ts";
+import { momentText, type Language } from "../texts/languages.ts";
 import type { Texts } from "../texts/texts.ts";
 
 /** The field of a fault; faults without one are shown at the top. */
@@ -26,7 +27,7 @@ const FIELD_OF: Partial<Record<AccountFault, FieldId>> = {
 type FieldId = "password" | "new-password" | "repeated-password";
 
 /** One section for each thing to see or change; each change is a form of its own. */
-export function accountPage(view: AccountView, texts: Texts, lang: string): Page {
+export function accountPage(view: AccountView, texts: Texts, lang: Language): Page {
   const { actions, hidden, user, fault, hasPassword } = view;
   const { account, secondFactor } = texts;
   const inFactor = fault === "wrongCode" || fault === "codeBlocked";
@@ -145,7 +146,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: string): Page
 function passkeySection(
   { passkeys, actions }: AccountView,
   { passkeys: texts, account }: Texts,
-  lang: string,
+  lang: Language,
   message: Markup | undefined,
   form: (action: string, content: Child) => Markup,
 ): Markup | undefined {
@@ -236,14 +237,18 @@ function verification(
     ${form(actions.verifyAddress, html`<button type="submit">${account.verify}</button>`)}`;
 }
 
-function signedIn({ provider, signedInAtMs }: AccountView, account: Texts["account"], lang: string): readonly Child[] {
+function signedIn(
+  { provider, signedInAtMs }: AccountView,
+  account: Texts["account"],
+  lang: Language,
+): readonly Child[] {
   const time = moment(signedInAtMs, lang);
   return provider === undefined
     ? fill(account.since, { time })
     : fill(account.sinceByProvider, { time, provider: given(provider) });
 }
 
-function session(one: AccountSession, id: string, account: Texts["account"], lang: string): Markup {
+function session(one: AccountSession, id: string, account: Texts["account"], lang: Language): Markup {
   const { sinceMs, lastUsedMs, isCurrent } = one;
   const place = placeText(one, lang);
   return html`<h3 id="${id}">${browserText(one, account)}</h3>
@@ -259,7 +264,7 @@ function application(
   { clientId, name, access, sinceMs, lastUsedMs }: AccountApplication,
   id: string,
   { account, consent }: Texts,
-  lang: string,
+  lang: Language,
 ): Markup {
   return html`<h3 id="${id}"><bdi>${name}</bdi></h3>
     ${name === clientId ? undefined : html`<p><code>${clientId}</code></p>`}
@@ -293,9 +298,5 @@ const fieldOf = (
   faulty: FieldId | undefined,
 ): Markup => passwordField({ id, name, label, autocomplete }, faulty === id ? html`${INVALID} autofocus` : undefined);
 
-/** Names the time zone, since the person's own is not known. */
-function moment(ms: number, lang: string): Markup {
-  const date = new Date(ms);
-  const format = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
-  return html`<time datetime="${date.toISOString()}">${format.format(date)} UTC</time>`;
-}
+const moment = (ms: number, lang: Language): Markup =>
+  html`<time datetime="${new Date(ms).toISOString()}">${momentText(ms, lang)}</time>`;

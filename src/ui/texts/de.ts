@@ -259,7 +259,11 @@ export const de: Texts = {
       "Das ist ein Programm auf Ihrem eigenen Gerät: Fahren Sie nur fort, wenn Sie es gerade selbst gestartet haben.",
     asked: "Wenn Sie es erlauben, kann sie",
     identity: "erfahren, wer Sie sind: {user}",
-    oidc: { openid: "erfahren, wer Sie sind", profile: "Ihren Namen sehen", email: "Ihre E-Mail-Adresse sehen" },
+    oidc: {
+      openid: "erfahren, wer Sie sind",
+      profile: "Ihren Namen, Ihr Bild und Ihre Sprache sehen",
+      email: "Ihre E-Mail-Adresse sehen",
+    },
     belongs: "sehen, dass Sie zu {place} gehören",
     inPlace: "für Sie handeln in {place}:",
     nowhere: "für Sie handeln:",

@@ -245,7 +245,11 @@ export const en: Texts = {
     onDevice: "That is a program on your own device: continue only if you have just started it yourself.",
     asked: "If you allow it, it can",
     identity: "know who you are: {user}",
-    oidc: { openid: "know who you are", profile: "see your name", email: "see your e-mail address" },
+    oidc: {
+      openid: "know who you are",
+      profile: "see your name, picture and language",
+      email: "see your e-mail address",
+    },
     belongs: "see that you belong to {place}",
     inPlace: "act for you in {place}:",
     nowhere: "act for you:",

@@ -261,7 +261,11 @@ export const fr: Texts = {
       "C’est un programme sur votre propre appareil\u00a0: continuez seulement si vous venez de le lancer vous-même.",
     asked: "Si vous l’autorisez, elle peut",
     identity: "savoir qui vous êtes\u00a0: {user}",
-    oidc: { openid: "savoir qui vous êtes", profile: "voir votre nom", email: "voir votre adresse e-mail" },
+    oidc: {
+      openid: "savoir qui vous êtes",
+      profile: "voir votre nom, votre image et votre langue",
+      email: "voir votre adresse e-mail",
+    },
     belongs: "voir que vous appartenez à {place}",
     inPlace: "agir en votre nom dans {place}\u00a0:",
     nowhere: "agir en votre nom\u00a0:",

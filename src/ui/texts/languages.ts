@@ -7,6 +7,15 @@ import type { Texts } from "./texts.ts";
 export const LANGUAGES = { en, de, fr } as const satisfies Readonly<Record<string, Texts>>;
 export type Language = keyof typeof LANGUAGES;
 
+/** English dates are day first, with the month in words: whoever reads English reads them alike. */
+const DATES: Readonly<Record<Language, string>> = { en: "en-GB", de: "de", fr: "fr" };
+
+/** `23 Nov 2026, 10:20 UTC`. Names the time zone, since the person's own is not known. */
+export function momentText(ms: number, lang: Language): string {
+  const format = new Intl.DateTimeFormat(DATES[lang], { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+  return `${format.format(ms)} UTC`;
+}
+
 const ALL = Object.keys(LANGUAGES) as Language[];
 const isLanguage = (tag: string): tag is Language => Object.hasOwn(LANGUAGES, tag);
 

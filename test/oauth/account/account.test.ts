@@ -176,11 +176,11 @@ describe("GET /account", () => {
     expect(page.status).toBe(200);
     expect(page.headers.get("cache-control")).toBe("no-store, no-transform");
     const text = said(page);
-    expect(text).toContain(`Ada ${user.email} Since May 6, 2031, 7:10 AM UTC`);
+    expect(text).toContain(`Ada ${user.email} Since 6 May 2031, 07:10 UTC`);
     expect(page.html).toContain('<time datetime="2031-05-06T07:10:00.000Z">');
     expect(text).toContain(`In Tenant ${user.tenant} : create, change and delete files; see files`);
     expect(text).toContain(`In Tenant ${other} : create, change and delete files; see files`);
-    expect(text).toContain("Access since May 6, 2031, 7:08 AM UTC , last used May 6, 2031, 7:10 AM UTC");
+    expect(text).toContain("Access since 6 May 2031, 07:08 UTC , last used 6 May 2031, 07:10 UTC");
     const removals = page.forms.filter(({ action }) => action.endsWith("/remove-access"));
     expect(new Set(removals.map(({ fields }) => fields["client_id"]))).toEqual(
       new Set([client.clientId, second.clientId]),

@@ -136,3 +136,33 @@ describe("The sign-in page", () => {
     expect((await visit(new Browser(), await makeApp())).html).not.toContain(button.replace("&", "&amp;"));
   });
 });
+
+// shows: oauth/authorize/picture-and-locale
+describe("picture and locale of a person", () => {
+  const PICTURE = "https://people.example/ada.jpg";
+  const change = (body: object) => put(`users/${user.email}`, { name: "Ada", ...body });
+  const told = async (scope: string) => {
+    const { access_token: token, id_token: idToken } = await tokensFor(scope);
+    const { name, picture, locale } = await expectJson(await call(USERINFO, { token }), 200);
+    const claims = decodeJwt(idToken);
+    expect([claims["name"], claims["picture"], claims["locale"]]).toEqual([name, picture, locale]);
+    return [name, picture, locale];
+  };
+
+  it("are told with the scope profile, stay where a change leaves them out, and go when they are empty", async () => {
+    await change({ picture: PICTURE, locale: "DE-ch" });
+    expect(await told("openid profile")).toEqual(["Ada", PICTURE, "de-CH"]);
+    expect(await told("openid email")).toEqual([undefined, undefined, undefined]);
+    await change({});
+    expect(await told("openid profile")).toEqual(["Ada", PICTURE, "de-CH"]);
+    await change({ picture: "", locale: "" });
+    expect(await told("openid profile")).toEqual(["Ada", undefined, undefined]);
+  });
+
+  it.each([{ picture: "http://people.example/ada.jpg" }, { picture: "javascript:alert(1)" }, { locale: "deutsch!" }])(
+    "are refused if they are none: %j",
+    async (body) => {
+      await expect(change(body)).rejects.toThrow(/400/);
+    },
+  );
+});

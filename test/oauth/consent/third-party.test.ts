@@ -141,7 +141,7 @@ describe("A third-party client", () => {
       "look at &lt;your&gt; orders",
       "change your orders",
       `<code>${mine}.other</code>`,
-      "see your name",
+      "see your name, picture and language",
     ])
       expect(page.html).toContain(text);
     for (const text of [`<code>${mine}.view</code>`, "nothing at all"]) expect(page.html).not.toContain(text);

@@ -92,9 +92,10 @@ describe("The two metadata documents", () => {
       client_id_metadata_document_supported: true,
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: ["RS256", "ES256"],
-      claims_supported: "iss sub aud exp iat auth_time acr amr nonce at_hash email name tenant email_verified".split(
-        " ",
-      ),
+      claims_supported:
+        "iss sub aud exp iat auth_time acr amr nonce at_hash email name picture locale tenant email_verified".split(
+          " ",
+        ),
       claim_types_supported: ["normal"],
       claims_parameter_supported: true,
       acr_values_supported: [

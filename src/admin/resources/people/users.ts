@@ -13,7 +13,8 @@ import {
 } from "../../../platform/secrets/password-rules.ts";
 import type { Random } from "../../../platform/runtime/random.ts";
 import { actorOf } from "../../audit/record.ts";
-import { disabledFlag, displayName, email, flagOrKept } from "../../model/fields.ts";
+import { httpsAddress } from "../../model/brand.ts";
+import { disabledFlag, displayName, email, flagOrKept, locale } from "../../model/fields.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import { refusal, type Fault, type RuleContext } from "../../model/rules.ts";
 import { toFlag, type Resource } from "../shared/resource.ts";
@@ -24,6 +25,8 @@ export const params = z.object({ email });
 const password = z.string().check(z.minLength(PASSWORD_CHARS.min), z.maxLength(PASSWORD_CHARS.max));
 export const schema = z.object({
   name: z.optional(displayName),
+  picture: z.optional(httpsAddress),
+  locale: z.optional(locale),
   password: z.optional(password),
   disabled: disabledFlag,
 });
@@ -55,15 +58,16 @@ const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 const STORED_HASH = `SELECT password_hash AS hash FROM user WHERE email = ?1`;
 /** A new user has never signed in, even if another user had the address before. */
 const UPSERT = `
-  INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at) VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?5 - 1)
+  INSERT INTO user (email, name, password_hash, disabled, created_at, signed_out_at, picture, locale)
+  VALUES (?1, ?2, ?3, coalesce(?4, 0), ?5, ?5 - 1, coalesce(?6, ''), coalesce(?7, ''))
   ON CONFLICT (email) DO UPDATE SET
     name = excluded.name, password_hash = coalesce(excluded.password_hash, password_hash),
-    disabled = coalesce(?4, disabled)`;
+    disabled = coalesce(?4, disabled), picture = coalesce(?6, picture), locale = coalesce(?7, locale)`;
 const SELECT = `
-  SELECT email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
-    second_factor_at, disabled, created_at FROM user WHERE email = ?1`;
-const COLUMNS = `email, name, password_hash IS NOT NULL AS has_password, email_verified_at IS NOT NULL AS email_verified,
-    second_factor_at, disabled, created_at`;
+  SELECT email, name, picture, locale, password_hash IS NOT NULL AS has_password,
+    email_verified_at IS NOT NULL AS email_verified, second_factor_at, disabled, created_at FROM user WHERE email = ?1`;
+const COLUMNS = `email, name, picture, locale, password_hash IS NOT NULL AS has_password,
+    email_verified_at IS NOT NULL AS email_verified, second_factor_at, disabled, created_at`;
 const PAGE = `
   SELECT ${COLUMNS}, email AS page_key FROM user
   WHERE email > ?1 ORDER BY email LIMIT ?2 OFFSET ?3`;
@@ -97,6 +101,8 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
   toJson: (row) => ({
     email: row["email"],
     name: row["name"],
+    picture: row["picture"],
+    locale: row["locale"],
     hasPassword: toFlag(row["has_password"]),
     ...(toFlag(row["email_verified"]) ? { emailVerified: true } : {}),
     ...(row["second_factor_at"] === null ? {} : { secondFactorAt: row["second_factor_at"] }),
@@ -105,6 +111,8 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
   }),
   logged: {
     name: { value: "name" },
+    picture: { value: "picture" },
+    locale: { value: "locale" },
     password: { secret: "SELECT password_hash FROM user WHERE email = shown.email" },
     disabled: { flag: "disabled" },
   },
@@ -115,7 +123,17 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
   async put({ params: { email: address = "" }, body: user, nowMs, call }, write) {
     const stored = await db.prepare(STORED_HASH).bind(address).first<{ hash: string | null }>();
     const hash = newHash(user.password, stored?.hash ?? "", random);
-    const upsert = db.prepare(UPSERT).bind(address, user.name ?? address, hash, flagOrKept(user.disabled), nowMs);
+    const upsert = db
+      .prepare(UPSERT)
+      .bind(
+        address,
+        user.name ?? address,
+        hash,
+        flagOrKept(user.disabled),
+        nowMs,
+        user.picture ?? null,
+        user.locale ?? null,
+      );
     if (hash === null && user.disabled !== true) return write([upsert]);
     const { statements, mostRows } = oauth.cleanupStep("user", address, nowMs);
     const revoke = oauth.revokeStatement("user", address, nowMs, "if changed");
