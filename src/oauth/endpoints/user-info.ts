@@ -7,7 +7,7 @@ import { emailClaims } from "../tokens/id-token.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
 
 /**
- * `/userinfo` (OIDC Core 5.3): the user of the access token, with `email` and `profile` as far as the token has these scopes.
+ * `/userinfo` (OIDC Core 5.3): the user of the access token, with what its scopes `email` and `profile` tell.
  * Reads revocations from D1 every time, and the profile for these scopes.
  */
 const FORM_BYTES = 64 * 1024;

@@ -2,8 +2,8 @@ import { err, ok, type Result } from "../../platform/model/result.ts";
 
 /**
  * The parameters `claims` (OIDC Core 5.5) and `acr_values`: single claims in place of scopes, and how the user has to
- * sign in. A claim that is asked for by name asks for its scope, and gets what the scope gives. Claims that nobody knows are
- * ignored, essential ones too (5.5.1).
+ * sign in. A claim that is asked for by name asks for its scope, and gets what the scope gives. Claims that nobody
+ * knows are ignored, essential ones too (5.5.1).
  */
 export interface ClaimsRequest {
   /** `profile` and `email`, as far as their claims are asked for. */

@@ -1,4 +1,4 @@
-/** What the scope `profile` tells of a user. */
+/** Claims of the scope `profile`. */
 export interface Profile {
   readonly name: string;
   /** An https address; empty: none. */
@@ -7,7 +7,7 @@ export interface Profile {
   readonly locale: string;
 }
 
-/** What is empty is left out (OIDC Core 5.3.2). */
+/** Empty ones are left out (OIDC Core 5.3.2). */
 export const profileClaims = (profile: Profile | undefined): object => ({
   ...(profile?.name ? { name: profile.name } : {}),
   ...(profile?.picture ? { picture: profile.picture } : {}),
