@@ -122,7 +122,7 @@ export const navigation: Same<typeof en.navigation> = {
 
 export const palette: Same<typeof en.palette> = {
   title: "Alles finden",
-  placeholder: "Seite, Mandant, Anwendung, Person …",
+  placeholder: "Seite, Mandant, Anwendung, Person, Topic oder Datei …",
   hint: "Strg K",
   empty: "Nichts heißt so.",
   searching: "Wird gesucht …",

@@ -119,7 +119,7 @@ export const navigation = {
 
 export const palette = {
   title: "Find anything",
-  placeholder: "Find a page, tenant, application, person…",
+  placeholder: "Find a page, tenant, application, person, topic or file…",
   hint: "Ctrl K",
   empty: "Nothing has this name.",
   searching: "Searching …",
