@@ -11,9 +11,9 @@
  * Each word is a file. The server keeps no pending request: the forms of these pages and a provider's response carry
  * it, and each step checks it again. After a sign-in the request continues in `resume.ts`.
  */
-import { err, type Result } from "../../platform/model/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
 import type { AnyCall } from "../model/call.ts";
-import { readAuthorizationParameters } from "../model/parameters.ts";
+import { type Parameters, readAuthorizationParameters } from "../model/parameters.ts";
 import { redirect, withParameters } from "../model/redirect.ts";
 import { refusedPage, type PageRefusal } from "../pages/page.ts";
 import { readCookie, fetchSite } from "../sign-in/browser.ts";
@@ -27,6 +27,7 @@ import { promptSignIn } from "./prompt.ts";
 import { openPushed } from "./pushed/pushed.ts";
 import { MAX_CARRIED_CHARS, toParametersWithoutHint, type AuthorizationRequest } from "./request.ts";
 import { refusedAnswer } from "./response.ts";
+import { readForm, type FormCall } from "../sign-in/form.ts";
 
 /** `parameters`: the query of a GET, the form of a POST. */
 export async function authorize(deps: AuthorizeDeps, call: AnyCall, parameters: URLSearchParams): Promise<Response> {
@@ -72,3 +73,27 @@ async function retryByGet(
   });
   return address.length > MAX_CARRIED_CHARS ? undefined : redirect(303, address);
 }
+
+/** The form of a page on the way of an authorization request, which the form carries as a field. */
+export interface CarriedForm {
+  readonly form: Parameters;
+  readonly request: AuthorizationRequest;
+}
+
+/** `action`: its name in the log. A request that is not valid any more is answered as `/authorize` would. */
+export async function readCarriedForm(
+  deps: AuthorizeDeps,
+  call: FormCall,
+  action: string,
+): Promise<Result<CarriedForm, Response>> {
+  const form = readForm(deps, call, action);
+  if (!form.ok) return form;
+  const text = form.value.get("request");
+  if (text === undefined) return err(refuseForm(deps, call, action, "request is missing."));
+  const request = await readRequest(deps, call, new URLSearchParams(text));
+  return request.ok ? ok({ form: form.value, request: request.value }) : request;
+}
+
+/** A 400 page. `detail`: what is wrong with the form, for the person and the log. */
+export const refuseForm = (deps: AuthorizeDeps, call: FormCall, action: string, detail: string): Response =>
+  refusedPage(deps, call, action, { detail, reason: detail, clientId: "" });

@@ -10,7 +10,7 @@ import { finish } from "./finish.ts";
 import { identify } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
 import { refusedAnswer } from "./response.ts";
-import { readCarriedForm, refuseForm } from "./carried-form.ts";
+import { readCarriedForm, refuseForm } from "./authorize.ts";
 import type { FormCall } from "../sign-in/form.ts";
 
 const ACTION = "consent";

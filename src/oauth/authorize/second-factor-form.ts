@@ -14,7 +14,7 @@ import { identify, prefilledEmail, type Identity } from "./identify.ts";
 import { promptSignIn } from "./prompt.ts";
 import { formTargets, type AuthorizationRequest } from "./request.ts";
 import { carriedRequest, codeFormKey, promptSecondFactor } from "./second-factor.ts";
-import { readCarriedForm } from "./carried-form.ts";
+import { readCarriedForm } from "./authorize.ts";
 import type { FormCall } from "../sign-in/form.ts";
 
 const ACTION = "second factor";

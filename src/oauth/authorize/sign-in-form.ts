@@ -8,7 +8,7 @@ import type { AuthorizeDeps } from "./deps.ts";
 import { signInByPasskey } from "./passkey.ts";
 import { discoverProvider, providersByDomain, signInPage } from "./prompt.ts";
 import { startSessionAndFinish } from "./resume.ts";
-import { readCarriedForm, refuseForm } from "./carried-form.ts";
+import { readCarriedForm, refuseForm } from "./authorize.ts";
 import type { FormCall } from "../sign-in/form.ts";
 
 /**
