@@ -180,7 +180,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const oauth = createOAuth({
     names,
     builtIn,
-    db: dbFor("oauth"),
+    shards: shardsFor("oauth"),
     loginAttempts: objects.LOGIN_ATTEMPTS,
     guessCounters: config.allowLoopback ? undefined : objects.GUESS_COUNTER,
     clientLimit: limited(env.CLIENT_LIMIT),

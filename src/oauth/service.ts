@@ -38,6 +38,7 @@ import type { Tracing } from "../platform/ports/tracing.ts";
 import type { Meter } from "../platform/ports/metrics.ts";
 import type { Names } from "../platform/model/names.ts";
 import type { Random } from "../platform/runtime/random.ts";
+import type { Shards } from "../platform/storage/shards.ts";
 import { err, ok } from "../platform/model/result.ts";
 import type { Sealer } from "../platform/secrets/seal.ts";
 import { redactSecrets } from "../platform/text/text.ts";
@@ -58,10 +59,14 @@ import { createSealStore } from "./federation/seal-store.ts";
 import { createPasskeyStore } from "./passkeys/passkey-store.ts";
 import { relyingPartyOf } from "./passkeys/relying-party.ts";
 import { createCodeStore } from "./grants/code-store.ts";
+import { createHeldTokens } from "./homes/held-token.ts";
 import { createDeviceStore } from "./grants/device-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
 import type { PasswordGrant } from "./grants/grant-step.ts";
-import { createRefreshStore } from "./grants/refresh-store.ts";
+import { createElsewhere } from "./homes/elsewhere.ts";
+import { createGrantLists } from "./grants/grant-lists.ts";
+import { createRefreshGrants } from "./grants/refresh-grants.ts";
+import { createRevokeAll } from "./grants/revoke-all.ts";
 import { createRevokeAllStore } from "./grants/revoke-all-store.ts";
 import type { AnyCall, Issuer } from "./model/call.ts";
 import { oauthError } from "./model/failure.ts";
@@ -101,7 +106,8 @@ import { createUserStore, type Subject } from "./users/user-store.ts";
 export interface OAuthDeps {
   readonly names: Names;
   readonly builtIn: BuiltIn;
-  readonly db: D1Database;
+  /** The directory, and shards with refresh grants. */
+  readonly shards: Shards;
   readonly loginAttempts: DurableObjectNamespace<LoginAttempts>;
   /** Undefined: sign-ins are not counted by network and password. */
   readonly guessCounters: DurableObjectNamespace<GuessCounter> | undefined;
@@ -154,7 +160,8 @@ const SWEEP = { rows: 500, steps: 100, pauseMs: 50 } as const;
 
 export type OAuth = ReturnType<typeof createOAuth>;
 
-export function createOAuth(deps: OAuthDeps) {
+export function createOAuth(settings: OAuthDeps) {
+  const deps = { ...settings, db: settings.shards[0].db };
   const { names, builtIn, random, log, pathPrefix, publicUrl, authUrl, audit } = deps;
   const revocationBound = createRevocationCollapseStore(deps.db);
   const trustStore = createTrustStore(deps.db, revocationBound);
@@ -213,9 +220,11 @@ export function createOAuth(deps: OAuthDeps) {
   const usedAssertions = createAssertionStore(deps.db);
   const fetchKeySet = keySetSource(fetchOutside);
   const clientKeys = createClientKeys(deps.isolate, fetchKeySet, deps.allowLoopback, FETCH_LIMITS.timeoutMs);
-  const refreshGrants = createRefreshStore(deps.db, users);
+  const heldTokens = createHeldTokens(deps.sealer, random, deps.shards.length);
+  const refreshGrants = createRefreshGrants(deps.shards, users, heldTokens);
+  const elsewhere = createElsewhere(deps.shards);
   const federation = createFederation(deps);
-  const revocations = createRevokeAllStore(deps.db, trustStore, audit);
+  const revocations = createRevokeAll(createRevokeAllStore(deps.db, trustStore, audit), elsewhere);
   const guesses =
     deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
@@ -292,7 +301,7 @@ export function createOAuth(deps: OAuthDeps) {
     federation,
     codes,
     refreshGrants,
-    grantLists: createGrantListStore(deps.db, trustStore),
+    grantLists: createGrantLists(createGrantListStore(deps.db, trustStore), elsewhere),
     consents: createConsentStore(deps.db),
     revocations: { ...revocations, revokeStatement: trustStore.revokeStatement },
     audit,
@@ -422,12 +431,23 @@ export function createOAuth(deps: OAuthDeps) {
         (rows) => federation.deleteExpired(nowMs, rows),
         (rows) => mailLinks.deleteOld(nowMs, rows),
         (rows) => invitations.deleteExpired(nowMs, rows),
-        (rows) => codes.deleteExpired(nowMs, rows),
+        async (rows) => {
+          // Elsewhere a grant is added before its code is redeemed (grants/refresh-grants.ts).
+          if (deps.shards.length > 1) await refreshGrants.removeElsewhere(await codes.neverRedeemed(nowMs, rows));
+          return codes.deleteExpired(nowMs, rows);
+        },
         (rows) => usedAssertions.deleteExpired(nowMs, rows),
         (rows) => pushedRequests.deleteExpired(nowMs, rows),
         (rows) => devices.deleteExpired(nowMs, rows),
         (rows) => logouts.deleteDead(nowMs, rows),
-        (rows) => unregisteredStore.deleteUnused(nowMs, rows),
+        async (rows) => {
+          if (deps.shards.length > 1) {
+            const uses = await elsewhere.lastUses(await unregisteredStore.idle(nowMs, rows));
+            await unregisteredStore.noteUses(uses);
+            await elsewhere.endClients(await unregisteredStore.idle(nowMs, rows));
+          }
+          return unregisteredStore.deleteUnused(nowMs, rows);
+        },
         (rows) => refreshGrants.deleteUsed(nowMs, rows),
       ];
       await boundRevocations();
@@ -436,6 +456,7 @@ export function createOAuth(deps: OAuthDeps) {
           if ((await deleteRows(SWEEP.rows)) < SWEEP.rows) break;
           await deps.isolate.pause(SWEEP.pauseMs);
         }
+      await elsewhere.sweep(nowMs);
     },
   };
 }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { Browser } from "../support/browser.ts";
 import { isolate } from "../support/isolate.ts";
 import { call, expectJson, makeTenant, OPERATOR, put, tokenFor, unique } from "../support/platform.ts";
+import { everywhere } from "../support/shards.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../support/users.ts";
 
@@ -172,7 +173,10 @@ describe("POST users/{email}/unlock", () => {
 
 describe("refresh grants", () => {
   const grantsOf = async (email: string): Promise<number> =>
-    (await env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?1").bind(email).first<number>("n"))!;
+    (await everywhere
+      .prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?1")
+      .bind(email)
+      .first<number>("n"))!;
 
   it.each([{ password: "another good one" }, { disabled: true }])(
     "go with what signs the user out: %o",

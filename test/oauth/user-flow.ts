@@ -4,6 +4,7 @@ import { createUserStore } from "../../src/oauth/users/user-store.ts";
 import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
 import { createCode } from "../../src/oauth/grants/authorization-code.ts";
 import type { Authorization } from "../../src/oauth/model/authorization.ts";
+import { addressIn } from "../support/shards.ts";
 import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
 
 /** Users, their clients, and codes as `/authorize` makes them, without the pages before. */
@@ -47,8 +48,10 @@ export async function makeFlowClient(tenant: string, more: object = {}): Promise
 export async function makeUser(
   tenant: string,
   scopes: readonly string[] = MEDIA,
+  home?: number,
 ): Promise<{ email: string; role: string }> {
-  const email = `${unique("ada")}@users.example`;
+  const made = () => `${unique("ada")}@users.example`;
+  const email = home === undefined ? made() : addressIn(home, made);
   const role = unique("role");
   await put(`users/${email}`, { name: "Ada" });
   await put(`roles/${role}`, { scopes });
@@ -56,13 +59,17 @@ export async function makeUser(
   return { email, role };
 }
 
-/** A tenant with a user and a client. `client`: fields of its registration. */
-export async function makeFlow(client: object = {}): Promise<Flow> {
+/**
+ * A tenant with a user and a client. `client`: fields of its registration. `home`: the shard of the user's refresh
+ * grants; any, if absent.
+ */
+export async function makeFlow(client: object = {}, home?: number): Promise<Flow> {
   const tenant = await makeTenant();
-  return { client: await makeFlowClient(tenant, client), tenant, ...(await makeUser(tenant)) };
+  return { client: await makeFlowClient(tenant, client), tenant, ...(await makeUser(tenant, MEDIA, home)) };
 }
 
-export const makePublicFlow = (client: object = {}): Promise<Flow> => makeFlow({ confidential: false, ...client });
+export const makePublicFlow = (client: object = {}, home?: number): Promise<Flow> =>
+  makeFlow({ confidential: false, ...client }, home);
 
 export interface CodeOptions extends Partial<Omit<CodeRequest, "authorization">> {
   readonly authorization?: Partial<Authorization>;

@@ -1,5 +1,14 @@
 import { env } from "cloudflare:workers";
+import { homeOf } from "../../src/oauth/homes/home.ts";
 import { shardsOf } from "../../src/platform/storage/shards.ts";
+
+/** `make` anew until it gives an address whose grants will lie in this shard. */
+export function addressIn(shard: number, make: () => string): string {
+  for (;;) {
+    const email = make();
+    if (homeOf(email, shardsOf(env).length) === shard) return email;
+  }
+}
 
 /** The database with a number. */
 export const shardDb = (number: number): D1Database => shardsOf(env)[number]!.db;

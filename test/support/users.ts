@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { scryptSync } from "node:crypto";
+import { addressIn } from "./shards.ts";
 import { ALL_SCOPES, makeTenant, put, unique } from "./platform.ts";
 
 export interface TestUser {
@@ -9,12 +10,16 @@ export interface TestUser {
 }
 
 /**
- * A new user with a password, a member of a tenant (a new one where none is given) with a role of these scopes. The
+ * A new user with a password, a member of a tenant (a new one where none is given) with a role of these scopes. `home`:
+ * the shard of their refresh grants; any, if absent. The
  * password's hash is of the least cost, so guesses cost little; the first sign-in replaces it by one of today's cost.
  */
-export async function makeUser(options: { tenant?: string; scopes?: readonly string[] } = {}): Promise<TestUser> {
+export async function makeUser(
+  options: { tenant?: string; scopes?: readonly string[]; home?: number } = {},
+): Promise<TestUser> {
   const tenant = options.tenant ?? (await makeTenant());
-  const email = `${unique("ada")}@example.org`;
+  const made = () => `${unique("ada")}@example.org`;
+  const email = options.home === undefined ? made() : addressIn(options.home, made);
   const password = unique("a password of ");
   await put(`users/${email}`, { name: "Ada" });
   await env.DB.prepare(`UPDATE user SET password_hash = ?1 WHERE email = ?2`).bind(cheapHash(password), email).run();

@@ -34,6 +34,13 @@ export interface OAuthPort {
    * but one request could not remove all grants.
    */
   revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
+  /** Removes grants in other databases, of a user who was signed out. On a platform of one database it does nothing. */
+  endElsewhere(kind: "user", key: string): Promise<unknown>;
+  /**
+   * Removes everything in other databases of a user or client that is removed: before that, and after it for what came
+   * in between.
+   */
+  forgetElsewhere(kind: "user" | "client", key: string): Promise<void>;
   /** To be called after sessions ended: clients are told beside the answer. */
   sessionsEnded(): void;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */

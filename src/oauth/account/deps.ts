@@ -2,7 +2,7 @@ import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts
 import type { FederationDeps } from "../federation/begin.ts";
 import type { Federation } from "../federation/federation.ts";
 import type { ConsentStore } from "../consent/consent-store.ts";
-import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
+import type { RevokeAll } from "../grants/revoke-all.ts";
 import type { RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import type { RefusedPageDeps } from "../pages/page.ts";
 import type { PasskeyDeps } from "../passkeys/passkeys.ts";
@@ -17,5 +17,5 @@ export interface AccountDeps extends PasskeyDeps, FederationDeps, RevokeAccessDe
   /** Undefined: the platform sends no mail. */
   readonly recovery: RecoveryDeps | undefined;
   /** Revokes everything that a user got until now. */
-  readonly revocations: Pick<RevokeAllStore, "revokeAll" | "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
+  readonly revocations: Pick<RevokeAll, "revokeAll" | "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }

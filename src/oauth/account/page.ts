@@ -1,7 +1,7 @@
 import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { DEFAULT_PROVIDER, LEGACY_PROVIDER } from "../../platform/model/names.ts";
 import { toScopeView } from "../consent/scope-words.ts";
-import type { Application } from "../grants/grant-list-store.ts";
+import type { Application } from "../homes/listed-grant.ts";
 import { isBoundToTenants } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { oidcScopes } from "../model/authorization.ts";
@@ -54,7 +54,7 @@ export async function accountPage(
   const ownHash = await sha256Hex(readCookie(call, "session", deps.names) ?? "");
   const [{ applications, words }, { hasPassword, sessions, linked }, recoveryCodes, linkable, current, passkeys] =
     await Promise.all([
-      deps.grantLists.applications(user.email, MOST_APPLICATIONS + 1),
+      deps.grantLists.applications(user, MOST_APPLICATIONS + 1),
       deps.sessions.list(user.email, ownHash, call.nowMs, MOST_SESSIONS + 1),
       user.hasSecondFactor ? deps.factors.countRecoveryCodes(user.email) : 0,
       deps.federation.providers.linkableBy(user.email, call.nowMs),

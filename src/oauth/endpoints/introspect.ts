@@ -1,7 +1,6 @@
 import type { Actor, Principal } from "../../http/callers/auth.ts";
 import { type Call, json, type Answer } from "../../http/route.ts";
 import { toSec } from "../../platform/runtime/clock.ts";
-import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { authenticateClient, noCredentials, readCredentials } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { reauthorize } from "../grants/reauthorize.ts";
@@ -99,7 +98,7 @@ async function describeRefreshToken(
   token: string,
   call: IntrospectCall,
 ): Promise<Description | undefined> {
-  const found = await deps.refreshGrants.find(await sha256Hex(token));
+  const found = await deps.refreshGrants.find(await deps.refreshGrants.tokens.read(token));
   if (found === undefined || tokenState(found, call.nowMs).kind !== "living") return undefined;
   const { clientId, email } = found.grant;
   const { client, asOfMs } = await deps.directory.find(clientId, undefined, call.nowMs);

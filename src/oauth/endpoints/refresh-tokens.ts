@@ -3,7 +3,7 @@ import { type Principal, userTokenRequired } from "../../http/callers/auth.ts";
 import { notFound, problem } from "../../http/errors/errors.ts";
 import { invalidCursor, checkPreviousPage, pageLinks, toPage } from "../../http/input/paging.ts";
 import { defineRoute, empty, json, type Answer, type Call, type Route } from "../../http/route.ts";
-import type { ListedGrant } from "../grants/grant-list-store.ts";
+import type { ListedGrant } from "../homes/listed-grant.ts";
 import { deletedByUser, revokeAccess, revokeGrants, type RevokeAccessDeps } from "../grants/revoke-grants.ts";
 import { scopeText } from "../model/authorization.ts";
 import type { TokenEndpointDeps } from "./deps.ts";
@@ -136,7 +136,7 @@ async function removeOne(
   const { id } = call.params;
   if (clientId === undefined || !(await deps.grantLists.belongsToUser(email, clientId, id)))
     return notFound("refresh token");
-  await revokeGrants(deps, [id], deletedByUser(email, `grants/${id}`, `1 ${byToken(call)}`), call);
+  await revokeGrants(deps, [{ id, email, clientId }], deletedByUser(email, `grants/${id}`, `1 ${byToken(call)}`), call);
   return empty(204);
 }
 

@@ -1,6 +1,5 @@
 import type { Principal } from "../../http/callers/auth.ts";
 import { json, type Call, type Answer } from "../../http/route.ts";
-import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { ok, type Result } from "../../platform/model/result.ts";
 import {
   authenticateClient,
@@ -10,7 +9,7 @@ import {
   readCredentials,
 } from "../clients/authentication.ts";
 import type { TokenOwner } from "../grants/refresh-store.ts";
-import { grantRevocation } from "../grants/revoke-grants.ts";
+import { grantRevocation, type RevokedGrant } from "../homes/grant-revocation.ts";
 import type { AnyCall } from "../model/call.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import { readParameters } from "../model/parameters.ts";
@@ -90,6 +89,8 @@ interface LiveToken {
   /** It was issued to an authenticated client. */
   readonly needsSecret: boolean;
   readonly ended: NewRevocation;
+  /** The grant of a refresh token. */
+  readonly grant?: RevokedGrant;
 }
 
 function mayRevoke({ clientId, authenticated }: Revoker, token: LiveToken): boolean {
@@ -104,10 +105,12 @@ async function findLiveTokens(
   nowMs: number,
 ): Promise<readonly LiveToken[] | undefined> {
   const isJwt = (token: string): boolean => token.includes(".");
-  const hashes = await Promise.all(tokens.filter((token) => !isJwt(token)).map((token) => sha256Hex(token)));
+  const held = await Promise.all(
+    tokens.filter((token) => !isJwt(token)).map((token) => deps.refreshGrants.tokens.read(token)),
+  );
   const [verified, owners] = await Promise.all([
     deps.verifier.verifyNow(tokens.filter(isJwt), nowMs),
-    hashes.length === 0 ? [] : deps.refreshGrants.owners(hashes),
+    held.length === 0 ? [] : deps.refreshGrants.owners(held),
   ]);
   if (!verified.ok) return undefined;
   const accessTokens = verified.value.flatMap((token) => (token.ok ? [fromAccessToken(token.value)] : []));
@@ -125,15 +128,17 @@ const fromAccessToken = (token: Principal): LiveToken => ({
   },
 });
 
-const fromRefreshToken = ({ grantId, clientId, confidential }: TokenOwner, nowMs: number): LiveToken => ({
+const fromRefreshToken = ({ grantId, clientId, email, confidential }: TokenOwner, nowMs: number): LiveToken => ({
   clientId,
   needsSecret: confidential,
-  ended: grantRevocation(grantId, nowMs),
+  ended: grantRevocation({ id: grantId, clientId }, nowMs),
+  grant: { id: grantId, clientId, email },
 });
 
 /**
- * Revokes the tokens and their refresh grants, with an audit row each, in one transaction. A client with too many
- * revoked tokens loses every token that it got until now. It can get new ones at once.
+ * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory; then the
+ * grants that lie elsewhere are removed. A client with too many revoked tokens loses every token that it got until now.
+ * It can get new ones at once.
  */
 async function revokeTokens(
   { trust, refreshGrants, audit, log }: TokenEndpointDeps,
@@ -142,7 +147,7 @@ async function revokeTokens(
   { nowMs, requestId }: Pick<Call<unknown, unknown, unknown, undefined>, "nowMs" | "requestId">,
 ): Promise<void> {
   const ended = tokens.map((token) => token.ended);
-  const grantIds = ended.flatMap(({ kind, key }) => (kind === "grant" ? [key] : []));
+  const grants = tokens.flatMap(({ grant }) => grant ?? []);
   const about = { atMs: nowMs, requestId, actor: clientId, action: "revoke", outcome: "done" } as const;
   const rows = ended.map(({ kind, key }) =>
     audit.statement("always", { ...about, subject: `${kind}s/${key}`, reason: "" }),
@@ -153,8 +158,9 @@ async function revokeTokens(
     voidAll,
     audit.statement("if changed", { ...about, subject: `clients/${clientId}`, reason }),
     forgetTokens,
-    ...(grantIds.length === 0 ? [] : [refreshGrants.removeStatement(grantIds)]),
+    ...(grants.length === 0 ? [] : [refreshGrants.removeStatement(grants.map(({ id }) => id))]),
     ...rows,
   ]);
+  await refreshGrants.removeElsewhere(grants);
   for (const { kind, key } of ended) log.info("revoked", { requestId, clientId, kind, key });
 }

@@ -45,7 +45,8 @@ export async function redeemCode(
     const subject = `grants/${code.grantId}`;
     const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
     // The code is removed too. Otherwise each repetition would write to the audit log.
-    await revokeGrants(deps, [code.grantId], why, call, [deps.codes.removeStatement(code.codeHash)]);
+    const grant = { id: code.grantId, email: code.email, clientId: client.id };
+    await revokeGrants(deps, [grant], why, call, [deps.codes.removeStatement(code.codeHash)]);
     return err(invalidGrant("the code was used already", client.id));
   };
   if (code.redeemed) return replayed();
@@ -60,18 +61,23 @@ export async function redeemCode(
 
   const { granted, authorization } = reauthorized.value;
   const wantsRefresh = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
-  const refreshToken = wantsRefresh ? randomSecret(deps.random) : undefined;
+  const refreshToken = wantsRefresh ? await deps.refreshGrants.newToken(code.email) : undefined;
   // The secret of a client binds its refresh tokens already (RFC 9449 5).
   const bound = { ...authorization, proofKey: client.confidential ? undefined : proofKey };
-  const refresh =
-    refreshToken === undefined ? undefined : { tokenHash: await sha256Hex(refreshToken), authorization: bound };
+  const isHere = refreshToken?.shard === 0;
+  // What lies in another database is there before the code is redeemed, which happens once (refresh-grants.ts).
+  if (refreshToken !== undefined && !isHere) {
+    const { grantId: id, clientId, email } = code;
+    await deps.refreshGrants.add({ id, clientId, email, authorization: bound }, refreshToken, call.nowMs);
+  }
+  const refresh = isHere ? { tokenHash: refreshToken.hash, authorization: bound } : undefined;
   const redemption = { id: randomId(deps.random), refresh };
   if (!(await redeemWithRetry(deps.codes, code.codeHash, redemption, call.nowMs))) return replayed();
   return ok({
     granted,
     sessionId: authorization.sessionId,
     grantId: code.grantId,
-    refreshToken,
+    refreshToken: refreshToken?.text,
     idToken: { ...signInTimes(authorization), nonce: code.nonce, alg: idTokenAlg(client) },
     hint: authorization.hint,
   });

@@ -74,6 +74,11 @@ const ADD_REFRESH_TOKEN = `
 const REDEEM = `
   UPDATE authorization_code SET redemption = ?2 WHERE code_hash = ?1 AND (redemption IS NULL OR redemption = ?2)`;
 const REMOVE = `DELETE FROM authorization_code WHERE code_hash = ?1`;
+/** Codes that `DELETE_EXPIRED` takes and that nobody redeemed. */
+const NEVER_REDEEMED = `
+  SELECT grant_id AS id, email FROM authorization_code WHERE code_hash IN (
+    SELECT code_hash FROM authorization_code WHERE code_hash >= ?3 AND code_hash < ?4 AND expires_at <= ?1 LIMIT ?2)
+    AND redemption IS NULL`;
 const DELETE_EXPIRED = `
   DELETE FROM authorization_code WHERE code_hash IN (
     SELECT code_hash FROM authorization_code WHERE code_hash >= ?3 AND code_hash < ?4 AND expires_at <= ?1 LIMIT ?2)`;
@@ -152,6 +157,15 @@ export const createCodeStore = (db: D1Database, users: Pick<UserStore, "findBesi
   },
   /** Removes the code, as part of the caller's transaction. */
   removeStatement: (codeHash: string): D1PreparedStatement => db.prepare(REMOVE).bind(codeHash),
+  /** The grants of codes that `deleteExpired` would delete and that were never redeemed. */
+  async neverRedeemed(
+    nowMs: number,
+    limit: number,
+  ): Promise<readonly { readonly id: string; readonly email: string }[]> {
+    const { from, to } = sliceAt(nowMs, RUNS_OF_AN_HOUR);
+    const found = db.prepare(NEVER_REDEEMED).bind(nowMs - REPLAY_KNOWN_MS, limit, from, to);
+    return (await found.all<{ id: string; email: string }>()).results;
+  },
   /** Deletes at most `limit` codes whose tokens have expired, of an hour's part of all, and returns how many. */
   async deleteExpired(nowMs: number, limit: number): Promise<number> {
     const { from, to } = sliceAt(nowMs, RUNS_OF_AN_HOUR);

@@ -1,35 +1,8 @@
 import type { Paging } from "../../http/input/paging.ts";
 import { toScopeWords, type ScopeWords } from "../consent/scope-words.ts";
+import type { Application, GrantCursor, ListedGrant } from "../homes/listed-grant.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
-
-/** A refresh grant as its user sees it. */
-export interface ListedGrant {
-  readonly id: string;
-  readonly clientId: string;
-  readonly clientName: string;
-  readonly authorization: Authorization;
-  readonly createdAtMs: number;
-  readonly lastUsedAtMs: number;
-}
-
-/** A client with refresh grants or a consent of the user. */
-export interface Application {
-  readonly clientId: string;
-  readonly clientName: string;
-  /** The access of its grants, without duplicates. */
-  readonly access: readonly Pick<Authorization, "tenant" | "org" | "openid" | "profile" | "scopes">[];
-  /** The time of the oldest grant or consent. */
-  readonly createdAtMs: number;
-  /** The last use of any grant. Equals `createdAtMs` before the first use. */
-  readonly lastUsedAtMs: number;
-}
-
-/** The position after `(createdAtMs, id)`, newest first. */
-export interface GrantCursor {
-  readonly createdAtMs: number;
-  readonly id: string;
-}
 
 /**
  * Omits grants whose sign-in is not valid any more: they give nothing. Grants are found by user (a user has few), never
@@ -77,11 +50,19 @@ const REMOVE_REST = [
   `DELETE FROM authorization_code WHERE email = ?1 AND +client = ?2`,
   `DELETE FROM refresh_grant WHERE email = ?1 AND +client = ?2`,
 ] as const;
+const NAMES = `
+  SELECT id, coalesce(nullif(display_name, ''), name) AS shownName FROM client
+  WHERE id IN (SELECT value FROM json_each(?1))`;
+interface NameRow {
+  readonly id: string;
+  readonly shownName: string;
+}
 /** Before every grant. */
-const FIRST: GrantCursor = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
+export const FIRST: GrantCursor = { createdAtMs: Number.MAX_SAFE_INTEGER, id: "" };
 
 export type GrantListStore = ReturnType<typeof createGrantListStore>;
 
+/** Refresh grants of the directory, as their users see and end them; grant-lists.ts adds those of other shards. */
 export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "revokeAccessStatement">) => ({
   /** A page of the grants of one client, and one row more if there are any. */
   async page(
@@ -97,18 +78,31 @@ export const createGrantListStore = (db: D1Database, trust: Pick<TrustStore, "re
   },
   /**
    * The clients that hold grants of the user or are allowed anything, the last used first, at most `limit`, and words
-   * for their scopes.
+   * for their scopes. `elsewhere`: rows of other shards, without names.
    */
   async applications(
     email: string,
     limit: number,
+    elsewhere: readonly Omit<Row<Application, "access">, "clientName">[] = [],
   ): Promise<{ readonly applications: readonly Application[]; readonly words: ScopeWords }> {
     const statements = [APPLICATIONS, CONSENTS].map((sql) => db.prepare(sql).bind(email, limit));
-    const [grants, consents, words] = await db.batch([...statements, db.prepare(WORDS).bind(email)]);
+    const clients = JSON.stringify(elsewhere.map(({ clientId }) => clientId));
+    const named = elsewhere.length === 0 ? [] : [db.prepare(NAMES).bind(clients)];
+    const [grants, consents, words, names] = await db.batch([...statements, db.prepare(WORDS).bind(email), ...named]);
+    const nameOf = new Map(((names?.results ?? []) as NameRow[]).map(({ id, shownName }) => [id, shownName]));
+    // A client that is gone has no name, and its grants give nothing.
+    const ofOthers = elsewhere.flatMap((row) => {
+      const clientName = nameOf.get(row.clientId);
+      return clientName === undefined ? [] : [{ ...row, clientName }];
+    });
     const byClient = new Map<string, Application>();
-    const found = [grants, consents].flatMap((result) => (result?.results ?? []) as Row<Application, "access">[]);
-    for (const application of found.map(toApplication))
-      byClient.set(application.clientId, mergeApplications(byClient.get(application.clientId), application));
+    const add = (rows: readonly Row<Application, "access">[], merge: typeof mergeApplications): void => {
+      for (const application of rows.map(toApplication))
+        byClient.set(application.clientId, merge(byClient.get(application.clientId), application));
+    };
+    add((grants?.results ?? []) as Row<Application, "access">[], mergeApplications);
+    add(ofOthers, mergeGrants);
+    add((consents?.results ?? []) as Row<Application, "access">[], mergeApplications);
     return {
       applications: [...byClient.values()].sort((a, b) => b.lastUsedAtMs - a.lastUsedAtMs).slice(0, limit),
       words: toScopeWords((words?.results ?? []) as { scope: string; words: string }[]),
@@ -138,6 +132,12 @@ const toApplication = (row: Row<Application, "access">): Application => ({
   ...row,
   // Each element is a JSON text of its own, so DISTINCT can compare them.
   access: (JSON.parse(row.access) as string[]).map((text) => JSON.parse(text) as Application["access"][number]),
+});
+
+/** As `mergeApplications`, of grants alone. */
+const mergeGrants = (known: Application | undefined, other: Application): Application => ({
+  ...mergeApplications(known, other),
+  lastUsedAtMs: Math.max(known?.lastUsedAtMs ?? 0, other.lastUsedAtMs),
 });
 
 const mergeApplications = (known: Application | undefined, other: Application): Application =>

@@ -1,6 +1,5 @@
-import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { LEGACY_PROVIDER } from "../../platform/model/names.ts";
-import { randomId, randomSecret } from "../../platform/runtime/random.ts";
+import { randomId } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { authenticateClient, noCredentials, provesItself, type Caller } from "../clients/authentication.ts";
 import { isThirdParty } from "../consent/consent.ts";
@@ -115,9 +114,9 @@ const NO_SECOND_FACTOR =
 
 /** Adds a grant that lives until it is revoked. Returns its first refresh token (256 bits, stored as SHA-256). */
 async function createRefreshGrant(deps: GrantDeps, grant: RefreshGrant, nowMs: number): Promise<string> {
-  const token = randomSecret(deps.random);
-  await deps.refreshGrants.add(grant, await sha256Hex(token), nowMs);
-  return token;
+  const token = await deps.refreshGrants.newToken(grant.email);
+  await deps.refreshGrants.add(grant, token, nowMs);
+  return token.text;
 }
 
 const REFUSAL = {

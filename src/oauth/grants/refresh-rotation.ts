@@ -1,7 +1,6 @@
-import { fromBase64Url } from "../../platform/text/encoding.ts";
-import { sha256Hex } from "../../platform/secrets/hash.ts";
-import { randomSecret, type Random } from "../../platform/runtime/random.ts";
+import type { Random } from "../../platform/runtime/random.ts";
 import { createSealer, type Sealer } from "../../platform/secrets/seal.ts";
+import { secretOf, type HeldToken, type HeldTokens } from "../homes/held-token.ts";
 import type { StoredRefreshToken, Successor } from "./refresh-store.ts";
 
 /**
@@ -30,26 +29,35 @@ export function tokenState(
   return { kind: "superseded", sealedSuccessor };
 }
 
-/** Makes the next token. */
-export async function makeSuccessor(token: string, grantId: string, random: Random): Promise<Successor> {
-  const successor = randomSecret(random);
+/** The next token, in the same shard. `sealed`: as the row of the one before has it. */
+export async function makeSuccessor(
+  token: HeldToken,
+  tokens: HeldTokens,
+  { grantId, email }: { readonly grantId: string | undefined; readonly email: string },
+  random: Random,
+): Promise<Successor> {
+  const successor = await tokens.make(email, token.shard);
   return {
-    tokenHash: await sha256Hex(successor),
-    sealed: await tokenSealer(token, random).seal(successor, sealContext(grantId)),
+    tokenHash: successor.hash,
+    sealed: await tokenSealer(token, random).seal(successor.text, sealContext(token, grantId)),
   };
 }
 
 /** Opens the next token. The sealed text in the database opens with the previous token only. */
-export async function openSuccessor(token: string, sealed: string, grantId: string, random: Random): Promise<string> {
-  const successor = await tokenSealer(token, random).open(sealed, sealContext(grantId));
+export async function openSuccessor(
+  token: HeldToken,
+  sealed: string,
+  grantId: string,
+  random: Random,
+): Promise<string> {
+  const successor = await tokenSealer(token, random).open(sealed, sealContext(token, grantId));
   if (successor === undefined) throw new Error(`the successor of a refresh token of grant ${grantId} does not open`);
   return successor;
 }
 
-function tokenSealer(token: string, random: Random): Sealer {
-  const bytes = fromBase64Url(token);
-  if (bytes === undefined) throw new Error("a stored refresh token is always base64url");
-  return createSealer([{ id: "t", bytes }], random);
-}
+const tokenSealer = (token: HeldToken, random: Random): Sealer =>
+  createSealer([{ id: "t", bytes: secretOf(token) }], random);
 
-const sealContext = (grantId: string): string => `refresh_grant:${grantId}`;
+/** Elsewhere than in the directory a token is replaced before its grant is read. */
+const sealContext = (token: HeldToken, grantId: string | undefined): string =>
+  token.shard === 0 ? `refresh_grant:${grantId}` : `refresh_token:${token.hash}`;

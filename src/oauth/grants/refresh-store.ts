@@ -1,3 +1,4 @@
+import { anchorStatements } from "../homes/anchor-store.ts";
 import type { Authorization } from "../model/authorization.ts";
 import { RUNS_OF_A_DAY, sliceAt } from "../model/slice.ts";
 import type { UserStore, WithUser } from "../users/user-store.ts";
@@ -35,13 +36,22 @@ export interface Successor {
 export interface TokenOwner {
   readonly grantId: string;
   readonly clientId: string;
+  readonly email: string;
   /** The client has a secret now. */
   readonly confidential: boolean;
 }
 
+/** Who uses a token: nobody else's replaces it. */
+export interface TokenUser {
+  readonly clientId: string;
+  /** The thumbprint of the key that proved itself with the request. */
+  readonly proofKey: string | undefined;
+}
+
+/** A grant may be there already: a code is redeemed again after a lost answer. */
 const ADD_GRANT = `
   INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?5)`;
+  VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (id) DO NOTHING`;
 const ADD_TOKEN = `INSERT INTO refresh_token (token_hash, grant_id, created_at) VALUES (?1, ?2, ?3)`;
 const FIND = `
   SELECT refresh_grant.id, refresh_grant.client AS clientId, refresh_grant.email, refresh_grant.authorization,
@@ -51,21 +61,35 @@ const FIND = `
     LEFT JOIN refresh_token AS successor ON successor.token_hash = token.successor_hash
   WHERE token.token_hash = ?1`;
 const OWNER = `(SELECT email FROM refresh_grant WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1))`;
+/** The client `?5` may use the grant with the key `?6`: the one that it is bound to, if any. */
+const MAY_USE = `
+  client = ?5 AND coalesce(authorization ->> 'proofKey' = ?6, authorization ->> 'proofKey' IS NULL)`;
 const SUPERSEDE = `
   UPDATE refresh_token SET used_at = ?4, successor_hash = ?2, sealed_successor = ?3
-  WHERE token_hash = ?1 AND used_at IS NULL`;
+  WHERE token_hash = ?1 AND used_at IS NULL
+    AND EXISTS (SELECT 1 FROM refresh_grant WHERE id = grant_id AND ${MAY_USE})`;
 /** Adds the successor only if SUPERSEDE took effect, now or in an attempt whose response was lost. */
 const ADD_SUCCESSOR = `
   INSERT OR IGNORE INTO refresh_token (token_hash, grant_id, created_at)
   SELECT successor_hash, grant_id, used_at FROM refresh_token WHERE token_hash = ?1 AND successor_hash = ?2`;
 const TOUCH = `
-  UPDATE refresh_grant SET last_used_at = max(last_used_at, ?2)
-  WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1)`;
-const OWNERS = `
-  SELECT refresh_grant.id AS grantId, refresh_grant.client AS clientId, client.confidential
+  UPDATE refresh_grant SET last_used_at = max(last_used_at, ?4)
+  WHERE id = (SELECT grant_id FROM refresh_token WHERE token_hash = ?1) AND ${MAY_USE}`;
+/** Only while nobody used the successor. */
+const UNUSED_SUCCESSOR = `SELECT 1 FROM refresh_token WHERE token_hash = ?2 AND used_at IS NULL`;
+const GIVE_BACK = `
+  UPDATE refresh_token SET used_at = NULL, successor_hash = NULL, sealed_successor = NULL
+  WHERE token_hash = ?1 AND successor_hash = ?2 AND EXISTS (${UNUSED_SUCCESSOR})`;
+const DROP_SUCCESSOR = `
+  DELETE FROM refresh_token WHERE token_hash = ?2 AND used_at IS NULL
+    AND EXISTS (SELECT 1 FROM refresh_token WHERE token_hash = ?1 AND used_at IS NULL)`;
+const owners = (isDirectory: boolean): string => `
+  SELECT refresh_grant.id AS grantId, refresh_grant.client AS clientId, refresh_grant.email
+    ${isDirectory ? ", client.confidential" : ""}
   FROM refresh_token AS token JOIN refresh_grant ON refresh_grant.id = token.grant_id
-    JOIN client ON client.id = refresh_grant.client
+    ${isDirectory ? "JOIN client ON client.id = refresh_grant.client" : ""}
   WHERE token.token_hash IN (SELECT value FROM json_each(?1))`;
+const CONFIDENTIAL = `SELECT id, confidential FROM client WHERE id IN (SELECT value FROM json_each(?1))`;
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
 const DELETE_USED = `
   DELETE FROM refresh_token WHERE token_hash IN (
@@ -82,16 +106,27 @@ interface TokenRow extends Pick<RefreshGrant, "id" | "clientId" | "email">, Pick
 
 export type RefreshStore = ReturnType<typeof createRefreshStore>;
 
-export const createRefreshStore = (db: D1Database, users: Pick<UserStore, "findBeside">) => ({
+/** Refresh grants of one shard. `isDirectory`: it has the people and clients too. */
+export const createRefreshStore = (
+  db: D1Database,
+  users: Pick<UserStore, "findBeside" | "find">,
+  isDirectory = true,
+) => ({
   async add(grant: RefreshGrant, tokenHash: string, nowMs: number): Promise<void> {
     const authorization = JSON.stringify(grant.authorization);
     await db.batch([
+      ...(isDirectory ? [] : anchorStatements(db, grant)),
       db.prepare(ADD_GRANT).bind(grant.id, grant.clientId, grant.email, authorization, nowMs),
       db.prepare(ADD_TOKEN).bind(tokenHash, grant.id, nowMs),
     ]);
   },
-  /** The token and its user, in one round trip. */
+  /** The token and its user: one round trip of the directory, or one of each database. */
   async find(tokenHash: string): Promise<FoundRefreshToken | undefined> {
+    if (!isDirectory) {
+      const { results } = await db.prepare(FIND).bind(tokenHash).all<TokenRow>();
+      const found = toStoredToken(results[0]);
+      return found && { ...found, grant: { ...found.grant, user: async () => users.find(found.grant.email) } };
+    }
     const { rows, user } = await users.findBeside<TokenRow>(FIND, tokenHash, OWNER);
     const found = toStoredToken(rows[0]);
     return found && { ...found, grant: { ...found.grant, user } };
@@ -99,34 +134,56 @@ export const createRefreshStore = (db: D1Database, users: Pick<UserStore, "findB
   /**
    * Marks the grant as used. A successor replaces the token unless another successor did already. Returns the token
    * after that, so parallel callers all learn the successor in force; undefined if the grant was revoked. Can be
-   * repeated.
+   * repeated. Changes nothing for a client that the grant is not for, or without its key.
    */
   async use(
     tokenHash: string,
     successor: Successor | undefined,
+    { clientId, proofKey }: TokenUser,
     nowMs: number,
   ): Promise<StoredRefreshToken | undefined> {
+    const by = [nowMs, clientId, proofKey ?? null];
     const rotation =
       successor === undefined
         ? []
         : [
-            db.prepare(SUPERSEDE).bind(tokenHash, successor.tokenHash, successor.sealed, nowMs),
+            db.prepare(SUPERSEDE).bind(tokenHash, successor.tokenHash, successor.sealed, ...by),
             db.prepare(ADD_SUCCESSOR).bind(tokenHash, successor.tokenHash),
           ];
-    const touch = db.prepare(TOUCH).bind(tokenHash, nowMs);
+    const touch = db.prepare(TOUCH).bind(tokenHash, null, null, ...by);
     const results = await db.batch<TokenRow>([...rotation, touch, db.prepare(FIND).bind(tokenHash)]);
     return toStoredToken(results.at(-1)?.results[0]);
   },
-  async owners(tokenHashes: readonly string[]): Promise<readonly TokenOwner[]> {
+  /** The token stands for its grant again, as before it was used. Nobody has its successor. */
+  async giveBack(tokenHash: string, successorHash: string): Promise<void> {
+    await db.batch([GIVE_BACK, DROP_SUCCESSOR].map((sql) => db.prepare(sql).bind(tokenHash, successorHash)));
+  },
+  /** `confidential` is undefined if this is not the directory. */
+  async owners(
+    tokenHashes: readonly string[],
+  ): Promise<readonly (Omit<TokenOwner, "confidential"> & { readonly confidential: boolean | undefined })[]> {
     const { results } = await db
-      .prepare(OWNERS)
+      .prepare(owners(isDirectory))
       .bind(JSON.stringify(tokenHashes))
-      .all<Omit<TokenOwner, "confidential"> & { readonly confidential: number }>();
-    return results.map((row) => ({ ...row, confidential: row.confidential === 1 }));
+      .all<Omit<TokenOwner, "confidential"> & { readonly confidential?: number }>();
+    return results.map((row) => ({
+      ...row,
+      confidential: row.confidential === undefined ? undefined : row.confidential === 1,
+    }));
+  },
+  /** Whether clients have a secret now; of the directory. A client that is gone is left out. */
+  async confidential(clientIds: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
+    const asked = db.prepare(CONFIDENTIAL).bind(JSON.stringify(clientIds));
+    const { results } = await asked.all<{ readonly id: string; readonly confidential: number }>();
+    return new Map(results.map(({ id, confidential }) => [id, confidential === 1]));
   },
   /** Removes grants with all their tokens, as part of the caller's transaction. */
   removeStatement: (grantIds: readonly string[]): D1PreparedStatement =>
     db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
+  /** The same in a transaction of its own. */
+  async remove(grantIds: readonly string[]): Promise<void> {
+    await db.prepare(REMOVE).bind(JSON.stringify(grantIds)).run();
+  },
   /** Deletes at most `limit` tokens that were used long ago, of a day's part of all, and returns how many. */
   async deleteUsed(nowMs: number, limit: number): Promise<number> {
     const { from, to } = sliceAt(nowMs, RUNS_OF_A_DAY);

@@ -1,62 +1,143 @@
-import { sha256Hex } from "../../platform/secrets/hash.ts";
-import { err, ok } from "../../platform/model/result.ts";
+import { err, ok, type Result } from "../../platform/model/result.ts";
+import type { Caller } from "../clients/authentication.ts";
+import type { HeldToken } from "../homes/held-token.ts";
 import { signInTimes } from "../model/authorization.ts";
-import { failure } from "../model/failure.ts";
-import { idTokenAlg, identifyGrantClient, type GrantStep } from "./grant-step.ts";
-import { reauthorize, invalidGrant } from "./reauthorize.ts";
+import { failure, type OAuthFailure } from "../model/failure.ts";
+import {
+  idTokenAlg,
+  identifyGrantClient,
+  type GrantDeps,
+  type GrantOutcome,
+  type GrantStep,
+  type TokenRequest,
+} from "./grant-step.ts";
+import { reauthorize, invalidGrant, type Authorized } from "./reauthorize.ts";
 import { makeSuccessor, openSuccessor, tokenState } from "./refresh-rotation.ts";
+import type { RefreshGrant, StoredRefreshToken } from "./refresh-store.ts";
 import { revokeGrants } from "./revoke-grants.ts";
 
 /**
- * A client uses a refresh token (RFC 6749 6). The authorization is checked first, so a failed request leaves the token
- * as it was. Then one write uses it, and the row tells which token stands for the grant from now on. After a lost
- * response, the client repeats the request with the same token.
+ * A client uses a refresh token (RFC 6749 6). After a lost response, it repeats the request with the same token.
+ *
+ *   of the directory     token and user read ──▶ checked ──▶ used
+ *   of another shard     user read ──▶ used ──▶ checked; if refused, the token is given back
+ *
+ * So each takes two round trips, and a refused request leaves the token as it was. One that names scopes or resources, or
+ * whose token does not say whose it is, is checked first in any shard: three round trips elsewhere. The use comes after
+ * the read of the user in each case. What removes a grant removes it before it revokes the tokens of until then
+ * (homes/elsewhere.ts), so no token by a removed grant has later records.
  */
 export const refreshTokenGrant: GrantStep = async (deps, request) => {
-  const { call, parameters } = request;
-  const { nowMs } = call;
   const caller = await identifyGrantClient(deps, request, "refresh_token");
   if (!caller.ok) return caller;
   const { client } = caller.value;
-  const presented = parameters.get("refresh_token");
+  const presented = request.parameters.get("refresh_token");
   if (presented === undefined)
     return err(failure("invalid_request", "refresh_token is missing.", undefined, client.id));
-  const tokenHash = await sha256Hex(presented);
-  const found = await deps.refreshGrants.find(tokenHash);
-  if (found === undefined) return err(invalidGrant("the refresh token is unknown or was revoked", client.id));
+  const token = await deps.refreshGrants.tokens.read(presented);
+  const use: Use = { deps, request, caller: caller.value, token };
+  return token.email !== undefined && asksForNothing(request) ? useFirst(use, token.email) : checkFirst(use);
+};
+
+interface Use {
+  readonly deps: GrantDeps;
+  readonly request: TokenRequest;
+  readonly caller: Caller;
+  readonly token: HeldToken;
+}
+
+type Used = Result<GrantOutcome, OAuthFailure>;
+
+const asksForNothing = ({ parameters, resources }: TokenRequest): boolean =>
+  parameters.get("scope") === undefined && resources.length === 0;
+
+async function checkFirst(use: Use): Promise<Used> {
+  const { deps, request, caller, token } = use;
+  const { client } = caller;
+  const { nowMs } = request.call;
+  const found = await deps.refreshGrants.find(token);
+  if (found === undefined) return unknownToken(client.id);
   const { grant } = found;
-  if (grant.clientId !== client.id)
-    return err(invalidGrant(`the refresh token is for client ${grant.clientId}`, client.id));
-
-  const boundTo = grant.authorization.proofKey;
-  if (boundTo !== undefined && boundTo !== request.proofKey)
-    return err(invalidGrant("the refresh token is bound to another key", client.id));
-
-  const spent = async () => {
-    const subject = `grants/${grant.id}`;
-    const why = { actor: client.id, action: "end grant", subject, reason: "a refresh token was used twice" };
-    await revokeGrants(deps, [grant.id], why, call);
-    return err(invalidGrant("the refresh token was used already", client.id));
-  };
+  const foreign = foreignFault(use, grant);
+  if (foreign !== undefined) return foreign;
   const before = tokenState(found, nowMs);
-  if (before.kind === "spent") return spent();
-  const reauthorized = await reauthorize(deps, caller.value, grant, request, nowMs);
+  if (before.kind === "spent") return spent(use, grant);
+  const reauthorized = await reauthorize(deps, caller, grant, request, nowMs);
   if (!reauthorized.ok) return reauthorized;
 
   const rotates = before.kind === "living" && !client.confidential;
-  const successor = rotates ? await makeSuccessor(presented, grant.id, deps.random) : undefined;
-  const used = await deps.refreshGrants.use(tokenHash, successor, nowMs);
+  const of = { grantId: grant.id, email: grant.email };
+  const successor = rotates ? await makeSuccessor(token, deps.refreshGrants.tokens, of, deps.random) : undefined;
+  const used = await deps.refreshGrants.use(token, successor, byOf(use), nowMs);
   if (used === undefined) return err(invalidGrant("the grant has just ended", client.id));
-  const after = tokenState(used, nowMs);
-  if (after.kind === "spent") return spent();
+  return outcome(use, used, reauthorized.value);
+}
+
+async function useFirst(use: Use, email: string): Promise<Used> {
+  const { deps, request, caller, token } = use;
+  const { client } = caller;
+  const { nowMs } = request.call;
+  const user = await deps.users.find(email);
+  if (user === undefined) return err(invalidGrant(`user ${email} is unknown or disabled`, client.id));
+  const of = { grantId: undefined, email };
+  const { tokens } = deps.refreshGrants;
+  const successor = client.confidential ? undefined : await makeSuccessor(token, tokens, of, deps.random);
+  const used = await deps.refreshGrants.use(token, successor, byOf(use), nowMs);
+  if (used === undefined) return unknownToken(client.id);
+  const foreign = foreignFault(use, used.grant);
+  if (foreign !== undefined) return foreign;
+  if (tokenState(used, nowMs).kind === "spent") return spent(use, used.grant);
+  const authorized: Authorized = { ...used.grant, user: async () => user };
+  let isChecked = false;
+  try {
+    const reauthorized = await reauthorize(deps, caller, authorized, request, nowMs);
+    if (!reauthorized.ok) return reauthorized;
+    isChecked = true;
+    return await outcome(use, used, reauthorized.value);
+  } finally {
+    if (!isChecked && successor !== undefined) await deps.refreshGrants.giveBack(token, successor.tokenHash);
+  }
+}
+
+const unknownToken = (clientId: string): Used =>
+  err(invalidGrant("the refresh token is unknown or was revoked", clientId));
+
+const byOf = ({ caller, request }: Use) => ({ clientId: caller.client.id, proofKey: request.proofKey });
+
+/** The refusal of a token that another client has, or one that has another key. */
+function foreignFault({ caller: { client }, request }: Use, grant: RefreshGrant): Used | undefined {
+  if (grant.clientId !== client.id)
+    return err(invalidGrant(`the refresh token is for client ${grant.clientId}`, client.id));
+  const boundTo = grant.authorization.proofKey;
+  return boundTo !== undefined && boundTo !== request.proofKey
+    ? err(invalidGrant("the refresh token is bound to another key", client.id))
+    : undefined;
+}
+
+async function spent({ deps, request, caller }: Use, grant: RefreshGrant): Promise<Used> {
+  const actor = caller.client.id;
+  const why = { actor, action: "end grant", subject: `grants/${grant.id}`, reason: "a refresh token was used twice" };
+  await revokeGrants(deps, [grant], why, request.call);
+  return err(invalidGrant("the refresh token was used already", actor));
+}
+
+async function outcome(
+  use: Use,
+  used: StoredRefreshToken,
+  { granted, authorization }: Pick<GrantOutcome, "granted"> & Pick<RefreshGrant, "authorization">,
+): Promise<Used> {
+  const { deps, request, caller, token } = use;
+  const after = tokenState(used, request.call.nowMs);
+  if (after.kind === "spent") return spent(use, used.grant);
   const current =
-    after.kind === "living" ? presented : await openSuccessor(presented, after.sealedSuccessor, grant.id, deps.random);
-  const { granted, authorization } = reauthorized.value;
+    after.kind === "living"
+      ? token.text
+      : await openSuccessor(token, after.sealedSuccessor, used.grant.id, deps.random);
   return ok({
     granted,
     sessionId: authorization.sessionId,
-    grantId: grant.id,
+    grantId: used.grant.id,
     refreshToken: current,
-    idToken: { ...signInTimes(authorization), nonce: undefined, alg: idTokenAlg(client) },
+    idToken: { ...signInTimes(authorization), nonce: undefined, alg: idTokenAlg(caller.client) },
   });
-};
+}

@@ -2,6 +2,8 @@ import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { NEXT_REVOCATION } from "../tokens/revocation-collapse-store.ts";
 import type { OwnerKind, TrustStore } from "../tokens/trust-store.ts";
+import { COLUMN, grantsOf, MAX_ROWS } from "../homes/owner-store.ts";
+import { grantRevocation, type RevokedGrant } from "../homes/grant-revocation.ts";
 import { SESSIONS_OF_SID, signedOutAt } from "../users/user-store.ts";
 
 /** One transaction of a cleanup. */
@@ -13,27 +15,9 @@ export interface CleanupStep {
   readonly exceeds: D1PreparedStatement;
 }
 
-/** Keeps a transaction at about 0.2 s. Every isolate holds the grants of a revoked session for an hour, one by one. */
-const MAX_ROWS = { client: 5_000, tenant: 5_000, user: 5_000, session: 500 } as const satisfies Record<
-  OwnerKind,
-  number
->;
 /** Transactions of one request. */
 const MAX_STEPS = 20;
 
-const COLUMN = {
-  client: "client",
-  user: "email",
-  tenant: "authorization ->> 'tenant'",
-  session: "authorization ->> 'sessionId'",
-} as const satisfies Record<OwnerKind, string>;
-
-/** The ids of a session's grants begin with its own. Grants from before have other ids, and are in an index. */
-const GRANTS_OF_SESSION = `
-  SELECT id, client FROM refresh_grant WHERE id > ?1 || '.' AND id < ?1 || '/'
-  UNION ALL SELECT id, client FROM refresh_grant WHERE authorization ->> 'sessionId' = ?1 AND instr(id, '.') = 0`;
-const grantsOf = (kind: OwnerKind): string =>
-  kind === "session" ? `(${GRANTS_OF_SESSION})` : `refresh_grant WHERE ${COLUMN[kind]} = ?1`;
 /** Two statements of a transaction select the same rows, because the order is that of the key. */
 const someGrants = (kind: OwnerKind, columns: string): string =>
   `SELECT ${columns} FROM ${grantsOf(kind)} ORDER BY id LIMIT ${MAX_ROWS[kind]}`;
@@ -74,7 +58,11 @@ export type RevokeAllStore = ReturnType<typeof createRevokeAllStore>;
  * take several: the first writes the audit row, and each revokes again the tokens that grants still there got
  * meanwhile.
  */
-export function createRevokeAllStore(db: D1Database, trust: Pick<TrustStore, "revokeStatement">, audit: AuditTrail) {
+export function createRevokeAllStore(
+  db: D1Database,
+  trust: Pick<TrustStore, "revokeStatement" | "addStatement">,
+  audit: AuditTrail,
+) {
   const signOutStatement = (email: string, nowMs: number): D1PreparedStatement =>
     db.prepare(SIGN_OUT).bind(email, nowMs);
 
@@ -114,7 +102,7 @@ export function createRevokeAllStore(db: D1Database, trust: Pick<TrustStore, "re
     cleanupStep,
     /**
      * `more`: everything is revoked, but grants remain to be removed. Repeating the call removes more of them. `email`:
-     * the user of a session, if known.
+     * the user of a session, if known. `grants`: of a session, elsewhere; they are revoked here.
      */
     revokeAll: (
       kind: OwnerKind,
@@ -122,11 +110,14 @@ export function createRevokeAllStore(db: D1Database, trust: Pick<TrustStore, "re
       nowMs: number,
       record: AuditRecord | undefined,
       email?: string,
+      grants: readonly RevokedGrant[] = [],
     ): Promise<"ended" | "more"> => {
+      const revoked = grants.map((grant) => grantRevocation(grant, nowMs));
       const beside = (step: number): readonly D1PreparedStatement[] => [
         ...(kind === "user" ? [signOutStatement(key, nowMs)] : []),
         trust.revokeStatement(kind, key, allExpiredSec(nowMs), "always"),
         ...(step === 0 && record !== undefined ? [audit.statement("always", record)] : []),
+        ...(step === 0 && revoked.length > 0 ? [trust.addStatement(revoked)] : []),
       ];
       return cleanUp(kind, key, nowMs, beside, email);
     },

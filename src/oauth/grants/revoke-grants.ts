@@ -1,21 +1,21 @@
 import type { AuditRecord, AuditTrail } from "../../platform/ports/audit.ts";
 import type { Log } from "../../platform/runtime/log.ts";
+import { grantRevocation, type RevokedGrant } from "../homes/grant-revocation.ts";
 import type { AnyCall } from "../model/call.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
-import type { NewRevocation } from "../tokens/trust-store.ts";
 import type { Trust } from "../tokens/trust.ts";
-import type { GrantListStore } from "./grant-list-store.ts";
-import type { RefreshStore } from "./refresh-store.ts";
+import type { GrantLists } from "./grant-lists.ts";
+import type { RefreshGrants } from "./refresh-grants.ts";
 
 export interface RevokeGrantsDeps {
   readonly trust: Trust;
-  readonly refreshGrants: RefreshStore;
+  readonly refreshGrants: RefreshGrants;
   readonly audit: AuditTrail;
   readonly log: Log;
 }
 
 export interface RevokeAccessDeps extends RevokeGrantsDeps {
-  readonly grantLists: GrantListStore;
+  readonly grantLists: GrantLists;
 }
 
 /** The reason, for the audit log. */
@@ -24,32 +24,26 @@ export type RevocationReason = Pick<AuditRecord, "actor" | "action" | "subject" 
 /** Grants revoked in one transaction, and such transactions per request. */
 const MAX = { grants: 500, steps: 20 } as const;
 
-/** Revokes a grant's access tokens: those that were issued and those that are being issued now. */
-export const grantRevocation = (id: string, nowMs: number): NewRevocation => ({
-  kind: "grant",
-  key: id,
-  expiresSec: allExpiredSec(nowMs),
-});
-
 /**
- * Revokes grants with their access and refresh tokens, with an audit row and the statements `beside` in one
- * transaction. Can be repeated.
+ * Revokes grants with their access and refresh tokens, with an audit row and the statements `beside` in one transaction
+ * of the directory; then those that lie elsewhere are removed. Can be repeated.
  */
 export async function revokeGrants(
   { trust, refreshGrants, audit, log }: RevokeGrantsDeps,
-  ids: readonly string[],
+  grants: readonly RevokedGrant[],
   why: RevocationReason,
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
   beside: readonly D1PreparedStatement[] = [],
 ): Promise<void> {
   await trust.revoke(
-    ids.map((id) => grantRevocation(id, nowMs)),
+    grants.map((grant) => grantRevocation(grant, nowMs)),
     [
-      refreshGrants.removeStatement(ids),
+      refreshGrants.removeStatement(grants.map(({ id }) => id)),
       ...beside,
       audit.statement("always", { ...why, atMs: nowMs, requestId, outcome: "done" }),
     ],
   );
+  await refreshGrants.removeElsewhere(grants);
   log.info("grants ended", { requestId, ...why });
 }
 
@@ -74,8 +68,11 @@ export async function revokeAccess(
     const why = deletedByUser(email, `users/${email}/grants`, `${ids.length} ${by}`);
     const ifTaken = taken.map(() => audit.statement("if changed", { ...why, atMs: nowMs, requestId, outcome: "done" }));
     try {
-      if (ids.length > 0) await revokeGrants(deps, ids, why, call, [...taken, ...rest]);
+      const grants = ids.map((id) => ({ id, email, clientId }));
+      if (ids.length > 0) await revokeGrants(deps, grants, why, call, [...taken, ...rest]);
       else await trust.revoke([], [...taken, ...ifTaken, ...rest]);
+      // Of codes that were redeemed since the grants were read: their tokens are revoked when they give no more.
+      if (isLast) while ((await grantLists.endAccessElsewhere(email, clientId)) > 0) await trust.revoke([], rest);
     } finally {
       // The last statements may have run even if their response was lost, and this isolate's copy does not show them.
       if (isLast) trust.markStale();

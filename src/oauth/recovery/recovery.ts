@@ -21,7 +21,7 @@
 import type { CommonPasswords } from "../../platform/secrets/common-passwords.ts";
 import type { SendMail } from "../../platform/ports/mail.ts";
 import type { AuthorizeDeps } from "../authorize/deps.ts";
-import type { RevokeAllStore } from "../grants/revoke-all-store.ts";
+import type { RevokeAll } from "../grants/revoke-all.ts";
 import type { Mails } from "../pages/port.ts";
 import type { TrustStore } from "../tokens/trust-store.ts";
 import type { InvitationStore } from "./invitation-store.ts";
@@ -35,7 +35,7 @@ export interface RecoveryDeps extends AuthorizeDeps {
   readonly sendMail: SendMail;
   /** The base of the pages in a mail's links. `origin`: the request's, for a local platform. */
   mailBase(origin: string): string;
-  readonly revocations: Pick<RevokeAllStore, "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
+  readonly revocations: Pick<RevokeAll, "deleteSignedOut"> & Pick<TrustStore, "revokeStatement">;
 }
 
 /** The pages behind links, which a platform without mail has too. */

@@ -40,6 +40,11 @@ const DAY_MS = 86_400_000;
 const UNUSED_MS = DAY_MS;
 const IDLE_MS = 90 * DAY_MS;
 const IDLE = `SELECT id FROM unregistered_client WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2`;
+/** `?1`: JSON, the last uses of grants in other shards. */
+const TOUCH_USED_ELSEWHERE = `
+  UPDATE unregistered_client SET used_at = max(used_at, (
+    SELECT value ->> 1 FROM json_each(?1) WHERE value ->> 0 = unregistered_client.id))
+  WHERE id IN (SELECT value ->> 0 FROM json_each(?1))`;
 /** Refresh tokens are used without a person. */
 const TOUCH_USED = `
   UPDATE unregistered_client SET used_at = (SELECT max(last_used_at) FROM refresh_grant WHERE client = unregistered_client.id)
@@ -90,6 +95,22 @@ export const createUnregisteredStore = (db: D1Database) => ({
       db.prepare(ADOPT).bind(id, shownName, confidential ? 1 : 0, nowMs),
       db.prepare(KEEP).bind(id, metadata, readAtMs, nowMs),
     ]);
+  },
+  /** Some `limit` clients that nobody uses, by what the directory knows. */
+  async idle(nowMs: number, limit: number): Promise<readonly string[]> {
+    const { results } = await db
+      .prepare(IDLE)
+      .bind(nowMs - IDLE_MS, limit)
+      .all<{ id: string }>();
+    return results.map(({ id }) => id);
+  },
+  /** Notes when grants in other shards were last used. */
+  async noteUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    if (uses.size > 0)
+      await db
+        .prepare(TOUCH_USED_ELSEWHERE)
+        .bind(JSON.stringify([...uses]))
+        .run();
   },
   /** Deletes at most some `limit` clients that nobody uses, with their grants, and returns how many. */
   async deleteUnused(nowMs: number, limit: number): Promise<number> {

@@ -98,8 +98,10 @@ const session = (key: SessionKey) => `
 const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2)`;
 type SessionKey = "id_hash" | "sid";
+/** What lies in another database may outlive its person: a sign-in before the person was added is another person's. */
 const user = (email: string) => `
-  SELECT email, name, picture, locale, subject AS storedSubject, signed_out_at AS signedOutAtMs, email_verified_at IS NOT NULL AS emailVerified,
+  SELECT email, name, picture, locale, subject AS storedSubject, max(signed_out_at, created_at - 1) AS signedOutAtMs,
+    email_verified_at IS NOT NULL AS emailVerified,
     second_factor_at IS NOT NULL AS hasSecondFactor, passkey_at IS NOT NULL AS hasPasskey
   FROM user WHERE email = ${email} AND disabled = 0`;
 /** One pass over the roles of a member. A role without scopes counts too. */

@@ -34,6 +34,7 @@ import {
   type Provider,
   type SentOff,
 } from "../../support/parties/scripted-provider.ts";
+import { everywhere } from "../../support/shards.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** `/account` and its forms. */
@@ -56,10 +57,11 @@ const give = (to = client, of = user): Promise<Tokens> =>
   grant({ client: to, email: of.email, tenant: of.tenant, role: "" });
 /** The same in another tenant, as for the client of a service. */
 const givenIn = (tenant: string, atMs: number): Promise<unknown> =>
-  env.DB.prepare(
-    `INSERT INTO refresh_grant SELECT id || '-2', client, email, json_set(authorization, '$.tenant', ?2), ?3, ?3
+  everywhere
+    .prepare(
+      `INSERT INTO refresh_grant SELECT id || '-2', client, email, json_set(authorization, '$.tenant', ?2), ?3, ?3
      FROM refresh_grant WHERE email = ?1`,
-  )
+    )
     .bind(user.email, tenant, atMs)
     .run();
 /** A browser without Fetch Metadata. */
@@ -194,13 +196,11 @@ describe("GET /account", () => {
     await give(client, await makeUser({ tenant: user.tenant }));
     await give();
     // Simulates a password change by another isolate, before its cleanup.
-    await env.DB.prepare(
-      `UPDATE user SET signed_out_at =
-         (SELECT authorization ->> 'authenticatedAtMs' FROM refresh_grant WHERE refresh_grant.email = user.email)
-       WHERE email = ?1`,
-    )
-      .bind(user.email)
-      .run();
+    const grants = everywhere.prepare(
+      "SELECT authorization ->> 'authenticatedAtMs' AS atMs FROM refresh_grant WHERE email = ?1",
+    );
+    const signedOutAt = env.DB.prepare("UPDATE user SET signed_out_at = ?2 WHERE email = ?1");
+    await signedOutAt.bind(user.email, await grants.bind(user.email).first("atMs")).run();
     const page = await (await signedIn()).get(ACCOUNT);
     expect(said(page)).toContain("No application has lasting access to your account.");
     expect(page.html).not.toContain(client.clientId);
@@ -585,11 +585,12 @@ describe.each(["sign-out", "remove-access", "password", "end-all"])("POST /accou
 describe("POST /account/remove-access", () => {
   it("reports success only after all grants are revoked, if there are more than one request revokes", async () => {
     await give();
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+    await everywhere
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
        INSERT INTO refresh_grant SELECT id || '-' || i, client, email, authorization, created_at, last_used_at
        FROM n JOIN refresh_grant WHERE email = ?1`,
-    )
+      )
       .bind(user.email)
       .run();
     const browser = await signedIn();

@@ -28,6 +28,7 @@ import {
 } from "../user-flow.ts";
 import { RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
 import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
+import { everywhere } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { counting } from "../../support/counting.ts";
 import { basic, call, expectJson, makeTenant, ORIGIN, put, tokenFor, OPERATOR } from "../../support/platform.ts";
@@ -49,7 +50,7 @@ describe("POST /token, authorization_code: 200", () => {
   // shows: oauth/access-token-response/refresh-token-beside-a-code-s-token
   // shows: platform/other-origins-caches-headers/tokens
   it("gives a client with a secret a token of the user, and a refresh token", async () => {
-    const flow = await makeFlow();
+    const flow = await makeFlow({}, 0);
     const response = await redeem(flow.client, await codeFor(flow));
     expect(response.headers.get("cache-control")).toBe("no-store");
     const body = await expectJson(response, 200);
@@ -102,7 +103,7 @@ describe("POST /token, authorization_code: 200", () => {
     const flow = await makeFlow();
     const authenticatedAtMs = Date.now() - 5_000;
     vi.useFakeTimers({ toFake: ["Date"] });
-    await env.DB.prepare("UPDATE user SET signed_out_at = 0 WHERE email = ?").bind(flow.email).run();
+    await env.DB.prepare("UPDATE user SET signed_out_at = 0, created_at = 0 WHERE email = ?").bind(flow.email).run();
     const tokens = await signIn(flow, { nonce: "n-0S6_WzA2Mj", authorization: { openid: true, authenticatedAtMs } });
     expect(tokens.scope.split(" ")).toContain("openid");
     expect(decodeJwt(tokens.id_token!)).toMatchObject({
@@ -471,42 +472,53 @@ function isolateOf() {
 }
 
 describe("The D1 cost of a user's grant", () => {
-  it("is two round trips each for a code and a refresh token", async () => {
-    const flow = await makeFlow();
-    const { clientId, clientSecret = "" } = flow.client;
-    const isolate = isolateOf();
-    const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
-    const warm = await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
-    const { refresh_token } = await expectJson<Tokens>(warm, 200);
-    isolate.reset();
-    const code = await codeFor(flow);
-    expect((await isolate.send(clientId, clientSecret, { ...form, code })).status).toBe(200);
-    // The code and the user; the redemption with its refresh token.
-    expect(isolate.tally).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 7 });
-    isolate.reset();
-    const again = { grant_type: "refresh_token", refresh_token };
-    expect((await isolate.send(clientId, clientSecret, again)).status).toBe(200);
-    // A client with a secret keeps its token: only the use of the grant is written.
-    expect(isolate.tally).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 1 });
-  });
+  // Elsewhere: the grant in its shard, before the redemption; four anchors come once, two of them with an index.
+  it.each([
+    { home: 0, trips: 2, rows: 7 },
+    { home: 2, trips: 3, rows: 7 },
+  ])(
+    "is two round trips each for a code and a refresh token, one more elsewhere: $home",
+    async ({ home, trips, rows }) => {
+      const flow = await makeFlow({}, home);
+      const { clientId, clientSecret = "" } = flow.client;
+      const isolate = isolateOf();
+      const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
+      const warm = await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
+      const { refresh_token } = await expectJson<Tokens>(warm, 200);
+      isolate.reset();
+      const code = await codeFor(flow);
+      expect((await isolate.send(clientId, clientSecret, { ...form, code })).status).toBe(200);
+      // The code and the user; the redemption with its refresh token.
+      expect(isolate.tally).toMatchObject({ d1RoundTrips: trips, d1RowsWritten: rows });
+      isolate.reset();
+      const again = { grant_type: "refresh_token", refresh_token };
+      expect((await isolate.send(clientId, clientSecret, again)).status).toBe(200);
+      // A client with a secret keeps its token: only the use of the grant is written.
+      expect(isolate.tally).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 1 });
+    },
+  );
 
-  it("stays correct if the response of a redemption is lost: it counts as done, and its tokens are valid", async () => {
-    const flow = await makeFlow();
-    const { clientId, clientSecret = "" } = flow.client;
-    const isolate = isolateOf();
-    const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
-    await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
-    // Batches of a request: the user's records, the redemption.
-    isolate.loseBatch(2);
-    const response = await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
-    const tokens = await expectJson<Tokens>(response, 200);
-    expect(await isLiving(tokens.access_token)).toBe(true);
-    expect((await refresh(flow.client, tokens.refresh_token)).status).toBe(200);
-    const grants = await env.DB.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?")
-      .bind(flow.email)
-      .first("n");
-    expect(grants).toBe(2);
-  });
+  it.each([0, 3])(
+    "stays correct if the response of a redemption is lost: its tokens are valid, in shard %i",
+    async (home) => {
+      const flow = await makeFlow({}, home);
+      const { clientId, clientSecret = "" } = flow.client;
+      const isolate = isolateOf();
+      const form = { grant_type: "authorization_code", redirect_uri: REDIRECT, code_verifier: VERIFIER };
+      await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
+      // Batches of a request: the user's records, the redemption.
+      isolate.loseBatch(2);
+      const response = await isolate.send(clientId, clientSecret, { ...form, code: await codeFor(flow) });
+      const tokens = await expectJson<Tokens>(response, 200);
+      expect(await isLiving(tokens.access_token)).toBe(true);
+      expect((await refresh(flow.client, tokens.refresh_token)).status).toBe(200);
+      const grants = await everywhere
+        .prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?")
+        .bind(flow.email)
+        .first("n");
+      expect(grants).toBe(2);
+    },
+  );
 });
 
 describe("The stored codes", () => {
@@ -535,7 +547,7 @@ describe("The stored codes", () => {
     expect(await errorOf(await refresh(flow.client, tokens.refresh_token))).toBe("invalid_grant");
     for (const table of ["authorization_code", "refresh_grant"])
       expect(
-        await env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE email = ?`).bind(flow.email).first("n"),
+        await everywhere.prepare(`SELECT count(*) AS n FROM ${table} WHERE email = ?`).bind(flow.email).first("n"),
       ).toBe(0);
   });
 });

@@ -19,6 +19,8 @@ import {
   type Tokens,
 } from "../user-flow.ts";
 import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
+import { shardBinding } from "../../../src/platform/storage/shards.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor } from "../../support/platform.ts";
@@ -263,7 +265,7 @@ describe("The rotation for a client without a secret", () => {
     const tokens = [(await signIn(flow)).refresh_token];
     for (let n = 0; n < 4; n++) tokens.push((await refreshed(flow.client, tokens.at(-1)!)).refresh_token);
     expect(new Set(tokens).size).toBe(5);
-    const stored = await env.DB.prepare("SELECT * FROM refresh_token").all();
+    const stored = await everywhere.prepare("SELECT * FROM refresh_token").all();
     for (const token of tokens) expect(JSON.stringify(stored.results)).not.toContain(token);
   });
 
@@ -289,10 +291,11 @@ describe("The rotation for a client without a secret", () => {
     const successors = new Set(all.map((tokens) => tokens.refresh_token));
     expect(successors.size).toBe(1);
     expect(successors.has(refresh_token)).toBe(false);
-    const living = await env.DB.prepare(
-      `SELECT count(*) AS n FROM refresh_token JOIN refresh_grant ON refresh_grant.id = grant_id
+    const living = await everywhere
+      .prepare(
+        `SELECT count(*) AS n FROM refresh_token JOIN refresh_grant ON refresh_grant.id = grant_id
        WHERE email = ? AND used_at IS NULL`,
-    )
+      )
       .bind(flow.email)
       .first("n");
     expect(living).toBe(1);
@@ -336,34 +339,37 @@ describe("The rotation for a client without a secret", () => {
     await ended(flow, [first, second, third]);
   });
 
-  it("revokes the family if a token is used again while others use it and its successor", async () => {
-    const flow = await makePublicFlow();
-    const first = await signIn(flow);
-    const all = [first];
-    let uses = false;
-    const late = new Proxy(env.DB, {
-      get(target, name) {
-        if (name === "prepare")
-          return (sql: string) => {
-            uses ||= /UPDATE refresh_token/.test(sql);
-            return target.prepare(sql);
-          };
-        if (name === "batch")
-          return async (statements: D1PreparedStatement[]) => {
-            // It was living when it was read; the write comes after the writes of others.
-            if (uses) while (all.length < 3) all.push(await refreshed(flow.client, all.at(-1)!.refresh_token));
-            return target.batch(statements);
-          };
-        return Reflect.get(target, name, target) as unknown;
-      },
-    });
-    const form = { grant_type: "refresh_token", refresh_token: first.refresh_token, client_id: flow.client.clientId };
-    const body = new URLSearchParams(form);
-    const answer = await isolate({ DB: late }).fetch("/oauth2/v1/token", { method: "POST", body });
-    expect(await errorOf(answer)).toBe("invalid_grant");
-    expect(all.length).toBe(3);
-    await ended(flow, all);
-  });
+  it.each([0, 1])(
+    "revokes the family if a token is used again while others use it and its successor, in shard %i",
+    async (home) => {
+      const flow = await makePublicFlow({}, home);
+      const first = await signIn(flow);
+      const all = [first];
+      let uses = false;
+      const late = new Proxy(shardDb(home), {
+        get(target, name) {
+          if (name === "prepare")
+            return (sql: string) => {
+              uses ||= /UPDATE refresh_token/.test(sql);
+              return target.prepare(sql);
+            };
+          if (name === "batch")
+            return async (statements: D1PreparedStatement[]) => {
+              // It was living when it was read; the write comes after the writes of others.
+              if (uses) while (all.length < 3) all.push(await refreshed(flow.client, all.at(-1)!.refresh_token));
+              return target.batch(statements);
+            };
+          return Reflect.get(target, name, target) as unknown;
+        },
+      });
+      const form = { grant_type: "refresh_token", refresh_token: first.refresh_token, client_id: flow.client.clientId };
+      const body = new URLSearchParams(form);
+      const answer = await isolate({ [shardBinding(home)]: late }).fetch("/oauth2/v1/token", { method: "POST", body });
+      expect(await errorOf(answer)).toBe("invalid_grant");
+      expect(all.length).toBe(3);
+      await ended(flow, all);
+    },
+  );
 
   it("uses up nothing in a refused request", async () => {
     const flow = await makePublicFlow();
@@ -393,7 +399,8 @@ describe("The rotation for a client without a secret", () => {
     const first = await signIn(flow);
     const second = await refreshed(flow.client, first.refresh_token);
     const count = () =>
-      env.DB.prepare("SELECT count(*) AS n FROM refresh_token WHERE grant_id = ?")
+      everywhere
+        .prepare("SELECT count(*) AS n FROM refresh_token WHERE grant_id = ?")
         .bind(decodeJwt<{ gid: string }>(first.access_token).gid)
         .first("n");
     const { oauth } = createDeps(env);

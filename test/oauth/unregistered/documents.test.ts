@@ -32,7 +32,7 @@ let ada: TestUser;
 beforeAll(async () => {
   tenant = await makeTenant();
   service = await makeService(tenant);
-  ada = await makeUser({ tenant, scopes: [...service.scopes, "plat.media_view", "plat.pubsub_publish"] });
+  ada = await makeUser({ tenant, home: 0, scopes: [...service.scopes, "plat.media_view", "plat.pubsub_publish"] });
 });
 afterEach(() => {
   vi.useRealTimers();

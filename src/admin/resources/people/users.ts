@@ -80,7 +80,14 @@ interface Deps extends Pick<RuleContext, "names"> {
   readonly commonPasswords: CommonPasswords;
   readonly oauth: Pick<
     OAuthPort,
-    "revokeStatement" | "revokeAll" | "cleanupStep" | "signOutStatement" | "tellByOperator" | "sessionsEnded"
+    | "revokeStatement"
+    | "revokeAll"
+    | "cleanupStep"
+    | "signOutStatement"
+    | "endElsewhere"
+    | "forgetElsewhere"
+    | "tellByOperator"
+    | "sessionsEnded"
   >;
 }
 
@@ -140,6 +147,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     const written = await write([oauth.signOutStatement(address, nowMs), revoke, ...statements, upsert]);
     // The rest is revoked already, so the answer may be 200 even if removing it fails.
     if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
+    await oauth.endElsewhere("user", address);
     oauth.sessionsEnded();
     if (hash !== null && !written.isNew) oauth.tellByOperator(call, "password", address);
     return written;
@@ -147,10 +155,12 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
   async remove({ params: { email: address = "" }, nowMs, record }, remove) {
     const unfinished = await revokeManyFirst("user", address, nowMs, record, oauth);
     if (unfinished !== undefined) return unfinished;
+    await oauth.forgetElsewhere("user", address);
     const removed = await remove(db.prepare(DELETE).bind(address), {
       after: oauth.revokeStatement("user", address, nowMs, "if changed"),
     });
     oauth.sessionsEnded();
+    await oauth.forgetElsewhere("user", address);
     return removed;
   },
 });

@@ -270,7 +270,10 @@ const ADD_FIRST_SECRET = `
 interface Deps extends Rules {
   readonly db: D1Database;
   readonly random: Random;
-  readonly oauth: Pick<OAuthPort, "revokeStatement" | "revokeAll" | "cleanupStep" | "sealClientSecret">;
+  readonly oauth: Pick<
+    OAuthPort,
+    "revokeStatement" | "revokeAll" | "cleanupStep" | "forgetElsewhere" | "sealClientSecret"
+  >;
   readonly events: EventsPort;
   readonly media: Pick<MediaPort, "filesOfClient" | "ownerChanges">;
 }
@@ -364,12 +367,15 @@ export const clients = (deps: Deps): Resource<Body> => {
       const unfinished = await revokeManyFirst("client", clientId, nowMs, record, oauth);
       if (unfinished !== undefined) return unfinished;
       const before = await events.endSubscriptions(clientId, record);
-      return media.ownerChanges.changeClient({ id: clientId, after: undefined }, () =>
+      await oauth.forgetElsewhere("client", clientId);
+      const removed = await media.ownerChanges.changeClient({ id: clientId, after: undefined }, () =>
         remove(db.prepare(DELETE).bind(clientId), {
           before,
           after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
         }),
       );
+      await oauth.forgetElsewhere("client", clientId);
+      return removed;
     },
     within: {
       owns: ({ clientId }, organization) => ownsClient(clientId, organization),

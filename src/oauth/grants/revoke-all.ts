@@ -1,0 +1,61 @@
+import type { AuditRecord } from "../../platform/ports/audit.ts";
+import type { OwnerKind } from "../tokens/trust-store.ts";
+import type { Elsewhere } from "../homes/elsewhere.ts";
+import type { RevokeAllStore } from "./revoke-all-store.ts";
+
+/** Lists of a session's grants, each revoked in one transaction. */
+const MAX_STEPS = 20;
+
+export type RevokeAll = ReturnType<typeof createRevokeAll>;
+
+/** `RevokeAllStore`, with the grants that lie elsewhere. homes/elsewhere.ts says in which order. */
+export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere) {
+  async function revokeSession(sid: string, nowMs: number, record: AuditRecord | undefined, email?: string) {
+    for (let step = 0; step < MAX_STEPS; step++) {
+      const grants = await elsewhere.ofSession(sid, email);
+      if (step > 0 && grants.length === 0) return "ended";
+      const first = step === 0 ? record : undefined;
+      const ended = await store.revokeAll("session", sid, nowMs, first, email, grants);
+      if (ended === "more" || grants.length === 0) return ended;
+      await elsewhere.removeAll(grants);
+    }
+    return "more";
+  }
+
+  return {
+    signOutStatement: store.signOutStatement,
+    cleanupStep: store.cleanupStep,
+    /** Removes what lies elsewhere of a person who was signed out. It is invalid already. */
+    endElsewhere: elsewhere.end,
+    /** Removes what lies elsewhere of a person or a client, before and after the directory removes them. */
+    forgetElsewhere: elsewhere.forget,
+    /** As `RevokeAllStore`. */
+    async revokeAll(
+      kind: OwnerKind,
+      key: string,
+      nowMs: number,
+      record: AuditRecord | undefined,
+      email?: string,
+    ): Promise<"ended" | "more"> {
+      if (kind === "session") return revokeSession(key, nowMs, record, email);
+      // Sign-ins of a person before now are not valid, whenever their grants are removed.
+      if (kind === "user") {
+        const ended = await store.revokeAll(kind, key, nowMs, record);
+        return (await elsewhere.end(kind, key)).mayHaveMore ? "more" : ended;
+      }
+      await elsewhere.end(kind, key);
+      let ended = await store.revokeAll(kind, key, nowMs, record);
+      let left = await elsewhere.end(kind, key);
+      for (let step = 0; step < MAX_STEPS && left.removed > 0; step++) {
+        ended = await store.revokeAll(kind, key, nowMs, undefined);
+        left = await elsewhere.end(kind, key);
+      }
+      return left.mayHaveMore ? "more" : ended;
+    },
+    /** Removes the rows of a user who was signed out. They are invalid already, so rows that remain do no harm. */
+    async deleteSignedOut(email: string, nowMs: number): Promise<void> {
+      await store.deleteSignedOut(email, nowMs);
+      await elsewhere.end("user", email);
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { allExpiredSec } from "../tokens/access-token.ts";
+import type { NewRevocation } from "../tokens/trust-store.ts";
+
+/** The id of a grant, and its person, who says in which shards it may lie. */
+export interface GrantOf {
+  readonly id: string;
+  readonly email: string;
+}
+
+/** A grant to be revoked. */
+export interface RevokedGrant extends GrantOf {
+  readonly clientId: string;
+}
+
+/** Revokes a grant's access tokens: those that were issued and those that are being issued now. */
+export const grantRevocation = ({ id, clientId }: Omit<RevokedGrant, "email">, nowMs: number): NewRevocation => ({
+  kind: "grant",
+  key: id,
+  issuedTo: clientId,
+  expiresSec: allExpiredSec(nowMs),
+});

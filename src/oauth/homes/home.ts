@@ -1,0 +1,35 @@
+import { utf8 } from "../../platform/text/encoding.ts";
+
+/**
+ * The home of a person: the shard with the refresh grants of their sign-ins from now on.
+ *
+ * A hash of the address says which (Lamping and Veach, "jump consistent hash"): with one shard more, a person stays or
+ * gets the new one. Nothing moves: earlier grants stay where they are, since each refresh token names its shard
+ * (held-token.ts). So a person's grants lie in the homes that the person has had, some `ln(shards) + 0.6` of them:
+ *
+ *   1 shard: 0 │ 2 to 6 shards: 1 │ 7 shards and more: 6    ──▶ the homes are 0, 1 and 6, the last one takes new grants
+ *
+ * The address of a person never changes.
+ */
+export function homesOf(email: string, shards: number): readonly number[] {
+  if (shards === 1) return DIRECTORY_ALONE;
+  const homes: number[] = [];
+  let state = hash64(email);
+  for (let next = 0; next < shards;) {
+    homes.push(next);
+    state = BigInt.asUintN(64, state * 2_862_933_555_777_941_757n + 1n);
+    next = Math.floor((next + 1) * (2 ** 31 / (Number(state >> 33n) + 1)));
+  }
+  return homes;
+}
+
+export const homeOf = (email: string, shards: number): number => homesOf(email, shards).at(-1)!;
+
+const DIRECTORY_ALONE: readonly number[] = [0];
+
+/** FNV-1a, 64 bits. */
+function hash64(text: string): bigint {
+  let hash = 0xcbf2_9ce4_8422_2325n;
+  for (const byte of utf8(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100_0000_01b3n);
+  return hash;
+}

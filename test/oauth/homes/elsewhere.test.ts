@@ -1,0 +1,333 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createDeps } from "../../../src/deps.ts";
+import { createElsewhere } from "../../../src/oauth/homes/elsewhere.ts";
+import { homesOf } from "../../../src/oauth/homes/home.ts";
+import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
+import { counting } from "../../support/counting.ts";
+import { isolate } from "../../support/isolate.ts";
+import { call, expectJson, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
+import { sweptAt } from "../../support/sweep.ts";
+import {
+  codeFor,
+  errorOf,
+  isLiving,
+  makeFlow,
+  makeFlowClient,
+  makePublicFlow,
+  redeem,
+  refresh,
+  refreshed,
+  signIn,
+  type Flow,
+  type Tokens,
+} from "../user-flow.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const grantsIn = (shard: number, email: string): Promise<number | null> =>
+  shardDb(shard).prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(email).first<number>("n");
+const grantsOf = (email: string) =>
+  everywhere.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(email).first<number>("n");
+const anchorsOf = async (email: string, clientId: string) => {
+  const anchors = `SELECT (SELECT count(*) FROM user WHERE email = ?1) + (SELECT count(*) FROM client WHERE id = ?2) AS n`;
+  let found = 0;
+  for (const { db } of shardsOf(env).slice(1))
+    found += (await db.prepare(anchors).bind(email, clientId).first<number>("n"))!;
+  return found;
+};
+const operate = async (method: string, path: string, json?: object): Promise<number> =>
+  (await call(`/admin/v1/${path}`, { method, token: await tokenFor(OPERATOR), ...(json && { json }) })).status;
+const list = async (token: string): Promise<any[]> =>
+  expectJson<any[]>(await call("/oauth2/v1/refreshtokens", { token }), 200);
+const idOf = ({ access_token }: Tokens): string => decodeJwt<{ gid: string }>(access_token).gid;
+async function expectEnded({ client, email }: Flow, all: readonly Tokens[]): Promise<void> {
+  for (const { access_token, refresh_token } of all) {
+    expect(await isLiving(access_token)).toBe(false);
+    expect(await errorOf(await refresh(client, refresh_token))).toBe("invalid_grant");
+  }
+  expect(await grantsOf(email)).toBe(0);
+}
+
+/** A grant of the directory, as one from before there were shards, and one of another shard. */
+async function inBothHomes(flow: Flow): Promise<readonly [Tokens, Tokens]> {
+  const one = isolate(Object.fromEntries([1, 2, 3].map((number) => [shardBinding(number), undefined])));
+  const form = {
+    grant_type: "authorization_code",
+    code: await codeFor(flow, { authorization: { sessionId: unique("session") } }),
+    redirect_uri: "https://app.example/callback",
+    code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    client_id: flow.client.clientId,
+  };
+  const answer = await one.fetch("/oauth2/v1/token", { method: "POST", body: new URLSearchParams(form) });
+  const before = await expectJson<Tokens>(answer, 200);
+  expect(await grantsIn(0, flow.email)).toBe(1);
+  return [before, await signIn(flow, { authorization: { sessionId: unique("session") } })];
+}
+
+describe("The refresh grants of a person", () => {
+  // shows: operator/shards/grants
+  it("lie in the person's home, and those from before there were more shards in the directory", async () => {
+    const flow = await makePublicFlow({}, 2);
+    const [before, after] = await inBothHomes(flow);
+    expect([await grantsIn(0, flow.email), await grantsIn(2, flow.email)]).toEqual([1, 1]);
+    expect([before.refresh_token.length, after.refresh_token.length > 43]).toEqual([43, true]);
+    for (const { refresh_token } of [before, after]) {
+      let token = refresh_token;
+      for (let n = 0; n < 3; n++) token = (await refreshed(flow.client, token)).refresh_token;
+    }
+    expect([await grantsIn(0, flow.email), await grantsIn(2, flow.email)]).toEqual([1, 1]);
+  });
+
+  it("lie where they were when a shard is added, also if the person's home changes", async () => {
+    const grown = (shards: number) =>
+      isolate(
+        Object.fromEntries(
+          [1, 2, 3].map((n) => [shardBinding(n), n < shards ? env[`SHARD_0${n}` as "SHARD_01"] : undefined]),
+        ),
+      );
+    // Homes 0, 1 and 3 with one, two or three, and four shards.
+    let flow = await makePublicFlow({}, 3);
+    while (homesOf(flow.email, 4).join() !== "0,1,3") flow = await makePublicFlow({}, 3);
+    const held: string[] = [];
+    for (const shards of [1, 2, 4]) {
+      const code = await codeFor(flow);
+      const form = { grant_type: "authorization_code", code, redirect_uri: "https://app.example/callback" };
+      const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+      const body = new URLSearchParams({ ...form, code_verifier: verifier, client_id: flow.client.clientId });
+      const answer = await grown(shards).fetch("/oauth2/v1/token", { method: "POST", body });
+      held.push((await expectJson<Tokens>(answer, 200)).refresh_token);
+    }
+    expect(await Promise.all([0, 1, 2, 3].map((shard) => grantsIn(shard, flow.email)))).toEqual([1, 1, 0, 1]);
+    const last = await Promise.all(held.map((token) => refreshed(flow.client, token)));
+    expect((await list(last[0]!.access_token)).length).toBe(3);
+    // An isolate from before the last shard was added cannot tell; the client tries again, and meets another.
+    const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: last[2]!.refresh_token });
+    body.set("client_id", flow.client.clientId);
+    expect((await grown(2).fetch("/oauth2/v1/token", { method: "POST", body })).status).toBe(503);
+    expect((await refresh(flow.client, last[2]!.refresh_token)).status).toBe(200);
+    expect((await call("/oauth2/v1/refreshtokens", { method: "DELETE", token: last[1]!.access_token })).status).toBe(
+      204,
+    );
+    await expectEnded(flow, last);
+  });
+
+  it("are one list, newest first, page by page, with the client's name", async () => {
+    const flow = await makePublicFlow({ name: undefined }, 1);
+    const made = [...(await inBothHomes(flow))];
+    for (let n = 0; n < 3; n++) made.push(await signIn(flow));
+    const [, now] = made;
+    const whole = await list(now!.access_token);
+    const created = whole.map(({ createdAt }) => createdAt as number);
+    expect(created).toEqual(created.toSorted((a, b) => b - a));
+    expect(new Set(whole.map(({ id }) => id))).toEqual(new Set(made.map(idOf)));
+    expect(new Set(whole.map(({ clientName }) => clientName))).toEqual(new Set([flow.client.clientId]));
+    const paged: string[] = [];
+    let next: string | undefined = "/oauth2/v1/refreshtokens?pageSize=2";
+    while (next !== undefined) {
+      const page = await call(next, { token: now!.access_token });
+      paged.push(...(await expectJson<any[]>(page, 200)).map(({ id }) => id as string));
+      next = /<([^>]+)>; rel="next"/.exec(page.headers.get("link") ?? "")?.[1];
+    }
+    expect(paged).toEqual(whole.map(({ id }) => id));
+    const second = await call("/oauth2/v1/refreshtokens?pageSize=2&pageNumber=2", { token: now!.access_token });
+    expect((await expectJson<any[]>(second, 200)).map(({ id }) => id)).toEqual(paged.slice(2, 4));
+  });
+
+  it("end by their id, by their token, with all of the client's, and by an answer to a stolen one", async () => {
+    const flow = await makePublicFlow({}, 3);
+    const [first, second, third, fourth] = [
+      await signIn(flow),
+      await signIn(flow),
+      await signIn(flow),
+      await signIn(flow),
+    ];
+    const { access_token: token } = first;
+    const path = `/oauth2/v1/refreshtokens/${idOf(second)}`;
+    expect((await call(path, { method: "DELETE", token })).status).toBe(204);
+    expect((await call(path, { method: "DELETE", token })).status).toBe(404);
+    const form = { token: third.refresh_token, client_id: flow.client.clientId };
+    expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);
+    expect(await grantsOf(flow.email)).toBe(2);
+    const next = await refreshed(flow.client, (await refreshed(flow.client, fourth.refresh_token)).refresh_token);
+    expect(await errorOf(await refresh(flow.client, fourth.refresh_token))).toBe("invalid_grant");
+    expect(await isLiving(next.access_token)).toBe(false);
+    expect(await grantsOf(flow.email)).toBe(1);
+    expect((await call("/oauth2/v1/refreshtokens", { method: "DELETE", token })).status).toBe(204);
+    await expectEnded(flow, [first, second, third, fourth]);
+  });
+
+  it("of a client with a secret end by it alone", async () => {
+    const flow = await makeFlow({}, 1);
+    const tokens = await signIn(flow);
+    const form = { token: tokens.refresh_token };
+    expect((await call("/oauth2/v1/revoke", { form })).status).toBe(401);
+    expect((await refresh(flow.client, tokens.refresh_token)).status).toBe(200);
+    const { clientId, clientSecret = "" } = flow.client;
+    const headers = { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` };
+    expect((await call("/oauth2/v1/revoke", { form, headers })).status).toBe(200);
+    await expectEnded(flow, [tokens]);
+  });
+});
+
+describe("A refresh token of another shard", () => {
+  it("stays as it was if another client or another key comes with it", async () => {
+    const flow = await makePublicFlow({}, 1);
+    const { refresh_token } = await signIn(flow);
+    const thief = await makeFlowClient(flow.tenant, { confidential: false });
+    expect(await errorOf(await refresh(thief, refresh_token))).toBe("invalid_grant");
+    const rows = everywhere.prepare(
+      "SELECT used_at FROM refresh_token JOIN refresh_grant ON refresh_grant.id = grant_id WHERE email = ?",
+    );
+    expect((await rows.bind(flow.email).all()).results).toEqual([{ used_at: null }]);
+    expect((await refresh(flow.client, refresh_token)).status).toBe(200);
+  });
+
+  it("is given back if the person may not have tokens now, so that it works when they may again", async () => {
+    const flow = await makePublicFlow({}, 2);
+    const { refresh_token } = await signIn(flow);
+    const member = `tenants/${flow.tenant}/members/${flow.email}`;
+    expect(await operate("DELETE", member)).toBe(204);
+    const nowMs = Date.now();
+    expect(await errorOf(await refresh(flow.client, refresh_token))).toBe("invalid_grant");
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(nowMs + 60_000);
+    await put(member, { roles: [flow.role] });
+    const next = await refreshed(flow.client, refresh_token);
+    expect((await refresh(flow.client, next.refresh_token)).status).toBe(200);
+  });
+
+  it("is used without its address too: after its key is gone, and with a scope; in three round trips", async () => {
+    const flow = await makePublicFlow({}, 2);
+    const { refresh_token } = await signIn(flow);
+    const { env: counted, tally, reset } = counting(env);
+    const own = isolate({ ...counted, SEAL_KEYS: `new:${btoa("n".repeat(32))},${env.SEAL_KEYS}` });
+    const use = async (token: string, more: Record<string, string> = {}): Promise<Tokens> => {
+      const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: token, ...more });
+      body.set("client_id", flow.client.clientId);
+      return expectJson<Tokens>(await own.fetch("/oauth2/v1/token", { method: "POST", body }), 200);
+    };
+    const first = await use(refresh_token);
+    reset();
+    const second = await use(first.refresh_token);
+    expect(tally.d1RoundTrips).toBe(2);
+    reset();
+    await use(second.refresh_token, { scope: "plat.media_view" });
+    expect(tally.d1RoundTrips).toBe(3);
+  });
+});
+
+describe("All of an owner", () => {
+  const OWNERS: Record<string, (flow: Flow, sid: string) => string> = {
+    client: ({ client }) => `clients/${client.clientId}`,
+    tenant: ({ tenant }) => `tenants/${tenant}`,
+    user: ({ email }) => `users/${email}`,
+    session: (_, sid) => `sessions/${sid}`,
+  };
+  // shows: operator/shards/grants-revoked
+  it.each(Object.keys(OWNERS))("of a %s ends in every home, and what others have stays", async (kind) => {
+    const [flow, other] = [await makePublicFlow({}, 1), await makePublicFlow({}, 1)];
+    const [before, after] = await inBothHomes(flow);
+    const kept = await signIn(other);
+    const sid = decodeJwt<{ sid: string }>(after.access_token).sid;
+    expect(await operate("POST", `${OWNERS[kind]!(flow, sid)}/revoke`)).toBe(204);
+    if (kind === "session") {
+      expect(await isLiving(before.access_token)).toBe(true);
+      expect(await errorOf(await refresh(flow.client, after.refresh_token))).toBe("invalid_grant");
+      expect(await isLiving(after.access_token)).toBe(false);
+      expect(await grantsOf(flow.email)).toBe(1);
+    } else await expectEnded(flow, [before, after]);
+    if (kind !== "session") expect(await isLiving(kept.access_token)).toBe(true);
+    expect((await refresh(other.client, kept.refresh_token)).status).toBe(200);
+  });
+
+  it("ends with another password and with the account", async () => {
+    const flow = await makePublicFlow({}, 2);
+    const held = await inBothHomes(flow);
+    expect(await operate("PUT", `users/${flow.email}`, { password: unique("another good one ") })).toBe(200);
+    await expectEnded(flow, held);
+  });
+});
+
+describe("A person or client that is removed", () => {
+  // shows: operator/shards/grants-erased
+  it("leaves no row in any database, and a new one of the same address gets nothing of the old", async () => {
+    const flow = await makePublicFlow({}, 3);
+    const held = await inBothHomes(flow);
+    expect(await operate("DELETE", `users/${flow.email}`)).toBe(204);
+    await expectEnded(flow, held);
+    expect(await operate("DELETE", `clients/${flow.client.clientId}`)).toBe(204);
+    expect(await anchorsOf(flow.email, flow.client.clientId)).toBe(0);
+  });
+
+  it("gets nothing of an earlier person's grant that a crash left over; it goes within a day, with the address", async () => {
+    const flow = await makePublicFlow({}, 1);
+    const old = await signIn(flow);
+    const row = await shardDb(1).prepare("SELECT * FROM refresh_grant WHERE email = ?").bind(flow.email).first();
+    // As a crash leaves it: the directory has removed the person, the shard has not.
+    await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
+    expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 2_000);
+    await put(`users/${flow.email}`, { name: "Another Ada" });
+    await put(`tenants/${flow.tenant}/members/${flow.email}`, { roles: [flow.role] });
+    expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
+    const form = { token: old.refresh_token, client_id: flow.client.clientId };
+    expect((await list((await signIn(flow)).access_token)).length).toBe(1);
+    await createElsewhere(shardsOf(env)).sweep(sweptAt(row!["id"] as string, Date.now()));
+    expect(await grantsOf(flow.email)).toBe(1);
+    expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);
+    await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
+    const left = await shardDb(1)
+      .prepare("SELECT id FROM refresh_grant WHERE email = ?")
+      .bind(flow.email)
+      .first<string>("id");
+    await createElsewhere(shardsOf(env)).sweep(sweptAt(left!, Date.now()));
+    expect([
+      await grantsOf(flow.email),
+      await everywhere.prepare("SELECT count(*) AS n FROM user WHERE email = ?").bind(flow.email).first("n"),
+    ]).toEqual([0, 0]);
+  });
+
+  it("of a client: its grants elsewhere give nothing, and go within a day", async () => {
+    const flow = await makePublicFlow({}, 2);
+    const { refresh_token } = await signIn(flow);
+    const id = await shardDb(2)
+      .prepare("SELECT id FROM refresh_grant WHERE email = ?")
+      .bind(flow.email)
+      .first<string>("id");
+    await env.DB.prepare("DELETE FROM client WHERE id = ?").bind(flow.client.clientId).run();
+    expect((await refresh(flow.client, refresh_token)).status).toBe(401);
+    await createDeps(env).oauth.sweep(sweptAt(id!, Date.now()));
+    expect(await grantsOf(flow.email)).toBe(0);
+  });
+});
+
+describe("A code of a person whose home is another shard", () => {
+  it("that was redeemed twice ends its grant", async () => {
+    const flow = await makePublicFlow({}, 1);
+    const code = await codeFor(flow);
+    const tokens = await expectJson<Tokens>(await redeem(flow.client, code), 200);
+    expect(await errorOf(await redeem(flow.client, code))).toBe("invalid_grant");
+    await expectEnded(flow, [tokens]);
+  });
+
+  it("gives one grant to parallel requests, or none", async () => {
+    for (let round = 0; round < 5; round++) {
+      const flow = await makePublicFlow({}, 1);
+      const code = await codeFor(flow);
+      const answers = await Promise.all(Array.from({ length: 4 }, () => redeem(flow.client, code)));
+      const given = answers.filter(({ status }) => status === 200);
+      expect(given.length).toBeLessThan(2);
+      for (const answer of given) {
+        const tokens = await answer.json<Tokens>();
+        expect(await errorOf(await refresh(flow.client, tokens.refresh_token))).toBe("invalid_grant");
+      }
+      expect(await grantsOf(flow.email)).toBe(0);
+    }
+  });
+});
