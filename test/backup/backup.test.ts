@@ -39,8 +39,17 @@ const MORE = [
     VALUES (1700000000000, 'grant', 'g', 9007199254740991, 9)`,
 ];
 
-/** Rows of files in each shard, of which the story has some. */
+/** Rows of files and refresh grants in each shard, of which the story has some. */
 const MORE_FILES = [
+  `INSERT INTO organization (id, name, created_at) VALUES ('~', '', 0)`,
+  `INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('~', '~', '', 1, 0)`,
+  `INSERT INTO client (id, name, tenant, confidential, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
+      require_pkce, created_at)
+    VALUES ('some.app', '~some.app', '~', 0, '[]', '[]', '[]', '[]', 1, 0)`,
+  `INSERT INTO user (email, name, created_at) VALUES ('some@example.org', '', 0)`,
+  `INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
+    VALUES ('5.6', 'some.app', 'some@example.org', '{"authenticatedAtMs":1}', 1, 1)`,
+  `INSERT INTO refresh_token (token_hash, grant_id, created_at, used_at) VALUES ('0a', '5.6', 1, 2), ('0b', '5.6', 2, NULL)`,
   `INSERT INTO owner (client, tenant, visibility) VALUES ('some.client', 'some', 'public')`,
   `INSERT INTO file (id, owner_id, state, content_type, created_at, committed_at, size_bytes, etag, metadata)
     SELECT 'eeee0000000000000000ffff', id, 'committed', 'a/b', 1, 1, 5, 'e', '{}' FROM owner
@@ -103,6 +112,7 @@ describe("a backup with a copy of the files", () => {
   it("is taken of a platform that has something in every table", () => {
     expect(TABLES.filter((table) => before[table]!.length === 0)).toEqual([]);
     expect(before["file@3"]!.length).toBeGreaterThan(0);
+    expect(before["refresh_token@3"]!.length).toBeGreaterThan(1);
     expect(files.length).toBeGreaterThan(2);
   });
 

@@ -54,8 +54,17 @@ export const TABLES = [
 ] as const;
 export type Table = (typeof TABLES)[number];
 
-/** Those that shards beside the directory have rows in, in the same order. */
+/**
+ * Those that shards beside the directory have rows in, in the same order. What refresh grants refer to is a copy or an
+ * anchor of a row of the directory.
+ */
 const SHARD_TABLES = [
+  "organization",
+  "tenant",
+  "user",
+  "client",
+  "refresh_grant",
+  "refresh_token",
   "owner",
   "file",
   "variant",

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import { createElsewhere } from "../../../src/oauth/homes/elsewhere.ts";
 import { homesOf } from "../../../src/oauth/homes/home.ts";
+import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts";
 import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
@@ -52,6 +53,9 @@ async function expectEnded({ client, email }: Flow, all: readonly Tokens[]): Pro
   }
   expect(await grantsOf(email)).toBe(0);
 }
+
+/** As sessions of browsers are named, which the ids of their grants begin with. */
+const inSession = () => ({ authorization: { sessionId: randomId(systemRandom) } });
 
 /** A grant of the directory, as one from before there were shards, and one of another shard. */
 async function inBothHomes(flow: Flow): Promise<readonly [Tokens, Tokens]> {
@@ -266,7 +270,7 @@ describe("A person or client that is removed", () => {
 
   it("gets nothing of an earlier person's grant that a crash left over; it goes within a day, with the address", async () => {
     const flow = await makePublicFlow({}, 1);
-    const old = await signIn(flow);
+    const old = await signIn(flow, inSession());
     const row = await shardDb(1).prepare("SELECT * FROM refresh_grant WHERE email = ?").bind(flow.email).first();
     // As a crash leaves it: the directory has removed the person, the shard has not.
     await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
@@ -277,7 +281,7 @@ describe("A person or client that is removed", () => {
     await put(`tenants/${flow.tenant}/members/${flow.email}`, { roles: [flow.role] });
     expect(await errorOf(await refresh(flow.client, old.refresh_token))).toBe("invalid_grant");
     const form = { token: old.refresh_token, client_id: flow.client.clientId };
-    expect((await list((await signIn(flow)).access_token)).length).toBe(1);
+    expect((await list((await signIn(flow, inSession())).access_token)).length).toBe(1);
     await createElsewhere(shardsOf(env)).sweep(sweptAt(row!["id"] as string, Date.now()));
     expect(await grantsOf(flow.email)).toBe(1);
     expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);
@@ -295,13 +299,15 @@ describe("A person or client that is removed", () => {
 
   it("of a client: its grants elsewhere give nothing, and go within a day", async () => {
     const flow = await makePublicFlow({}, 2);
-    const { refresh_token } = await signIn(flow);
+    const { refresh_token } = await signIn(flow, inSession());
     const id = await shardDb(2)
       .prepare("SELECT id FROM refresh_grant WHERE email = ?")
       .bind(flow.email)
       .first<string>("id");
     await env.DB.prepare("DELETE FROM client WHERE id = ?").bind(flow.client.clientId).run();
-    expect((await refresh(flow.client, refresh_token)).status).toBe(401);
+    const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token });
+    body.set("client_id", flow.client.clientId);
+    expect((await isolate().fetch("/oauth2/v1/token", { method: "POST", body })).status).toBe(401);
     await createDeps(env).oauth.sweep(sweptAt(id!, Date.now()));
     expect(await grantsOf(flow.email)).toBe(0);
   });

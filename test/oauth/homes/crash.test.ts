@@ -1,0 +1,267 @@
+import { env } from "cloudflare:workers";
+import { decodeJwt } from "jose";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createDeps } from "../../../src/deps.ts";
+import { RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
+import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
+import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
+import { faultAt } from "../../media/faults.ts";
+import { isolate, type Isolate } from "../../support/isolate.ts";
+import { modelRuns } from "../../support/model-runs.ts";
+import { call, expectJson, OPERATOR, tokenFor, unique } from "../../support/platform.ts";
+import { everywhere } from "../../support/shards.ts";
+import { sweptAt } from "../../support/sweep.ts";
+import * as fc from "fast-check";
+import {
+  codeFor,
+  errorOf,
+  isLiving,
+  makePublicFlow,
+  redeem,
+  REDIRECT,
+  refresh,
+  signIn,
+  VERIFIER,
+  type Flow,
+  type Tokens,
+} from "../user-flow.ts";
+
+/**
+ * Refresh grants of a person whose home is another shard than the directory. Each operation breaks off at each of its
+ * calls of a database, before the call or with its answer lost; then who asked asks again, as users do.
+ */
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const grantsOf = (email: string) =>
+  everywhere.prepare("SELECT count(*) AS n FROM refresh_grant WHERE email = ?").bind(email).first<number>("n");
+const livingOf = (email: string) =>
+  everywhere
+    .prepare(
+      `SELECT count(*) AS n FROM refresh_token JOIN refresh_grant ON refresh_grant.id = grant_id
+       WHERE email = ? AND used_at IS NULL`,
+    )
+    .bind(email)
+    .first<number>("n");
+
+type Fetch = Isolate["fetch"];
+const here: Fetch = isolate().fetch;
+
+const token = (fetch: Fetch, flow: Flow, form: Record<string, string>) =>
+  fetch("/oauth2/v1/token", {
+    method: "POST",
+    body: new URLSearchParams({ client_id: flow.client.clientId, ...form }),
+  });
+const redeemBy = (fetch: Fetch, flow: Flow, code: string) =>
+  token(fetch, flow, { grant_type: "authorization_code", code, redirect_uri: REDIRECT, code_verifier: VERIFIER });
+const refreshBy = (fetch: Fetch, flow: Flow, held: string) =>
+  token(fetch, flow, { grant_type: "refresh_token", refresh_token: held });
+const operateBy = async (fetch: Fetch, method: string, path: string, json?: object): Promise<Response> => {
+  const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
+  return fetch(`/admin/v1/${path}`, { method, headers, ...(json && { body: JSON.stringify(json) }) });
+};
+
+/** Runs a story with each fault, until it has no more calls. `act` gets an isolate that breaks off. */
+async function atEachCall(story: (breaking: () => Fetch, number: number) => Promise<void>): Promise<number> {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  vi.spyOn(console, "warn").mockImplementation(() => {});
+  let calls = 0;
+  for (const when of ["before", "after"] as const) {
+    const faults = faultAt();
+    const bindings = Object.fromEntries(faults.shards.map(({ number, db }) => [shardBinding(number), db]));
+    for (let number = 0; ; number++) {
+      faults.arm(Infinity, when);
+      await story(() => {
+        const { fetch } = isolate(bindings);
+        faults.arm(number, when);
+        return fetch;
+      }, number);
+      if (faults.seen() <= number) break;
+      calls++;
+    }
+  }
+  vi.restoreAllMocks();
+  return calls;
+}
+
+describe("A break between two databases", () => {
+  // shows: operator/shards/grants-crash
+  it("leaves no grant of a code that gave no tokens, and no tokens without a grant", async () => {
+    const calls = await atEachCall(async (breaking) => {
+      const flow = await makePublicFlow({}, 1);
+      const code = await codeFor(flow, { authorization: { sessionId: unique("s") } });
+      const first = await redeemBy(breaking(), flow, code);
+      if (first.status === 200) {
+        const tokens = await first.json<Tokens>();
+        expect((await refresh(flow.client, tokens.refresh_token)).status).toBe(200);
+        return;
+      }
+      expect(first.status).toBe(503);
+      const again = await redeem(flow.client, code);
+      if (again.status === 200) {
+        const tokens = await again.json<Tokens>();
+        expect((await refresh(flow.client, tokens.refresh_token)).status).toBe(200);
+        expect(await grantsOf(flow.email)).toBe(1);
+      } else {
+        // The answer was lost after the code was redeemed: the person signs in again.
+        expect(await errorOf(again)).toBe("invalid_grant");
+        expect(await grantsOf(flow.email)).toBe(0);
+      }
+    });
+    expect(calls).toBeGreaterThan(4);
+  }, 120_000);
+
+  it("leaves no grant of a code with which nobody comes again", async () => {
+    await atEachCall(async (breaking) => {
+      const flow = await makePublicFlow({}, 1);
+      const code = await codeFor(flow, { authorization: { sessionId: unique("s") } });
+      const { status } = await redeemBy(breaking(), flow, code);
+      const redeemed = await env.DB.prepare("SELECT redemption FROM authorization_code WHERE email = ?")
+        .bind(flow.email)
+        .first("redemption");
+      const { oauth } = createDeps(env);
+      await oauth.sweep(sweptAt(await sha256Hex(code), Date.now() + 3_800_000, RUNS_OF_AN_HOUR));
+      expect([status, await grantsOf(flow.email)]).toEqual([status, redeemed === null ? 0 : 1]);
+    });
+  }, 120_000);
+
+  it("uses a refresh token once: the same token gives the same successor after a lost answer", async () => {
+    await atEachCall(async (breaking) => {
+      const flow = await makePublicFlow({}, 2);
+      const { refresh_token } = await signIn(flow, { authorization: { sessionId: unique("s") } });
+      const first = await refreshBy(breaking(), flow, refresh_token);
+      const answer = first.status === 200 ? first : await refresh(flow.client, refresh_token);
+      const next = (await expectJson<Tokens>(answer, 200)).refresh_token;
+      expect(await livingOf(flow.email)).toBe(1);
+      expect((await refresh(flow.client, next)).status).toBe(200);
+    });
+  }, 120_000);
+
+  it("keeps the token of a person who may have no tokens now", async () => {
+    await atEachCall(async (breaking) => {
+      const flow = await makePublicFlow({}, 2);
+      const { refresh_token } = await signIn(flow, { authorization: { sessionId: unique("s") } });
+      const member = `tenants/${flow.tenant}/members/${flow.email}`;
+      expect((await operateBy(here, "DELETE", member)).status).toBe(204);
+      await refreshBy(breaking(), flow, refresh_token);
+      expect((await operateBy(here, "PUT", member, { roles: [flow.role] })).status).toBe(201);
+      // At the latest within 30 s, as after every lost answer.
+      expect((await refresh(flow.client, refresh_token)).status).toBe(200);
+      expect(await livingOf(flow.email)).toBe(1);
+    });
+  }, 120_000);
+
+  const ENDS: Record<string, (fetch: Fetch, flow: Flow, held: Tokens, sid: string) => Promise<Response>> = {
+    "a revoked token": (fetch, flow, { refresh_token }) =>
+      fetch("/oauth2/v1/revoke", {
+        method: "POST",
+        body: new URLSearchParams({ token: refresh_token, client_id: flow.client.clientId }),
+      }),
+    "a grant that its person deletes": (fetch, _, { access_token }) =>
+      fetch(`/oauth2/v1/refreshtokens/${decodeJwt<{ gid: string }>(access_token).gid}`, {
+        method: "DELETE",
+        headers: { authorization: `Bearer ${access_token}` },
+      }),
+    "all that a person deletes": (fetch, _, { access_token }) =>
+      fetch("/oauth2/v1/refreshtokens", { method: "DELETE", headers: { authorization: `Bearer ${access_token}` } }),
+    "a person": (fetch, { email }) => operateBy(fetch, "POST", `users/${email}/revoke`),
+    "a client": (fetch, { client }) => operateBy(fetch, "POST", `clients/${client.clientId}/revoke`),
+    "a tenant": (fetch, { tenant }) => operateBy(fetch, "POST", `tenants/${tenant}/revoke`),
+    "a session": (fetch, _, __, sid) => operateBy(fetch, "POST", `sessions/${sid}/revoke`),
+    "a removed person": (fetch, { email }) => operateBy(fetch, "DELETE", `users/${email}`),
+    "a removed client": (fetch, { client }) => operateBy(fetch, "DELETE", `clients/${client.clientId}`),
+    "a person who is signed out": (fetch, { email }) => operateBy(fetch, "PUT", `users/${email}`, { disabled: true }),
+  };
+  it.each(Object.entries(ENDS))(
+    "ends %s when it is asked for again: nothing of it gives anything",
+    async (_, end) => {
+      await atEachCall(async (breaking) => {
+        const flow = await makePublicFlow({}, 3);
+        const sid = unique("s");
+        const held = await signIn(flow, { authorization: { sessionId: sid } });
+        let answer = await end(breaking(), flow, held, sid);
+        if (answer.status >= 500) answer = await end(here, flow, held, sid);
+        // Done already, and its own token says so.
+        expect([200, 204, 401, 404]).toContain(answer.status);
+        expect(await isLiving(held.access_token)).toBe(false);
+        expect((await refresh(flow.client, held.refresh_token)).status).toBeGreaterThanOrEqual(400);
+        expect(await grantsOf(flow.email)).toBe(0);
+      });
+    },
+    300_000,
+  );
+});
+
+/** Databases whose calls take as long as the schedule says, in ms. */
+function slow(delays: readonly number[]): Isolate {
+  let at = 0;
+  const pause = () => scheduler.wait(delays[at++ % delays.length]!);
+  const bindings = shardsOf(env).map(({ number, db }) => {
+    const wrap = (statement: D1PreparedStatement): D1PreparedStatement =>
+      new Proxy(statement, {
+        get(target, name) {
+          const method = Reflect.get(target, name, target) as (...args: unknown[]) => Promise<unknown>;
+          if (name === "bind") return (...args: unknown[]) => wrap(target.bind(...args));
+          if (name === REAL) return target;
+          return async (...args: unknown[]) => (await pause(), method.apply(target, args));
+        },
+      });
+    const slowDb = {
+      prepare: (sql: string) => wrap(db.prepare(sql)),
+      batch: async (statements: D1PreparedStatement[]) => {
+        await pause();
+        return db.batch(statements.map((one) => (one as unknown as { [REAL]?: D1PreparedStatement })[REAL] ?? one));
+      },
+    };
+    return [shardBinding(number), slowDb] as const;
+  });
+  return isolate(Object.fromEntries(bindings));
+}
+const REAL = Symbol("real statement");
+
+describe("Requests at the same time, in any order of their calls", () => {
+  // shows: operator/shards/grants-races
+  it("leave nothing of what was revoked: neither a token of before nor a grant", async () => {
+    const kinds = ["clients", "tenants", "users", "sessions"] as const;
+    const schedule = fc.record({
+      kind: fc.constantFrom(...kinds),
+      delays: fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 5, maxLength: 30 }),
+      after: fc.integer({ min: 0, max: 12 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(schedule, async ({ kind, delays, after }) => {
+        const flow = await makePublicFlow({}, 1);
+        const sid = unique("s");
+        const of = { authorization: { sessionId: sid } };
+        const [held, code] = [await signIn(flow, of), await codeFor(flow, of)];
+        const key = { clients: flow.client.clientId, tenants: flow.tenant, users: flow.email, sessions: sid }[kind];
+        const { fetch } = slow(delays);
+        const given: Tokens[] = [held];
+        const note = async (answer: Response): Promise<void> => {
+          if (answer.status === 200) given.push(await answer.json<Tokens>());
+        };
+        const work = [
+          refreshBy(fetch, flow, held.refresh_token).then(note),
+          redeemBy(fetch, flow, code).then(async (answer) => {
+            const tokens = answer.status === 200 ? await answer.clone().json<Tokens>() : undefined;
+            await note(answer);
+            if (tokens !== undefined) await note(await refreshBy(fetch, flow, tokens.refresh_token));
+          }),
+          (async () => {
+            await scheduler.wait(after);
+            expect((await operateBy(fetch, "POST", `${kind}/${key}/revoke`)).status).toBe(204);
+          })(),
+        ];
+        await Promise.all(work);
+        for (const { access_token, refresh_token } of given) {
+          expect(await isLiving(access_token)).toBe(false);
+          expect((await refresh(flow.client, refresh_token)).status).toBe(400);
+        }
+        expect(await grantsOf(flow.email)).toBe(0);
+        expect((await call("/oauth2/v1/tokeninfo", {})).status).toBeGreaterThan(399);
+      }),
+      modelRuns("GRANT_RUNS", 25),
+    );
+  }, 600_000);
+});
