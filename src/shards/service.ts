@@ -2,7 +2,8 @@
  * Shards: files lie in several databases, so that a platform grows past one.
  *
  * - `DB` is the directory: who exists, who may do what, tokens, topics, the audit log. It is shard 0 too, and the only
- *   shard of a platform with one database. `SHARD_01` and further bindings are shards with files alone.
+ *   shard of a platform with one database. `SHARD_01` and further bindings are shards with files, and with refresh
+ *   grants, which follow their person and no tenant (src/oauth/homes).
  * - All files of a tenant lie in its shard, with all that belongs to them: owners, variants, index, reports, pending
  *   files. So lists, quotas and deletions need one database, and each change stays one transaction. An id has the
  *   number of its shard in a byte, so a file is found by its id alone (src/media/shards).

@@ -239,7 +239,7 @@ describe("revocation by an operator", () => {
   });
 
   it("continues over several transactions, and asks to be repeated if one request is not enough", async () => {
-    const flow = await makeFlow();
+    const flow = await makeFlow({}, 0);
     const { clientId } = flow.client;
     const grants = (count: number, session: string) =>
       env.DB.prepare(

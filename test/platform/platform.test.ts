@@ -237,10 +237,13 @@ describe("redactSecrets", () => {
     const token = fc
       .tuple(bytes, bytes)
       .map(([payload, signature]) => `eyJhbGciOiJFUzI1NiJ9.${payload}x.${signature}y`);
+    const ofShard = fc
+      .uint8Array({ minLength: 33, maxLength: 33 })
+      .map((given) => `${toBase64Url(new Uint8Array(given))}~k1~c4250IXIV7XgbQT8~g84tZEu-YU_`);
     const before = fc.constantFrom("", "/", " ", ",", ":", "é", "\n", `/${id}/`, "client ");
     const behind = fc.constantFrom("", "/", " ", ",", ":", "é", "\n", `/${id}`, " is unknown");
     fc.assert(
-      fc.property(fc.oneof(bytes, token), before, behind, (secret, left, right) => {
+      fc.property(fc.oneof(bytes, token, ofShard), before, behind, (secret, left, right) => {
         expect(redactSecrets(`${left}${secret}${right}`)).toBe(`${left}${secret.slice(0, 6)}…${right}`);
       }),
     );

@@ -14,8 +14,8 @@ export function sanitizeForLog(text: string, maxChars: number): string {
 export const nfkc = (text: string, maxChars: number): string | undefined =>
   text.length > maxChars ? undefined : text.normalize("NFKC");
 
-/** The forms of the platform's secrets: a signed token, or 256 bits in base64url. */
-const SECRET = /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.[\w-]*|[\w-]{43})(?![\w-])/g;
+/** The forms of the platform's secrets: a signed token, a refresh token of a shard, or 256 bits in base64url. */
+const SECRET = /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.[\w-]*|[\w-]{44}~[\w~-]*|[\w-]{43})(?![\w-])/g;
 
 /**
  * Shortens secrets in a caller's text, for logs: people put a token into a path, or a secret where the client id

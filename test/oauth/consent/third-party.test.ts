@@ -33,7 +33,7 @@ let browser: Browser;
 let own: TestApp;
 beforeAll(async () => {
   tenant = await makeTenant();
-  ada = await makeUser({ tenant });
+  ada = await makeUser({ tenant, home: 0 });
   own = await makeApp({ tenant, grantTypes: ["authorization_code", "password", EXCHANGE] });
   browser = new Browser();
   await signInThrough(browser, own, ada);

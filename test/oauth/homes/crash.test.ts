@@ -8,7 +8,7 @@ import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts"
 import { faultAt } from "../../media/faults.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { modelRuns } from "../../support/model-runs.ts";
-import { call, expectJson, OPERATOR, tokenFor, unique } from "../../support/platform.ts";
+import { expectJson, OPERATOR, tokenFor, unique } from "../../support/platform.ts";
 import { everywhere } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import * as fc from "fast-check";
@@ -243,11 +243,13 @@ describe("Requests at the same time, in any order of their calls", () => {
         };
         const work = [
           refreshBy(fetch, flow, held.refresh_token).then(note),
-          redeemBy(fetch, flow, code).then(async (answer) => {
-            const tokens = answer.status === 200 ? await answer.clone().json<Tokens>() : undefined;
-            await note(answer);
-            if (tokens !== undefined) await note(await refreshBy(fetch, flow, tokens.refresh_token));
-          }),
+          (async () => {
+            const answer = await redeemBy(fetch, flow, code);
+            if (answer.status !== 200) return;
+            const tokens = await answer.json<Tokens>();
+            given.push(tokens);
+            await note(await refreshBy(fetch, flow, tokens.refresh_token));
+          })(),
           (async () => {
             await scheduler.wait(after);
             expect((await operateBy(fetch, "POST", `${kind}/${key}/revoke`)).status).toBe(204);
@@ -259,7 +261,6 @@ describe("Requests at the same time, in any order of their calls", () => {
           expect((await refresh(flow.client, refresh_token)).status).toBe(400);
         }
         expect(await grantsOf(flow.email)).toBe(0);
-        expect((await call("/oauth2/v1/tokeninfo", {})).status).toBeGreaterThan(399);
       }),
       modelRuns("GRANT_RUNS", 25),
     );
