@@ -16,7 +16,7 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere) {
       if (step > 0 && grants.length === 0) return "ended";
       const first = step === 0 ? record : undefined;
       const ended = await store.revokeAll("session", sid, nowMs, first, email, grants);
-      if (ended === "more" || grants.length === 0) return ended;
+      if (ended === "more") return ended;
       await elsewhere.removeAll(grants);
     }
     return "more";

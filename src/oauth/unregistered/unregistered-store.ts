@@ -96,13 +96,11 @@ export const createUnregisteredStore = (db: D1Database) => ({
       db.prepare(KEEP).bind(id, metadata, readAtMs, nowMs),
     ]);
   },
-  /** Some `limit` clients that nobody uses, by what the directory knows. */
+  /** Some `limit` clients that nobody uses, as far as the directory knows. */
   async idle(nowMs: number, limit: number): Promise<readonly string[]> {
-    const { results } = await db
-      .prepare(IDLE)
-      .bind(nowMs - IDLE_MS, limit)
-      .all<{ id: string }>();
-    return results.map(({ id }) => id);
+    const statements = [TOUCH_USED, IDLE].map((sql) => db.prepare(sql).bind(nowMs - IDLE_MS, limit));
+    const found = (await db.batch<{ id: string }>(statements)).at(-1)!;
+    return found.results.map(({ id }) => id);
   },
   /** Notes when grants in other shards were last used. */
   async noteUses(uses: ReadonlyMap<string, number>): Promise<void> {

@@ -313,6 +313,25 @@ describe("A person or client that is removed", () => {
   });
 });
 
+describe("A client that nobody registered", () => {
+  it("stays while a grant elsewhere is used, and goes with its grants when none was used for 90 days", async () => {
+    const [used, idle] = [await makePublicFlow({}, 1), await makePublicFlow({}, 1)];
+    const idOfClient = ({ client }: Flow) => client.clientId;
+    for (const flow of [used, idle]) {
+      await signIn(flow, inSession());
+      const known = "INSERT INTO unregistered_client (id, metadata, read_at, used_at) VALUES (?1, '{}', 1, 2)";
+      await env.DB.prepare(known).bind(idOfClient(flow)).run();
+    }
+    const touch = shardDb(1).prepare("UPDATE refresh_grant SET last_used_at = 3 WHERE client = ?");
+    await touch.bind(idOfClient(idle)).run();
+    await createDeps(env).oauth.sweep(Date.now());
+    const known = env.DB.prepare("SELECT id FROM unregistered_client WHERE id IN (?1, ?2)");
+    const left = await known.bind(idOfClient(used), idOfClient(idle)).all();
+    expect(left.results).toEqual([{ id: idOfClient(used) }]);
+    expect([await grantsOf(used.email), await grantsOf(idle.email)]).toEqual([1, 0]);
+  });
+});
+
 describe("A code of a person whose home is another shard", () => {
   it("that was redeemed twice ends its grant", async () => {
     const flow = await makePublicFlow({}, 1);
