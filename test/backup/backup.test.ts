@@ -41,8 +41,9 @@ const MORE = [
 
 /** Rows of files and refresh grants in each shard, of which the story has some. */
 const MORE_FILES = [
-  `INSERT INTO organization (id, name, created_at) VALUES ('~', '', 0)`,
-  `INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('~', '~', '', 1, 0)`,
+  `INSERT INTO organization (id, name, created_at) VALUES ('~', '', 0) ON CONFLICT DO NOTHING`,
+  `INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('~', '~', '', 1, 0)
+    ON CONFLICT DO NOTHING`,
   `INSERT INTO client (id, name, tenant, confidential, redirect_uris, post_logout_redirect_uris, grant_types, scopes,
       require_pkce, created_at)
     VALUES ('some.app', '~some.app', '~', 0, '[]', '[]', '[]', '[]', 1, 0)`,

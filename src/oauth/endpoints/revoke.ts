@@ -136,8 +136,8 @@ const fromRefreshToken = ({ grantId, clientId, email, confidential }: TokenOwner
 });
 
 /**
- * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory; then the
- * grants that lie elsewhere are removed. A client with too many revoked tokens loses every token that it got until now.
+ * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory; grants
+ * that lie elsewhere are void before that, and removed then. A client with too many revoked tokens loses every token that it got until now.
  * It can get new ones at once.
  */
 async function revokeTokens(
@@ -154,6 +154,7 @@ async function revokeTokens(
   );
   const [voidAll, forgetTokens] = trust.collapseStatements(ended, allExpiredSec(nowMs));
   const reason = `over ${REVOKED_TOKENS_PER_CLIENT} revoked tokens of a client: all that it got until now is void`;
+  await refreshGrants.voidElsewhere(grants);
   await trust.revoke(ended, [
     voidAll,
     audit.statement("if changed", { ...about, subject: `clients/${clientId}`, reason }),

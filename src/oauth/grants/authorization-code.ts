@@ -65,7 +65,7 @@ export async function redeemCode(
   // The secret of a client binds its refresh tokens already (RFC 9449 5).
   const bound = { ...authorization, proofKey: client.confidential ? undefined : proofKey };
   const isHere = refreshToken?.shard === 0;
-  // What lies in another database is there before the code is redeemed, which happens once (refresh-grants.ts).
+  // A grant in another database is there before the code is redeemed, which happens once (refresh-grants.ts).
   if (refreshToken !== undefined && !isHere) {
     const { grantId: id, clientId, email } = code;
     await deps.refreshGrants.add({ id, clientId, email, authorization: bound }, refreshToken, call.nowMs);

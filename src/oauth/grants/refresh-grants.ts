@@ -23,9 +23,9 @@ import {
  *
  *   a code is redeemed       the grant is added elsewhere ──▶ the code is redeemed, once. If it is not, the grant is
  *                            removed: at once, or by the sweep when the code has expired. Nobody knows its token.
- *   grants are revoked       revoked for good in the directory, with the audit row ──▶ removed elsewhere, before the
- *                            answer. In between a refresh gets tokens that are revoked already. Who gets an error
- *                            repeats the request, which finds the grant.
+ *   grants are revoked       made void elsewhere ──▶ revoked for good in the directory, with the audit row ──▶ removed
+ *                            elsewhere ──▶ answered. A void grant is there and gives nothing: who got an error can
+ *                            repeat the request, and the sweep removes it if nobody does.
  *   all of an owner ends     homes/elsewhere.ts
  */
 export interface RefreshGrants {
@@ -44,6 +44,8 @@ export interface RefreshGrants {
   owners(tokens: readonly HeldToken[]): Promise<readonly TokenOwner[]>;
   /** Removes grants of the directory with all their tokens, as part of the caller's transaction. */
   removeStatement(grantIds: readonly string[]): D1PreparedStatement;
+  /** Makes those void that lie elsewhere: they give nothing from then on. */
+  voidElsewhere(grants: readonly GrantOf[]): Promise<void>;
   /** Removes those that lie elsewhere. Can be repeated. */
   removeElsewhere(grants: readonly GrantOf[]): Promise<void>;
   deleteUsed(nowMs: number, limit: number): Promise<number>;
@@ -53,6 +55,22 @@ export function createRefreshGrants(shards: Shards, users: UserStore, tokens: He
   const stores = shards.map(({ db, number }) => createRefreshStore(db, users, number === 0));
   const [directory] = stores as [RefreshStore, ...RefreshStore[]];
   const storeOf = ({ shard }: Pick<HeldToken, "shard">): RefreshStore => stores[shard]!;
+
+  /** Runs for each shard where grants may lie, with their ids. */
+  async function eachElsewhere(
+    grants: readonly GrantOf[],
+    act: (store: RefreshStore, ids: readonly string[]) => Promise<void>,
+  ): Promise<void> {
+    const places = grants.flatMap(({ id, email }) =>
+      homesOf(email, shards.length).flatMap((shard) => (shard === 0 ? [] : [{ id, shard }])),
+    );
+    await inParallel([...Map.groupBy(places, ({ shard }) => shard)], SHARDS_AT_ONCE, ([shard, some]) =>
+      act(
+        storeOf({ shard }),
+        some.map(({ id }) => id),
+      ),
+    );
+  }
 
   return {
     tokens,
@@ -75,14 +93,8 @@ export function createRefreshGrants(shards: Shards, users: UserStore, tokens: He
       });
     },
     removeStatement: (grantIds) => directory.removeStatement(grantIds),
-    async removeElsewhere(grants) {
-      const places = grants.flatMap(({ id, email }) =>
-        homesOf(email, shards.length).flatMap((shard) => (shard === 0 ? [] : [{ id, shard }])),
-      );
-      await inParallel([...Map.groupBy(places, ({ shard }) => shard)], SHARDS_AT_ONCE, ([shard, some]) =>
-        storeOf({ shard }).remove(some.map(({ id }) => id)),
-      );
-    },
+    voidElsewhere: (grants) => eachElsewhere(grants, (store, ids) => store.makeVoid(ids)),
+    removeElsewhere: (grants) => eachElsewhere(grants, (store, ids) => store.remove(ids)),
     async deleteUsed(nowMs, limit) {
       const deleted = await mapInParallel(stores, SHARDS_AT_ONCE, (store) => store.deleteUsed(nowMs, limit));
       return Math.max(...deleted);

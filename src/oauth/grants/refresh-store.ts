@@ -41,7 +41,7 @@ export interface TokenOwner {
   readonly confidential: boolean;
 }
 
-/** Who uses a token: nobody else's replaces it. */
+/** The one who uses a token. */
 export interface TokenUser {
   readonly clientId: string;
   /** The thumbprint of the key that proved itself with the request. */
@@ -90,6 +90,9 @@ const owners = (isDirectory: boolean): string => `
     ${isDirectory ? "JOIN client ON client.id = refresh_grant.client" : ""}
   WHERE token.token_hash IN (SELECT value FROM json_each(?1))`;
 const CONFIDENTIAL = `SELECT id, confidential FROM client WHERE id IN (SELECT value FROM json_each(?1))`;
+const VOID = `
+  UPDATE refresh_grant SET authorization = json_set(authorization, '$.authenticatedAtMs', 0)
+  WHERE id IN (SELECT value FROM json_each(?1))`;
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
 const DELETE_USED = `
   DELETE FROM refresh_token WHERE token_hash IN (
@@ -171,7 +174,7 @@ export const createRefreshStore = (
       confidential: row.confidential === undefined ? undefined : row.confidential === 1,
     }));
   },
-  /** Whether clients have a secret now; of the directory. A client that is gone is left out. */
+  /** Tells which clients have a secret now; of the directory. A client that is gone is left out. */
   async confidential(clientIds: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     const asked = db.prepare(CONFIDENTIAL).bind(JSON.stringify(clientIds));
     const { results } = await asked.all<{ readonly id: string; readonly confidential: number }>();
@@ -180,6 +183,10 @@ export const createRefreshStore = (
   /** Removes grants with all their tokens, as part of the caller's transaction. */
   removeStatement: (grantIds: readonly string[]): D1PreparedStatement =>
     db.prepare(REMOVE).bind(JSON.stringify(grantIds)),
+  /** Makes grants void for good, until they are removed: a sign-in of that time is not valid. */
+  async makeVoid(grantIds: readonly string[]): Promise<void> {
+    await db.prepare(VOID).bind(JSON.stringify(grantIds)).run();
+  },
   /** The same in a transaction of its own. */
   async remove(grantIds: readonly string[]): Promise<void> {
     await db.prepare(REMOVE).bind(JSON.stringify(grantIds)).run();

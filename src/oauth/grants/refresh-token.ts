@@ -22,9 +22,9 @@ import { revokeGrants } from "./revoke-grants.ts";
  *   of the directory     token and user read ──▶ checked ──▶ used
  *   of another shard     user read ──▶ used ──▶ checked; if refused, the token is given back
  *
- * So each takes two round trips, and a refused request leaves the token as it was. One that names scopes or resources, or
- * whose token does not say whose it is, is checked first in any shard: three round trips elsewhere. The use comes after
- * the read of the user in each case. What removes a grant removes it before it revokes the tokens of until then
+ * So each takes two round trips, and a refused request leaves the token as it was. One that names scopes or resources,
+ * or whose token does not say whose it is, is checked first in any shard: three round trips elsewhere. The use comes
+ * after the read of the user in each case. What removes a grant removes it before it revokes the tokens of until then
  * (homes/elsewhere.ts), so no token by a removed grant has later records.
  */
 export const refreshTokenGrant: GrantStep = async (deps, request) => {

@@ -26,7 +26,7 @@ const MAX = { grants: 500, steps: 20 } as const;
 
 /**
  * Revokes grants with their access and refresh tokens, with an audit row and the statements `beside` in one transaction
- * of the directory; then those that lie elsewhere are removed. Can be repeated.
+ * of the directory. Those that lie elsewhere are void before that, and removed then. Can be repeated.
  */
 export async function revokeGrants(
   { trust, refreshGrants, audit, log }: RevokeGrantsDeps,
@@ -35,6 +35,7 @@ export async function revokeGrants(
   { nowMs, requestId }: Pick<AnyCall, "nowMs" | "requestId">,
   beside: readonly D1PreparedStatement[] = [],
 ): Promise<void> {
+  await refreshGrants.voidElsewhere(grants);
   await trust.revoke(
     grants.map((grant) => grantRevocation(grant, nowMs)),
     [
@@ -71,7 +72,7 @@ export async function revokeAccess(
       const grants = ids.map((id) => ({ id, email, clientId }));
       if (ids.length > 0) await revokeGrants(deps, grants, why, call, [...taken, ...rest]);
       else await trust.revoke([], [...taken, ...ifTaken, ...rest]);
-      // Of codes that were redeemed since the grants were read: their tokens are revoked when they give no more.
+      // Codes may have been redeemed since the grants were read: their tokens are revoked when they give no more.
       if (isLast) while ((await grantLists.endAccessElsewhere(email, clientId)) > 0) await trust.revoke([], rest);
     } finally {
       // The last statements may have run even if their response was lost, and this isolate's copy does not show them.

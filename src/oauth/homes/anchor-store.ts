@@ -1,6 +1,6 @@
 /**
- * Grants refer to a person and a client, whose rows are in the directory. A shard has an anchor for each: a row that says
- * nothing but that. It comes with the first grant and goes with its person or client (elsewhere-store.ts). Nobody
+ * Grants refer to a person and a client, whose rows are in the directory. A shard has an anchor for each: a row that
+ * says nothing but that. It comes with the first grant and goes with its person or client (elsewhere-store.ts). Nobody
  * can have the name of an anchor of a client: names have no `~`.
  */
 const OWNER = "~";

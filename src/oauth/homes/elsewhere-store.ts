@@ -16,7 +16,7 @@ type Text<T, Json extends keyof T> = Omit<T, Json> & Record<Json, string>;
 export type ListedRow = Text<Omit<ListedGrant, "clientName">, "authorization">;
 export type ApplicationRow = Text<Omit<Application, "clientName">, "access">;
 
-/** Omits grants whose sign-in is not valid any more (`?3`: up to this time). `+`: a user has few grants, a client many. */
+/** Omits grants whose sign-in is not valid any more (`?3`: up to this time). A user has few grants, a client many. */
 const PAGE = `
   SELECT id, client AS clientId, authorization, created_at AS createdAtMs, last_used_at AS lastUsedAtMs
   FROM refresh_grant WHERE email = ?1 AND +client = ?2 AND authorization ->> 'authenticatedAtMs' > ?3
@@ -121,21 +121,21 @@ export const createElsewhereStore = (db: D1Database) => ({
   /** Grants of a part of all, after one of them. */
   part: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedGrant[]> =>
     (await db.prepare(PART).bind(after, to, limit).all<ComparedGrant>()).results,
-  /** Of these people, those that have an anchor and no grant. */
+  /** Finds those of some people that have an anchor and no grant. */
   async anchorsLeft(emails: readonly string[]): Promise<readonly string[]> {
     const { results } = await db.prepare(ANCHORS_LEFT).bind(JSON.stringify(emails)).all<{ email: string }>();
     return results.map(({ email }) => email);
   },
 });
 
-/** What the directory says of grants that lie elsewhere. */
+/** The directory, as grants that lie elsewhere need it. */
 export const createElsewhereDirectory = (db: D1Database) => ({
-  /** Of these grants, those whose person, sign-in or client is gone. */
+  /** Finds those of some grants whose person, sign-in or client is gone. */
   async over(grants: readonly ComparedGrant[]): Promise<readonly string[]> {
     const { results } = await db.prepare(OVER).bind(JSON.stringify(grants)).all<{ id: string }>();
     return results.map(({ id }) => id);
   },
-  /** What a list of the grants of a person to a client needs; undefined if one of them is gone. */
+  /** Reads what a list of the grants of a person to a client needs; undefined if one of them is gone. */
   listedFor: async (
     email: string,
     clientId: string,

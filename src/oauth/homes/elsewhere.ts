@@ -15,13 +15,14 @@ import { homesOf } from "./home.ts";
  *
  *   person             signed out or removed in the directory ──▶ removed elsewhere. Until then each use finds in the
  *                      directory that the sign-in is not valid.
- *   client, tenant     removed elsewhere ──▶ revoked until now in the directory, codes removed ──▶ removed elsewhere, for
- *                      codes that were redeemed meanwhile; if there were any, revoked until now once more
- *   session            its grants read ──▶ revoked in the directory, each by its id ──▶ removed elsewhere, until there
- *                      are none
+ *   client, tenant     removed elsewhere ──▶ revoked until now in the directory, codes removed ──▶ removed elsewhere,
+ *                      since codes may have been redeemed; if there were any, revoked until now once more
+ *   session            its grants read ──▶ made void ──▶ revoked in the directory, each by its id ──▶ removed elsewhere,
+ *                      until there are none
  *
- * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. What is left
- * over of people and clients that are gone gives nothing, and `sweep` removes it within a day.
+ * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. Grants that
+ * are left over are void, or of people and clients that are gone. They give nothing, and `sweep` removes them within a
+ * day.
  */
 export type Elsewhere = ReturnType<typeof createElsewhere>;
 
@@ -91,12 +92,6 @@ export function createElsewhere(shards: Shards) {
         store.ofSession(sid, SESSION_PAGE),
       );
       return found.flat().slice(0, SESSION_PAGE);
-    },
-    /** Removes these grants. */
-    async removeAll(grants: readonly RevokedGrant[]): Promise<void> {
-      const ids = grants.map(({ id }) => id);
-      const places = new Set(grants.flatMap(({ email }) => homes(email)));
-      await inParallel([...places], SHARDS_AT_ONCE, (store) => store.remove(ids));
     },
     /** Removes all of a person or client that is removed from the directory, with its anchors. */
     async forget(kind: "user" | "client", key: string): Promise<void> {

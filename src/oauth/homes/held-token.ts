@@ -8,19 +8,19 @@ import { fromBase64Url, toBase64Url } from "../../platform/text/encoding.ts";
  * A refresh token as its client holds it.
  *
  *   of the directory   43 characters: the secret of 256 bits. Also every token from before there were shards.
- *   of another shard   44 characters: the number of the shard in front of the secret, as a byte; then `~` and the sealed
- *                      address of its person
+ *   of another shard   44 characters: the number of the shard in front of the secret, as a byte; then `~` and the
+ *                      sealed address of its person
  *
  * The number leads to the row. The address lets the person be read before it, so that reading and using the row is one
- * round trip (grants/refresh-token.ts). A sealed text has dots, which mark an access token, so they are `~` here. If its
- * key is not configured any more, only the number counts.
+ * round trip (grants/refresh-token.ts). A sealed text has dots, which mark an access token, so they are `~` here. If
+ * its key is not configured any more, only the number counts.
  */
 export interface HeldToken {
   readonly text: string;
   /** SHA-256 of the text, in hex: the key of its row. */
   readonly hash: string;
   readonly shard: number;
-  /** Of the person; undefined if only the row says that. */
+  /** The address of the person; undefined if only the row says that. */
   readonly email: string | undefined;
 }
 

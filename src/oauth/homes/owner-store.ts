@@ -5,7 +5,7 @@ export const MAX_ROWS = { client: 5_000, tenant: 5_000, user: 5_000, session: 50
   OwnerKind,
   number
 >;
-/** What tells the owner of a grant or a code. */
+/** The column that tells the owner of a grant or a code. */
 export const COLUMN = {
   client: "client",
   user: "email",
@@ -17,6 +17,6 @@ export const COLUMN = {
 const grantsOfSession = (columns: string): string => `
   SELECT ${columns} FROM refresh_grant WHERE id > ?1 || '.' AND id < ?1 || '/'
   UNION ALL SELECT ${columns} FROM refresh_grant WHERE authorization ->> 'sessionId' = ?1 AND instr(id, '.') = 0`;
-/** What follows `FROM`. `columns`: what a session's have, besides. */
+/** The part of a statement behind `FROM`. `columns`: those of a session's grants. */
 export const grantsOf = (kind: OwnerKind, columns = "id, client"): string =>
   kind === "session" ? `(${grantsOfSession(columns)})` : `refresh_grant WHERE ${COLUMN[kind]} = ?1`;

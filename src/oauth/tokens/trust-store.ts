@@ -100,80 +100,71 @@ const DELETE_EXPIRED = `
 
 export type TrustStore = ReturnType<typeof createTrustStore>;
 
+const addStatement = (db: D1Database, revocations: readonly NewRevocation[]): D1PreparedStatement =>
+  db.prepare(REVOKE).bind(JSON.stringify(revocations));
+
 /** Signing keys and revocations: they decide whether a token is the platform's own and still valid. */
-export const createTrustStore = (db: D1Database, bound = createRevocationCollapseStore(db)) => {
-  const addStatement = (revocations: readonly NewRevocation[]): D1PreparedStatement =>
-    db.prepare(REVOKE).bind(JSON.stringify(revocations));
-  return {
-    /** Adds revocations, as part of the caller's transaction. */
-    addStatement,
-    /**
-     * All published keys, and a page of the revocations after `afterSeq` that may concern a valid token. One round trip.
-     */
-    async readUpdate(afterSeq: number, nowMs: number, pageRows: number = REVOCATIONS_A_PAGE): Promise<TrustUpdate> {
-      const { results } = await db
-        .prepare(UPDATE)
-        .bind(afterSeq, nowMs, pageRows)
-        .all<{ tag: string; value: string }>();
-      const tagged = (tag: string): unknown[] =>
-        results.filter((row) => row.tag === tag).map((row) => JSON.parse(row.value) as unknown);
-      const revocations = (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq);
-      const [generation = ""] = tagged("generation") as string[];
-      return {
-        keys: tagged("key") as SigningKeyRow[],
-        revocations,
-        isMore: revocations.length === pageRows,
-        generation,
-      };
-    },
-    /**
-     * Adds revocations, in one transaction with the statements `beside`. `isOverfull`: there may be more of them than an
-     * isolate should hold.
-     */
-    async revoke(
-      revocations: readonly NewRevocation[],
-      beside: readonly D1PreparedStatement[],
-    ): Promise<{ readonly added: readonly Revocation[]; readonly isOverfull: boolean }> {
-      if (revocations.length + beside.length === 0) return { added: [], isOverfull: false };
-      const add = addStatement(revocations);
-      const results = await db.batch([add, ...beside, bound.isDueStatement()]);
-      const due = results.at(-1)?.results as { isDue: number }[] | undefined;
-      return { added: (results[0]?.results ?? []) as Revocation[], isOverfull: due?.[0]?.isDue === 1 };
-    },
-    /**
-     * To run after `revoke`. If a client has more revoked tokens than a copy should hold, the first statement revokes all
-     * its tokens (and changes a row), and the second deletes the rows of the single tokens.
-     */
-    collapseStatements(
-      revocations: readonly NewRevocation[],
-      expiresSec: number,
-    ): readonly [D1PreparedStatement, D1PreparedStatement] {
-      const clients = JSON.stringify([...new Set(revocations.flatMap(({ client }) => client ?? []))]);
-      return [db.prepare(COLLAPSE).bind(clients, expiresSec), db.prepare(DELETE_COLLAPSED).bind(clients)];
-    },
-    /**
-     * Revokes every token issued from the owner's records up to now, in the transaction that changes the records. `if
-     * changed`: only if the statement before it changed a row.
-     */
-    revokeStatement: (
-      kind: OwnerKind,
-      key: string,
-      expiresSec: number,
-      when: "always" | "if changed",
-    ): D1PreparedStatement =>
-      db.prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`).bind(kind, key, expiresSec),
-    /** Revokes every token that the client has of the user, under any grant. Does nothing if there is no such client. */
-    revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
-      db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
-    /** Revokes the tokens of all members of an organization, in the transaction that removes it. */
-    revokeMembersStatement: (organization: string, expiresSec: number): D1PreparedStatement =>
-      db.prepare(REVOKE_MEMBERS).bind(organization, expiresSec),
-    /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
-    revokeRoleHoldersStatement: (role: string, expiresSec: number): D1PreparedStatement =>
-      db.prepare(REVOKE_ROLE_HOLDERS).bind(role, expiresSec),
-    /** Deletes at most `limit` rows that concern no valid token and returns how many. */
-    async deleteExpired(nowSec: number, limit: number): Promise<number> {
-      return (await db.prepare(DELETE_EXPIRED).bind(nowSec, limit).run()).meta.changes;
-    },
-  };
-};
+export const createTrustStore = (db: D1Database, bound = createRevocationCollapseStore(db)) => ({
+  /**
+   * All published keys, and a page of the revocations after `afterSeq` that may concern a valid token. One round trip.
+   */
+  async readUpdate(afterSeq: number, nowMs: number, pageRows: number = REVOCATIONS_A_PAGE): Promise<TrustUpdate> {
+    const { results } = await db.prepare(UPDATE).bind(afterSeq, nowMs, pageRows).all<{ tag: string; value: string }>();
+    const tagged = (tag: string): unknown[] =>
+      results.filter((row) => row.tag === tag).map((row) => JSON.parse(row.value) as unknown);
+    const revocations = (tagged("revocation") as Revocation[]).sort((a, b) => a.seq - b.seq);
+    const [generation = ""] = tagged("generation") as string[];
+    return { keys: tagged("key") as SigningKeyRow[], revocations, isMore: revocations.length === pageRows, generation };
+  },
+  /** Adds revocations, as part of the caller's transaction. */
+  addStatement: (revocations: readonly NewRevocation[]): D1PreparedStatement => addStatement(db, revocations),
+  /**
+   * Adds revocations, in one transaction with the statements `beside`. `isOverfull`: there may be more of them than an
+   * isolate should hold.
+   */
+  async revoke(
+    revocations: readonly NewRevocation[],
+    beside: readonly D1PreparedStatement[],
+  ): Promise<{ readonly added: readonly Revocation[]; readonly isOverfull: boolean }> {
+    if (revocations.length + beside.length === 0) return { added: [], isOverfull: false };
+    const add = addStatement(db, revocations);
+    const results = await db.batch([add, ...beside, bound.isDueStatement()]);
+    const due = results.at(-1)?.results as { isDue: number }[] | undefined;
+    return { added: (results[0]?.results ?? []) as Revocation[], isOverfull: due?.[0]?.isDue === 1 };
+  },
+  /**
+   * To run after `revoke`. If a client has more revoked tokens than a copy should hold, the first statement revokes all
+   * its tokens (and changes a row), and the second deletes the rows of the single tokens.
+   */
+  collapseStatements(
+    revocations: readonly NewRevocation[],
+    expiresSec: number,
+  ): readonly [D1PreparedStatement, D1PreparedStatement] {
+    const clients = JSON.stringify([...new Set(revocations.flatMap(({ client }) => client ?? []))]);
+    return [db.prepare(COLLAPSE).bind(clients, expiresSec), db.prepare(DELETE_COLLAPSED).bind(clients)];
+  },
+  /**
+   * Revokes every token issued from the owner's records up to now, in the transaction that changes the records. `if
+   * changed`: only if the statement before it changed a row.
+   */
+  revokeStatement: (
+    kind: OwnerKind,
+    key: string,
+    expiresSec: number,
+    when: "always" | "if changed",
+  ): D1PreparedStatement =>
+    db.prepare(when === "always" ? REVOKE_OWNER : `${REVOKE_OWNER} WHERE changes() > 0`).bind(kind, key, expiresSec),
+  /** Revokes every token that the client has of the user, under any grant. Does nothing if there is no such client. */
+  revokeAccessStatement: (email: string, clientId: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_ACCESS).bind("grant", accessKey(email, clientId), expiresSec, clientId),
+  /** Revokes the tokens of all members of an organization, in the transaction that removes it. */
+  revokeMembersStatement: (organization: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_MEMBERS).bind(organization, expiresSec),
+  /** Revokes the tokens of all users who have a role, if the statement before it changed a row. */
+  revokeRoleHoldersStatement: (role: string, expiresSec: number): D1PreparedStatement =>
+    db.prepare(REVOKE_ROLE_HOLDERS).bind(role, expiresSec),
+  /** Deletes at most `limit` rows that concern no valid token and returns how many. */
+  async deleteExpired(nowSec: number, limit: number): Promise<number> {
+    return (await db.prepare(DELETE_EXPIRED).bind(nowSec, limit).run()).meta.changes;
+  },
+});

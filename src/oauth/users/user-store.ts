@@ -98,7 +98,7 @@ const session = (key: SessionKey) => `
 const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2)`;
 type SessionKey = "id_hash" | "sid";
-/** What lies in another database may outlive its person: a sign-in before the person was added is another person's. */
+/** A grant in another database may outlive its person: a sign-in before the person was added is another's. */
 const user = (email: string) => `
   SELECT email, name, picture, locale, subject AS storedSubject, max(signed_out_at, created_at - 1) AS signedOutAtMs,
     email_verified_at IS NOT NULL AS emailVerified,
