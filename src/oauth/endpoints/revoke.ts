@@ -136,9 +136,9 @@ const fromRefreshToken = ({ grantId, clientId, email, confidential }: TokenOwner
 });
 
 /**
- * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory; grants
- * that lie elsewhere are void before that, and removed then. A client with too many revoked tokens loses every token that it got until now.
- * It can get new ones at once.
+ * Revokes the tokens and their refresh grants, with an audit row each, in one transaction of the directory. Grants that
+ * lie elsewhere are void before that, and removed then. A client with too many revoked tokens loses every token that it
+ * got until now. It can get new ones at once.
  */
 async function revokeTokens(
   { trust, refreshGrants, audit, log }: TokenEndpointDeps,

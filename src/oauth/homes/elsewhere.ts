@@ -17,8 +17,8 @@ import { homesOf } from "./home.ts";
  *                      directory that the sign-in is not valid.
  *   client, tenant     removed elsewhere ──▶ revoked until now in the directory, codes removed ──▶ removed elsewhere,
  *                      since codes may have been redeemed; if there were any, revoked until now once more
- *   session            its grants read ──▶ made void ──▶ revoked in the directory, each by its id ──▶ removed elsewhere,
- *                      until there are none
+ *   session            its grants read ──▶ made void ──▶ revoked in the directory, each by its id ──▶ removed
+ *                      elsewhere, until there are none
  *
  * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. Grants that
  * are left over are void, or of people and clients that are gone. They give nothing, and `sweep` removes them within a
