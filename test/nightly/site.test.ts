@@ -53,6 +53,10 @@ async function open(colorScheme: "light" | "dark", width = 1280): Promise<{ page
 
 /** What axe finds on a page, with an element each. */
 async function barriers(page: Page): Promise<string[]> {
+  // What fades in is pale on the way.
+  await page.evaluate(`Promise.all(document.getAnimations()
+    .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity)
+    .map((one) => one.finished.catch(() => undefined)))`);
   await page.evaluate(AXE);
   const { violations } = (await page.evaluate("axe.run()")) as {
     violations: { id: string; nodes: { html: string }[] }[];
