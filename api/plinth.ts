@@ -788,6 +788,22 @@ export type LogoutDelivery = {
     /** The next attempt; null: none. In milliseconds since 1970. */
     nextAttemptAt: number | null;
 };
+export type UnregisteredClient = {
+    /** Its id: an address, or what its registration gave. */
+    clientId: string;
+    /** Described by a document, or registered by itself. */
+    kind: "document" | "registered";
+    /** Its name, by its own account; may be empty. */
+    name: string;
+    /** Where people return to. */
+    redirectUris: string[];
+    /** People whose refresh tokens it holds; of the first 1,000 grants. */
+    people: number;
+    /** When these data were read. In milliseconds since 1970. */
+    readAt: number;
+    /** When a person last came with it, or it registered itself. In milliseconds since 1970. */
+    usedAt: number;
+};
 export type Service = {
     /** Its name. */
     name: string;
@@ -5930,6 +5946,86 @@ export function redeliverLogouts(clientId: string, opts?: Oazapfts.RequestOpts) 
     }>(`/admin/v1/clients/${encodeURIComponent(clientId)}/logout-deliveries/redeliver`, {
         ...opts,
         method: "POST"
+    });
+}
+/**
+ * List the clients that nobody registered and that people came with, or that registered themselves; by kind
+ */
+export function listUnregisteredClients({ kind, pageNumber, pageSize, cursor }: {
+    kind?: "document" | "registered";
+    pageNumber?: number;
+    pageSize?: number;
+    cursor?: string;
+} = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: UnregisteredClient[];
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/unregistered-clients${QS.query(QS.explode({
+        kind,
+        pageNumber,
+        pageSize,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Remove a client that nobody registered, with every token and grant that it has
+ */
+export function removeUnregisteredClient(clientId: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/unregistered-clients/${encodeURIComponent(clientId)}`, {
+        ...opts,
+        method: "DELETE"
     });
 }
 /**

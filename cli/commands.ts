@@ -20,6 +20,7 @@ import { resourceCommands } from "./commands/resource-commands.ts";
 import { platformCheckCommands } from "./commands/platform-check.ts";
 import { restorePointCommands } from "./commands/restore-point.ts";
 import { RESOURCES } from "./resources/all.ts";
+import { unregisteredClientCommands } from "./commands/unregistered-clients.ts";
 import { sessionCommands } from "./session/commands.ts";
 import { fileCommands } from "./data/file-commands.ts";
 import { shardCommands } from "./shards/commands.ts";
@@ -37,6 +38,7 @@ export function allCommands(): readonly Command[] {
     ...resourceCommands(),
     ...actionCommands(),
     ...logoutDeliveryCommands(),
+    ...unregisteredClientCommands(),
     ...invitationCommands(),
     eraseCommand,
     ...consistencyCommands(),

@@ -9,16 +9,23 @@ import { UserError } from "./lib/user-error.ts";
 
 /**
  * `npm run example -- mcp`: registers examples/mcp-server at the platform at PORT, which runs already, and serves it at
- * MCP_PORT (8791) until Ctrl-C.
+ * MCP_PORT (8791) until Ctrl-C. Then it removes the service and the role again, unless `keeps`.
  */
-export async function exampleMcp({ host, port, config }: Settings, started: Program[]): Promise<void> {
+export async function exampleMcp(
+  { host, port, config }: Settings,
+  started: Program[],
+  stopped: Promise<void>,
+  keeps: boolean,
+): Promise<void> {
   const base = `${config.publicUrl || `http://${host}:${port}`}${config.pathPrefix}`;
   const serverPort = process.env["MCP_PORT"] ? readPort(process.env["MCP_PORT"]) : 8791;
   await requireFreePort(host, serverPort, `MCP_PORT=${serverPort + 1} npm run example -- mcp`);
-  const put = await operator(base, config);
-  await put(`services/${NOTES.service}`, notesService(DEMO.tenant, `http://${host}:${serverPort}`));
-  await put(`roles/${NOTES.role}`, { scopes: NOTES.scopes });
-  await put(`tenants/${DEMO.tenant}/members/${DEMO.user}`, { roles: [DEMO.role, NOTES.role] });
+  const ask = await operator(base, config);
+  const [service, role] = [`services/${NOTES.service}`, `roles/${NOTES.role}`];
+  const member = `tenants/${DEMO.tenant}/members/${DEMO.user}`;
+  await ask("PUT", service, notesService(DEMO.tenant, `http://${host}:${serverPort}`));
+  await ask("PUT", role, { scopes: NOTES.scopes });
+  await ask("PUT", member, { roles: [DEMO.role, NOTES.role] });
   started.push(
     await startProgram("examples/mcp-server/main.ts", {
       env: { PATH: process.env["PATH"], PLATFORM_URL: base, MCP_PORT: String(serverPort) },
@@ -38,8 +45,16 @@ An agent without a document at an https address has to register itself: the plat
 for that, as one that this example starts has. Stop: Ctrl-C
 `);
   console.log(`ready ${base}${NOTES.proxyPath}`);
-  await Promise.race(started.map(({ ended }) => ended));
-  throw new UserError("The platform or the MCP server has ended.");
+  const isStopped = await Promise.race([
+    stopped.then(() => true),
+    ...started.map(async ({ ended }) => void (await ended)),
+  ]);
+  if (isStopped !== true) throw new UserError("The platform or the MCP server has ended.");
+  if (keeps) return console.log(`\n${service} and ${role} are left.`);
+  await ask("PUT", member, { roles: [DEMO.role] });
+  await ask("DELETE", role);
+  await ask("DELETE", service);
+  console.log(`\n${service} and ${role} are removed.`);
 }
 
 async function operator(base: string, { platform, operatorSecret }: Settings["config"]) {
@@ -50,9 +65,10 @@ async function operator(base: string, { platform, operatorSecret }: Settings["co
   });
   if (!answer.ok) throw new UserError(`The operator's secret is not that of the platform at ${base}.`);
   const { access_token: token } = (await answer.json()) as { access_token: string };
-  return async (path: string, body: object): Promise<void> => {
+  return async (method: "PUT" | "DELETE", path: string, body?: object): Promise<void> => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const response = await fetch(`${base}/admin/v1/${path}`, { method: "PUT", headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new UserError(`PUT ${path}: ${response.status} ${await response.text()}`);
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const response = await fetch(`${base}/admin/v1/${path}`, init);
+    if (!response.ok) throw new UserError(`${method} ${path}: ${response.status} ${await response.text()}`);
   };
 }

@@ -38,7 +38,7 @@ const SAME_STOP_MS = 1_000;
 const HELP = `npm run example -- [--serve] [--keep] | mcp
 
 Starts the service in examples/catalog-service, describes it to the platform and uses it.
-Removes at the end what it made. With mcp: serves examples/mcp-server, which agents sign people in to.
+Removes at the end what it made. With mcp: serves examples/mcp-server, which agents sign people in to, until Ctrl-C.
 The platform is the one at PORT; if none is there, the example starts one.
 
   --serve  keeps the service running until Ctrl-C and prints lines to try
@@ -86,8 +86,6 @@ async function example(): Promise<void> {
     console.log(`Nothing runs at http://${host}:${port}, so the platform is started there…`);
     await start("scripts/start.ts", { env: { ...AGENTS, ...process.env } });
   }
-  if (which === "mcp") return exampleMcp(settings, started);
-
   const operator = createAdminClient({ base, platform: config.platform, secret: config.operatorSecret });
   const stopped = Promise.withResolvers<void>();
   let isStopped = false;
@@ -97,6 +95,7 @@ async function example(): Promise<void> {
     isStopped = true;
     stopped.resolve();
   };
+  if (which === "mcp") return exampleMcp(settings, started, stopped.promise, values.keep);
   const wait = async (ms: number): Promise<void> => {
     await sleep(ms);
     if (isGivenUp) throw new UserError(STOPPED);

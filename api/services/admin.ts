@@ -214,6 +214,26 @@ export const admin: ServiceEntries = {
         isNext: false,
       },
     },
+    UnregisteredClient: {
+      schema: obj({
+        clientId: str("Its id: an address, or what its registration gave."),
+        kind: oneOf(["document", "registered"], "Described by a document, or registered by itself."),
+        name: str("Its name, by its own account; may be empty."),
+        redirectUris: list({ type: "string" }, "Where people return to."),
+        people: int("People whose refresh tokens it holds; of the first 1,000 grants."),
+        readAt: time("When these data were read."),
+        usedAt: time("When a person last came with it, or it registered itself."),
+      }),
+      example: {
+        clientId: "https://agent.example/client.json",
+        kind: "document",
+        name: "Helper",
+        redirectUris: ["https://agent.example/callback"],
+        people: 2,
+        readAt: 1_763_000_000_000,
+        usedAt: 1_763_000_000_000,
+      },
+    },
     LogoutDelivery: {
       schema: obj({
         id: str("The `jti` of the logout token."),
@@ -595,6 +615,25 @@ export const admin: ServiceEntries = {
           "`not_confidential`: make it confidential by PUT, which shows the first secret. `built_in`: a client " +
           "of the platform itself.",
       },
+    },
+    "GET /unregistered-clients": {
+      id: "listUnregisteredClients",
+      tag: TAGS.clients,
+      about: "What they say about themselves has been checked by nobody. Those that nobody uses go by themselves.",
+      parameters: {
+        kind: {
+          text: "`document`: its id is the address of a document. `registered`: it registered itself.",
+          example: "document",
+        },
+      },
+      answers: { 200: { text: "A page, by id.", json: list(ref("UnregisteredClient")), headers: ["Link"] } },
+    },
+    "DELETE /unregistered-clients/{clientId}": {
+      id: "removeUnregisteredClient",
+      tag: TAGS.clients,
+      about: "One that a document describes comes again as soon as a person allows it again.",
+      answers: { 204: { text: "It has no token and no grant any more." } },
+      errors: { 404: "" },
     },
     "GET /clients/{clientId}/logout-deliveries": {
       id: "listLogoutDeliveries",

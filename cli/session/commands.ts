@@ -11,7 +11,7 @@ import { AS_OPTION, connectAs, findWho } from "./caller.ts";
 import { signInByDevice } from "./device-sign-in.ts";
 import { discover } from "./discover.ts";
 import { loginClientOf } from "./login-client.ts";
-import { openBrowser } from "./open-browser.ts";
+import { lacksBrowser, openBrowser } from "./open-browser.ts";
 import { revoke, signIn } from "./sign-in.ts";
 import { createSessionStore, type Session } from "./store.ts";
 import { createSessionTokens } from "./tokens.ts";
@@ -35,10 +35,15 @@ const login: Command = {
     { flag: "organization", value: "<organization>", help: "be an operator of this organization instead" },
     { flag: "client", value: "<client>", help: "the client to sign in with; default: <tenant>.cli" },
     { flag: "scope", value: "<scope>", repeated: true, help: "only this scope; default: all that you may have" },
-    { flag: "print-url", help: "print the address, and open nothing" },
-    { flag: "device", help: "show a code to type in a browser of another device, for a machine without one" },
+    { flag: "print-url", help: "print an address for a browser of this machine, and open nothing" },
+    {
+      flag: "device",
+      help: "show a code to type in a browser of another device; a machine without a browser does so by itself",
+    },
   ],
   notes: [
+    "The browser of this machine is the way, with PKCE. Where there is none (no screen, or a terminal over SSH), a code " +
+      "for a browser elsewhere is shown (RFC 8628). --device and --print-url choose, and so does BROWSER.",
     "The client <tenant>.cli must exist: an operator makes it once by `npm run plat -- tenant enable-login <tenant>`. " +
       "`npm start` has it for the tenants demo and operators.",
     "The tokens are kept in a file that only you can read, below ~/.config/plinth (PLINTH_CONFIG_DIR chooses another " +
@@ -92,7 +97,10 @@ const login: Command = {
           io.err(hint);
         },
       });
-    const tokens = await (options.has("device") ? byDevice() : byBrowser()).catch(toSlow);
+    const isChosen = options.has("device") || options.has("print-url");
+    const isAlone = !isChosen && lacksBrowser(io.env);
+    if (isAlone) io.err("There is no browser here, so use one elsewhere (--print-url expects one here).\n");
+    const tokens = await (isAlone || options.has("device") ? byDevice() : byBrowser()).catch(toSlow);
     const info = await readInfo(target.base, tokens.accessToken);
     const session: Session = {
       base: target.base,

@@ -19,6 +19,16 @@ export function openBrowser(address: string, env: Env): Promise<boolean> {
   });
 }
 
+/**
+ * True if this machine has no browser that the person sees: no program to open one, or the terminal is of another
+ * machine. BROWSER says that there is one, also `none`.
+ */
+export const lacksBrowser = (env: Env): boolean =>
+  !env["BROWSER"] && (programOf(env).length === 0 || (isRemote(env) && !hasScreen(env)));
+
+const isRemote = (env: Env): boolean => Boolean(env["SSH_CONNECTION"] || env["SSH_TTY"]);
+const hasScreen = (env: Env): boolean => Boolean(env["DISPLAY"] || env["WAYLAND_DISPLAY"] || env["WSL_DISTRO_NAME"]);
+
 function programOf(env: Env): readonly string[] {
   const wanted = env["BROWSER"];
   if (wanted === "none") return [];
@@ -26,6 +36,5 @@ function programOf(env: Env): readonly string[] {
   if (process.platform === "darwin") return ["open"];
   // `start` of cmd would read the & of an address as its own.
   if (process.platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
-  const hasScreen = env["DISPLAY"] || env["WAYLAND_DISPLAY"] || env["WSL_DISTRO_NAME"];
-  return hasScreen ? ["xdg-open"] : [];
+  return hasScreen(env) ? ["xdg-open"] : [];
 }

@@ -29,6 +29,7 @@ import { shardRoute, type ShardList } from "./resources/shards.ts";
 import { signingKeyRoutes, type SigningKeys } from "./resources/keys/signing-keys.ts";
 import { subscriptions } from "./resources/people/subscriptions.ts";
 import { tenants, tenantUsageRoute } from "./resources/people/tenants.ts";
+import { unregisteredClientRoutes } from "./resources/software/unregistered-clients.ts";
 import { userIdentities } from "./resources/people/user-identities.ts";
 import { topicChangeRoutes } from "./resources/events/topic-changes.ts";
 import { topicRoutes, type OperatedTopics } from "./resources/events/topics.ts";
@@ -87,6 +88,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...resourceRoutes(clients(deps), deps),
     clientSecretRoute(deps),
     ...logoutDeliveryRoutes(deps),
+    ...unregisteredClientRoutes(deps),
     ...resourceRoutes(services(deps), deps),
     ...resourceRoutes(packages(deps), deps),
     ...resourceRoutes(subscriptions(deps), deps),

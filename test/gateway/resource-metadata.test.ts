@@ -57,8 +57,19 @@ describe("A service that wants a token", () => {
     expect((await expectJson(await call(server), 200)).issuer).toBe(metadata.authorization_servers[0]);
   });
 
-  it("is described at its own path alone, by GET", async () => {
-    for (const wrong of [`${path}/more`, path.slice(0, -1), "/", "/nobody/v1", "/media/v2"])
+  it.each(["/sse", "/deeper/still", "/a%20b"])(
+    "is described for the address %s below it too, by that",
+    async (below) => {
+      const response = await call(`${WELL_KNOWN}${path}${below}`);
+      expect(await expectJson(response, 200)).toEqual({
+        ...(await expectJson(await call(`${WELL_KNOWN}${path}`), 200)),
+        resource: `${ORIGIN}${path}${below}`,
+      });
+    },
+  );
+
+  it("is described at its own path and below alone, by GET", async () => {
+    for (const wrong of [`${path}more`, path.slice(0, -1), "/", "/nobody/v1", "/media/v2", `${open}/more`])
       expect((await call(`${WELL_KNOWN}${wrong}`)).status).toBe(404);
     expect((await call(`${WELL_KNOWN}${path}`, { method: "POST" })).status).toBe(405);
   });

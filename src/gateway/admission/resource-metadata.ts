@@ -9,7 +9,9 @@ import type { RegisteredService, Registry } from "../registry/registry.ts";
  *
  *   401 WWW-Authenticate: … resource_metadata ──▶ metadata: authorization_servers ──▶ the issuer's own metadata
  *
- * A service that the public may use has no metadata.
+ * An address below a service means the service, as in `resource` (RFC 8707): a client that was told a deeper address,
+ * such as `/notes/v1/sse`, reads the metadata of that. They name the address that was asked for, since a client must not
+ * use others (RFC 9728 3.3). A service that the public may use has no metadata.
  */
 export interface ResourceMetadataDeps {
   /** The issuer for requests to this origin. */
@@ -21,19 +23,19 @@ const MAX_AGE_SEC = 300;
 
 export const isMetadataPath = (path: string): boolean => path.startsWith(`${WELL_KNOWN}/`);
 
-/** Undefined if no service that wants a token has exactly this path. */
+/** Undefined if no service that wants a token is at this path or above it. */
 export async function answerMetadata(
   { issuer }: ResourceMetadataDeps,
   registry: Pick<Registry, "find">,
   { request, path, publicBase, url, nowMs }: FallbackCall,
 ): Promise<Response | Problem | undefined> {
-  const proxyPath = path.slice(WELL_KNOWN.length);
-  const service = await registry.find(proxyPath, nowMs);
-  if (service?.proxyPath !== proxyPath || service.access !== "token") return undefined;
+  const described = path.slice(WELL_KNOWN.length);
+  const service = await registry.find(described, nowMs);
+  if (service?.access !== "token") return undefined;
   if (request.method !== "GET" && request.method !== "HEAD")
     return problem("unsupported_method", "Metadata is read with GET.", { headers: { allow: "GET, HEAD" } });
   const metadata = {
-    resource: `${publicBase}${proxyPath}`,
+    resource: `${publicBase}${described}`,
     resource_name: service.name,
     authorization_servers: [issuer(url.origin)],
     bearer_methods_supported: ["header"],

@@ -173,6 +173,8 @@ export const RIGHTS = {
   listPasskeys: { who: "operator", access: SEE },
   removePasskey: { who: "operator", access: RUN },
   makeClientSecret: { who: "operator", access: RUN_OWN },
+  listUnregisteredClients: { who: "operator", access: SEE },
+  removeUnregisteredClient: { who: "operator", access: RUN },
   listLogoutDeliveries: { who: "operator", access: SEE },
   redeliverLogouts: { who: "operator", access: RUN },
   revokeAll: { who: "operator", access: RUN_OWN },

@@ -160,8 +160,11 @@ export function commandLineSuite(stage: () => Stage): void {
       expect(await plinth(["whoami"])).toMatchObject({ code: 2, err: expect.stringContaining("plinth login") });
     });
 
-    test("signs in by a code that is typed in another browser", async () => {
-      const device = start(["login", "--tenant", TENANT, "--device"]);
+    test.each([
+      ["--device", ["--device"], {}],
+      ["there is no browser", [], { BROWSER: "", DISPLAY: "", WAYLAND_DISPLAY: "", WSL_DISTRO_NAME: "" }],
+    ] as const)("signs in by a code that is typed in another browser: %s", async (_, args, env) => {
+      const device = start(["login", "--tenant", TENANT, ...args], env);
       await expect.poll(device.err, { timeout: 20_000 }).toMatch(/type the code:\n {2}\S+\n/);
       const [, address = "", code = ""] = /(http\S+)\n.*\n {2}(\S+)\n/.exec(device.err()) ?? [];
       const page = await stage().open();

@@ -83,6 +83,31 @@ describe("A client with a document", () => {
     expect(again.refresh_token).not.toBe(tokens.refresh_token);
   });
 
+  // shows: oauth/unregistered-clients/operators
+  it("is listed for operators, who end what it has", async () => {
+    const agent = await makeAgent();
+    const [browser, page] = await signedIn(addressOf(agent, service), ada);
+    const tokens = await expectJson(await redeem(agent, await allow(browser, page)), 200);
+    const token = await tokenFor(OPERATOR);
+    const listed = async (query = "") => {
+      const answer = await call(`/admin/v1/unregistered-clients?pageSize=1000${query}`, { token });
+      return (await expectJson<{ clientId: string }[]>(answer, 200)).filter(({ clientId }) => clientId === agent.id);
+    };
+    expect(await listed()).toMatchObject([{ kind: "document", name: "Helper", people: 1 }]);
+    expect(await listed("&kind=registered")).toEqual([]);
+    const remove = () =>
+      call(`/admin/v1/unregistered-clients/${encodeURIComponent(agent.id)}`, { method: "DELETE", token });
+    expect((await remove()).status).toBe(204);
+    expect(await listed()).toEqual([]);
+    expect(await failureOf(await refresh(agent, tokens.refresh_token as string))).toBe("400 invalid_grant");
+    expect((await remove()).status).toBe(404);
+    const rows = await call(`/admin/v1/audit?subject=unregistered-clients/${encodeURIComponent(agent.id)}`, { token });
+    expect(await expectJson(rows, 200)).toMatchObject([{ action: "remove", actor: OPERATOR.clientId }]);
+    // A registered client is none of these.
+    const path = `/admin/v1/unregistered-clients/${service.path.slice(1).replaceAll("/", ".")}`;
+    expect((await call(path, { method: "DELETE", token })).status).toBe(404);
+  });
+
   // shows: oauth/unregistered-clients/asked
   it("is asked about each time", async () => {
     const agent = await makeAgent();

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createUnregisteredStore } from "../../../src/oauth/unregistered/unregistered-store.ts";
 import { Browser, toInit } from "../../support/browser.ts";
+import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, makeTenant, ORIGIN, unique } from "../../support/platform.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
@@ -149,5 +150,41 @@ describe("POST /register", () => {
       .run();
     expect(await failureOf(await register(METADATA))).toBe("429 temporarily_unavailable");
     await env.DB.prepare("DELETE FROM unregistered_client WHERE id LIKE '~many%'").run();
+  });
+});
+
+describe("The D1 cost of a client that registered itself (architecture, What an operation may cost)", () => {
+  it("is one for the registration, and one more than that of a document for what it said", async () => {
+    const { env: counted, tally, reset } = counting({ ...env, UNREGISTERED_CLIENTS: "registration" });
+    const platform = isolate(counted);
+    const { fetch } = platform;
+    const cost = async <T>(work: () => Promise<T>): Promise<[T, number]> => {
+      reset();
+      const result = await work();
+      return [result, tally.d1RoundTrips];
+    };
+    const [registered, registration] = await cost(() => register(METADATA, unique("2001:db8::"), platform));
+    const { client_id: id } = await expectJson(registered, 201);
+    const agent = { id: id as string, redirectUri: "http://127.0.0.1:50000/callback" };
+    const browser = new Browser({ send: (address, init) => fetch(address, toInit(init)) });
+    const post = async (fields: Record<string, string>) =>
+      expectJson(await fetch("/oauth2/v1/token", { method: "POST", body: new URLSearchParams(fields) }), 200);
+    const form = { grant_type: "authorization_code", client_id: agent.id, redirect_uri: agent.redirectUri };
+    const redeemIt = (code: string) => post({ ...form, code, code_verifier: VERIFIER });
+    const [, first] = await signedIn(addressOf(agent, service), ada, browser);
+    // The isolate's first token reads the signing keys.
+    await redeemIt(await allow(browser, first));
+    const [page, shown] = await cost(() => browser.get(addressOf(agent, service)));
+    const code = await allow(browser, page);
+    const [tokens, redeemed] = await cost(() => redeemIt(code));
+    const again = { grant_type: "refresh_token", client_id: agent.id, refresh_token: tokens.refresh_token as string };
+    const [, refreshed] = await cost(() => post(again));
+    // documents.test.ts has those of a document.
+    expect({ registration, shown, redeemed, refreshed }).toEqual({
+      registration: 1,
+      shown: 5,
+      redeemed: 4,
+      refreshed: 4,
+    });
   });
 });

@@ -117,7 +117,7 @@ async function isThere(
 }
 
 /** Returns a refusal that asks to repeat the request if this one could not remove everything. */
-async function revokeAll(
+export async function revokeAll(
   kind: OwnerKind,
   id: string,
   nowMs: number,
