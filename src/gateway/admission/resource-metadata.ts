@@ -10,8 +10,8 @@ import type { RegisteredService, Registry } from "../registry/registry.ts";
  *   401 WWW-Authenticate: … resource_metadata ──▶ metadata: authorization_servers ──▶ the issuer's own metadata
  *
  * An address below a service means the service, as in `resource` (RFC 8707): a client that was told a deeper address,
- * such as `/notes/v1/sse`, reads the metadata of that. They name the address that was asked for, since a client must not
- * use others (RFC 9728 3.3). A service that the public may use has no metadata.
+ * such as `/notes/v1/sse`, reads the metadata of that. They name the address that was asked for, since a client must
+ * not use others (RFC 9728 3.3). A service that the public may use has no metadata.
  */
 export interface ResourceMetadataDeps {
   /** The issuer for requests to this origin. */

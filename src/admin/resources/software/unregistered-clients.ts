@@ -36,8 +36,8 @@ const REMOVE_CLIENT = `DELETE FROM client WHERE id = ?1 AND tenant = '~'`;
 const REMOVE = `DELETE FROM unregistered_client WHERE id = ?1`;
 
 /**
- * Clients that nobody registered (oauth/unregistered), as far as they are kept: people came with them, or they registered
- * themselves. Whoever removes one ends what it has. One that a document describes is known again as soon as a person
+ * Clients that nobody registered (oauth/unregistered), as far as they are kept: people came with them, or they
+ * registered themselves. A removal ends what one has. One that a document describes is known again as soon as a person
  * allows it again; the deployment's UNREGISTERED_CLIENTS turns them off altogether.
  */
 export const unregisteredClientRoutes = ({ db, oauth, recordsChanged }: Deps): readonly Route[] => [
@@ -88,7 +88,7 @@ export const unregisteredClientRoutes = ({ db, oauth, recordsChanged }: Deps): r
   }),
 ];
 
-/** What the client says about itself; nobody has checked it. */
+/** The client's own words about itself; nobody has checked them. */
 function toJson({ id, metadata, readAt, usedAt, registered, people }: Row): object {
   const { name = "", redirectUris = [] } = JSON.parse(metadata) as { name?: string; redirectUris?: readonly string[] };
   const kind = registered === 1 ? "registered" : "document";
