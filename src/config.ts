@@ -25,6 +25,8 @@ export interface Config {
   readonly allowLoopback: boolean;
   /** The sender of mails; undefined: the platform sends none. Without `publicUrl` it sends none either. */
   readonly mailFrom: MailSender | undefined;
+  /** A browser session that was not used for so long is over; undefined: only its age counts. */
+  readonly sessionIdleMs: number | undefined;
   /** People may sign in by passkeys. */
   readonly passkeys: boolean;
   /** The notices that people get. */
@@ -100,6 +102,9 @@ export class ConfigError extends Error {
 }
 
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** Sessions live 12 hours. */
+const IDLE: Range = { min: 5, max: 720, unit: "minutes" };
 /** Ten years. */
 const RETENTION: Range = { max: 3650, unit: "days" };
 /** A smaller log would trim all the time; with the maximum an eighth more still fits an object's 10 GB. */
@@ -130,6 +135,8 @@ export function readConfig(raw: RawConfig): Config {
     authUrl: authUrl(raw),
     allowLoopback: flag(raw, "ALLOW_LOOPBACK"),
     mailFrom: mailFrom(raw),
+    sessionIdleMs:
+      text(raw, "SESSION_IDLE_MINUTES") === "" ? undefined : amount(raw, "SESSION_IDLE_MINUTES", IDLE, MINUTE_MS),
     passkeys: flag(raw, "PASSKEYS"),
     mailNotices: mailNotices(raw),
     logLevel: oneOf(raw, "LOG_LEVEL", LOG_LEVELS),

@@ -196,6 +196,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     mails: createMails(),
     sendMail: senderOf(env, config, log),
     mailNotices: config.mailNotices,
+    sessionIdleMs: config.sessionIdleMs,
     usesPasskeys: config.passkeys,
     uiLocales: Object.keys(LANGUAGES),
     pathPrefix,

@@ -61,6 +61,7 @@ export interface Env {
   readonly ALLOW_LOOPBACK: string;
   readonly MAIL_FROM: string;
   readonly MAIL_NOTICES: string;
+  readonly SESSION_IDLE_MINUTES: string;
   readonly PASSKEYS: string;
   readonly LOG_LEVEL: string;
   readonly MAINTENANCE: string;

@@ -88,6 +88,7 @@ import { createGuessGuard, noGuessGuard } from "./sign-in/guess-guard.ts";
 import type { LoginAttempts } from "./sign-in/login-attempts.do.ts";
 import { createTell } from "./sign-in/tell.ts";
 import { createSessionStore } from "./sign-in/session-store.ts";
+import { idleSince } from "./sign-in/sessions.ts";
 import { allExpiredSec, createTokenVerifier } from "./tokens/access-token.ts";
 import { createKeyRotation, type EarlierKeys, type Operator } from "./tokens/key-rotation.ts";
 import { createKeyStore } from "./tokens/key-store.ts";
@@ -144,6 +145,8 @@ export interface OAuthDeps {
   readonly mails: Mails;
   /** Undefined: the platform sends no mail. */
   readonly sendMail: SendMail | undefined;
+  /** A browser session that was not used for so long is over; undefined: only its age counts. */
+  readonly sessionIdleMs: number | undefined;
   /** People may sign in by passkeys. */
   readonly usesPasskeys: boolean;
   /** The notices that people get by mail. */
@@ -283,6 +286,7 @@ export function createOAuth(settings: OAuthDeps) {
     pagesBase,
     users,
     sessions,
+    sessionIdleMs: deps.sessionIdleMs,
     factors,
     passkeys,
     passkeySite: (call: AnyCall) => (deps.usesPasskeys ? relyingPartyOf(authUrl || publicUrl, call) : undefined),
@@ -384,7 +388,8 @@ export function createOAuth(settings: OAuthDeps) {
     /** Removes a passkey, in the operator's transaction. */
     passkeyRemoval: passkeys.removalStatements,
     listPasskeys: passkeys.list,
-    listSessions: sessions.listAll,
+    listSessions: (email: string, nowMs: number, limit: number) =>
+      sessions.listAll(email, { nowMs, idleSinceMs: idleSince(deps, nowMs), limit }),
     tellByOperator: (call: Parameters<typeof tell>[0], notice: Parameters<typeof tell>[1], email: string): void =>
       tell(call, notice, email, "operator"),
     /** Explains whether `/token` would grant a scope, and why. Reads the records anew. */

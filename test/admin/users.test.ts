@@ -118,6 +118,7 @@ describe("PUT users/{email}", () => {
 
 describe("PUT users/{email} with a password that is easy to guess", () => {
   // shows: asvs/v6-authentication/6.2.4
+  // shows: asvs/v6-authentication/6.2.12
   it.each(["password", "12345678", "aaaaaaaa", "killkillkill"])(
     "refuses %s, says what to do instead, and changes nothing",
     async (password) => {

@@ -261,6 +261,7 @@ describe("a new password", () => {
   const fault = (password: string) => newPasswordFault(password, about, list);
 
   // shows: asvs/v6-authentication/6.2.4
+  // shows: asvs/v6-authentication/6.2.12
   it.each([
     "password",
     "PassWord",

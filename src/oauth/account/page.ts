@@ -12,7 +12,7 @@ import { pageContext } from "../pages/page.ts";
 import type { AccountApplication, AccountFault, ScopeView } from "../pages/port.ts";
 import { csrfToken, readCookie, withCookie } from "../sign-in/browser.ts";
 import type { ListedSession } from "../sign-in/session-store.ts";
-import { findSession, needsCode, type Session } from "../sign-in/sessions.ts";
+import { findSession, idleSince, needsCode, type Session } from "../sign-in/sessions.ts";
 import type { Membership, UserRecord } from "../users/user-store.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountAddress, readNotice, accountErrorPage, requestedLocales } from "./notice.ts";
@@ -55,7 +55,11 @@ export async function accountPage(
   const [{ applications, words }, { hasPassword, sessions, linked }, recoveryCodes, linkable, current, passkeys] =
     await Promise.all([
       deps.grantLists.applications(user, MOST_APPLICATIONS + 1),
-      deps.sessions.list(user.email, ownHash, call.nowMs, MOST_SESSIONS + 1),
+      deps.sessions.list(user.email, ownHash, {
+        nowMs: call.nowMs,
+        idleSinceMs: idleSince(deps, call.nowMs),
+        limit: MOST_SESSIONS + 1,
+      }),
       user.hasSecondFactor ? deps.factors.countRecoveryCodes(user.email) : 0,
       deps.federation.providers.linkableBy(user.email, call.nowMs),
       LOCAL.includes(provider) ? undefined : deps.federation.providers.find(provider, call.nowMs),

@@ -29,7 +29,8 @@ export async function checkProof(
     return kind === "ok" ? { kind, methods: withPasskey(methods) } : { kind: kind === "wrong" ? "passkey" : kind };
   }
   const typed = form.get("code") ?? form.get("recovery_code") ?? "";
-  if (typed === "" || !user.hasSecondFactor) return { kind: "wrong" };
+  if (!user.hasSecondFactor) return { kind: "passkey" };
+  if (typed === "") return { kind: "wrong" };
   const { kind } = await checkCode(deps, call, { user }, typed, action);
   return kind === "ok" ? { kind, methods: withCode(methods) } : { kind };
 }

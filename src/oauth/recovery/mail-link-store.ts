@@ -45,13 +45,20 @@ const use = (purpose: Purpose): string => `
     AND email = (SELECT email FROM mail_link WHERE token_hash = ?1 AND browser_hash = ?3 AND ${usable(purpose)})`;
 const SET_PASSWORD = `
   UPDATE user SET password_hash = ?2, signed_out_at = ${signedOutAt("?3")}, email_verified_at = coalesce(email_verified_at, ?3)
-  WHERE email = ?1 AND changes() > 0 RETURNING signed_out_at AS signedOutAtMs`;
+  WHERE email = ?1 AND changes() > 0
+  RETURNING signed_out_at AS signedOutAtMs, second_factor_at IS NOT NULL AS hasSecondFactor`;
 const VERIFY = `
   UPDATE user SET email_verified_at = coalesce(email_verified_at, ?2) WHERE email = ?1 AND changes() > 0`;
 const DELETE_OLD = `
   DELETE FROM mail_link WHERE token_hash IN (SELECT token_hash FROM mail_link WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
 
 type UsedLink = Pick<NewMailLink, "tokenHash" | "browserHash" | "email" | "nowMs">;
+
+export interface PasswordSet {
+  /** Sign-ins up to this time are invalid. */
+  readonly signedOutAtMs: number;
+  readonly hasSecondFactor: boolean;
+}
 
 export type MailLinkStore = ReturnType<typeof createMailLinkStore>;
 
@@ -79,20 +86,20 @@ export const createMailLinkStore = (db: D1Database) => ({
   find: async (purpose: Purpose, tokenHash: string, nowMs: number): Promise<MailLink | undefined> =>
     (await db.prepare(find(purpose)).bind(tokenHash, nowMs).first<MailLink>()) ?? undefined,
   /**
-   * Uses the link and sets the password. Returns the time up to which sign-ins are invalid, or undefined if somebody
-   * else used it first, it is not this browser's, or it is not usable any more. `beside`: statements of the same
-   * transaction; `changes()` tells the first the result.
+   * Uses the link and sets the password. Undefined if somebody else used it first, it is not this browser's, or it is
+   * not usable any more. `beside`: statements of the same transaction; `changes()` tells the first the result.
    */
   async setPassword(
     { tokenHash, browserHash, email, hash, nowMs }: UsedLink & { readonly hash: string },
     beside: readonly D1PreparedStatement[],
-  ): Promise<number | undefined> {
-    const [, set] = await db.batch<{ signedOutAtMs: number }>([
+  ): Promise<PasswordSet | undefined> {
+    const [, set] = await db.batch<{ signedOutAtMs: number; hasSecondFactor: number }>([
       db.prepare(use("reset")).bind(tokenHash, nowMs, browserHash),
       db.prepare(SET_PASSWORD).bind(email, hash, nowMs),
       ...beside,
     ]);
-    return set?.results[0]?.signedOutAtMs;
+    const row = set?.results[0];
+    return row && { ...row, hasSecondFactor: row.hasSecondFactor === 1 };
   },
   /** Uses the link: the address is verified from now on. False where `setPassword` returns undefined. */
   async verify(

@@ -8,7 +8,7 @@ import { csrfToken, verifyCsrfToken, withCookie } from "../sign-in/browser.ts";
 import { deviceCookie } from "../sign-in/device.ts";
 import { allExpiredSec } from "../tokens/access-token.ts";
 import { accountOf, findLink, voidPage, type OpenedLink } from "./link.ts";
-import type { MailLink } from "./mail-link-store.ts";
+import type { MailLink, PasswordSet } from "./mail-link-store.ts";
 import { chosenPasswordFault } from "./new-password.ts";
 import type { RecoveryDeps } from "./recovery.ts";
 import { readForm, type FormCall } from "../sign-in/form.ts";
@@ -42,19 +42,20 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   const fault = await chosenPasswordFault(deps, email, password, form.value);
   if (fault !== undefined) return newPasswordPage(deps, call, opened, fault);
   const hash = hashPassword(password, deps.random);
-  const signedOutAtMs = await store(deps, call, { tokenHash, browserHash, email, hash });
-  if (signedOutAtMs === undefined) return voidPage(deps, call, ACTION, { kind: "void" });
+  const done = await store(deps, call, { tokenHash, browserHash, email, hash });
+  if (done === undefined) return voidPage(deps, call, ACTION, { kind: "void" });
   deps.log.info("password reset", { requestId: call.requestId, user: email });
   deps.tell(call, "password", email);
-  call.waitUntil(deps.accounts.unlock(email));
+  // Codes of a second factor count on: whoever reads the mails would else get a new count with each link.
+  if (!done.hasSecondFactor) call.waitUntil(deps.accounts.unlock(email));
   call.waitUntil(deps.revocations.deleteSignedOut(email, call.nowMs));
   const page = deps.pages.linkUsed({
     ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call.nowMs)),
     kind: "reset",
     next: nextOf(deps, call, link),
   });
-  // The person is known to use this browser now.
-  return withCookie(page, await deviceCookie(deps, call, email, signedOutAtMs + 1));
+  // The person is known to use this browser now; with a second factor, only after it.
+  return done.hasSecondFactor ? page : withCookie(page, await deviceCookie(deps, call, email, done.signedOutAtMs + 1));
 }
 
 /** Changes the password, signs everybody out, revokes all tokens and writes the audit row, in one transaction. */
@@ -67,7 +68,7 @@ async function store(
     readonly email: string;
     readonly hash: string;
   },
-): Promise<number | undefined> {
+): Promise<PasswordSet | undefined> {
   const { email } = change;
   try {
     return await deps.mailLinks.setPassword({ ...change, nowMs }, [

@@ -27,6 +27,14 @@ export interface ListedSession extends Whereabouts {
   readonly isCurrent: number;
 }
 
+/** Which sessions are listed. */
+interface Listed {
+  readonly nowMs: number;
+  /** Those that were last used before are over. */
+  readonly idleSinceMs: number;
+  readonly limit: number;
+}
+
 interface SignIns {
   readonly sessions: readonly ListedSession[];
   /** The user can sign in by password. */
@@ -42,7 +50,7 @@ const START = `
 const LIST = `
   SELECT sid, provider, browser, system, country, city, authenticated_at AS authenticatedAtMs,
     max(seen_at, authenticated_at) AS seenAtMs, id_hash = ?2 AS isCurrent
-  FROM session WHERE email = ?1 AND expires_at > ?3
+  FROM session WHERE email = ?1 AND expires_at > ?3 AND max(seen_at, authenticated_at) > ?5
     AND authenticated_at > (SELECT signed_out_at FROM user WHERE email = ?1)
   ORDER BY isCurrent DESC, seenAtMs DESC LIMIT ?4`;
 const HAS_PASSWORD = `SELECT 1 FROM user WHERE email = ?1 AND password_hash IS NOT NULL`;
@@ -52,6 +60,7 @@ const LINKED = `
   WHERE linked.email = ?1 ORDER BY name, linked.provider`;
 const OWNS = `SELECT 1 FROM session WHERE sid = ?1 AND email = ?2`;
 const END = `DELETE FROM session WHERE id_hash = ?1`;
+const TOUCH = `UPDATE session SET seen_at = ?2 WHERE id_hash = ?1 AND seen_at < ?2`;
 const DELETE_EXPIRED = `
   DELETE FROM session WHERE id_hash IN (
     SELECT id_hash FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 LIMIT ?2)`;
@@ -78,11 +87,11 @@ export const createSessionStore = (db: D1Database) => ({
   },
   run: async (statements: readonly D1PreparedStatement[]): Promise<readonly D1Result[]> => db.batch([...statements]),
   /** The valid sessions of a user, the browser that asks first, then the last used. One round trip. */
-  async list(email: string, ownHash: string, nowMs: number, limit: number): Promise<SignIns> {
+  async list(email: string, ownHash: string, { nowMs, idleSinceMs, limit }: Listed): Promise<SignIns> {
     const [user, linked, sessions] = await db.batch([
       db.prepare(HAS_PASSWORD).bind(email),
       db.prepare(LINKED).bind(email),
-      db.prepare(LIST).bind(email, ownHash, nowMs, limit),
+      db.prepare(LIST).bind(email, ownHash, nowMs, limit, idleSinceMs),
     ]);
     return {
       hasPassword: (user?.results.length ?? 0) > 0,
@@ -91,11 +100,15 @@ export const createSessionStore = (db: D1Database) => ({
     };
   },
   /** The valid sessions of a user, the last used first. */
-  listAll: async (email: string, nowMs: number, limit: number): Promise<readonly ListedSession[]> =>
-    (await db.prepare(LIST).bind(email, "", nowMs, limit).all<ListedSession>()).results,
+  listAll: async (email: string, { nowMs, idleSinceMs, limit }: Listed): Promise<readonly ListedSession[]> =>
+    (await db.prepare(LIST).bind(email, "", nowMs, limit, idleSinceMs).all<ListedSession>()).results,
   /** True if the session is one of the user's. It never becomes another's. */
   owns: async (email: string, sid: string): Promise<boolean> =>
     (await db.prepare(OWNS).bind(sid, email).first()) !== null,
+  /** The session was used now. */
+  async touch(idHash: string, nowMs: number): Promise<void> {
+    await db.prepare(TOUCH).bind(idHash, nowMs).run();
+  },
   async end(idHash: string): Promise<void> {
     await db.prepare(END).bind(idHash).run();
   },

@@ -1,5 +1,5 @@
 import { sha256Hex } from "../../platform/secrets/hash.ts";
-import type { Log } from "../../platform/runtime/log.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { randomSecret } from "../../platform/runtime/random.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
@@ -16,6 +16,8 @@ export interface SessionDeps extends BrowserDeps {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly federation: Bindings;
+  /** A session that was not used for so long is over; undefined: none is for that. */
+  readonly sessionIdleMs: number | undefined;
   /** To be called after sessions ended: clients are told beside the answer (logout/logout.ts). */
   sessionsEnded(): void;
 }
@@ -24,15 +26,19 @@ export interface SessionDeps extends BrowserDeps {
  * Sessions of browsers.
  *
  *   none ──sign-in──▶ signed in ──12 h · /end_session · /account · another sign-in in this browser──▶ over
+ *                         ├── unused for `sessionIdleMs`, if the deployment has that: not valid any more
  *                         └── user disabled, password changed or signed out everywhere: not valid any more
  *
  * The row has the browser and its place as the account page shows them, and the last use: to the hour, written beside a
- * code (grants/code-store.ts), so that it costs no round trip.
+ * code (grants/code-store.ts), so that it costs no round trip. Where sessions end by idleness, each page and each
+ * request of an application in the browser is a use, and is written beside the answer, to a tenth of the time.
  *
  * Each sign-in makes a new session with a new cookie and ends the old one. Tokens that the browser got stay valid by
  * their own rules.
  */
 const SESSION_LIFETIME_MS = 12 * 3_600_000;
+/** Writes of the last use within the time after which an unused session is over. */
+const TOUCHES = 10;
 
 export interface Session extends SignInTimes {
   readonly user: UserRecord;
@@ -50,8 +56,26 @@ export interface Session extends SignInTimes {
 export async function findSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
   const cookie = readCookie(call, "session", deps.names);
   if (cookie === undefined) return undefined;
-  return ifValid(deps, await deps.users.findBySession(await sha256Hex(cookie), call.nowMs));
+  const idHash = await sha256Hex(cookie);
+  const found = await deps.users.findBySession(idHash, call.nowMs);
+  const session = await ifValid(deps, found, call.nowMs);
+  const idleMs = deps.sessionIdleMs ?? Infinity;
+  if (session !== undefined && found !== undefined && call.nowMs - found.seenAtMs >= idleMs / TOUCHES)
+    call.waitUntil(touch(deps, call, idHash));
+  return session;
 }
+
+async function touch({ sessions, log }: SessionDeps, { nowMs, requestId }: AnyCall, idHash: string): Promise<void> {
+  try {
+    await sessions.touch(idHash, nowMs);
+  } catch (thrown) {
+    log.error("use of a session not written", { requestId, error: describeError(thrown) });
+  }
+}
+
+/** Sessions that were last used before this time are over. */
+export const idleSince = ({ sessionIdleMs }: Pick<SessionDeps, "sessionIdleMs">, nowMs: number): number =>
+  sessionIdleMs === undefined ? 0 : nowMs - sessionIdleMs;
 
 /**
  * The session for the account page, where its user sees and changes everything. A provider bound to tenants is not
@@ -71,11 +95,12 @@ export const lacksProof = ({ user, methods }: Session): boolean =>
 
 /** The session of this id, in any browser. As many round trips. */
 export const findSessionById = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
-  ifValid(deps, await deps.users.findBySessionId(sid, nowMs));
+  ifValid(deps, await deps.users.findBySessionId(sid, nowMs), nowMs);
 
-async function ifValid({ federation }: SessionDeps, found: SignedIn | undefined): Promise<Session | undefined> {
+async function ifValid(deps: SessionDeps, found: SignedIn | undefined, nowMs: number): Promise<Session | undefined> {
   if (found === undefined || found.authenticatedAtMs <= found.user.signedOutAtMs) return undefined;
-  const binding = await federation.findBinding(found.user.email, found);
+  if (found.seenAtMs <= idleSince(deps, nowMs)) return undefined;
+  const binding = await deps.federation.findBinding(found.user.email, found);
   return binding && { ...found, binding };
 }
 

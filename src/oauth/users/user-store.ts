@@ -60,6 +60,8 @@ export interface SignedIn extends SignInTimes {
   readonly user: UserRecord;
   readonly sid: string;
   readonly provider: string;
+  /** The last use that was written: to the hour, or better where sessions end by idleness (sign-in/sessions.ts). */
+  readonly seenAtMs: number;
 }
 
 /** The form of `sub`: the address, or an opaque text that is never given to another user. */
@@ -93,7 +95,9 @@ export const isSignedIn = (sid: string, nowMs: string): string => `user.disabled
       AND session.authenticated_at > user.signed_out_at)`;
 const WITH_KEY = { id_hash: "id_hash = ?1", sid: `id_hash IN (${SESSIONS_OF_SID})` } as const;
 const session = (key: SessionKey) => `
-  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2`;
+  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr,
+    max(seen_at, authenticated_at) AS seenAtMs
+  FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2`;
 /** Expressions for the user's address in the statements below. */
 const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2)`;

@@ -151,54 +151,43 @@ function passkeySection(
   form: (action: string, content: Child) => Markup,
 ): Markup | undefined {
   if (passkeys === undefined) return message;
+  const card = ({ id, name, createdAtMs, lastUsedMs, isBackedUp }: (typeof passkeys.list)[number], at: number) =>
+    html`<li>
+      <h3 id="passkey-${at}"><bdi>${name}</bdi></h3>
+      <p>
+        ${isBackedUp ? html`${texts.backedUp}<br />` : undefined}${fill(account.since, {
+          time: moment(createdAtMs, lang),
+        })}${
+          lastUsedMs === undefined ? undefined : html`, ${fill(account.lastUsed, { time: moment(lastUsedMs, lang) })}`
+        }
+      </p>
+      ${form(
+        actions.renamePasskey,
+        html`<input type="hidden" name="passkey" value="${id}" />
+          <details>
+            <summary>${texts.rename}</summary>
+            <label for="passkey-name-${at}">${texts.name}</label>
+            <input id="passkey-name-${at}" name="name" type="text" autocomplete="off" maxlength="60" value="${name}" />
+            <p><button type="submit">${texts.rename}</button></p>
+          </details>
+          <p>
+            <button class="danger" type="submit" formaction="${actions.removePasskey}" aria-describedby="passkey-${at}">
+              ${texts.remove}
+            </button>
+          </p>`,
+      )}
+    </li>`;
   return html`<section aria-labelledby="passkeys">
     <h2 id="passkeys">${texts.section}</h2>
     <p>${texts.lead}</p>
     ${message}
-    <ul class="cards" role="list">
-      ${passkeys.list.map(
-        ({ id, name, createdAtMs, lastUsedMs, isBackedUp }, at) =>
-          html`<li>
-            <h3 id="passkey-${at}"><bdi>${name}</bdi></h3>
-            <p>
-              ${isBackedUp ? html`${texts.backedUp}<br />` : undefined}${fill(account.since, {
-                time: moment(createdAtMs, lang),
-              })}${
-                lastUsedMs === undefined
-                  ? undefined
-                  : html`, ${fill(account.lastUsed, { time: moment(lastUsedMs, lang) })}`
-              }
-            </p>
-            ${form(
-              actions.renamePasskey,
-              html`<input type="hidden" name="passkey" value="${id}" />
-                <details>
-                  <summary>${texts.rename}</summary>
-                  <label for="passkey-name-${at}">${texts.name}</label>
-                  <input
-                    id="passkey-name-${at}"
-                    name="name"
-                    type="text"
-                    autocomplete="off"
-                    maxlength="60"
-                    value="${name}"
-                  />
-                  <p><button type="submit">${texts.rename}</button></p>
-                </details>
-                <p>
-                  <button
-                    class="danger"
-                    type="submit"
-                    formaction="${actions.removePasskey}"
-                    aria-describedby="passkey-${at}"
-                  >
-                    ${texts.remove}
-                  </button>
-                </p>`,
-            )}
-          </li>`,
-      )}
-    </ul>
+    ${
+      passkeys.list.length === 0
+        ? undefined
+        : html`<ul class="cards" role="list">
+            ${passkeys.list.map(card)}
+          </ul>`
+    }
     ${passkeys.mayAdd ? form(actions.newPasskey, html`<button type="submit">${texts.add}</button>`) : undefined}
   </section>`;
 }

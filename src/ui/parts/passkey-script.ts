@@ -74,6 +74,7 @@ export const PASSKEY_SCRIPT = `
     if (error.name !== "AbortError") say(error.name === "InvalidStateError" ? "known" : "failed");
   };
   button.hidden = false;
+  say();
   if (options.user !== undefined) {
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -162,8 +162,9 @@ main a.submit { color: var(--on-accent); }
 .qr { display: block; width: 13rem; max-width: 100%; margin: 1rem auto 0; border-radius: 0.5rem; background: #ffffff; fill: #000000; }
 .key { color: var(--text); white-space: normal; }
 .codes { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.375rem 1rem; margin: 1.25rem 0 0; padding: 1rem; border: 1px solid var(--line); border-radius: 0.5rem; list-style: none; }
-details { margin-top: 1rem; }
-summary { min-height: 1.75rem; color: var(--accent); cursor: pointer; }
+details { margin-top: 0.5rem; }
+summary { padding-block: 0.625rem; color: var(--accent); cursor: pointer; }
+summary + label { margin-top: 0.625rem; }
 p > a.submit { margin-top: 1.25rem; }
 
 .detail { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--muted); }
@@ -178,9 +179,10 @@ p > a.submit { margin-top: 1.25rem; }
 .account section { margin-top: 2rem; padding-top: 1.5rem; border-top: 1px solid var(--line); }
 .account h2 { margin: 0; font-size: 1.125rem; }
 .account section p { margin: 0.375rem 0 0; color: var(--muted); }
+.account input + p, .account details + p { margin-top: 0.75rem; }
 .account form { margin-top: 1rem; }
 .account .alert p { margin: 0; color: inherit; }
-.account button:not(.submit) { border-color: var(--field-line); background: var(--surface); color: inherit; font-weight: 500; }
+.account button:not(.submit) { border-color: var(--field-line); background: var(--surface); color: var(--text); font-weight: 500; }
 .account button:not(.submit):hover { border-color: var(--accent); background: var(--page); }
 .account button + button { margin-block-start: 0.75rem; }
 .account button.danger { border-color: var(--alert); color: var(--alert); }

@@ -179,7 +179,7 @@ export const de: Texts = {
     openApp: "Eine App auf diesem Gerät öffnen",
     firstCode: "Der Code, den die App zeigt",
     turnOn: "Einschalten",
-    codesTitle: "Bewahren Sie Ihre Wiederherstellungscodes auf",
+    codesTitle: "Bewahren Sie diese Codes auf",
     codesLead:
       "Die Anmeldung in zwei Schritten ist eingeschaltet. Wenn Sie Ihr Telefon verlieren, meldet jeder dieser Codes Sie stattdessen einmal an. Drucken Sie sie aus, oder legen Sie sie in Ihren Passwortmanager. Sie werden nicht noch einmal gezeigt.",
     kept: "Ich habe sie aufbewahrt",

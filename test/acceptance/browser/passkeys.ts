@@ -1,5 +1,6 @@
-import type { CDPSession, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { Authenticator } from "../support/virtual-authenticator.ts";
 import { TENANT, type User } from "../support/world.ts";
 import { landed, signIn, type Stage } from "./stage.ts";
 
@@ -13,11 +14,16 @@ export function passkeySuite(stage: () => Stage): void {
   const link = (more: Record<string, string> = {}): string => named(stage().link(more));
   const isShown = (page: Page, heading: string): Promise<void> =>
     page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
-  /** Presses the button, and touches the authenticator until the form is sent: no page that follows is answered. */
+  /**
+   * Presses the button, and touches the authenticator until the form is sent: no page that follows is answered. The
+   * offer in the address field may be answered before the button is pressed.
+   */
   async function use(page: Page, device: Authenticator): Promise<void> {
     const sent = page.waitForRequest((request) => request.method() === "POST");
     await device.resume();
-    await page.getByRole("button", { name: "Use a passkey" }).click();
+    const pressed = page.getByRole("button", { name: "Use a passkey" }).click({ timeout: 5_000 });
+    await Promise.race([sent, pressed]);
+    pressed.catch(() => {});
     await sent;
     await device.pause();
   }
@@ -152,6 +158,29 @@ export function passkeySuite(stage: () => Stage): void {
       expect([again.status(), await again.text()]).toEqual([400, expect.stringContaining("not accepted")]);
     });
 
+    // shows: oauth/passkeys/counter
+    test("that was copied signs nobody in once the other one was used: its counter is older", async () => {
+      const { page, device } = await withPasskey("radia");
+      const copied = await device.credentials();
+      await device.pause();
+      for (const _ of [1, 2]) {
+        await signOut(page);
+        await use(page, device);
+        await isShown(page, "Your account");
+      }
+      const thief = await stage().open();
+      const copy = await Authenticator.plugIn(thief);
+      await copy.pause();
+      await copy.take(copied);
+      await thief.goto(account());
+      await use(thief, copy);
+      await thief.getByRole("alert").getByText("not known here, or it was not accepted").waitFor();
+      // The one that went on counting is still good.
+      await signOut(page);
+      await use(page, device);
+      await isShown(page, "Your account");
+    });
+
     test("is neither shown nor needed without JavaScript", async () => {
       const user = await makeUser("ada-without-scripts");
       const page = await stage().open({ javaScriptEnabled: false });
@@ -166,70 +195,6 @@ export function passkeySuite(stage: () => Stage): void {
       expect(await page.getByRole("button").count()).toBe(0);
     });
   });
-}
-
-interface Credential {
-  readonly credentialId: string;
-  readonly isResidentCredential: boolean;
-  readonly rpId?: string;
-  readonly privateKey: string;
-  readonly userHandle?: string;
-  readonly signCount: number;
-}
-
-/** An authenticator of the page, which agrees to everything at once. */
-export class Authenticator {
-  readonly #session: CDPSession;
-  #id: string;
-
-  private constructor(session: CDPSession, id: string) {
-    this.#session = session;
-    this.#id = id;
-  }
-
-  static async plugIn(page: Page): Promise<Authenticator> {
-    const session = await page.context().newCDPSession(page);
-    await session.send("WebAuthn.enable", { enableUI: false });
-    const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        protocol: "ctap2",
-        ctap2Version: "ctap2_1",
-        transport: "internal",
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
-    return new Authenticator(session, authenticatorId);
-  }
-
-  get #target(): { authenticatorId: string } {
-    return { authenticatorId: this.#id };
-  }
-
-  async credentials(): Promise<readonly Credential[]> {
-    return (await this.#session.send("WebAuthn.getCredentials", this.#target)).credentials;
-  }
-
-  /** Whether it knows that it is the person. */
-  async verify(isUserVerified: boolean): Promise<void> {
-    await this.#session.send("WebAuthn.setUserVerified", { ...this.#target, isUserVerified });
-  }
-
-  /** Nobody touches it: a request waits. */
-  async pause(): Promise<void> {
-    await this.#session.send("WebAuthn.setAutomaticPresenceSimulation", { ...this.#target, enabled: false });
-  }
-
-  async resume(): Promise<void> {
-    await this.#session.send("WebAuthn.setAutomaticPresenceSimulation", { ...this.#target, enabled: true });
-  }
-
-  async take(credentials: readonly Credential[]): Promise<void> {
-    for (const credential of credentials)
-      await this.#session.send("WebAuthn.addCredential", { ...this.#target, credential });
-  }
 }
 
 /** What the script of the platform's page does, on a page of somebody else. */

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { Authenticator } from "../browser/passkeys.ts";
+import { Authenticator } from "../support/virtual-authenticator.ts";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
 import { localSecret } from "../support/platform-process.ts";
 import { barriers } from "./looks.ts";

@@ -756,6 +756,7 @@ describe("POST /account/password", () => {
 
   // shows: asvs/v6-authentication/6.2.1
   // shows: asvs/v6-authentication/6.2.4
+  // shows: asvs/v6-authentication/6.2.12
   it("refuses a password that is short, long, repeated differently or unchanged, and checks no password then", async () => {
     const browser = await signedIn();
     const page = await browser.get(ACCOUNT);

@@ -134,6 +134,34 @@ describe("the account page", () => {
     expect(Number(await seen())).toBeGreaterThan(first + 3_600_000);
   });
 
+  // shows: oauth/sessions/idle
+  // shows: asvs/v7-session-management/7.3.1
+  it("and applications know no session that was unused for the time that the operator set; each use begins it anew", async () => {
+    const own = isolate({ SESSION_IDLE_MINUTES: "30" });
+    const browserOf = () => new Browser({ send: (address, init) => own.fetch(address, toInit(init)) });
+    const isKnown = async (browser: Browser): Promise<boolean> =>
+      landed(await visit(browser, app)).query.get("code") !== null;
+    vi.useFakeTimers({ now: Date.now(), toFake: ["Date"] });
+    const later = (minutes: number): void => void vi.setSystemTime(Date.now() + minutes * 60_000);
+    const [used, left] = [browserOf(), browserOf()];
+    for (const browser of [used, left]) await signInThrough(browser, app, user);
+    later(20);
+    expect(await isKnown(used)).toBe(true);
+    later(10);
+    expect(cards((await used.get(ACCOUNT)).html).length).toBe(1);
+    expect((await left.get(ACCOUNT)).html).toContain('name="password"');
+    later(29);
+    expect(await isKnown(used)).toBe(true);
+    later(29);
+    const { fields } = (await used.get(ACCOUNT)).forms[0]!;
+    later(30);
+    const refused = await used.post(`${ACCOUNT}/end-all`, fields);
+    expect([refused.status, (await used.get(ACCOUNT)).html.includes('name="password"')]).toEqual([303, true]);
+    expect((await visit(used, app)).status).toBe(200);
+    expect(landed(await visit(used, app, { prompt: "none" })).query.get("error")).toBe("login_required");
+  });
+
+  // shows: asvs/v7-session-management/7.3.2
   it("lists no session that has ended by itself", async () => {
     await signedIn(browserAt(SAFARI));
     await env.DB.prepare(`UPDATE session SET expires_at = 1 WHERE email = ?1`).bind(user.email).run();

@@ -71,6 +71,7 @@ describe("A one-time code", () => {
     );
   });
 
+  // shows: asvs/v6-authentication/6.5.5
   it("is good in its 30 s, and in those before and after, unless it or a later one was used", () => {
     const secret = toBase32(utf8("12345678901234567890"));
     const good = (step: number, last = 0) => matchingStep(secret, codeAt(secret, step), 100 * 30_000, last);
@@ -284,6 +285,7 @@ describe("Two factors that are asked for", () => {
   }
 
   // shows: operator/resources/second-factor-required
+  // shows: asvs/v6-authentication/6.3.3
   // shows: asvs/v6-authentication/6.3.4
   it.each([
     ["the tenant", async () => `tenants/${user.tenant}`],
