@@ -84,6 +84,9 @@ function redirects(answer: Answer): string | undefined {
 /** The one script of the pages: a file of our own, allowed by its exact address. */
 export const PASSKEYS = /<script [^>]*src="\/docs\/assets\/passkeys-[0-9a-f]{16}\.js"[^>]*><\/script>/;
 
+/** Our own files, and the page where a person goes on. */
+const OWN_ADDRESS = /^(?:\/docs\/|https:\/\/platform\.example\/account$)/;
+
 /** RFC 9700 4.16 and 4.2.4: not framed, nothing of others loaded, nothing run. */
 function pages(answer: Answer): string | undefined {
   if (!isHtml(answer)) return broken(isPage(answer) && isFailure(answer) && !isHead(answer), "people get no page");
@@ -94,7 +97,7 @@ function pages(answer: Answer): string | undefined {
     broken(!policy.includes("default-src 'none'") || !policy.includes("base-uri 'none'"), "a loose policy") ??
     broken(get(answer, "referrer-policy") !== "no-referrer", "it leaks by Referer") ??
     broken(/<script|\son\w+=|javascript:/i.test(answer.text.replace(PASSKEYS, "")), "it runs something") ??
-    broken(!loads.every((address) => address.startsWith("/docs/")), `it loads ${loads.join(", ")}`)
+    broken(!loads.every((address) => OWN_ADDRESS.test(address)), `it leads to ${loads.join(", ")}`)
   );
 }
 
