@@ -42,7 +42,7 @@ export type Error = {
     /** All mistakes; at most 20. */
     details: {
         /** The exact mistake; the error reference says what to do about it. */
-        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "absent" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "backup_unbound" | "no_past" | "never_restored" | "job_under_way" | "maintenance_off" | "other_run_under_way";
+        "type": "missing_field" | "invalid_field" | "missing_header" | "invalid_header" | "missing_query_parameter" | "invalid_query_parameter" | "invalid_uri_parameter" | "out_of_range_parameter" | "absent" | "taken" | "in_use" | "built_in" | "not_confidential" | "tenant_refused" | "idempotency_key_used" | "topic_exists" | "topic_deletion_in_progress" | "lock_expired" | "unknown_token" | "already_committed" | "too_many_consumers" | "subscription_exists" | "subscription_disabled" | "subscription_unverified" | "too_many_subscriptions" | "credentials_unreadable" | "event_expired" | "file_not_uploaded" | "already_uploaded" | "upload_changed" | "quota_exceeded" | "query_too_broad" | "unsupported_content_type" | "too_many_transformations" | "too_many_variants" | "too_many_attributes" | "comparison_running" | "repair_under_way" | "backup_unbound" | "no_past" | "never_restored" | "job_under_way" | "maintenance_off" | "already_there" | "move_under_way" | "tenant_moves" | "other_run_under_way";
         /** The field in bean notation, or the parameter or header; empty if it is none of them. */
         field: string;
         /** The same, for people. */
@@ -1410,6 +1410,22 @@ export type Shard = {
     roundTrips: number;
     /** The next new tenant gets it. */
     isNext: boolean;
+};
+export type TenantMove = {
+    /** The tenant. */
+    tenant: string;
+    /** The shard that it leaves. */
+    "from": number;
+    /** The shard that it comes to. */
+    to: number;
+    /** `cleaning`: it works in the new shard, and old rows are deleted ten minutes later. */
+    state: "copying" | "switching" | "opening" | "cleaning" | "done";
+    /** So many files were copied. */
+    files: number;
+    /** When it began. In milliseconds since 1970. */
+    begunAt: number;
+    /** When the last old row was deleted. In milliseconds since 1970. */
+    doneAt: number | null;
 };
 export type Comparison = {
     /** The comparison's id. */
@@ -8469,6 +8485,96 @@ export function listShards(opts?: Oazapfts.RequestOpts) {
         status: 503;
         data: Error;
     }>("/admin/v1/shards", {
+        ...opts
+    });
+}
+/**
+ * Move the files of a tenant to another shard while it works
+ */
+export function moveTenant(id: string, body: {
+    /** The number of the shard. */
+    shard: number;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: TenantMove;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 409;
+        data: Error;
+    } | {
+        status: 413;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 415;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/move`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * How far the latest move of a tenant is
+ */
+export function readMove(id: string, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: TenantMove;
+    } | {
+        status: 400;
+        data: Error;
+    } | {
+        status: 401;
+        data: Error;
+    } | {
+        status: 403;
+        data: Error;
+    } | {
+        status: 404;
+        data: Error;
+    } | {
+        status: 406;
+        data: Error;
+    } | {
+        status: 414;
+        data: Error;
+    } | {
+        status: 429;
+        data: Error;
+    } | {
+        status: 500;
+        data: Error;
+    } | {
+        status: 503;
+        data: Error;
+    }>(`/admin/v1/tenants/${encodeURIComponent(id)}/move`, {
         ...opts
     });
 }

@@ -39,6 +39,9 @@ import { createRestorePointStore } from "./restore/restore-point-store.ts";
 import { createRestore, type Restore } from "./restore/service.ts";
 import { createDirectoryOwners } from "./shards/directory-store.ts";
 import { createRestoreShard } from "./shards/restore.ts";
+import { createMoves, type Moves } from "./shards/moves.ts";
+import { createMoveStore } from "./shards/move-store.ts";
+import { createPlacementStore } from "./shards/placement-store.ts";
 import { createShardRoom, type ShardRoom } from "./shards/service.ts";
 import { createSealer, keyProofs } from "./platform/secrets/seal.ts";
 import { nothingHere } from "./ui/pages/landing-page.ts";
@@ -74,6 +77,7 @@ export interface Deps {
   readonly push: PushPorts;
   readonly media: Media;
   readonly shards: ShardRoom;
+  readonly moves: Moves;
   readonly gateway: Gateway;
   readonly heartbeats: HeartbeatStore;
   readonly healthRoutes: readonly Route[];
@@ -285,6 +289,19 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
       fetch: (request) => tracing.child(`R2 ${request.method}`, {}, () => fetch(request)),
     },
   });
+  const moves = createMoves({
+    shards: shardsFor("platform"),
+    store: createMoveStore(dbFor("platform")),
+    places: createPlacementStore(dbFor("platform")),
+    mover: media.mover,
+    clock,
+    random,
+    log,
+    async isBackupRunning() {
+      const job = await env.BACKUP_JOB.getByName("backup").read();
+      return job !== undefined && (JSON.parse(job) as { state: string }).state === "running";
+    },
+  });
   const gateway = createGateway({
     names,
     builtIn,
@@ -333,6 +350,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     media,
     shards: {
       ...shards,
+      moves,
       status: (nowMs) => shards.sizes.status({ stored: media.storedIn, roundTrips: metrics.roundTripsByShard }, nowMs),
     },
     metrics,
@@ -363,6 +381,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const backups = createBackups({
     shards: shardsFor("platform"),
     copyTenants: shards.copies.copyAll,
+    isTenantMoving: async () => (await moves.underWay()).length > 0,
     media: env.MEDIA,
     bucket: env.BACKUP,
     objects: events.objects,
@@ -446,6 +465,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     push,
     media,
     shards,
+    moves,
     gateway,
     heartbeats,
     healthRoutes,

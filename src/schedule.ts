@@ -21,6 +21,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
     audit: () => deps.audit.sweep(nowMs),
     usage: () => deps.metrics.sample(nowMs),
     shards: () => deps.shards.sweep(nowMs),
+    moves: () => deps.moves.sweep(),
     topics: () => deps.events.sweep(nowMs),
     media: () => deps.media.sweep(nowMs),
   } satisfies Record<SweepName, () => Promise<void>>;

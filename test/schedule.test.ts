@@ -38,6 +38,7 @@ describe("the cron", () => {
       outbox: { drain: of("outbox") },
       metrics: { sample: of("usage") },
       shards: { sweep: of("shards") },
+      moves: { sweep: of("moves") },
       log: {
         info: () => {},
         warn: () => {},
@@ -78,8 +79,8 @@ describe("the cron", () => {
     expect([...first.keys()].toSorted()).toEqual(SWEEPS.toSorted());
     expect(first.get("media")).toEqual({
       name: "media",
-      triedAt: 1_120,
-      succeededAt: 1_120,
+      triedAt: 1_130,
+      succeededAt: 1_130,
       failedAt: null,
       error: null,
       durationMs: 10,
@@ -89,7 +90,7 @@ describe("the cron", () => {
     expect((await rowsOf()).get("media")).toEqual({
       name: "media",
       triedAt: 9_000,
-      succeededAt: 1_120,
+      succeededAt: 1_130,
       failedAt: 9_000,
       error: "at 9000 (the cause)",
       durationMs: 0,
@@ -97,7 +98,7 @@ describe("the cron", () => {
     nowMs = 20_000;
     await run([], 7);
     const last = await rowsOf();
-    expect(last.get("media")).toMatchObject({ triedAt: 20_084, succeededAt: 20_084, failedAt: 9_000, durationMs: 7 });
+    expect(last.get("media")).toMatchObject({ triedAt: 20_091, succeededAt: 20_091, failedAt: 9_000, durationMs: 7 });
     // A run that began earlier and ends later takes nothing back.
     await createHeartbeatStore(env.DB).beat({ name: "media", atMs: 15_000, durationMs: 99_000, error: "late" });
     expect((await rowsOf()).get("media")).toEqual({ ...last.get("media"), failedAt: 15_000, error: "late" });

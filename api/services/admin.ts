@@ -190,6 +190,29 @@ export const admin: ServiceEntries = {
         lastUsedAt: null,
       },
     },
+    TenantMove: {
+      schema: obj({
+        tenant: str("The tenant."),
+        from: int("The shard that it leaves."),
+        to: int("The shard that it comes to."),
+        state: oneOf(
+          ["copying", "switching", "opening", "cleaning", "done"],
+          "`cleaning`: it works in the new shard, and old rows are deleted ten minutes later.",
+        ),
+        files: int("So many files were copied."),
+        begunAt: time("When it began."),
+        doneAt: orNull(time("When the last old row was deleted.")),
+      }),
+      example: {
+        tenant: "acmeshop",
+        from: 0,
+        to: 2,
+        state: "copying",
+        files: 40_200,
+        begunAt: 1_763_000_000_000,
+        doneAt: null,
+      },
+    },
     Shard: {
       schema: obj({
         shard: int("Its number; 0 is the directory."),
@@ -727,6 +750,26 @@ export const admin: ServiceEntries = {
         "All databases are asked, six at a time, each for at most three seconds. One that does not answer is shown with " +
         "the size that was measured last. Round trips are counted within seconds, over the last hour.",
       answers: { 200: { text: "The shards by number; 0 is the directory.", json: list(ref("Shard")) } },
+    },
+    "POST /tenants/{id}/move": {
+      id: "moveTenant",
+      tag: TAGS.upkeep,
+      about:
+        "The tenant works meanwhile: reads are answered all the time, changes of its files get 503 with `Retry-After` for " +
+        "some moments at the end. A part is done beside the answer, the rest by the cron. A repeat shows the move.",
+      body: { fields: { shard: "The number of the shard." }, example: { shard: 2 } },
+      answers: { 202: { text: "It moves.", json: ref("TenantMove") } },
+      errors: {
+        404: "",
+        409: "`already_there`, `move_under_way` (to another shard), or `job_under_way`: a backup or restore runs.",
+      },
+    },
+    "GET /tenants/{id}/move": {
+      id: "readMove",
+      tag: TAGS.upkeep,
+      about: "The latest one, also after it is done.",
+      answers: { 200: { text: "The latest move.", json: ref("TenantMove") } },
+      errors: { 404: "The tenant never moved." },
     },
     "GET /signing-keys": {
       id: "listSigningKeys",

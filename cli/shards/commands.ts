@@ -12,7 +12,7 @@ import { clean, formatBytes, toJson } from "../terminal/values.ts";
 import { withMoreShards } from "./deployment-file.ts";
 
 /** The databases of the platform. */
-export const shardCommands = (): Command[] => [status, add];
+export const shardCommands = (): Command[] => [status, add, move];
 
 type Row = api.Shard & { readonly size: string; readonly stored: string };
 const COLUMNS: readonly Column<Row>[] = [
@@ -76,6 +76,47 @@ const add: Command = {
       `Now deploy it, which makes the ${after - before === 1 ? "database" : "databases"}: npm run deploy -- ${name}\n`,
     );
     return report(invocation, { deployment: name, before, shards: after });
+  },
+};
+
+const FIRST_POLL_MS = 500;
+const LONGEST_POLL_MS = 15_000;
+
+const move: Command = {
+  words: ["tenant", "move"],
+  summary: "Move the files of a tenant to another shard while it works, or show how far that is.",
+  args: [{ name: "tenant", help: "the tenant" }],
+  options: [
+    {
+      flag: "shard",
+      value: "<number>",
+      help: "the shard, as shard status lists it; without it, the latest move is shown",
+    },
+    { flag: "wait", help: "wait until the tenant works in the new shard" },
+  ],
+  notes: [
+    "Reads are answered all the time. Changes of its files are refused for some moments at the end (503 with " +
+      "Retry-After). The cron does what one request has no time for: some 10,000 files in five minutes. Ten minutes " +
+      "after the switch the old rows are deleted.",
+  ],
+  examples: ["tenant move acmeshop --shard 2 --wait", "tenant move acmeshop"],
+  changes: true,
+  async run(invocation) {
+    const { args, options, io } = invocation;
+    const tenant = args["tenant"] ?? "";
+    const given = options.value("shard");
+    if (given !== undefined && !/^\d{1,3}$/.test(given)) throw new UsageError("--shard takes the number of a shard.");
+    const { opts } = await invocation.client();
+    let now: api.TenantMove =
+      given === undefined
+        ? await ok(api.readMove(tenant, opts))
+        : await ok(api.moveTenant(tenant, { shard: Number(given) }, opts));
+    for (let pauseMs = FIRST_POLL_MS; options.has("wait") && !["cleaning", "done"].includes(now.state);) {
+      await io.wait(pauseMs);
+      pauseMs = Math.min(LONGEST_POLL_MS, pauseMs * 1.5);
+      now = await ok(api.readMove(tenant, opts));
+    }
+    await printRecord(invocation, now);
   },
 };
 

@@ -25,7 +25,7 @@ import { revocationRoutes } from "./resources/keys/revocations.ts";
 import { roles } from "./resources/people/roles.ts";
 import { sealKeyRoute, type SealKeys } from "./resources/keys/seal-keys.ts";
 import { services } from "./resources/software/services.ts";
-import { shardRoute, type ShardList } from "./resources/shards.ts";
+import { shardRoutes, type ShardList } from "./resources/shards.ts";
 import { signingKeyRoutes, type SigningKeys } from "./resources/keys/signing-keys.ts";
 import { subscriptions } from "./resources/people/subscriptions.ts";
 import { tenants, tenantUsageRoute } from "./resources/people/tenants.ts";
@@ -102,7 +102,7 @@ export function createAdminRoutes(deps: AdminDeps): Route[] {
     ...fileRoutes(deps.media.operatedFiles, deps),
     ...signingKeyRoutes(deps.oauth.signingKeys),
     sealKeyRoute(deps.sealKeys),
-    shardRoute(deps.shards),
+    ...shardRoutes(deps.shards, deps),
     ...mediaConsistencyRoutes(deps.media.consistency),
     attentionRoute(deps),
     auditRoute(deps.db),

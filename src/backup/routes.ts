@@ -33,11 +33,17 @@ export function backupRoutes(
 
   /** Begins a job, and answers with it. */
   async function begin(call: Operated, kind: JobKind, backup: string, options: JobOptions): Promise<Answer> {
+    if (kind === "backup" && (await deps.isTenantMoving())) return tenantMoves();
     const asked = { id: randomId(random), kind, actor: call.principal.clientId, backup, options };
     const { started, job: text } = await job().start(JSON.stringify(asked));
     const record = JSON.parse(text) as JobRecord;
     if (!started)
       return conflict("job_under_way", `A job runs: ${record.kind} of ${record.backup}. Wait for it, or cancel it.`);
+    // Each of the two notes that it begins, and looks for the other then.
+    if (kind === "backup" && (await deps.isTenantMoving())) {
+      await job().cancel();
+      return tenantMoves();
+    }
     call.waitUntil(
       audit.note({
         atMs: call.nowMs,
@@ -53,6 +59,8 @@ export function backupRoutes(
     return json(202, toJob(record), { location: addressOf(call.url) });
   }
 
+  const tenantMoves = () =>
+    conflict("tenant_moves", "A tenant moves to another shard. Start the backup when it has moved.");
   const toJob = (record: JobRecord) => {
     const { facts: _, position: __, foundInAll, ...shown } = record;
     const stages = stagesOf(record.kind, record.options);

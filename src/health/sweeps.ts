@@ -11,6 +11,7 @@ export const SWEEPS = [
   "audit",
   "usage",
   "shards",
+  "moves",
   "topics",
   "media",
 ] as const;

@@ -18,8 +18,9 @@ import { createPendingStore } from "./files/pending-store.ts";
 import { createUsageStore, type Usage, type UsageStore } from "./files/usage-store.ts";
 import type { SharedDeps } from "./media-deps.ts";
 import { createReindexStore } from "./metadata/reindex-store.ts";
-import { createJobQueue } from "./model/job.ts";
+import { createJobQueue, type VariantJob } from "./model/job.ts";
 import type { Uploads } from "./model/uploads.ts";
+import { sureBulk, sureErasures, sureFilters, sureListing, sureOperated, sureUsage } from "./moves/sure-stores.ts";
 import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts";
 import { createOperatedStore } from "./operated/operated-store.ts";
 import { createFilterStore } from "./search/filter-store.ts";
@@ -54,9 +55,11 @@ export interface OneShard {
 export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard, consistency: Consistency): OneShard {
   const { where, blobs, links, access, placement: _placement, ...rest } = shared;
   const isDirectory = shard === 0;
+  const isOne = shared.shards.length === 1;
+  const moved = where.moved[shard]!;
   const pinned = createPinnedUploadStore(db);
   const usage = createUsageStore(db);
-  const filters = createFilterStore(db, shared.queryRowBudget);
+  const counts = createFilterStore(db, shared.queryRowBudget);
   const media = {
     ...rest,
     access,
@@ -65,10 +68,13 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
     shard,
     files: createFileStore(db),
     variants: createVariantStore(db),
-    bulk: createBulkVariantStore(db),
-    filters,
-    listing: createListingStore(db, filters, shared.queryRowBudget),
-    erasures: createErasureStore(db),
+    bulk: sureBulk(createBulkVariantStore(db), moved, isOne),
+    filters: sureFilters(counts, moved, isOne),
+    listing: sureListing(createListingStore(db, counts, shared.queryRowBudget), moved, isOne),
+    erasures: sureErasures(createErasureStore(db), moved, isOne, (other) =>
+      createErasureStore(shared.shards[other]!.db),
+    ),
+    isElsewhere: (job: VariantJob) => isElsewhere(shared, shard, job),
     removed: createRemovedFileStore(db, (fileIds) => forgetMoves(where, shard, fileIds)),
     pinned,
     uploads: createUploads(shared, pinned),
@@ -97,7 +103,7 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
     uploadFile(media),
     ...erasureRoutes(media),
   ];
-  const operatedDeps = { ...media, operated: createOperatedStore(db) };
+  const operatedDeps = { ...media, operated: sureOperated(createOperatedStore(db), moved, isOne) };
   return {
     routes,
     contentRoutes: contentRoutes(media),
@@ -108,7 +114,7 @@ export function createOneShard(shared: SharedDeps, { db, number: shard }: Shard,
       compare: consistency.step,
     }),
     sweep: (nowMs) => sweepMedia(media, isDirectory ? consistency : undefined, nowMs),
-    usage: usage.usageOf,
+    usage: sureUsage(usage, moved, isOne),
     stored: usage.total,
     reindexFiles: createReindexStore(db),
   };
@@ -122,6 +128,13 @@ function createUploads(
   const fallback = createWorkerUploads(links, blobs);
   if (s3 === undefined) return fallback;
   return createPresignedUploads({ s3: createS3(s3, s3.fetch), blobs, pinned, clock, maxBytes, fallback });
+}
+
+/** A rendition that is not in this shard may have moved with its tenant. */
+async function isElsewhere({ where, shards }: SharedDeps, shard: number, job: VariantJob): Promise<boolean> {
+  for (const other of shards.length === 1 ? [] : await where.moved[shard]!.departures())
+    if ((await createVariantStore(shards[other]!.db).findJob(job.fileId, job.nonce)) !== undefined) return true;
+  return false;
 }
 
 async function forgetMoves({ moved }: RelocationDeps, shard: number, fileIds: readonly string[]): Promise<void> {

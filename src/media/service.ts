@@ -60,11 +60,15 @@ import { createBacklogStore, type BacklogStore } from "./dead/backlog-store.ts";
 import { createUsageStore, type Usage } from "./files/usage-store.ts";
 import { createTransformer } from "./images/transformer.ts";
 import { createJobQueue } from "./model/job.ts";
+import { createComingStore } from "./moves/coming-store.ts";
+import { createLeavingStore } from "./moves/leaving-store.ts";
+import { createMover, type Mover } from "./moves/mover.ts";
 import { findInAll, type FindByName } from "./operated/find-by-name.ts";
 import { createFindStore } from "./operated/find-store.ts";
 import { operatedFiles, type OperatedFiles } from "./operated/operated-files.ts";
 import { LIMITS } from "./model/limits.ts";
-import { createOneShard } from "./one-shard.ts";
+import { createOneShard, type OneShard } from "./one-shard.ts";
+import { atHome } from "./shards/at-home.ts";
 import { dispatch, isMissing } from "./shards/dispatch.ts";
 import { backlogOfAll, expectedOfAll, repairsOfAll, usageOfAll, type UsageOfAll } from "./shards/every-shard.ts";
 import { createMovedStore } from "./shards/moved-store.ts";
@@ -97,6 +101,8 @@ export interface Media {
   readonly ownerChanges: OwnerChanges;
   /** Work that is due and not done, for the check of the platform's health. */
   readonly backlog: BacklogStore;
+  /** Moves the files of a tenant to another shard. */
+  readonly mover: Mover;
   /** Compares R2 with D1 for the operator. */
   readonly consistency: Consistency;
   /** Files of all clients, for the operator service. */
@@ -129,7 +135,8 @@ export function createMedia(deps: MediaDeps): Media {
     limits: LIMITS.consistency,
   });
   const parts = shards.map((shard) => createOneShard(common, shard, consistency));
-  const partOf = async (tenant: string) => parts[await placement.shardOf(tenant, clock.nowMs())]!;
+  const inHome = <T>(tenant: string, ask: (part: OneShard) => Promise<T>): Promise<T> =>
+    atHome(where, tenant, clock.nowMs(), (shard) => ask(parts[shard]!));
   const routes = dispatch(
     where,
     parts.map((part) => part.routes),
@@ -161,7 +168,7 @@ export function createMedia(deps: MediaDeps): Media {
       await ownerChanges.sweep(nowMs).catch(note);
       throwTogether(failures);
     },
-    usage: async (tenant) => (await partOf(tenant)).usage(tenant),
+    usage: (tenant) => inHome(tenant, (part) => part.usage(tenant)),
     storedByTenant: usage.byTenant,
     storedIn: (shard) => parts[shard]!.stored(),
     stored: usage.total,
@@ -171,9 +178,15 @@ export function createMedia(deps: MediaDeps): Media {
     ownerChanges,
     backlog: backlogOfAll(shards.map(({ db }) => createBacklogStore(db))),
     consistency,
+    mover: createMover({
+      ...where,
+      leaving: shards.map(({ db }) => createLeavingStore(db)),
+      coming: shards.map(({ db, number }) => createComingStore(db, number)),
+      clock,
+    }),
     operatedFiles: {
       ...operated,
-      list: async (owner, call) => (await partOf(owner.tenant)).operated.list(owner, call),
+      list: (owner, call) => inHome(owner.tenant, (part) => part.operated.list(owner, call)),
       show: (fileId, owner, call) =>
         look(where, fileId, call.nowMs, (shard) => parts[shard]!.operated.show(fileId, owner, call), isMissing),
       ownerOf: (fileId) =>
@@ -185,9 +198,9 @@ export function createMedia(deps: MediaDeps): Media {
           (owner) => owner === undefined,
         ),
       requesterOf: (erasureId) => parts[firstPlace(where, erasureId)]!.operated.requesterOf(erasureId),
-      owners: async (tenant) => (await partOf(tenant)).operated.owners(tenant),
+      owners: (tenant) => inHome(tenant, (part) => part.operated.owners(tenant)),
       find: (text, tenants) => findInAll(finding, text, tenants),
-      waiting: async (owner) => (await partOf(owner.tenant)).operated.waiting(owner),
+      waiting: (owner) => inHome(owner.tenant, (part) => part.operated.waiting(owner)),
     },
     reindexFiles: (shard, ids) => parts[shard]!.reindexFiles(ids),
   };

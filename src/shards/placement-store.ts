@@ -23,8 +23,9 @@ const SQL = {
   keepPlace: `INSERT INTO tenant_shard (tenant, shard) SELECT id, 0 FROM tenant WHERE id = ?1 ON CONFLICT DO NOTHING`,
   // The first shard is the directory itself, where the tenant's own row is.
   due: `${DUE} WHERE copied < version AND tenant_shard.tenant > '' AND shard <> 0 ORDER BY tenant_shard.tenant LIMIT ?1`,
+  copyOf: `${DUE} WHERE tenant_shard.tenant = ?1`,
   dueOf: `${DUE} WHERE tenant_shard.tenant = ?1 AND copied < version AND shard <> 0`,
-  copied: `UPDATE tenant_shard SET copied = ?2 WHERE tenant = ?1 AND copied < ?2`,
+  copied: `UPDATE tenant_shard SET copied = ?2 WHERE tenant = ?1 AND copied < ?2 AND shard = ?3`,
   settleFirst: `UPDATE tenant_shard SET copied = version WHERE copied < version AND tenant > '' AND +shard = 0`,
   copyAgain: `UPDATE tenant_shard SET copied = 0 WHERE shard <> 0`,
 } as const;
@@ -46,9 +47,13 @@ export function createPlacementStore(db: D1Database) {
     dueOf: async (tenant: string): Promise<readonly DueCopy[]> =>
       (await db.prepare(SQL.dueOf).bind(tenant).all<DueCopy>()).results,
 
-    /** The shard has this version or a newer one. */
-    copied: async ({ tenant, version }: DueCopy): Promise<void> =>
-      void (await db.prepare(SQL.copied).bind(tenant, version).run()),
+    /** The copy of a tenant as it is now, whether it is due or not. */
+    copyOf: async (tenant: string): Promise<DueCopy | undefined> =>
+      (await db.prepare(SQL.copyOf).bind(tenant).first<DueCopy>()) ?? undefined,
+
+    /** The shard has this version or a newer one. It counts for the shard that the tenant has by now. */
+    copied: async ({ tenant, version, shard }: DueCopy): Promise<void> =>
+      void (await db.prepare(SQL.copied).bind(tenant, version, shard).run()),
 
     /** Every copy is due. */
     copyAgain: async (): Promise<void> => void (await db.prepare(SQL.copyAgain).run()),

@@ -3,7 +3,7 @@ import type { Isolate } from "../platform/copies/isolate.ts";
 import type { Placement } from "../platform/storage/shards.ts";
 import type { PlacementStore } from "./placement-store.ts";
 
-/** A place does not change while its tenant lives, nor when one of the same name follows. */
+/** A place seldom changes: by a move, after which the old shard says so to whoever comes there. */
 const CACHE = { ttlMs: 600_000, maxEntries: 50_000 } as const;
 /** No tenant has a longer id. */
 const MAX_ID_CHARS = 128;
@@ -25,6 +25,7 @@ export function createPlacement(
       if (shard >= shards) throw new Error(`the files of a tenant are in shard ${shard}, which is not bound`);
       return shard;
     },
+    forget: (tenant) => cache.invalidate(tenant),
     clear: () => cache.clear(),
   };
 }

@@ -60,6 +60,9 @@ const MORE_FILES = [
     VALUES ('eeee0000000000000000ffff', 'n', 'crop', '5x5', 'ready', 1)`,
   `INSERT INTO requester (client) VALUES ('some.client')`,
   `INSERT INTO erasure (id, tenant, visibility, kind, requested_at, files, bytes) VALUES ('e', 't', 'public', 'all', 1, 1, 1)`,
+  `INSERT INTO departed_tenant (tenant, shard) VALUES ('left', 1)`,
+  `INSERT INTO departed_to (shard) VALUES (1)`,
+  `INSERT INTO past_place (tenant, shard) VALUES ('came', 1)`,
 ];
 
 let world: Awaited<ReturnType<typeof makeWorld>>;

@@ -36,6 +36,9 @@ const WITHOUT_SUCCESS = new Set([
   "deleteBackup",
   "verifyBackup",
   "restoreBackup",
+  // A shard that is there, and another one than the tenant's.
+  "moveTenant",
+  "readMove",
   "reopenTopic",
   "restoreObject",
   "restoreShard",

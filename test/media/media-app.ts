@@ -77,6 +77,7 @@ export const testPlacement: Placement = {
     const byName = utf8(tenant).reduce((sum, byte) => sum + byte, 0) % shards;
     return (await createPlacementStore(env.DB).find(tenant)) ?? byName;
   },
+  forget() {},
 };
 
 export function mediaApp(
@@ -104,7 +105,7 @@ export function mediaApp(
     audit: createAuditLog({ db: env.DB, log: heardLog, operatorClientId: "plat.operator", wait: async () => {} }),
     heldFrom: createRestorePointStore(env.DB).heldFrom,
     shards,
-    placement: shards.length === 1 ? { shardOf: async () => 0 } : testPlacement,
+    placement: shards.length === 1 ? { shardOf: async () => 0, forget() {} } : testPlacement,
     owners: createDirectoryOwners(env.DB),
     bucket: env.MEDIA,
     images: env.IMAGES,

@@ -8,6 +8,7 @@ import {
   CALLERS,
   METADATA,
   NO_ANSWER,
+  TENANTS,
   type Answer,
   type Call,
   type Content,
@@ -16,6 +17,7 @@ import {
   type Visibility,
 } from "./file-model.ts";
 import { collection, mediaApp, principal, START_MS, type MediaApp, type Settled } from "./media-app.ts";
+import { keptPlacement, MovingTenants, placeTenants } from "./moving-tenants.ts";
 import { everywhere } from "../support/shards.ts";
 
 /** Contents to upload: two images, and a text. */
@@ -41,6 +43,9 @@ export interface Shown {
   readonly erasures: readonly string[];
 }
 
+/** Where the files of tenants lie at first. */
+const PLACES: Readonly<Record<string, number>> = Object.fromEntries(TENANTS.map((tenant, at) => [tenant, at % 4]));
+
 const TABLES = [
   "moved_file",
   "variant",
@@ -59,6 +64,7 @@ let rooms = 0;
 export class Driver {
   readonly bindings = new FaultyBindings(() => this.app.clock.nowMs);
   readonly app: MediaApp;
+  readonly moving: MovingTenants;
   /** By nonce, as of the latest look. */
   makings: ReadonlyMap<string, Making> = new Map();
   /** Copies of public content are stored by the names of clients. */
@@ -70,7 +76,8 @@ export class Driver {
 
   constructor() {
     const { shards, bucket, queue: jobs } = this.bindings;
-    this.app = mediaApp({ shards, bucket, jobs });
+    this.app = mediaApp({ shards, bucket, jobs, placement: keptPlacement() });
+    this.moving = new MovingTenants(this.app.media, shards, this.app.clock);
     this.app.clock.nowMs = START_MS;
     for (const { client, home } of CALLERS) this.app.homes.set(this.#nameOf(client), home);
     for (const { client, tenant, tenantExplicit, reaches } of CALLERS)
@@ -90,6 +97,7 @@ export class Driver {
   /** Removes the rest of an earlier schedule that broke off. */
   static async wipe(): Promise<void> {
     await everywhere.batch(TABLES.map((table) => everywhere.prepare(`DELETE FROM ${table}`)));
+    await placeTenants(PLACES);
     for (let keys = await keysLeft(); keys.length > 0; keys = await keysLeft()) await env.MEDIA.delete(keys);
   }
 
@@ -261,33 +269,38 @@ export class Driver {
 
   /** The state without faults. */
   async look(known: ReadonlySet<string>): Promise<Shown> {
-    const [files, makings, miscounted, erasures, leaving] = await everywhere.batch<any>([
+    const [seen, miscounted, erasures, leaving] = await everywhere.batch<any>([
       everywhere.prepare(
-        `SELECT file.id, file.state, owner.tenant, file.metadata FROM file JOIN owner ON owner.id = file.owner_id
+        `SELECT file.id, file.state, owner.tenant, file.metadata, (SELECT json_group_array(json_object('file_id', file_id,
+           'nonce', nonce, 'type', type, 'size', size, 'state', state)) FROM variant
+           WHERE variant.file_id = file.id AND state <> 'removed') AS variants
+         FROM file JOIN owner ON owner.id = file.owner_id
          WHERE file.state <> 'removed' AND owner.erasure_id IS NULL`,
       ),
-      everywhere.prepare("SELECT file_id, nonce, type, size, state FROM variant WHERE state <> 'removed'"),
       everywhere.prepare(MISCOUNTED),
       everywhere.prepare("SELECT * FROM erasure JOIN requester ON requester.id = erasure.requester_id"),
       everywhere.prepare("SELECT id, row FROM moved_file WHERE row IS NOT NULL"),
     ]);
     expect(miscounted!.results).toEqual([]);
+    // A file that moves with its tenant is in two shards for a moment, and the same in both.
+    const files = { results: [...new Map(seen!.results.map((file) => [file.id, file])).values()] };
+    const makings = { results: files.results.flatMap(({ variants }) => JSON.parse(variants)) };
     const blobs = new Set((await env.MEDIA.list({ prefix: "blob/" })).objects.map(({ key }) => key));
     // A file that has left a shard and not arrived is pending.
     for (const { id, row } of leaving!.results) {
-      if (files!.results.some((file) => file.id === id)) continue;
-      files!.results.push({ id, state: "pending", tenant: "", metadata: null });
+      if (files.results.some((file) => file.id === id)) continue;
+      files.results.push({ id, state: "pending", tenant: "", metadata: null });
       for (const { nonce, type, size } of JSON.parse(row).variants)
-        makings!.results.push({ file_id: id, nonce, type, size, state: "declared" });
+        makings.results.push({ file_id: id, nonce, type, size, state: "declared" });
     }
     this.makings = new Map(
-      makings!.results.map(({ file_id: file, nonce, type, size, state }) => [
+      makings.results.map(({ file_id: file, nonce, type, size, state }) => [
         nonce,
         { file, variant: `${type}-${size}`, state },
       ]),
     );
     const shown: Record<string, object> = {};
-    for (const { id, state, tenant, metadata } of files!.results) {
+    for (const { id, state, tenant, metadata } of files.results) {
       // The file of a creation whose answer was lost.
       if (state === "pending" && !known.has(id)) continue;
       shown[id] = {

@@ -84,7 +84,10 @@ type Step = { readonly fates: readonly Fate[] } & (
       readonly calls: readonly Intent[];
       readonly delivery?: Delivery | undefined;
       readonly sweeps: boolean;
+      /** Tenants that move go on beside the calls, for so many steps until the isolate ends. */
+      readonly moves?: number | undefined;
     }
+  | { readonly do: "move"; readonly tenant: number; readonly to: number }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "compare" | "repair" }
 );
@@ -226,9 +229,14 @@ const atOnce = (
   { sweeps = false, delivers = fc.constant<Delivers>("none") } = {},
 ): fc.Arbitrary<Step> =>
   fc
-    .record({ before, delivers, calls, delivery: delivered, sweeps: fc.constant(sweeps), fates })
+    .record({ before, delivers, calls, delivery: delivered, sweeps: fc.constant(sweeps), fates, moves })
     .map((given) => ({ do: "at once", ...given }));
 
+const moves = weighted<number | undefined>(
+  [1, fc.constant(undefined)],
+  [2, fc.integer({ min: 1, max: 16 })],
+  [1, fc.constant(Infinity)],
+);
 const none = fc.constant([]);
 const oneCall = fc.tuple(call);
 const noDelivery = fc.constant(undefined);
@@ -267,6 +275,7 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
       fates: none,
     }),
   ],
+  [3, fc.record({ do: fc.constant("move" as const), tenant: fc.nat(), to: fc.nat(3), fates: none })],
   [1, fc.record({ do: fc.constantFrom("compare" as const, "repair" as const), fates })],
 );
 
@@ -310,8 +319,13 @@ class Run {
           await this.#look();
         }
         bindings.plan(next.fates);
-        await this.#atOnce(next.calls, next.delivery, next.sweeps);
+        await this.#atOnce(next.calls, next.delivery, next.sweeps, next.moves);
         break;
+      case "move": {
+        const tenantId = TENANTS[next.tenant % TENANTS.length]!;
+        await this.#driver.moving.begin(tenantId, next.to, app.clock.nowMs);
+        break;
+      }
       case "wait":
         this.#wait(next.ms);
         break;
@@ -338,8 +352,14 @@ class Run {
     for (const world of this.#worlds) world.nowMs += ms;
   }
 
-  async #atOnce(intents: readonly Intent[], message: Delivery | undefined, sweeps: boolean): Promise<void> {
-    const { app, bindings } = this.#driver;
+  async #atOnce(
+    intents: readonly Intent[],
+    message: Delivery | undefined,
+    sweeps: boolean,
+    moveCalls?: number,
+  ): Promise<void> {
+    const { app, bindings, moving } = this.#driver;
+    const isMoving = (await moving.underWay()).length > 0;
     const calls = intents.flatMap((intent) => toCall(this.#world, intent, this.#latest) ?? []);
     this.#latest = calls.find(mayHaveHappened) ?? this.#latest;
     const [seen, delivered] = await Promise.all([
@@ -347,14 +367,19 @@ class Run {
       message === undefined ? undefined : this.#deliver(message),
       // It fails where a fault is drawn for it; the next one repeats what was left undone.
       sweeps ? app.media.sweep(app.clock.nowMs).catch(() => {}) : undefined,
+      moveCalls === undefined ? undefined : moving.run(moveCalls),
     ]);
+    // Changes of a tenant that moves may be refused for a moment, reads never.
+    const isShaky = bindings.unanswered > 0 || isMoving;
     await app.settle();
     const events: Event[] = seen.map((answered, at) => ({ call: calls[at]!, seen: answered }));
     if (delivered !== undefined) events.push({ becomes: delivered });
-    if (sweeps)
-      events.push({ becomes: bindings.unanswered > 0 ? this.#expiries() : [(world) => expirePending(world)] });
-    if (bindings.unanswered === 0) expect(seen.map(({ status }) => status)).not.toContain(NO_ANSWER);
-    this.#worlds = afterAll(this.#worlds, events, bindings.unanswered > 0);
+    if (sweeps) events.push({ becomes: isShaky ? this.#expiries() : [(world) => expirePending(world)] });
+    if (bindings.unanswered === 0)
+      for (const [at, { status }] of seen.entries())
+        if (!isMoving || !mayHaveHappened(calls[at]!))
+          expect({ call: calls[at], status }).not.toMatchObject({ status: NO_ANSWER });
+    this.#worlds = afterAll(this.#worlds, events, isShaky);
   }
 
   /** Each shard has its own sweep, and some may fail. */
@@ -377,7 +402,7 @@ class Run {
       ...(to === "dead" || to === "both" ? [this.#driver.deliver([job], { dead: true })] : []),
     ]);
     const isSettled = settled.every(({ retried }) => retried === 0);
-    if (bindings.unanswered === 0) expect(isSettled).toBe(true);
+    if (bindings.unanswered === 0 && (await this.#driver.moving.underWay()).length === 0) expect(isSettled).toBe(true);
     if (isSettled) {
       bindings.messages = bindings.messages.filter((other) => other !== job);
       this.#again = this.#again.filter((other) => other !== job);
@@ -403,6 +428,7 @@ class Run {
   async rest(): Promise<void> {
     const { bindings, app } = this.#driver;
     bindings.plan([]);
+    await this.#driver.moving.rest();
     for (const ms of [16 * MINUTE_MS, DAY_MS, DAY_MS, 16 * MINUTE_MS]) {
       this.#wait(ms);
       await this.#atOnce([], undefined, true);

@@ -1,16 +1,119 @@
-import { defineRoute, json, type Route } from "../../http/route.ts";
+import * as z from "zod/mini";
+import { invalid, noSuch, problem } from "../../http/errors/errors.ts";
+import type { DetailType } from "../../http/errors/detail-types.ts";
+import { defineRoute, json, jsonBody, type Route } from "../../http/route.ts";
+import type { AuditTrail } from "../../platform/ports/audit.ts";
+import { actorOf } from "../audit/record.ts";
+import { tenantId } from "../model/fields.ts";
 
 /** Port to the shards: the content of each database, and how it answers. */
 export interface ShardList {
   status(nowMs: number): Promise<readonly object[]>;
+  readonly moves: TenantMoves;
 }
 
+/** Port to the moves of tenants between shards. */
+export interface TenantMoves {
+  begin(
+    tenant: string,
+    to: number,
+    nowMs: number,
+    row: (move: string) => D1PreparedStatement,
+  ): Promise<
+    | { readonly kind: "begun" | "under_way"; readonly move: TenantMove }
+    | { readonly kind: "no_tenant" | "no_shard" | "there_already" | "backup" }
+  >;
+  find(tenant: string): Promise<TenantMove | undefined>;
+  /** Does as much of a move as one request may. Never throws. */
+  run(tenant: string): Promise<void>;
+}
+
+export interface TenantMove {
+  readonly tenant: string;
+  readonly move: string;
+  readonly from: number;
+  readonly to: number;
+  readonly state: string;
+  readonly files: number;
+  readonly begunAt: number;
+  readonly doneAt: number | null;
+}
+
+const params = z.object({ id: tenantId });
+const MOVE = "/tenants/{id}/move";
+
 /** There are at most 256, so the answer has no pages. */
-export const shardRoute = ({ status }: ShardList): Route =>
+export const shardRoutes = (
+  { status, moves }: ShardList,
+  { audit }: { readonly audit: Pick<AuditTrail, "statement"> },
+): readonly Route[] => [
   defineRoute({
     method: "GET",
     path: "/shards",
     summary: "The databases: size, tenants, files and load of each, and which one the next tenant gets",
     operation: "listShards",
     handle: async ({ nowMs }) => json(200, await status(nowMs), { "cache-control": "no-store" }),
-  });
+  }),
+  defineRoute({
+    method: "POST",
+    path: MOVE,
+    summary: "Move the files of a tenant to another shard while it works",
+    operation: "moveTenant",
+    params,
+    body: jsonBody(z.object({ shard: z.int().check(z.nonnegative(), z.maximum(255)) })),
+    async handle({ params: { id }, body: { shard }, principal, requestId, nowMs, waitUntil }) {
+      const row = () =>
+        audit.statement("if changed", {
+          atMs: nowMs,
+          requestId,
+          actor: actorOf(principal),
+          action: "move",
+          subject: `tenants/${id}`,
+          outcome: "done",
+          reason: `to shard ${shard}`,
+        });
+      const begun = await moves.begin(id, shard, nowMs, row);
+      switch (begun.kind) {
+        case "no_tenant":
+          return noSuch("tenant");
+        case "no_shard":
+          return invalid("invalid_field", "shard", `There is no shard ${shard}: GET /shards lists them.`);
+        case "there_already":
+          return conflict("already_there", `The files of ${id} are in shard ${shard}.`);
+        case "backup":
+          return conflict("job_under_way", "A backup or restore runs. Move the tenant when it is done.");
+        case "under_way":
+          // A repeat of a request whose answer was lost.
+          if (begun.move.to === shard) return json(202, toJson(begun.move));
+          return conflict("move_under_way", `The tenant moves to shard ${begun.move.to}. Wait until that is done.`);
+        case "begun":
+          waitUntil(moves.run(id));
+          return json(202, toJson(begun.move));
+      }
+    },
+  }),
+  defineRoute({
+    method: "GET",
+    path: MOVE,
+    summary: "How far the latest move of a tenant is",
+    operation: "readMove",
+    params,
+    async handle({ params: { id } }) {
+      const move = await moves.find(id);
+      return move === undefined ? noSuch("move") : json(200, toJson(move), { "cache-control": "no-store" });
+    },
+  }),
+];
+
+const toJson = ({ tenant, from, to, state, files, begunAt, doneAt }: TenantMove) => ({
+  tenant,
+  from,
+  to,
+  state,
+  files,
+  begunAt,
+  doneAt,
+});
+
+const conflict = (type: DetailType, message: string) =>
+  problem("conflict_resource", message, { details: [{ type, field: "", message }] });

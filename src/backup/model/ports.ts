@@ -103,6 +103,8 @@ export interface BackupDeps {
   readonly shards: Shards;
   /** Tells the shards what they must know of their tenants. */
   readonly copyTenants: () => Promise<void>;
+  /** Shards are read one after the other, so no tenant may move between them meanwhile. */
+  readonly isTenantMoving: () => Promise<boolean>;
   readonly media: R2Bucket;
   /** Undefined: the deployment binds no bucket for backups. */
   readonly bucket: R2Bucket | undefined;

@@ -49,6 +49,10 @@ export const TABLES = [
   "requester",
   "erasure",
   "moved_file",
+  // After reports: where a tenant left, none is made.
+  "departed_tenant",
+  "departed_to",
+  "past_place",
   // Read first, before the logs: an event is in one of them.
   "outbox",
 ] as const;
@@ -71,6 +75,10 @@ const SHARD_TABLES = [
   "requester",
   "erasure",
   "moved_file",
+  // After reports: where a tenant left, none is made.
+  "departed_tenant",
+  "departed_to",
+  "past_place",
 ] as const satisfies readonly Table[];
 
 /** A table of one of the databases. `key` names it in a backup: `file` of the directory, `file@1` of shard 1. */
@@ -114,6 +122,10 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   dead_work: "Work of the queue that failed: it fails again, or not.",
   tenant_copy: "What a shard knows of its tenants, copied again from the directory.",
   shard_size: "How full each shard is: measured again.",
+  tenant_move: "None is under way while a backup is made.",
+  moving_tenant: "A tenant that moves: none does while a backup is made.",
+  moving_change: "The same.",
+  ended_move: "What keeps late calls of moves from beginning anything.",
   closing: "A change of a client or tenant under way, for a moment: the operator repeats it.",
   restore_point: "The last restore of this database, which a restore of a backup marks anew.",
   d1_migrations: "The schema: a deployment makes it.",

@@ -223,6 +223,8 @@ export const RIGHTS = {
   readAudit: { who: "operator", access: SEE },
   listShards: { who: "operator", access: SEE },
   restoreShard: { who: "operator", access: RUN },
+  moveTenant: { who: "operator", access: RUN },
+  readMove: { who: "operator", access: SEE },
   listSealKeys: { who: "operator", access: SEE },
   checkPlatform: { who: "operator", access: SEE },
   restoreObject: { who: "operator", access: RUN },

@@ -43,6 +43,9 @@ export const DETAIL_TYPES = {
   never_restored: "Say to which time the database was restored: PUT /restore-point.",
   job_under_way: "Wait until the job is done, or cancel it.",
   maintenance_off: "Set MAINTENANCE to true and deploy, then ask again.",
+  already_there: "Nothing is to be done.",
+  move_under_way: "Wait until the move is done: GET …/tenants/{id}/move says how far it is.",
+  tenant_moves: "Start the backup when no tenant moves.",
   other_run_under_way: "Wait until the other run is done.",
 } as const satisfies Record<string, string>;
 

@@ -48,6 +48,9 @@ const SQL = {
   alive: `SELECT file.state, tenant.quota_bytes IS NOT NULL AS isLimited FROM file
     LEFT JOIN tenant ON tenant.id = file.reserved_for
     WHERE file.id = ?1 AND file.state <> 'removed' AND ${OWNER_LIVES}`,
+  // One that is on its way to another shard is as alive as it was.
+  isAlive: `SELECT 1 FROM file WHERE id = ?1 AND state <> 'removed' AND ${OWNER_LIVES}
+    UNION ALL SELECT 1 FROM moved_file WHERE id = ?1 LIMIT 1`,
 } as const;
 
 export function createPendingStore(db: D1Database) {
@@ -93,6 +96,6 @@ export function createPendingStore(db: D1Database) {
     },
 
     /** False once the file is removed. */
-    isAlive: async (fileId: string): Promise<boolean> => (await prepared(SQL.alive, fileId).first()) !== null,
+    isAlive: async (fileId: string): Promise<boolean> => (await prepared(SQL.isAlive, fileId).first()) !== null,
   };
 }

@@ -3,13 +3,14 @@ import type { Principal } from "../../http/callers/auth.ts";
 import type { Operation } from "../../http/callers/rights.ts";
 import type { Answer, Call, JsonOrBytes, Route } from "../../http/route.ts";
 import type { Placement } from "../../platform/storage/shards.ts";
+import { atHome } from "./at-home.ts";
 import { bringTo, firstPlace, look, type RelocationDeps } from "./relocation.ts";
 
 /**
  * Leads each request to the shard with its files. Each shard has the same routes over its own database, and knows no
  * other one; a request is answered by one of them:
  *
- *   the files of a tenant (`tenant=`) ──▶ the tenant's shard
+ *   the files of a tenant (`tenant=`) ──▶ the tenant's shard; if it left, where it is (at-home.ts)
  *   one file, its variants, its content ──▶ the shard in the id; if it is not there, where it moved
  *   a report of a deletion ──▶ the shard in its id
  *   a new file ──▶ the shard of the token's tenant; with its bytes, of the tenant that it is committed for
@@ -37,27 +38,28 @@ type Way = (
 export const isMissing = (answer: Answer): boolean =>
   isProblem(answer) && answer.type === "element_resource_non_existing";
 
-const byTenant: Way = async ({ placement }, { query, principal, nowMs }, run) =>
-  run(await placement.shardOf(query?.tenant ?? principal.tenant, nowMs));
+const byTenant: Way = (deps, { query, principal, nowMs }, run) =>
+  atHome(deps, query?.tenant ?? principal.tenant, nowMs, run);
 
 const byFile: Way = (deps, { params, nowMs }, run) => look(deps, params.fileId ?? "", nowMs, run, isMissing);
 
 const byErasure: Way = (deps, { params }, run) => run(firstPlace(deps, params.erasureId ?? ""));
 
-const byCreation: Way = async ({ placement }, { query, principal, body, nowMs }, run) => {
+const byCreation: Way = (deps, { query, principal, body, nowMs }, run) => {
   const { kind } = body as JsonOrBytes<unknown>;
   const tenant = kind === "json" ? principal.tenant : (query?.tenant ?? principal.tenant);
-  return run(await placement.shardOf(tenant, nowMs));
+  return atHome(deps, tenant, nowMs, run, kind === "json");
 };
 
-const bringing: Way = async (deps, call, run, { path }) => {
+const bringing: Way = (deps, call, run, { path }) => {
   const { params, query, principal, nowMs } = call;
   const fileId = params.fileId ?? "";
   const tenant = query?.tenant ?? principal.tenant;
-  const home = await deps.placement.shardOf(tenant, nowMs);
   const visibility = path.startsWith("/public/") ? "public" : "private";
-  const bring = (from: number) => bringTo(deps, principal, visibility, fileId, { tenant, home }, from, nowMs);
-  return look(deps, fileId, nowMs, run, isMissing, bring);
+  return atHome(deps, tenant, nowMs, (home) => {
+    const bring = (from: number) => bringTo(deps, principal, visibility, fileId, { tenant, home }, from, nowMs);
+    return look(deps, fileId, nowMs, run, isMissing, bring);
+  });
 };
 
 /** Every operation of the service. */

@@ -14,7 +14,11 @@ export interface Moved {
   readonly row: string | null;
 }
 
-const ROW = `json_object('client', owner.client, 'visibility', owner.visibility, 'contentType', content_type,
+/** SQL: the owner comes with its tenant, by whatever move, and nobody finds its files yet (../moves/mover.ts). */
+export const IS_COMING = `(owner.erasure_id >= 'coming ' AND owner.erasure_id < 'coming!')`;
+
+/** A pending file with its declared variants, of `file` and `owner`. */
+export const PENDING_ROW = `json_object('client', owner.client, 'visibility', owner.visibility, 'contentType', content_type,
   'createdAt', created_at, 'dueAt', due_at, 'pinnedEtag', pinned_etag, 'reservedFor', reserved_for,
   'person', owner_user, 'knownPlaces', known_places, 'variants', json((SELECT json_group_array(json_object(
     'nonce', nonce, 'type', type, 'size', size, 'createdAt', created_at)) FROM variant
@@ -29,7 +33,7 @@ const SQL = {
   /** ?6: the shard, ?7: now, ?8: the person, where the client keeps people apart. */
   leave: `INSERT INTO moved_file (id, shard, hop, moved_at, row)
     SELECT file.id, ?6, 1 + coalesce((SELECT hop FROM moved_file AS before WHERE before.id = ?1), 0), ?7,
-      (SELECT ${ROW} FROM owner WHERE owner.id = file.owner_id)
+      (SELECT ${PENDING_ROW} FROM owner WHERE owner.id = file.owner_id)
     FROM file WHERE ${OWNED} AND state = 'pending' AND (?8 IS NULL OR owner_user = ?8)
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at,
       row = excluded.row`,
@@ -37,6 +41,9 @@ const SQL = {
     AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'pending')`,
   deleteFile: `DELETE FROM file WHERE id = ?1 AND state = 'pending' AND ${LEAVES}`,
   find: `${FOUND} WHERE id = ?1`,
+  // A file that came back with its tenant is here, whatever was noted before.
+  findLeft: `${FOUND} WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM file JOIN owner ON owner.id = file.owner_id
+    AND owner.erasure_id IS NULL WHERE file.id = ?1)`,
   note: `INSERT INTO moved_file (id, shard, hop, moved_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (id) DO UPDATE SET shard = excluded.shard, hop = excluded.hop, moved_at = excluded.moved_at, row = NULL
       WHERE hop < excluded.hop`,
@@ -53,6 +60,13 @@ const SQL = {
     WHERE ${IS_HERE} AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'pending')
     ON CONFLICT DO NOTHING`,
   arrived: `UPDATE moved_file SET row = NULL WHERE id = ?1 AND hop = ?2`,
+  edges: `SELECT shard FROM departed_to`,
+  hasLeft: `SELECT 1 FROM departed_tenant WHERE tenant = ?1`,
+  hasLeftFiles: `SELECT 1 FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value
+    CROSS JOIN owner ON owner.id = file.owner_id AND owner.erasure_id LIKE 'moved %' LIMIT 1`,
+  hasLeftOwner: `SELECT 1 FROM owner WHERE id = ?1 AND erasure_id LIKE 'moved %'`,
+  past: `SELECT shard, 0 AS isGone FROM past_place WHERE tenant = ?1
+    UNION ALL SELECT shard, 1 FROM departed_tenant WHERE tenant = ?1`,
   underWay: `${FOUND} WHERE row IS NOT NULL AND moved_at >= 0 ORDER BY moved_at LIMIT ?1`,
   forget: `DELETE FROM moved_file WHERE id IN (SELECT value FROM json_each(?1))`,
 } as const;
@@ -77,7 +91,7 @@ export function createMovedStore(db: D1Database, shard: number) {
         prepared(SQL.leave, ...ownedBy(fileId, caller), to, nowMs, person ?? null),
         prepared(SQL.deleteVariants, fileId),
         prepared(SQL.deleteFile, fileId),
-        prepared(SQL.find, fileId),
+        prepared(SQL.findLeft, fileId),
       ]);
       return elsewhere(results.at(-1)?.results[0]);
     },
@@ -99,9 +113,36 @@ export function createMovedStore(db: D1Database, shard: number) {
     /** Forgets the row of a file that has arrived. */
     arrived: async ({ id, hop }: Moved): Promise<void> => void (await prepared(SQL.arrived, id, hop).run()),
 
-    /** The place of a file that is elsewhere; undefined: it is here or nowhere. */
-    find: async (fileId: string): Promise<Moved | undefined> =>
-      elsewhere(await prepared(SQL.find, fileId).first<Moved>()),
+    /** The place of a file that is not here, if it left by itself, and the shards to which tenants went with theirs. */
+    async whereabouts(
+      fileId: string,
+    ): Promise<{ readonly place: Moved | undefined; readonly others: readonly number[] }> {
+      const [found, others] = await db.batch<Moved>([prepared(SQL.find, fileId), prepared(SQL.edges)]);
+      return {
+        place: elsewhere(found?.results[0]),
+        others: (others?.results ?? []).map((to) => to.shard).filter((to) => to !== shard),
+      };
+    },
+
+    /** The shards to which tenants went. */
+    departures: async (): Promise<readonly number[]> =>
+      (await prepared(SQL.edges).all<{ shard: number }>()).results.map((to) => to.shard).filter((to) => to !== shard),
+
+    /** The files of the tenant were here, and are in another shard now. */
+    hasLeft: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasLeft, tenant).first()) !== null,
+
+    /** The owner of files left with its tenant, not long ago. */
+    hasLeftOwner: async (id: number): Promise<boolean> => (await prepared(SQL.hasLeftOwner, id).first()) !== null,
+
+    /** One of these files left with its tenant, not long ago. */
+    hasLeftFiles: async (fileIds: readonly string[]): Promise<boolean> =>
+      (await prepared(SQL.hasLeftFiles, JSON.stringify(fileIds)).first()) !== null,
+
+    /** Where a tenant was before, whose reports stay there; undefined: it is not here any more. */
+    async past(tenant: string): Promise<readonly number[] | undefined> {
+      const { results } = await prepared(SQL.past, tenant).all<{ shard: number; isGone: 0 | 1 }>();
+      return results.some(({ isGone }) => isGone === 1) ? undefined : results.map((place) => place.shard);
+    },
 
     /** Files that left, and of which nobody noted the arrival. */
     underWay: async (limit: number): Promise<readonly Moved[]> =>

@@ -102,6 +102,8 @@ export function createOwnerChanges({ stores, owners, placement, clock, random, l
 
     async removeTenant(tenant, write) {
       if (stores.length === 0) return write();
+      // A copy of its place may be old.
+      placement.forget(tenant);
       const shard = await placement.shardOf(tenant, clock.nowMs());
       const closing = { kind: "tenant", name: tenant, client: null, tenant: null, change: randomId(random) } as const;
       return whileClosed(closing, "", [stores[shard]!], write);

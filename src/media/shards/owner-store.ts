@@ -1,3 +1,5 @@
+import { IS_COMING } from "./moved-store.ts";
+
 /** A shard's part in changes of clients and tenants by an operator (owner-changes.ts). */
 export type OwnerStore = ReturnType<typeof createOwnerStore>;
 
@@ -29,10 +31,12 @@ const LEAVING = `row IS NOT NULL AND moved_at >= 0 AND row ->> 'client' = ?1`;
 const SQL = {
   /** ?7: only files of this tenant are in the way; empty: of all. */
   closeClient: `${CLOSE} WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?2 AND (?7 = '' OR tenant = ?7)
-      AND erasure_id IS NULL AND files > 0)
+      AND (erasure_id IS NULL AND files > 0 OR ${IS_COMING}))
     ON CONFLICT DO NOTHING`,
   closeTenant: `${CLOSE} WHERE ?7 = '' AND NOT EXISTS (SELECT 1 FROM owner WHERE tenant = ?2
       AND erasure_id IS NULL AND files > 0)
+      AND NOT EXISTS (SELECT 1 FROM moving_tenant WHERE tenant = ?2)
+      AND NOT EXISTS (SELECT 1 FROM departed_tenant WHERE tenant = ?2)
     ON CONFLICT DO NOTHING`,
   isClosed: `SELECT 1 FROM closing WHERE kind = ?1 AND name = ?2 AND change = ?3`,
   open: `DELETE FROM closing WHERE kind = ?1 AND name = ?2 AND change = ?3`,

@@ -29,6 +29,8 @@ export interface RelocationDeps extends TenantAccess {
 
 /** More moves of one file than anybody makes. */
 const MOST_HOPS = 8;
+/** Shards that are asked for one file: ours, since each costs two round trips. */
+const MOST_LOOKS = 64;
 
 /** The shard in a file's id, or the first one if the id is none of ours. */
 export function firstPlace({ moved }: Pick<RelocationDeps, "moved">, fileId: string): number {
@@ -37,7 +39,7 @@ export function firstPlace({ moved }: Pick<RelocationDeps, "moved">, fileId: str
 }
 
 /** Makes sure that a file has arrived, and returns its shard. */
-async function arriveAt({ moved }: RelocationDeps, from: number, place: Moved, nowMs: number): Promise<number> {
+export async function arriveAt({ moved }: RelocationDeps, from: number, place: Moved, nowMs: number): Promise<number> {
   if (place.row !== null) {
     await moved[place.shard]!.arrive(place, nowMs);
     await moved[from]!.arrived(place);
@@ -45,15 +47,12 @@ async function arriveAt({ moved }: RelocationDeps, from: number, place: Moved, n
   return place.shard;
 }
 
-/** Where a file went that is not in this shard, once it has arrived; undefined: it was never here, or is gone. */
-async function follow(deps: RelocationDeps, fileId: string, shard: number, nowMs: number): Promise<number | undefined> {
-  const place = await deps.moved[shard]!.find(fileId);
-  return place === undefined ? undefined : arriveAt(deps, shard, place, nowMs);
-}
-
 /**
- * Looks for a file where its id says, then where it moved, as long as the answer says that nothing was found. Costs a
- * round trip more for what is nowhere. `bring` may move the file on, from where it was found to where it shall be.
+ * Looks for a file where its id says, then where it moved, as long as the answer says that nothing was found: by itself
+ * while it was pending, or with its tenant, to one of the shards to which tenants went from there. The old shard says
+ * so in the transaction in which nobody finds the file there any more, and it is found in the new one before: each way
+ * is gone once, after its beginning had nothing. Costs a round trip more for what is nowhere. `bring` may move the file
+ * on, from where it was found to where it shall be.
  */
 export async function look<T>(
   deps: RelocationDeps,
@@ -63,14 +62,26 @@ export async function look<T>(
   isMissing: (found: T) => boolean,
   bring: (shard: number) => Promise<number> = async (shard) => shard,
 ): Promise<T> {
+  const ways = new Set<string>();
+  const next: number[] = [];
   let shard = await bring(firstPlace(deps, fileId));
-  for (let hop = 0; hop < MOST_HOPS; hop++) {
+  for (let looks = 0, hops = 0; looks < MOST_LOOKS && hops < MOST_HOPS; looks++) {
     const found = await run(shard);
-    const next = isMissing(found) ? await follow(deps, fileId, shard, nowMs) : undefined;
-    if (next === undefined) return found;
-    shard = await bring(next);
+    if (!isMissing(found)) return found;
+    const { place, others } = await deps.moved[shard]!.whereabouts(fileId);
+    const fresh = others.filter((other) => !ways.has(`${shard} ${other}`));
+    for (const other of fresh) ways.add(`${shard} ${other}`);
+    next.push(...fresh);
+    if (place !== undefined && !ways.has(`${shard} ${place.shard} ${place.hop}`)) {
+      ways.add(`${shard} ${place.shard} ${place.hop}`);
+      hops++;
+      next.push(await arriveAt(deps, shard, place, nowMs));
+    }
+    const following = next.pop();
+    if (following === undefined) return found;
+    shard = await bring(following);
   }
-  throw new StoreUnavailable("requests for different tenants move the file to and fro");
+  throw new StoreUnavailable("the file moves to and fro");
 }
 
 /**

@@ -119,6 +119,12 @@ function refusal(failure: MediaFailure): Problem {
       const message = "The tenant's quota has no space for these bytes. Nothing was stored.";
       return problem("bad_payload_size", message, { details: [{ type: "quota_exceeded", field: "", message }] });
     }
+    // It was made by this request: it moves to another shard with its tenant.
+    case "no_file":
+      return problem("service_temporarily_unavailable", "The tenant moves. Nothing was stored. Send it again.", {
+        headers: { "retry-after": "5" },
+        reason: "the file left the shard",
+      });
     case "storage_unavailable":
     case "commit_unavailable":
       return problem(

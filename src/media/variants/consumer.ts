@@ -98,6 +98,7 @@ async function giveUp(deps: DoerDeps, { fileId, nonce }: VariantJob): Promise<un
   await deps.variants.markFailed(fileId, nonce, "The variant could not be made in several attempts.");
   const row = await deps.variants.findJob(fileId, nonce);
   if (row?.state === "ready") return undefined;
+  if (row === undefined && (await deps.isElsewhere({ fileId, nonce }))) return undefined;
   await deps.blobs.delete([variantKey(fileId, nonce)]);
   deps.log.error("gave up a variant", { fileId, nonce });
   return undefined;

@@ -17,6 +17,8 @@ export interface MakeVariantDeps {
   readonly log: Log;
   readonly meter: Meter;
   readonly variants: VariantStore;
+  /** Another shard has this rendition: the file moved there with its tenant. */
+  readonly isElsewhere: (job: VariantJob) => Promise<boolean>;
   readonly blobs: BlobStore;
   readonly transformer: ImageTransformer;
 }
@@ -38,6 +40,9 @@ const BROKEN = "The file is not a readable image.";
  */
 export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promise<string | undefined> {
   const row = await deps.variants.findJob(job.fileId, job.nonce);
+  if (row === undefined && (await deps.isElsewhere(job))) return undefined;
+  // The bytes are those of the row that moved with its tenant.
+  if (row?.fileState === "moved" && row.state === "ready") return undefined;
   // The rendition may have left bytes if it was given up while it ran.
   if (row === undefined || row.state === "removed" || row.state === "failed" || row.fileState !== "committed")
     return discard(deps, job);
@@ -47,7 +52,8 @@ export async function makeVariant(deps: MakeVariantDeps, job: VariantJob): Promi
     deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "made" });
     if (await deps.variants.markReady(job.fileId, job.nonce, made.value)) return undefined;
     const now = await deps.variants.findJob(job.fileId, job.nonce);
-    return now?.state === "ready" && now.fileState === "committed" ? undefined : discard(deps, job);
+    const isReady = now?.state === "ready" && (now.fileState === "committed" || now.fileState === "moved");
+    return isReady ? undefined : discard(deps, job);
   }
   if (made.error.kind === "temporary") return made.error.fault;
   deps.meter.add("variants_made", { service: "media", tenant: row.tenant, label: "failed" });

@@ -30,7 +30,8 @@ export interface JobRow {
   readonly type: VariantType;
   readonly size: string;
   readonly state: VariantRow["state"];
-  readonly fileState: "pending" | "committed" | "removed";
+  /** `moved`: it is in another shard, with its tenant. */
+  readonly fileState: "pending" | "committed" | "removed" | "moved";
   readonly masterKey: string;
   readonly masterEtag: string;
   readonly masterSizeBytes: number;
@@ -79,7 +80,8 @@ const SQL = {
   pendingNonces: `SELECT nonce FROM variant WHERE file_id = ?1 AND state = 'pending'`,
   findJob: `SELECT variant.type, variant.size, variant.state, ${MASTER_KEY} AS masterKey,
     coalesce(file.etag, '') AS masterEtag, coalesce(file.size_bytes, 0) AS masterSizeBytes,
-    iif(owner.erasure_id IS NULL, file.state, 'removed') AS fileState, owner.tenant
+    CASE WHEN owner.erasure_id IS NULL THEN file.state WHEN owner.erasure_id LIKE 'moved %' THEN 'moved'
+      ELSE 'removed' END AS fileState, owner.tenant
     FROM variant JOIN file ON file.id = variant.file_id JOIN owner ON owner.id = file.owner_id
     WHERE variant.file_id = ?1 AND variant.nonce = ?2`,
   markReady: `UPDATE variant SET state = 'ready', due_at = NULL, content_type = ?3, width = ?4, height = ?5,

@@ -67,4 +67,6 @@ export const SHARDS_AT_ONCE = 6;
 export interface Placement {
   /** An unknown tenant has the first one. */
   shardOf(tenant: string, nowMs: number): Promise<number>;
+  /** The tenant is not where it was: it is asked for again. */
+  forget(tenant: string): void;
 }

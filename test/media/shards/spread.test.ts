@@ -28,7 +28,7 @@ function platformOf(count: number, counted: Counted, name: string): MediaApp {
   );
   // As tenants come: each gets the shard with the fewest.
   const shardOf = async (tenant: string) => Number(tenant.split("x")[1]) % count;
-  return mediaApp({ shards: shards as unknown as Shards, placement: { shardOf } });
+  return mediaApp({ shards: shards as unknown as Shards, placement: { shardOf, forget() {} } });
 }
 
 const TENANTS = 16;

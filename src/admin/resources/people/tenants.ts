@@ -56,7 +56,9 @@ const OWN_PAGE = `
 const DEPENDENTS = `
   SELECT * FROM (SELECT 'client' AS kind, id FROM client WHERE tenant = ?1 LIMIT ?2)
   UNION ALL SELECT * FROM (SELECT 'service', name FROM service WHERE tenant = ?1 LIMIT ?2)
-  UNION ALL SELECT * FROM (SELECT 'subscription', package FROM subscription WHERE tenant = ?1 LIMIT ?2)`;
+  UNION ALL SELECT * FROM (SELECT 'subscription', package FROM subscription WHERE tenant = ?1 LIMIT ?2)
+  UNION ALL SELECT 'move', 'to shard ' || to_shard FROM tenant_move
+    WHERE tenant = ?1 AND state NOT IN ('cleaning', 'done')`;
 const DELETE = `DELETE FROM tenant WHERE id = ?1`;
 const QUOTA = `SELECT quota_files, quota_bytes FROM tenant WHERE id = ?1`;
 

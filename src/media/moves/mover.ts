@@ -1,0 +1,149 @@
+import { arriveAt, type RelocationDeps } from "../shards/relocation.ts";
+import type { Clock } from "../../platform/runtime/clock.ts";
+import type { ComingStore } from "./coming-store.ts";
+import { movedMark, type LeavingStore, type MovingFile, type Run } from "./leaving-store.ts";
+
+/**
+ * The files of a tenant move from a shard to another one while the tenant works. In the old shard, and in the new one:
+ *
+ *   begun:    leaving (changes are noted)       coming (owners are hidden: nobody finds their files)
+ *   copied    page by page, then what changed since, until little is left
+ *   closed:   closed (nothing changes)          coming           pending files leave, each by its own note
+ *   arrived:  closed                            arrived (seen, nothing changes): both have the same
+ *   the directory names the new shard, in one conditional write: from here on the move goes forward alone
+ *   departed: hidden, departed (who comes is sent on)    arrived
+ *   open:     departed                          the tenant works here
+ *   cleaned:  rows without an owner that anybody finds are deleted
+ *
+ * - Reads are answered all the time: by the old shard until it has departed, by the new one from its arrival on.
+ *   Changes get 503 with `Retry-After` from `closed` to `open`, which is some round trips.
+ * - Each step is a transaction in one shard, on condition of its run: two runs at once, a run that broke off and a call
+ *   that comes late change nothing. Repeats find what was done.
+ * - Removed files and reports of deletions stay in the old shard, which deletes bytes and proves it as if nothing had
+ *   been. Only committed and pending files move, with their index and renditions.
+ * - A rendition that is being made gets a new name in the new shard. Both may be made; the old shard's job deletes what
+ *   it wrote.
+ * - Rows in the old shard stay for some minutes, so that a list that was begun before is whole.
+ */
+export interface Mover {
+  begin(run: Run, way: Way): Promise<Begun | undefined>;
+  /** Copies a page; undefined: another run has overtaken this one. */
+  copy(run: Run, way: Way, at: Progress): Promise<Progress | undefined>;
+  /** Copies what changed; `more`: there may be more. Undefined as above. */
+  follow(run: Run, way: Way): Promise<"more" | "all" | undefined>;
+  /** False: another run has overtaken this one, or the tenant or a client of it is being changed. */
+  close(run: Run, way: Way): Promise<boolean>;
+  arrive(run: Run, way: Way): Promise<boolean>;
+  depart(run: Run, way: Way): Promise<boolean>;
+  open(run: Run, way: Way): Promise<boolean>;
+  /** Deletes a page of what is left in both; true: there is more. */
+  clean(move: string, way: Way): Promise<boolean>;
+}
+
+export interface Way {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Begun {
+  readonly from: "leaving" | "closed";
+  readonly to: "coming" | "arrived";
+}
+
+export interface Progress {
+  readonly owner: number;
+  readonly file: string;
+  /** So many files were copied. */
+  readonly files: number;
+  readonly isEnd: boolean;
+}
+
+export interface MoverDeps extends RelocationDeps {
+  readonly leaving: readonly LeavingStore[];
+  readonly coming: readonly ComingStore[];
+  readonly clock: Clock;
+}
+
+/** Our choice: a page, and what of it is sent at once, since a value of D1 has at most 2 MB. */
+const PAGE = { files: 100, chars: 500_000, rows: 1_000 } as const;
+
+export function createMover(deps: MoverDeps): Mover {
+  const { leaving, coming, clock } = deps;
+
+  /** False: another run has overtaken this one. */
+  async function put(run: Run, { from, to }: Way, ids: readonly string[], files: readonly MovingFile[]) {
+    const byId = new Map(files.map((file) => [file.id, file]));
+    for (const some of inParts(ids, byId)) {
+      const there = some.flatMap((id) => byId.get(id) ?? []);
+      if (!(await coming[to]!.put(run, from, some, there))) return false;
+    }
+    return true;
+  }
+
+  return {
+    async begin(run, { from, to }) {
+      const there = await coming[to]!.begin(run);
+      const here = there === undefined ? undefined : await leaving[from]!.begin(run);
+      return there === undefined || here === undefined ? undefined : { from: here, to: there };
+    },
+
+    async copy(run, way, at) {
+      const page = await leaving[way.from]!.page(run.tenant, at.owner, at.file, PAGE.files);
+      const last = page.at(-1);
+      if (last === undefined) return { ...at, isEnd: true };
+      const ids = page.map(({ id }) => id);
+      if (!(await put(run, way, ids, page))) return undefined;
+      const files = at.files + page.length;
+      return { owner: last.ownerId, file: last.id, files, isEnd: page.length < PAGE.files };
+    },
+
+    async follow(run, way) {
+      const { changes, files } = await leaving[way.from]!.changes(run.tenant, PAGE.files);
+      if (changes.length === 0) return "all";
+      const ids = changes.map(({ fileId }) => fileId);
+      if (!(await put(run, way, ids, files))) return undefined;
+      await leaving[way.from]!.followed(run, changes);
+      return "more";
+    },
+
+    close: (run, { from, to }) => leaving[from]!.close(run, to, clock.nowMs()),
+
+    async arrive(run, { from, to }) {
+      for (const place of await deps.moved[from]!.underWay(PAGE.rows)) await arriveAt(deps, from, place, clock.nowMs());
+      const { owners, past } = await leaving[from]!.closed(run.tenant);
+      return coming[to]!.arrive(run, owners, [...past, from]);
+    },
+
+    async depart(run, { from, to }) {
+      await leaving[from]!.begin(run);
+      return leaving[from]!.depart(run, to);
+    },
+
+    async open(run, { to }) {
+      await coming[to]!.begin(run);
+      return coming[to]!.open(run);
+    },
+
+    async clean(move, { from, to }) {
+      const mark = movedMark(move);
+      const isMore = await leaving[from]!.clean(mark, PAGE.files, PAGE.rows);
+      return (await leaving[to]!.clean(mark, PAGE.files, PAGE.rows)) || isMore;
+    },
+  };
+}
+
+/** Parts of the ids whose rows are not too long together. */
+function inParts(ids: readonly string[], files: ReadonlyMap<string, MovingFile>): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let chars = Infinity;
+  for (const id of ids) {
+    const length = files.get(id)?.row.length ?? 0;
+    if (chars + length > PAGE.chars) {
+      parts.push([]);
+      chars = 0;
+    }
+    parts.at(-1)!.push(id);
+    chars += length;
+  }
+  return parts;
+}

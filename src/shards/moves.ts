@@ -1,0 +1,239 @@
+import type { Clock } from "../platform/runtime/clock.ts";
+import { describeError, type Log } from "../platform/runtime/log.ts";
+import { toHex } from "../platform/text/encoding.ts";
+import type { Random } from "../platform/runtime/random.ts";
+import type { Shards } from "../platform/storage/shards.ts";
+import { createCopyStore } from "./copy-store.ts";
+import type { Move, MoveState, MoveStore } from "./move-store.ts";
+import type { PlacementStore } from "./placement-store.ts";
+
+/**
+ * Moves of tenants to another shard, as jobs of the directory. The media service does what each step says in the two
+ * shards (src/media/moves/mover.ts); here is how far a move is:
+ *
+ *   an operator begins it ──▶ copying ── everything is copied ──▶ switching
+ *   switching ── changes followed, closed, arrived; the directory names the new shard ──▶ opening
+ *   opening ── departed from the old one, open in the new one ──▶ cleaning ── old rows deleted ──▶ done
+ *
+ * A run does as much as one invocation may, and notes how far it is. The cron runs what is due: a run that breaks off
+ * is followed by one with a higher turn, by which each shard refuses what is left of the other. Before the directory
+ * names the new shard, the old one has all; after it the move goes on to its end alone.
+ */
+export interface Moves {
+  /** Begins a move. `row`: the audit row of the same transaction. */
+  begin(tenant: string, to: number, nowMs: number, row: (move: string) => D1PreparedStatement): Promise<Begun>;
+  find(tenant: string): Promise<Move | undefined>;
+  underWay(): Promise<readonly Move[]>;
+  /** Runs a tenant's move, if it is due. Never throws: the next run goes on. */
+  run(tenant: string): Promise<void>;
+  /** Runs moves that are due. */
+  sweep(): Promise<void>;
+}
+
+export type Begun =
+  | { readonly kind: "begun" | "under_way"; readonly move: Move }
+  | { readonly kind: "no_tenant" | "no_shard" | "there_already" | "backup" };
+
+interface Way {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Port to the media service, whose steps these are. */
+export interface FileMover {
+  begin(run: Move, way: Way): Promise<{ readonly from: string; readonly to: string } | undefined>;
+  copy(run: Move, way: Way, at: Copied): Promise<Copied | undefined>;
+  follow(run: Move, way: Way): Promise<"more" | "all" | undefined>;
+  close(run: Move, way: Way): Promise<boolean>;
+  arrive(run: Move, way: Way): Promise<boolean>;
+  depart(run: Move, way: Way): Promise<boolean>;
+  open(run: Move, way: Way): Promise<boolean>;
+  clean(move: string, way: Way): Promise<boolean>;
+}
+
+interface Copied {
+  readonly owner: number;
+  readonly file: string;
+  readonly files: number;
+  readonly isEnd: boolean;
+}
+
+export interface MovesDeps {
+  readonly shards: Shards;
+  readonly store: MoveStore;
+  readonly places: Pick<PlacementStore, "find" | "copyOf">;
+  readonly mover: FileMover;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** A backup reads one shard after the other, so a tenant may not move meanwhile. */
+  readonly isBackupRunning: () => Promise<boolean>;
+}
+
+/**
+ * Our choices: another run may begin after so long without progress; old rows stay so long for requests that began
+ * before; pages of one invocation, which shares its limit of calls with the other sweeps; runs of one sweep.
+ */
+export const MOVE_LIMITS = { leaseMs: 60_000, graceMs: 600_000, pages: 100, attempts: 3, runs: 4 } as const;
+
+/** The pages that an invocation has left. */
+interface Budget {
+  pages: number;
+}
+
+/** Ends a run: another one has overtaken it, or something is in the way for a moment. */
+class Overtaken extends Error {}
+
+const expectThere = (isThere: boolean): void => {
+  if (!isThere) throw new Overtaken();
+};
+
+export function createMoves(deps: MovesDeps): Moves {
+  const { shards, store, places, mover, clock, random, log } = deps;
+
+  /** Ids of later moves come after. */
+  const newId = (nowMs: number): string => nowMs.toString(16).padStart(12, "0") + toHex(random.bytes(6));
+
+  async function advance(run: Move, state: MoveState, dueMs: number | null): Promise<Move> {
+    const nowMs = clock.nowMs();
+    expectThere(await store.advance(run, state, dueMs, state === "done" ? nowMs : null));
+    return { ...run, state };
+  }
+  const soon = (): number => clock.nowMs() + MOVE_LIMITS.leaseMs;
+
+  /** The new shard must know what the directory has of the tenant. The version that it knows. */
+  async function copyTenant({ tenant, to }: Move): Promise<number> {
+    const known = await places.copyOf(tenant);
+    if (known === undefined) throw new Error("the tenant that moves has no place");
+    if (to !== 0) await createCopyStore(shards[to]!.db).write(known);
+    return known.version;
+  }
+
+  async function copy(given: Move, budget: Budget): Promise<Move | undefined> {
+    let run = given;
+    expectThere((await mover.begin(run, run)) !== undefined);
+    for (; budget.pages > 0; budget.pages--) {
+      const at = { owner: run.atOwner, file: run.atFile, files: run.files, isEnd: false };
+      const copied = await mover.copy(run, run, at);
+      expectThere(copied !== undefined);
+      const { owner, file, files, isEnd } = copied!;
+      expectThere(await store.progress(run, owner, file, files, soon()));
+      run = { ...run, atOwner: owner, atFile: file, files };
+      if (isEnd) return advance(run, "switching", soon());
+    }
+    return undefined;
+  }
+
+  /** Changes are refused from `close` on, so this is tried again at once. */
+  async function goOver(run: Move, budget: Budget): Promise<Move | undefined> {
+    const begun = await mover.begin(run, run);
+    expectThere(begun !== undefined);
+    if (begun!.from === "leaving") {
+      for (; (await follow(run)) === "more"; budget.pages--) if (budget.pages <= 0) return undefined;
+      expectThere(await mover.close(run, run));
+    }
+    if (begun!.to === "coming") {
+      while ((await follow(run)) === "more");
+      expectThere(await mover.arrive(run, run));
+    }
+    for (let attempt = 0; attempt < MOVE_LIMITS.attempts; attempt++) {
+      const state = await store.switch(run, await copyTenant(run));
+      expectThere(state !== undefined);
+      if (state === "opening") return { ...run, state };
+    }
+    throw new Error("the tenant is changed again and again");
+  }
+
+  async function follow(run: Move): Promise<"more" | "all"> {
+    const followed = await mover.follow(run, run);
+    expectThere(followed !== undefined);
+    return followed!;
+  }
+
+  async function open(run: Move): Promise<Move> {
+    expectThere(await mover.depart(run, run));
+    expectThere(await mover.open(run, run));
+    return advance(run, "cleaning", clock.nowMs() + MOVE_LIMITS.graceMs);
+  }
+
+  async function clean(run: Move, budget: Budget): Promise<undefined> {
+    for (; budget.pages > 0; budget.pages--)
+      if (!(await mover.clean(run.move, run))) {
+        await advance(run, "done", null);
+        return undefined;
+      }
+    return undefined;
+  }
+
+  /** The step of a state; undefined: this run ends, and the move goes on later. */
+  async function step(run: Move, budget: Budget): Promise<Move | undefined> {
+    switch (run.state) {
+      case "copying":
+        return copy(run, budget);
+      case "switching":
+        return again(() => goOver(run, budget));
+      case "opening":
+        return again(() => open(run));
+      case "cleaning":
+        return clean(run, budget);
+      case "done":
+        return undefined;
+    }
+  }
+
+  async function again<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await work();
+      } catch (thrown) {
+        if (thrown instanceof Overtaken || attempt === MOVE_LIMITS.attempts) throw thrown;
+      }
+  }
+
+  async function runDue(tenant: string, budget: Budget): Promise<void> {
+    let now: Move | undefined;
+    try {
+      const nowMs = clock.nowMs();
+      now = await store.claim(tenant, nowMs, nowMs + MOVE_LIMITS.leaseMs);
+      while (now !== undefined) {
+        const then = await step(now, budget);
+        // The next run goes on at once.
+        if (then === undefined && budget.pages <= 0) await store.postpone(now, clock.nowMs());
+        // Old rows stay for a while.
+        now = then?.state === "cleaning" ? undefined : then;
+      }
+    } catch (thrown) {
+      if (thrown instanceof Overtaken) return log.info("a run of a move ended, the next one goes on", { tenant });
+      log.error("a move of a tenant broke off, the next run goes on", { tenant, error: describeError(thrown) });
+    }
+  }
+
+  return {
+    async begin(tenant, to, nowMs, row) {
+      if (!Number.isInteger(to) || to < 0 || to >= shards.length) return { kind: "no_shard" };
+      const place = await places.find(tenant);
+      if (place === undefined) return { kind: "no_tenant" };
+      const move = newId(nowMs);
+      const found = await store.begin(tenant, move, to, nowMs, row(move));
+      if (found?.move !== move)
+        return found === undefined || found.state === "done"
+          ? { kind: "there_already" }
+          : { kind: "under_way", move: found };
+      // Each of the two notes that it begins, and looks for the other then.
+      if (!(await deps.isBackupRunning())) return { kind: "begun", move: found };
+      await store.abandon(found);
+      return { kind: "backup" };
+    },
+    find: store.find,
+    underWay: () => store.underWay(MOST_SHOWN),
+    run: (tenant) => runDue(tenant, { pages: MOVE_LIMITS.pages }),
+    async sweep() {
+      const budget = { pages: MOVE_LIMITS.pages };
+      for (const tenant of await store.due(clock.nowMs(), MOVE_LIMITS.runs))
+        if (budget.pages > 0) await runDue(tenant, budget);
+    },
+  };
+}
+
+/** Our choice: nobody moves more at a time. */
+const MOST_SHOWN = 100;

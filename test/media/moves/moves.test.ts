@@ -1,0 +1,295 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createComingStore } from "../../../src/media/moves/coming-store.ts";
+import { createLeavingStore } from "../../../src/media/moves/leaving-store.ts";
+import { guardDatabase } from "../../../src/platform/storage/database.ts";
+import { shardsOf, type Shards } from "../../../src/platform/storage/shards.ts";
+import { createPlacementStore } from "../../../src/shards/placement-store.ts";
+import { encodePng, gradient } from "../../support/images.ts";
+import { casesOf } from "../../support/model-runs.ts";
+import { unique } from "../../support/platform.ts";
+import { everywhere, shardDb } from "../../support/shards.ts";
+import {
+  collection,
+  expectJson,
+  expectProblem,
+  keysOf,
+  mediaApp,
+  principal,
+  START_MS,
+  stored,
+  uploaded,
+  type MediaApp,
+} from "../media-app.ts";
+import { keptPlacement, MovingTenants, placeTenants } from "../moving-tenants.ts";
+
+const PICTURE = await encodePng(gradient(8, 8));
+const DAY_MS = 86_400_000;
+const [FROM, TO] = [1, 2];
+const FILES = collection("private");
+/** As the Worker has them. */
+const guarded = shardsOf(env).map((shard) => ({ ...shard, db: guardDatabase(shard.db) })) as unknown as Shards;
+
+let tenant: string;
+let as: ReturnType<typeof principal>;
+let app: MediaApp;
+let moving: MovingTenants;
+
+beforeEach(async () => {
+  tenant = unique("t");
+  await placeTenants({ [tenant]: FROM });
+  as = principal({ tenant });
+  app = mediaApp({ shards: guarded, placement: keptPlacement() });
+  moving = new MovingTenants(app.media, guarded, app.clock);
+});
+
+const rowsIn = async (shard: number, table: string): Promise<number> =>
+  (await shardDb(shard)
+    .prepare(
+      table === "owner"
+        ? "SELECT count(*) AS n FROM owner WHERE tenant = ?"
+        : `SELECT count(*) AS n FROM file JOIN owner ON owner.id = file.owner_id AND owner.tenant = ?
+           ${table === "file" ? "" : `JOIN ${table} ON ${table}.file_id = file.id`} WHERE file.state = 'committed'`,
+    )
+    .bind(tenant)
+    .first<number>("n")) ?? 0;
+const stateIn = (shard: number) =>
+  shardDb(shard).prepare("SELECT state FROM moving_tenant WHERE tenant = ?").bind(tenant).first<string>("state");
+const list = async (query = ""): Promise<any[]> =>
+  expectJson(await app.call(`${FILES}?tenant=${tenant}${query}`, { as }), 200);
+const idsOf = (files: readonly { id: string }[]): string[] => files.map(({ id }) => id).sort();
+const move = async (to: number): Promise<void> => {
+  await moving.begin(tenant, to, app.clock.nowMs);
+  await moving.rest();
+};
+const erased = (path: string) => app.call(path, { as, method: "DELETE" });
+
+/** Runs the move step by step until this holds. */
+async function runUntil(holds: () => Promise<boolean>): Promise<void> {
+  await moving.begin(tenant, TO, app.clock.nowMs);
+  for (let calls = 1; !(await holds()); calls++) {
+    if (calls > 60) throw new Error("it does not come to that");
+    await moving.run(calls);
+  }
+}
+
+describe("a tenant that moves", () => {
+  // shows: operator/shards/tenant-move
+  it("has everything in the new shard: files, index, renditions, usage, uploads on their way, reports", async () => {
+    const files = [];
+    for (let at = 0; at < 5; at++)
+      files.push(await stored(app, PICTURE, { as, query: "?clip=4x4", metadata: { at, ünï: ["a", at % 2] } }));
+    await app.consume();
+    const waiting = await uploaded(app, PICTURE, { as, query: "?crop=2x2" });
+    const [gone, ...kept] = files;
+    expect((await erased(gone!.path)).status).toBe(204);
+    await app.settle();
+    const before = { list: await list(), usage: await app.media.usage(tenant), reports: await reports() };
+    expect(before.usage).toEqual({ files: 4, bytes: 4 * PICTURE.length, pending: { files: 1, bytes: 0 } });
+    await move(TO);
+    expect(await createPlacementStore(env.DB).find(tenant)).toBe(TO);
+    // The isolate has the old place, and goes on.
+    expect({ list: await list(), usage: await app.media.usage(tenant), reports: await reports() }).toEqual(before);
+    expect(idsOf(await list(`&q=${encodeURIComponent("ünï:1")}`))).toEqual(idsOf([files[1]!, files[3]!]));
+    for (const { id, path } of kept) {
+      const shown = await app.call(`${path}?clip=4x4`, { as });
+      const { link } = await expectJson(shown, 200);
+      expect((await app.call(link)).status).toBe(200);
+      expect((await expectJson(await app.call(`${path}/variants`, { as }), 200))[0].state).toBe("ready");
+      expect(await keysOf(id)).toHaveLength(2);
+    }
+    await expectJson(await app.call(waiting.commitLink, { as, method: "POST" }), 202);
+    await app.consume();
+    expect(await list()).toHaveLength(5);
+    expect([await rowsIn(FROM, "attribute"), await rowsIn(FROM, "variant")]).toEqual([0, 0]);
+    expect([await rowsIn(TO, "file"), await rowsIn(TO, "variant")]).toEqual([5, 5]);
+    const made = await stored(app, PICTURE, { as });
+    expect(Number.parseInt(made.id.slice(8, 10), 16)).toBe(TO);
+    await expectProblem(await app.call(gone!.path, { as }), 404, "element_resource_non_existing");
+  });
+
+  it("can move back and on, and its files end with a proof wherever they were", async () => {
+    const files = [];
+    for (let at = 0; at < 3; at++) {
+      files.push(await stored(app, PICTURE, { as, query: "?clip=4x4", metadata: { at } }));
+      await move([TO, FROM, 3][at]!);
+      expect(idsOf(await list())).toEqual(idsOf(files));
+    }
+    await app.consume();
+    expect((await erased(files[0]!.path)).status).toBe(204);
+    expect((await erased(`${FILES}?tenant=${tenant}`)).status).toBe(202);
+    await app.settle();
+    expect(await list()).toEqual([]);
+    for (const ms of [0, DAY_MS, 2 * DAY_MS, 3 * DAY_MS]) {
+      app.clock.nowMs = START_MS + ms;
+      await app.media.sweep(app.clock.nowMs);
+      while (app.longJobs.length > 0) await app.consume();
+    }
+    const proofs = (await reports()).map(({ state, files: counts }) => `${counts.verified} ${state}`);
+    expect(proofs.toSorted()).toEqual(["1 verified", "2 verified"]);
+    const { results } = await everywhere.prepare("SELECT owner.tenant FROM owner").all<{ tenant: string }>();
+    expect(results.filter((owner) => owner.tenant === tenant)).toEqual([]);
+    for (const { id } of files) expect(await keysOf(id)).toEqual([]);
+  });
+
+  it("takes no changes for a moment, and is read all the time", async () => {
+    const file = await stored(app, PICTURE, { as });
+    const other = await uploaded(app, PICTURE, { as });
+    for (const [shard, state] of [
+      [FROM, "closed"],
+      [TO, "arrived"],
+    ] as const) {
+      await runUntil(async () => (await stateIn(shard)) === state);
+      expect(idsOf(await list())).toEqual([file.id]);
+      expect((await app.call(file.path, { as })).status).toBe(200);
+      for (const refused of [
+        await app.call(`${file.path}/metadata`, { as, method: "PUT", json: { a: 1 } }),
+        await app.call(`${file.path}/variants?clip=4x4`, { as, method: "POST" }),
+        await erased(file.path),
+        await erased(`${FILES}?tenant=${tenant}`),
+        await app.call(other.commitLink, { as, method: "POST" }),
+      ]) {
+        await expectProblem(refused, 503, "service_temporarily_unavailable");
+        expect(refused.headers.get("retry-after")).not.toBeNull();
+      }
+    }
+    await moving.rest();
+    await expectJson(await app.call(other.commitLink, { as, method: "POST" }), 202);
+    expect(await list()).toHaveLength(2);
+  });
+
+  it("loses no change that comes while it is copied", async () => {
+    const files = [];
+    for (let at = 0; at < 4; at++) files.push(await stored(app, PICTURE, { as, metadata: { at } }));
+    await runUntil(async () => (await rowsIn(TO, "file")) === 4);
+    expect(await stateIn(FROM)).toBe("leaving");
+    await app.call(`${files[0]!.path}/metadata`, { as, method: "PUT", json: { at: 9 } });
+    await erased(files[1]!.path);
+    await app.call(`${files[2]!.path}/variants?clip=4x4`, { as, method: "POST" });
+    files.push(await stored(app, PICTURE, { as, metadata: { at: 5 } }));
+    await moving.rest();
+    expect(
+      (await list()).map(({ metadata, variants }) => [metadata.at, variants.length]).toSorted(([a], [b]) => a - b),
+    ).toEqual([
+      [2, 1],
+      [3, 0],
+      [5, 0],
+      [9, 0],
+    ]);
+    expect(idsOf(await list("&q=at:9"))).toEqual([files[0]!.id]);
+    expect(await list("&q=at:0")).toEqual([]);
+    await app.media.sweep(app.clock.nowMs + 3_600_000);
+    await app.consume();
+    expect((await expectJson(await app.call(`${files[2]!.path}/variants`, { as }), 200))[0].state).toBe("ready");
+  });
+
+  it("leaves out owners whose files were all deleted while it was copied", async () => {
+    await stored(app, PICTURE, { as });
+    await runUntil(async () => (await rowsIn(TO, "file")) === 1);
+    expect((await erased(`${FILES}?tenant=${tenant}`)).status).toBe(202);
+    await app.settle();
+    const again = await stored(app, PICTURE, { as });
+    await moving.rest();
+    expect(idsOf(await list())).toEqual([again.id]);
+    expect(await app.media.usage(tenant)).toMatchObject({ files: 1, bytes: PICTURE.length });
+    expect(await rowsIn(TO, "file")).toBe(1);
+  });
+
+  it("keeps the bytes of a rendition when its message comes once more to the old shard", async () => {
+    const file = await stored(app, PICTURE, { as, query: "?clip=4x4" });
+    const messages = [...app.jobs];
+    await app.consume();
+    const keys = await keysOf(file.id);
+    expect(keys).toHaveLength(2);
+    await runUntil(async () => (await createLeavingState()) === "gone");
+    await app.consume({ jobs: messages });
+    expect(await keysOf(file.id)).toEqual(keys);
+    await moving.rest();
+    await app.consume({ jobs: messages });
+    await app.consume({ jobs: messages, dead: true });
+    expect(await keysOf(file.id)).toEqual(keys);
+  });
+
+  it("is not removed or renamed away meanwhile", async () => {
+    await stored(app, PICTURE, { as });
+    await runUntil(async () => (await rowsIn(TO, "file")) === 1);
+    await expect(
+      app.media.ownerChanges.removeTenant(tenant, () => Promise.reject(new Error("it was written"))),
+    ).rejects.toThrow("in the way");
+    await expect(env.DB.prepare("DELETE FROM tenant WHERE id = ?").bind(tenant).run()).rejects.toThrow("moves");
+    const closing = { kind: "client", name: as.clientName, client: "c", tenant, change: "x" } as const;
+    const { createOwnerStore } = await import("../../../src/media/shards/owner-store.ts");
+    expect(await createOwnerStore(shardDb(TO), false).close(closing, "", 0)).toBe(false);
+    await moving.rest();
+    expect(await list()).toHaveLength(1);
+  });
+});
+
+describe("a run of a move", () => {
+  it("that breaks off after any call is followed by one that goes on, and every answer is right meanwhile", async () => {
+    const file = await stored(app, PICTURE, { as, query: "?clip=4x4", metadata: { at: 0 } });
+    await app.consume();
+    let to = TO;
+    for (const calls of casesOf([3, 6, 9, 12, 1, 2, 4, 5, 7, 8, 10, 11, 13, 14], 4)) {
+      await moving.begin(tenant, to, app.clock.nowMs);
+      for (let round = 0; (await moving.underWay()).length > 0; round++) {
+        await moving.run(round > 30 ? Infinity : calls + (round % 3));
+        expect(idsOf(await list())).toEqual([file.id]);
+        expect((await app.call(`${file.path}?clip=4x4`, { as })).status).toBe(200);
+        expect((await app.media.usage(tenant)).files).toBe(1);
+        const changed = await app.call(`${file.path}/metadata`, { as, method: "PUT", json: { at: round } });
+        if (changed.status !== 200) expect(changed.status).toBe(503);
+        else expect(await list(`&q=at:${round}`)).toHaveLength(1);
+      }
+      expect(await createPlacementStore(env.DB).find(tenant)).toBe(to);
+      to = to === TO ? FROM : TO;
+    }
+  });
+
+  it("that another one has overtaken writes nothing any more", async () => {
+    const file = await stored(app, PICTURE, { as, metadata: { at: 1 } });
+    const [leaving, coming] = [createLeavingStore(shardDb(FROM)), createComingStore(shardDb(TO), TO)];
+    const old = { tenant, move: "m1", turn: 1 };
+    const next = { ...old, turn: 2 };
+    expect([await coming.begin(old), await leaving.begin(old)]).toEqual(["coming", "leaving"]);
+    const page = await leaving.page(tenant, 0, "", 10);
+    expect(page.map(({ id }) => id)).toEqual([file.id]);
+    await app.call(`${file.path}/metadata`, { as, method: "PUT", json: { at: 2 } });
+    expect([await coming.begin(next), await leaving.begin(next)]).toEqual(["coming", "leaving"]);
+    const { changes, files } = await leaving.changes(tenant, 10);
+    expect(await coming.put(next, FROM, [file.id], files)).toBe(true);
+    await leaving.followed(old, changes);
+    expect((await leaving.changes(tenant, 10)).changes).toEqual(changes);
+    expect(await coming.put(old, FROM, [file.id], page)).toBe(false);
+    const copied = "SELECT metadata FROM file WHERE id = ?";
+    expect(await shardDb(TO).prepare(copied).bind(file.id).first("metadata")).toBe('{"at":2}');
+    expect(await leaving.close(old, TO, 0)).toBe(false);
+    expect(await coming.arrive(old, [], [])).toBe(false);
+    expect([await coming.begin(old), await leaving.begin(old)]).toEqual([undefined, undefined]);
+    await leaving.followed(next, changes);
+    expect(await leaving.close(next, TO, 0)).toBe(true);
+    const { owners } = await leaving.closed(tenant);
+    expect(await coming.arrive(next, owners, [FROM])).toBe(true);
+    expect([await leaving.depart(old, TO), await leaving.depart(next, TO), await leaving.depart(next, TO)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect([await coming.open(old), await coming.open(next), await coming.open(next)]).toEqual([false, true, true]);
+    // A call that comes late begins nothing.
+    expect([await coming.begin({ ...next, turn: 9 }), await leaving.begin({ ...next, turn: 9 })]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect([await stateIn(FROM), await stateIn(TO)]).toEqual([null, null]);
+  });
+});
+
+async function reports(): Promise<any[]> {
+  return expectJson(await app.call(`/media/v2/erasures?tenant=${tenant}`, { as }), 200);
+}
+
+async function createLeavingState(): Promise<string | null> {
+  const gone = await shardDb(FROM).prepare("SELECT 1 FROM departed_tenant WHERE tenant = ?").bind(tenant).first();
+  return gone === null ? stateIn(FROM) : "gone";
+}
