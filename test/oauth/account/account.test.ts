@@ -907,6 +907,8 @@ describe("POST /account/password", () => {
 
 describe("The cost of the account page", () => {
   it("is 3 round trips for the page (two in parallel), 3 for removing access, 5 for a password change", async () => {
+    user = await makeUser({ home: 0 });
+    client = await makeFlowClient(user.tenant);
     const { env: counted, tally, reset } = counting(env);
     const own = isolate(counted);
     const browser = await signedIn(

@@ -19,7 +19,7 @@ let ada: TestUser;
 beforeAll(async () => {
   const tenant = await makeTenant();
   service = await makeService(tenant);
-  ada = await makeUser({ tenant, scopes: [...service.scopes] });
+  ada = await makeUser({ tenant, home: 0, scopes: [...service.scopes] });
 });
 
 const register = (fields: object, address = unique("2001:db8::"), { fetch } = open()): Promise<Response> =>
