@@ -1,4 +1,5 @@
 import { commandLineSuite } from "../acceptance/browser/command-line.ts";
+import { factorLooksSuite } from "../acceptance/browser/factor-looks.ts";
 import { factorsAndLinksSuite } from "../acceptance/browser/factors-and-links.ts";
 import { looksSuite } from "../acceptance/browser/looks.ts";
 import { useStage } from "../acceptance/browser/stage.ts";
@@ -10,5 +11,6 @@ import { useStage } from "../acceptance/browser/stage.ts";
 const stage = useStage();
 
 looksSuite(stage);
+factorLooksSuite(stage);
 commandLineSuite(stage);
 factorsAndLinksSuite(stage);

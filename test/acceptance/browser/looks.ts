@@ -70,10 +70,15 @@ export function looksSuite(stage: () => Stage): void {
       for (const [heading, go] of pages) {
         await go(page);
         await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
-        expect(await page.evaluate(LOOK), heading).toEqual({ faults: [], dark: theme === "dark" });
+        await lookAt(page, heading, theme);
       }
     });
   });
+}
+
+/** What is wrong with the page that is shown: nothing. */
+export async function lookAt(page: Page, name: string, theme: "light" | "dark"): Promise<void> {
+  expect(await page.evaluate(LOOK), name).toEqual({ faults: [], dark: theme === "dark" });
 }
 
 /** Too short a password, so that the account page says so. */
@@ -107,8 +112,13 @@ const LOOK = `(() => {
     for (const element of all("[" + attribute + "]"))
       demand(ids.includes(element.getAttribute(attribute)), attribute + " leads nowhere");
   demand(all("[tabindex]").every(({ tabIndex }) => tabIndex <= 0), "an order of its own");
-  demand(all("svg").every((picture) => picture.getAttribute("aria-hidden") === "true"), "a picture that is read aloud");
-  demand(all("script, iframe, [style]").length === 0 && all("link, img").length === 2, "what does not belong here");
+  const isSaid = (picture) => picture.role === "img" && picture.ariaLabel !== null;
+  demand(all("svg").every((picture) => picture.ariaHidden === "true" || isSaid(picture)), "a picture that is read aloud");
+  // Only pages that ask for a passkey have a script, and it is our own file.
+  const scripts = all("script").filter(({ src, text }) => !src.startsWith(location.origin) || text !== "");
+  demand(all("[data-passkey]").length > 0 || all("script").length === 0, "a script");
+  demand(scripts.length === 0, "a script that is not our file");
+  demand(all("iframe, [style]").length === 0 && all("link, img").length === 2, "what does not belong here");
 
   demand(all("[hidden]").every((element) => element.getClientRects().length === 0), "hidden, and shown");
   for (const field of all("input:not([type=hidden], [hidden])")) {
@@ -127,7 +137,7 @@ const LOOK = `(() => {
   const paths = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
   while (paths.nextNode()) {
     const { currentNode } = paths;
-    if (currentNode.parentElement.closest("summary code") === null) continue;
+    if (currentNode.parentElement.closest("summary code, h1, h2, button") === null) continue;
     for (const { 0: word, index } of currentNode.data.matchAll(/[{}A-Za-z0-9]+/g)) {
       const range = document.createRange();
       range.setStart(currentNode, index);
