@@ -17,6 +17,7 @@ import { ADA, makeWorld, OPERATOR_SECRET, TENANT, type World } from "../acceptan
  * A platform that knows its own address, asked under the name of somebody else: a browser finds it below
  * `evil.localhost`, as a victim would below a host whose DNS or proxy is the attacker's.
  */
+const GUEST = "guest@acme.example";
 const stateDir = newStateDir();
 let platform: Platform | undefined;
 let browser: Browser | undefined;
@@ -48,66 +49,49 @@ async function linksTo(email: string, mails: number): Promise<readonly string[]>
   await expect.poll(async () => (await box.goto(`${world.url}/dev/mail`)) && own.count()).toBe(mails);
   return own.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
 }
-const isShown = (page: Page, heading: string): Promise<void> =>
-  page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
 
 // shows: oauth/mailed-links/host
-test("a link that was asked for under another host leads to the platform's own, and opens nowhere", async () => {
-  const thief = await open();
-  await thief.goto(`${evil()}/account`);
-  await thief.getByLabel("E-mail address").fill(ADA.email);
-  await thief.getByRole("button", { name: "Forgot your password?" }).click();
-  expect(new URL(thief.url()).hostname).toBe("evil.localhost");
-  await thief.getByRole("button", { name: "Send the link" }).click();
-  await isShown(thief, "Look at your mail");
-  const links = await linksTo(ADA.email, 1);
-  expect(links.map((link) => new URL(link).origin)).toEqual(links.map(() => world.url));
-  // The person who trusts the mail opens it, and gives nothing away.
-  const victim = await open();
-  await victim.goto(links[0]!);
-  await isShown(victim, "Open the link in the other browser");
-  // The thief cannot use it, whatever host the browser is at.
-  for (const origin of [world.url, evil()]) {
-    await thief.goto(links[0]!.replace(world.url, origin));
-    if (origin === world.url) await isShown(thief, "Open the link in the other browser");
+test("a page under another host sends its forms to the platform's own, which the browser refuses", async () => {
+  const page = await open();
+  await page.goto(`${evil()}/account`);
+  const forms = page.locator("form, [formaction]");
+  const actions = await forms.evaluateAll((all) =>
+    all.flatMap((one) => [one.getAttribute("action"), one.getAttribute("formaction")]).filter((at) => at !== null),
+  );
+  expect(actions.length).toBeGreaterThan(1);
+  for (const action of actions) expect(new URL(action).origin).toBe(world.url);
+  await page.getByLabel("E-mail address").fill(ADA.email);
+  await page.getByLabel("Password").fill(ADA.password);
+  for (const button of ["Forgot your password?", "Sign in"]) {
+    const refused = page.waitForEvent("console", (message) => message.text().includes("form-action"));
+    await page.getByRole("button", { name: button }).dispatchEvent("click");
+    await refused;
+    expect(new URL(page.url()).hostname).toBe("evil.localhost");
   }
-  await victim.goto(`${world.url}/account`);
-  await victim.getByLabel("E-mail address").fill(ADA.email);
-  await victim.getByLabel("Password").fill(ADA.password);
-  await victim.getByRole("button", { name: "Sign in" }).click();
-  await isShown(victim, "Your account");
 });
 
 // shows: oauth/mailed-links/host
-test("invitations and notices lead there too, whatever the header Host says", async () => {
-  const page = await open();
-  await page.goto(`${evil()}/account`);
-  await page.getByLabel("E-mail address").fill(ADA.email);
-  await page.getByLabel("Password").fill(ADA.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await isShown(page, "Your account");
-  const email = "guest@acme.example";
+test("an invitation leads to the platform's own, whatever the header Host says", async () => {
   const token = await operatorToken();
-  const invited = await send(`/admin/v1/tenants/${TENANT}/invitations/${email}`, "evil.example", {
+  const invited = await send(`/admin/v1/tenants/${TENANT}/invitations/${GUEST}`, "evil.example", {
     method: "PUT",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ roles: [] }),
   });
   expect(invited).toBe(201);
-  const links = [...(await linksTo(email, 1)), ...(await linksTo(ADA.email, 3))];
-  expect(links.length).toBeGreaterThanOrEqual(4);
+  const links = await linksTo(GUEST, 1);
+  expect(links.length).toBeGreaterThan(0);
   for (const link of links) expect(new URL(link).origin).toBe(world.url);
 });
 
-test("each mail is a file with a text and an HTML part, and a line on the terminal", () => {
+test("its mail is a file with a text and an HTML part, and a line on the terminal", () => {
   const folder = join(stateDir, "mail");
-  const files = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")] as const);
-  expect(files.length).toBeGreaterThanOrEqual(3);
-  for (const [name, text] of files) {
-    expect(name).toMatch(/\.eml$/);
-    for (const part of ["text/plain", "text/html"]) expect(text).toContain(`Content-Type: ${part}`);
-  }
-  expect(platform!.output()).toContain(`mail to ${ADA.email}: Choose a new password`);
+  const [name = "", ...others] = readdirSync(folder);
+  expect(others).toEqual([]);
+  expect(name).toMatch(/\.eml$/);
+  const text = readFileSync(join(folder, name), "utf8");
+  for (const part of ["text/plain", "text/html"]) expect(text).toContain(`Content-Type: ${part}`);
+  expect(platform!.output()).toContain(`mail to ${GUEST}`);
 });
 
 async function operatorToken(): Promise<string> {
