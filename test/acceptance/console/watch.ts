@@ -230,7 +230,8 @@ export function watchSuite(stage: () => Stage): void {
       expect((await fetch(`${stage().url}/silent/v1/`)).status).toBe(503);
       const page = await stage().open();
       const line = page.locator(".attention li", { hasText: "The service demo-silent does not answer" });
-      await line.getByRole("link", { name: "Services and packages" }).click();
+      // Counts are sent every ten seconds, and the page asks again every half a minute.
+      await line.getByRole("link", { name: "Services and packages" }).click({ timeout: 70_000 });
       await page.getByRole("heading", { level: 1, name: "Services and packages" }).waitFor();
     });
 
