@@ -13,7 +13,7 @@ import { Page as Frame } from "../../../components/page.tsx";
 import { Empty, Loading } from "../../../components/states.tsx";
 import { usePerson } from "../../../session/session.ts";
 import { useFormats } from "../../../words/formats.ts";
-import { BulkVariants } from "../work/bulk-variants.tsx";
+import { BulkVariants } from "../jobs/bulk-variants.tsx";
 import { DeleteMatching, DeleteSelected } from "../erasures/delete-files.tsx";
 import { FileGrid } from "./file-grid.tsx";
 import { lastOwner, ownerOf, rememberOwner, searchOf, type Owner } from "../owner.ts";
