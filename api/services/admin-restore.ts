@@ -4,6 +4,18 @@ import { TAGS } from "./admin-resources.ts";
 
 const TIME = 1_763_000_040_000;
 
+/** The same for every object that goes back in time. */
+const TO = "`{timeMs}`: a time in ms since 1970; `{bookmark}`: the `undo` of an earlier restore.";
+const RESTORED = {
+  200: {
+    text: "It is restored.",
+    json: obj({ undo: str("A bookmark: a restore to it undoes this one.") }),
+    example: { undo: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" },
+  },
+};
+const NOT_RESTORED =
+  "`maintenance_off`: the platform is not in maintenance. `no_past`: the object cannot be restored to this time.";
+
 /** Components of what follows a restore of the database, and operations on it. */
 export const RESTORE_SCHEMAS: Readonly<Record<string, Named>> = {
   RestorePoint: {
@@ -96,20 +108,14 @@ export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
     body: {
       fields: {
         object: "`{kind: log, shard}`, `{kind: consumer, name}` or `{kind: push, id}`.",
-        to: "`{timeMs}`: a time in ms since 1970; `{bookmark}`: the `undo` of an earlier restore.",
+        to: TO,
       },
       example: { object: { kind: "log", shard: 0 }, to: { timeMs: TIME } },
     },
-    answers: {
-      200: {
-        text: "It is restored.",
-        json: obj({ undo: str("A bookmark: a restore to it undoes this one.") }),
-        example: { undo: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" },
-      },
-    },
+    answers: RESTORED,
     errors: {
       404: "",
-      409: "`maintenance_off`: the platform is not in maintenance. `no_past`: the object cannot be restored to this time.",
+      409: NOT_RESTORED,
     },
   },
   "POST /shards/{shard}/restore": {
@@ -120,19 +126,13 @@ export const RESTORE_ENTRIES: Readonly<Record<string, Entry>> = {
       "directory must go back to the same time. Cloudflare keeps 30 days.",
     parameters: { shard: { text: "The number of the shard.", example: "4" } },
     body: {
-      fields: { to: "`{timeMs}`: a time in ms since 1970; `{bookmark}`: the `undo` of an earlier restore." },
+      fields: { to: TO },
       example: { to: { timeMs: TIME } },
     },
-    answers: {
-      200: {
-        text: "It is restored.",
-        json: obj({ undo: str("A bookmark: a restore to it undoes this one.") }),
-        example: { undo: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" },
-      },
-    },
+    answers: RESTORED,
     errors: {
       404: "The shard is no object.",
-      409: "`maintenance_off`: the platform is not in maintenance. `no_past`: the object cannot be restored to this time.",
+      409: NOT_RESTORED,
     },
   },
   "POST /platform-check/topics/{topic}/reopen": {
