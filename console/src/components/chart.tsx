@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "react";
+import "../words/browser-language.ts";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useIsDark } from "../app/theme.ts";

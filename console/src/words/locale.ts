@@ -6,7 +6,7 @@ export const localeOf = (language: "en" | "de", wanted: readonly string[]): stri
   wanted.find((tag) => tag.toLowerCase().startsWith(`${language}-`) && isTag(tag)) ?? USUAL[language];
 
 /** A browser without settings of its own passes on those of its system, as `en-US@posix`, which is no tag. */
-function isTag(text: string): boolean {
+export function isTag(text: string): boolean {
   try {
     return Intl.getCanonicalLocales(text).length === 1;
   } catch {

@@ -235,6 +235,17 @@ export function watchSuite(stage: () => Stage): void {
       await page.getByRole("heading", { level: 1, name: "Services and packages" }).waitFor();
     });
 
+    test("works in a browser that names a system without a language", async () => {
+      const page = await stage().open();
+      await page.addInitScript(`
+        Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true });
+        Object.defineProperty(navigator, "languages", { value: ["en-US@posix"], configurable: true });
+      `);
+      await page.reload();
+      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      await page.locator("canvas").first().waitFor();
+    });
+
     test("has every page in German, without a word that is wider than the screen", async () => {
       const page = await stage().open({ viewport: { width: 360, height: 740 } });
       await page.getByRole("button", { name: /^Your account/ }).click();
