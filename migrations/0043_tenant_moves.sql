@@ -1,4 +1,4 @@
--- A tenant moves to another shard while it works: docs/decisions/0079-a-tenant-moves-while-it-works.md.
+-- A tenant moves to another shard while it works: docs/decisions/0081-a-tenant-moves-while-it-works.md.
 
 -- In the directory: the latest move of each tenant. `state`: src/shards/moves.ts. `at_owner`, `at_file`: how far it is
 -- copied. `turn` grows with each run, so that a run that was overtaken writes nothing.
