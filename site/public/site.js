@@ -95,6 +95,8 @@ async function fillDemoKeys() {
     ["process.env.DEMO_CLIENT_SECRET", JSON.stringify(secret)],
     ['os.environ["DEMO_CLIENT_SECRET"]', JSON.stringify(secret)],
     ["$DEMO_USER_PASSWORD", password],
+    ['process.env["DEMO_USER_PASSWORD"]', JSON.stringify(password)],
+    ['os.environ["DEMO_USER_PASSWORD"]', JSON.stringify(password)],
   ]);
   const place = document.getElementById("local-platform");
   if (place === null) return;

@@ -47,7 +47,7 @@ async function placeSdk(packages: string): Promise<void> {
 beforeAll(async () => {
   const packages = join(folder, "node_modules");
   mkdirSync(packages, { recursive: true });
-  for (const name of ["hono", "oidc-client-ts", "vite"])
+  for (const name of ["hono", "jose", "oidc-client-ts", "vite"])
     symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
   cpSync(join(ROOT, "examples/quickstarts"), folder, { recursive: true });
   [platform] = await Promise.all([startPlatform({ STATE_DIR: stateDir }), placeSdk(packages)]);
@@ -56,6 +56,7 @@ beforeAll(async () => {
     PLINTH_URL: platform.url,
     PYTHONPATH: join(ROOT, "packages/python/src"),
     DEMO_CLIENT_SECRET: secrets["DEMO_CLIENT_SECRET"] ?? "",
+    DEMO_USER_PASSWORD: secrets["DEMO_USER_PASSWORD"] ?? "",
   };
 });
 afterAll(async () => {
@@ -197,6 +198,14 @@ function expectStory(output: string): void {
     /^called by demo\.shop for demo with .*plat\.media_view/m,
     /^for demo {2}(false|False)$/m,
     /^.*plat\.media_manage/m,
+    /\{ ?['"]?sub['"]?: 'ada@demo\.example' ?\}/,
+    /clientId['"]?: 'demo\.web'/,
+    /by assertion \{[^}]*plat\.media_view/,
+    /^http.*\/authorize\?client_id=demo\.web&request_uri=urn:/m,
+    "with a proof 200\n",
+    "asked: /v1/products/1?lang=de for demo by demo.shop\n",
+    /self['"]?: 'http.*\/hello\/v1\/products\/1\?lang=de'/,
+    /notes\.write/,
   ])
     expect(output).toMatch(said);
 }

@@ -55,6 +55,9 @@ test.skipIf(!hasCurl)("the commands of README.md, the quickstart and the guides 
   expect(stdout).toMatch(/"type":"crop","size":"64x64"[^}]*"state":"ready"/);
   expect(stdout).toContain("asked: /v1/products/1?lang=de for demo by demo.shop");
   expect(stdout).toContain(`{"self":"${platform.url}/hello/v1/products/1?lang=de"}`);
+  expect(stdout).toMatch(/"scope":"plat\.tenant=demo plat\.media_view"/);
+  expect(stdout).toMatch(/\/authorize\?client_id=demo\.web&request_uri=urn:/);
+  expect(stdout).toContain(`{"resource":"${platform.url}/notes/v1"`);
   expect(stdout).toMatch(/"kind":"all"[^}]*"state":"deleted"/);
   expect(stdout).toMatch(/"state":"done"/);
   expect(stdout).toMatch(/^example +The example shop +example/m);
