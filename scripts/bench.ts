@@ -12,6 +12,7 @@ import { renderMarkdown } from "../tools/bench/lib/report-text.ts";
 import { runBench } from "../tools/bench/lib/run.ts";
 import { mediaBench } from "../tools/bench/media/bench.ts";
 import { oauthBench } from "../tools/bench/oauth/bench.ts";
+import { runMoves } from "../tools/bench/moves/run.ts";
 import { runArchive } from "../tools/bench/shards/archive.ts";
 import { runShards } from "../tools/bench/shards/run.ts";
 import { ROOT } from "./lib/root.ts";
@@ -119,6 +120,15 @@ program
   .option("--minutes <n>", "deletions end after so long, done or not", positive, 20)
   .option("--out <dir>", "where shard-archive.csv is written", join(ROOT, ".build", "bench"))
   .action(runArchive);
+program
+  .command("moves")
+  .description(
+    "Random schedules while tenants move between shards, with faults, against the model of the media service.",
+  )
+  .option("--schedules <n>", "in all; a hundred take three minutes", whole(1_000_000), 10_000)
+  .option("--minutes <n>", "no more begin after so long", positive, 600)
+  .option("--seed <n>", "of the first hundred; the next ones follow", whole(1_000_000_000), 1)
+  .action(runMoves);
 for (const [name, { summary }] of Object.entries(BENCHES))
   program
     .command(name)

@@ -242,6 +242,8 @@ const oneCall = fc.tuple(call);
 const noDelivery = fc.constant(undefined);
 const maybeDelivery = mostly<Delivery | undefined>(undefined, { which: 0, to: "consumer", again: false });
 
+const moveStep = fc.record({ do: fc.constant("move" as const), tenant: fc.nat(), to: fc.nat(3), fates: none });
+
 const step: fc.Arbitrary<Step> = weighted<Step>(
   [1, atOnce(fc.tuple(...storing), none, noDelivery)],
   [4, atOnce(fc.tuple(...storing.slice(0, 2)), fc.tuple(right(commit)), noDelivery)],
@@ -275,11 +277,14 @@ const step: fc.Arbitrary<Step> = weighted<Step>(
       fates: none,
     }),
   ],
-  [3, fc.record({ do: fc.constant("move" as const), tenant: fc.nat(), to: fc.nat(3), fates: none })],
+  [3, moveStep],
   [1, fc.record({ do: fc.constantFrom("compare" as const, "repair" as const), fates })],
 );
 
-export const schedule = fc.array(step, { minLength: 10, maxLength: 24, size: "max" });
+/** In each of them a tenant moves, early enough that something happens meanwhile. */
+export const schedule: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(fc.array(step, { minLength: 10, maxLength: 24, size: "max" }), moveStep, fc.nat(9))
+  .map(([steps, move, at]) => steps.toSpliced(at, 0, move));
 
 /**
  * Runs a schedule on the service and the model, step by step; then lets all work finish, compares, and deletes

@@ -118,7 +118,8 @@ const SQL = {
   hide: `UPDATE owner SET erasure_id = ?4 WHERE tenant = ?1 AND erasure_id IS NULL AND ${isState("'closed'")}`,
   depart: `INSERT INTO departed_tenant (tenant, shard) SELECT ?1, ?4 WHERE ${isState("'closed'")}
     ON CONFLICT DO UPDATE SET shard = excluded.shard`,
-  departTo: `INSERT INTO departed_to (shard) SELECT ?4 WHERE ${isState("'closed'")} ON CONFLICT DO NOTHING`,
+  departTo: `INSERT INTO departed_to (shard) SELECT ?4 WHERE ${isState("'closed'")}
+    ON CONFLICT DO UPDATE SET departures = departures + 1`,
   forgetPast: `DELETE FROM past_place WHERE tenant = ?1 AND ${isState("'closed'")}`,
   forgetChanges: `DELETE FROM moving_change WHERE tenant = ?1 AND ${isState("'closed'")}`,
   note: `INSERT INTO ended_move (tenant, move) SELECT ?1, ?2 WHERE ${isState("'closed'")}

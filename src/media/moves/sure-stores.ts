@@ -6,7 +6,7 @@ import type { FilterStore } from "../search/filter-store.ts";
 import type { ListingStore } from "../search/listing-store.ts";
 import type { MovedStore } from "../shards/moved-store.ts";
 import type { BulkVariantStore } from "../variants/bulk-store.ts";
-import { sureOf } from "../shards/at-home.ts";
+import { MOST_MOVES, sureOf } from "../shards/at-home.ts";
 
 /**
  * Stores of a shard that are asked about a tenant: they fail where they find nothing since the tenant has left, so that
@@ -18,8 +18,8 @@ export function sureListing(store: ListingStore, moved: MovedStore, isOne: boole
   const isEmpty = (page: Awaited<ReturnType<ListingStore["page"]>>): boolean =>
     page !== "too_broad" && page.items.length === 0;
   return {
-    page: (caller, query) => sure(caller.tenant, isEmpty, store.page(caller, query)),
-    sharedPage: (caller, paging) => sure(caller.tenant, isEmpty, store.sharedPage(caller, paging)),
+    page: (caller, query) => sure(caller.tenant, isEmpty, () => store.page(caller, query)),
+    sharedPage: (caller, paging) => sure(caller.tenant, isEmpty, () => store.sharedPage(caller, paging)),
     async metadataOf(ids) {
       const found = await store.metadataOf(ids);
       if (!isOne && found.size < ids.length && (await moved.hasLeftFiles(ids)))
@@ -34,33 +34,70 @@ export function sureFilters(store: FilterStore, moved: MovedStore, isOne: boolea
   return {
     count: store.count,
     select: (caller, conditions) =>
-      sure(caller.tenant, ({ kind }) => kind === "nothing", store.select(caller, conditions)),
+      sure(
+        caller.tenant,
+        ({ kind }) => kind === "nothing",
+        () => store.select(caller, conditions),
+      ),
   };
 }
 
 export function sureBulk(store: BulkVariantStore, moved: MovedStore, isOne: boolean): BulkVariantStore {
   const sure = sureOf(moved, isOne);
   return {
-    add: (caller, ...given) => sure(caller.tenant, ({ started }) => started.length === 0, store.add(caller, ...given)),
+    add: (caller, ...given) =>
+      sure(
+        caller.tenant,
+        ({ started }) => started.length === 0,
+        () => store.add(caller, ...given),
+      ),
     countMissing: (caller, ...given) =>
-      sure(caller.tenant, (missing) => missing === 0, store.countMissing(caller, ...given)),
+      sure(
+        caller.tenant,
+        (missing) => missing === 0,
+        () => store.countMissing(caller, ...given),
+      ),
     remove: (caller, ...given) =>
-      sure(caller.tenant, (removed) => removed.length === 0, store.remove(caller, ...given)),
-    count: (caller, ...given) => sure(caller.tenant, (count) => count === 0, store.count(caller, ...given)),
+      sure(
+        caller.tenant,
+        (removed) => removed.length === 0,
+        () => store.remove(caller, ...given),
+      ),
+    count: (caller, ...given) =>
+      sure(
+        caller.tenant,
+        (count) => count === 0,
+        () => store.count(caller, ...given),
+      ),
   };
 }
 
 export function sureUsage(store: UsageStore, moved: MovedStore, isOne: boolean): (tenant: string) => Promise<Usage> {
   const sure = sureOf(moved, isOne);
-  return (tenant) => sure(tenant, ({ files }) => files === 0, store.usageOf(tenant));
+  return (tenant) =>
+    sure(
+      tenant,
+      ({ files }) => files === 0,
+      () => store.usageOf(tenant),
+    );
 }
 
 export function sureOperated(store: OperatedStore, moved: MovedStore, isOne: boolean): OperatedStore {
   const sure = sureOf(moved, isOne);
   return {
     ...store,
-    owners: (tenant) => sure(tenant, (owners) => owners.length === 0, store.owners(tenant)),
-    waiting: (owner) => sure(owner.tenant, ({ waiting }) => waiting === 0, store.waiting(owner)),
+    owners: (tenant) =>
+      sure(
+        tenant,
+        (owners) => owners.length === 0,
+        () => store.owners(tenant),
+      ),
+    waiting: (owner) =>
+      sure(
+        owner.tenant,
+        ({ waiting }) => waiting === 0,
+        () => store.waiting(owner),
+      ),
   };
 }
 
@@ -75,7 +112,12 @@ export function sureErasures(
   if (isOne) return store;
   return {
     ...store,
-    countAll: (caller) => sure(caller.tenant, ({ files }) => files === 0, store.countAll(caller)),
+    countAll: (caller) =>
+      sure(
+        caller.tenant,
+        ({ files }) => files === 0,
+        () => store.countAll(caller),
+      ),
     async countMatching(files) {
       const found = await store.countMatching(files);
       if (found.files === 0 && files !== undefined && (await moved.hasLeftOwner(files.ownerId)))
@@ -83,20 +125,23 @@ export function sureErasures(
       return found;
     },
     async list(client, tenant, beforeId, maxRows, skip) {
-      const past = await moved.past(tenant);
-      if (past === undefined) throw new StoreUnavailable("the tenant has moved to another shard");
-      if (past.length === 0) {
-        const own = await store.list(client, tenant, beforeId, maxRows, skip);
+      for (let moves = 0; moves <= MOST_MOVES; moves++) {
+        const before = await moved.past(tenant);
+        if (before.stay === null) throw new StoreUnavailable("the tenant has moved to another shard");
+        const ofAll = before.shards.length > 0;
+        const [rows, skipped] = ofAll ? [maxRows + skip, 0] : [maxRows, skip];
+        const stores = [store, ...before.shards.map(other)];
+        const lists = await Promise.all(stores.map((one) => one.list(client, tenant, beforeId, rows, skipped)));
         // It may have left between the two.
-        return sure(tenant, () => true, Promise.resolve(own));
+        if ((await moved.stay(tenant)) !== before.stay) continue;
+        return ofAll
+          ? lists
+              .flat()
+              .toSorted(newestFirst)
+              .slice(skip, skip + maxRows)
+          : lists[0]!;
       }
-      const stores = [store, ...past.map(other)];
-      const lists = await Promise.all(stores.map((one) => one.list(client, tenant, beforeId, maxRows + skip, 0)));
-      const all = lists
-        .flat()
-        .toSorted(newestFirst)
-        .slice(skip, skip + maxRows);
-      return sure(tenant, () => true, Promise.resolve(all));
+      throw new StoreUnavailable("the tenant moves to and fro");
     },
   };
 }

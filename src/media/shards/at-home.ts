@@ -9,7 +9,7 @@ export interface HomeDeps {
 }
 
 /** A tenant moves at most so often while one request runs. */
-const MOST_MOVES = 3;
+export const MOST_MOVES = 3;
 
 /**
  * Runs work in the shard of a tenant. The isolate's copy of the place may be old: then the work fails, since that shard
@@ -36,13 +36,23 @@ export async function atHome<T>(
   }
 }
 
-/** Wraps reads of a shard: an empty answer about a tenant is one only if the tenant has not left. */
+/**
+ * Wraps reads of a shard: an empty answer about a tenant is one only if the tenant was here when it was read. One that
+ * came here before may have come after the reading, so that is repeated until nothing moved meanwhile.
+ */
 export const sureOf =
   (moved: MovedStore, isOne: boolean) =>
-  async <T>(tenant: string, isEmpty: (answer: T) => boolean, read: Promise<T>): Promise<T> => {
-    const answer = await read;
-    if (!isOne && isEmpty(answer) && (await moved.hasLeft(tenant)))
-      throw new StoreUnavailable("the tenant has moved to another shard");
-    return answer;
+  async <T>(tenant: string, isEmpty: (answer: T) => boolean, read: () => Promise<T>): Promise<T> => {
+    let answer = await read();
+    if (isOne || !isEmpty(answer)) return answer;
+    let stay = await moved.stay(tenant);
+    for (let moves = 0; moves <= MOST_MOVES; moves++) {
+      if (stay === null) throw new StoreUnavailable("the tenant has moved to another shard");
+      if (stay === undefined) return answer;
+      answer = await read();
+      const before = stay;
+      if (!isEmpty(answer) || (stay = await moved.stay(tenant)) === before) return answer;
+    }
+    throw new StoreUnavailable("the tenant moves to and fro");
   };
 export type Sure = ReturnType<typeof sureOf>;

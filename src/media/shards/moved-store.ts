@@ -14,6 +14,12 @@ export interface Moved {
   readonly row: string | null;
 }
 
+/** A shard to which tenants went, and how often one did. */
+export interface Departure {
+  readonly shard: number;
+  readonly departures: number;
+}
+
 /** SQL: the owner comes with its tenant, by whatever move, and nobody finds its files yet (../moves/mover.ts). */
 export const IS_COMING = `(owner.erasure_id >= 'coming ' AND owner.erasure_id < 'coming!')`;
 
@@ -60,13 +66,15 @@ const SQL = {
     WHERE ${IS_HERE} AND EXISTS (SELECT 1 FROM file WHERE file.id = ?1 AND file.state = 'pending')
     ON CONFLICT DO NOTHING`,
   arrived: `UPDATE moved_file SET row = NULL WHERE id = ?1 AND hop = ?2`,
-  edges: `SELECT shard FROM departed_to`,
+  edges: `SELECT shard, departures FROM departed_to`,
   hasLeft: `SELECT 1 FROM departed_tenant WHERE tenant = ?1`,
+  stay: `SELECT move FROM ended_move WHERE tenant = ?1
+    AND NOT EXISTS (SELECT 1 FROM departed_tenant WHERE departed_tenant.tenant = ended_move.tenant)
+    UNION ALL SELECT NULL FROM departed_tenant WHERE tenant = ?1`,
   hasLeftFiles: `SELECT 1 FROM json_each(?1) AS named CROSS JOIN file ON file.id = named.value
     CROSS JOIN owner ON owner.id = file.owner_id AND owner.erasure_id LIKE 'moved %' LIMIT 1`,
   hasLeftOwner: `SELECT 1 FROM owner WHERE id = ?1 AND erasure_id LIKE 'moved %'`,
-  past: `SELECT shard, 0 AS isGone FROM past_place WHERE tenant = ?1
-    UNION ALL SELECT shard, 1 FROM departed_tenant WHERE tenant = ?1`,
+  past: `SELECT shard FROM past_place WHERE tenant = ?1`,
   underWay: `${FOUND} WHERE row IS NOT NULL AND moved_at >= 0 ORDER BY moved_at LIMIT ?1`,
   forget: `DELETE FROM moved_file WHERE id IN (SELECT value FROM json_each(?1))`,
 } as const;
@@ -116,11 +124,11 @@ export function createMovedStore(db: D1Database, shard: number) {
     /** The place of a file that is not here, if it left by itself, and the shards to which tenants went with theirs. */
     async whereabouts(
       fileId: string,
-    ): Promise<{ readonly place: Moved | undefined; readonly others: readonly number[] }> {
-      const [found, others] = await db.batch<Moved>([prepared(SQL.find, fileId), prepared(SQL.edges)]);
+    ): Promise<{ readonly place: Moved | undefined; readonly others: readonly Departure[] }> {
+      const [found, others] = await db.batch([prepared(SQL.find, fileId), prepared(SQL.edges)]);
       return {
-        place: elsewhere(found?.results[0]),
-        others: (others?.results ?? []).map((to) => to.shard).filter((to) => to !== shard),
+        place: elsewhere(found?.results[0] as Moved | undefined),
+        others: ((others?.results ?? []) as Departure[]).filter((to) => to.shard !== shard),
       };
     },
 
@@ -131,6 +139,12 @@ export function createMovedStore(db: D1Database, shard: number) {
     /** The files of the tenant were here, and are in another shard now. */
     hasLeft: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasLeft, tenant).first()) !== null,
 
+    /** The move by which the files of a tenant came here; null: they are elsewhere; undefined: they always were here. */
+    async stay(tenant: string): Promise<string | null | undefined> {
+      const found = await prepared(SQL.stay, tenant).first<{ move: string | null }>();
+      return found === null ? undefined : found.move;
+    },
+
     /** The owner of files left with its tenant, not long ago. */
     hasLeftOwner: async (id: number): Promise<boolean> => (await prepared(SQL.hasLeftOwner, id).first()) !== null,
 
@@ -138,10 +152,16 @@ export function createMovedStore(db: D1Database, shard: number) {
     hasLeftFiles: async (fileIds: readonly string[]): Promise<boolean> =>
       (await prepared(SQL.hasLeftFiles, JSON.stringify(fileIds)).first()) !== null,
 
-    /** Where a tenant was before, whose reports stay there; undefined: it is not here any more. */
-    async past(tenant: string): Promise<readonly number[] | undefined> {
-      const { results } = await prepared(SQL.past, tenant).all<{ shard: number; isGone: 0 | 1 }>();
-      return results.some(({ isGone }) => isGone === 1) ? undefined : results.map((place) => place.shard);
+    /** Where a tenant was before, whose reports stay there, and its stay here. */
+    async past(
+      tenant: string,
+    ): Promise<{ readonly shards: readonly number[]; readonly stay: string | null | undefined }> {
+      const [shards, stay] = await db.batch([prepared(SQL.past, tenant), prepared(SQL.stay, tenant)]);
+      const [found] = (stay?.results ?? []) as { move: string | null }[];
+      return {
+        shards: ((shards?.results ?? []) as { shard: number }[]).map((place) => place.shard),
+        stay: found?.move,
+      };
     },
 
     /** Files that left, and of which nobody noted the arrival. */

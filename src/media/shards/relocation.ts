@@ -50,9 +50,10 @@ export async function arriveAt({ moved }: RelocationDeps, from: number, place: M
 /**
  * Looks for a file where its id says, then where it moved, as long as the answer says that nothing was found: by itself
  * while it was pending, or with its tenant, to one of the shards to which tenants went from there. The old shard says
- * so in the transaction in which nobody finds the file there any more, and it is found in the new one before: each way
- * is gone once, after its beginning had nothing. Costs a round trip more for what is nowhere. `bring` may move the file
- * on, from where it was found to where it shall be.
+ * so in the transaction in which nobody finds the file there any more, and it is found in the new one before. A way is
+ * gone again if a tenant went it since, so however often the file moves meanwhile, who finds nothing has followed it to
+ * its end. Costs a round trip more for what is nowhere. `bring` may move the file on, from where it was found to where it
+ * shall be.
  */
 export async function look<T>(
   deps: RelocationDeps,
@@ -63,15 +64,19 @@ export async function look<T>(
   bring: (shard: number) => Promise<number> = async (shard) => shard,
 ): Promise<T> {
   const ways = new Set<string>();
+  /** By both shards: so many departures were there when it was gone. */
+  const walked = new Map<string, number>();
   const next: number[] = [];
   let shard = await bring(firstPlace(deps, fileId));
   for (let looks = 0, hops = 0; looks < MOST_LOOKS && hops < MOST_HOPS; looks++) {
     const found = await run(shard);
     if (!isMissing(found)) return found;
     const { place, others } = await deps.moved[shard]!.whereabouts(fileId);
-    const fresh = others.filter((other) => !ways.has(`${shard} ${other}`));
-    for (const other of fresh) ways.add(`${shard} ${other}`);
-    next.push(...fresh);
+    for (const { shard: other, departures } of others)
+      if (departures > (walked.get(`${shard} ${other}`) ?? 0)) {
+        walked.set(`${shard} ${other}`, departures);
+        next.push(other);
+      }
     if (place !== undefined && !ways.has(`${shard} ${place.shard} ${place.hop}`)) {
       ways.add(`${shard} ${place.shard} ${place.hop}`);
       hops++;

@@ -55,8 +55,9 @@ const rowsIn = async (shard: number, table: string): Promise<number> =>
     .first<number>("n")) ?? 0;
 const stateIn = (shard: number) =>
   shardDb(shard).prepare("SELECT state FROM moving_tenant WHERE tenant = ?").bind(tenant).first<string>("state");
-const list = async (query = ""): Promise<any[]> =>
-  expectJson(await app.call(`${FILES}?tenant=${tenant}${query}`, { as }), 200);
+const listOf = async (of: MediaApp, query = ""): Promise<any[]> =>
+  expectJson(await of.call(`${FILES}?tenant=${tenant}${query}`, { as }), 200);
+const list = (query = ""): Promise<any[]> => listOf(app, query);
 const idsOf = (files: readonly { id: string }[]): string[] => files.map(({ id }) => id).sort();
 const move = async (to: number): Promise<void> => {
   await moving.begin(tenant, to, app.clock.nowMs);
@@ -222,6 +223,62 @@ describe("a tenant that moves", () => {
     expect(await createOwnerStore(shardDb(TO), false).close(closing, "", 0)).toBe(false);
     await moving.rest();
     expect(await list()).toHaveLength(1);
+  });
+});
+
+/** Bindings in which the tenant moves, each time that a statement about moves was read (`after`) or will be, in a shard. */
+function movingMeanwhile(at: "before" | "after", sql: string, moves: Record<number, readonly number[]>): MediaApp {
+  const left = new Map(Object.entries(moves).map(([shard, to]) => [Number(shard), [...to]]));
+  const shards = guarded.map(({ number, db }) => {
+    let isAsked = false;
+    const perhaps = async <T>(run: () => Promise<T>): Promise<T> => {
+      const to = isAsked ? left.get(number)?.shift() : undefined;
+      isAsked = false;
+      if (at === "before" && to !== undefined) await move(to);
+      const answer = await run();
+      if (at === "after" && to !== undefined) await move(to);
+      return answer;
+    };
+    const asking = (statement: D1PreparedStatement): D1PreparedStatement =>
+      new Proxy(statement, {
+        get: (target, name) =>
+          name === "bind"
+            ? (...values: unknown[]) => asking(target.bind(...values))
+            : name === "first"
+              ? () => perhaps(() => target.first())
+              : Reflect.get(target, name, target),
+      });
+    const prepare = (text: string) => {
+      if (!text.includes(sql)) return db.prepare(text);
+      isAsked = true;
+      // Statements of a batch are those of the database.
+      return at === "before" ? asking(db.prepare(text)) : db.prepare(text);
+    };
+    return { number, db: { prepare, batch: (all: D1PreparedStatement[]) => perhaps(() => db.batch(all)) } };
+  });
+  return mediaApp({ shards: shards as unknown as Shards, placement: keptPlacement() });
+}
+
+describe("a tenant that moves twice within one request", () => {
+  // shows: operator/shards/tenant-move
+  it("has its files, wherever the search for one has been before", async () => {
+    const file = await stored(app, PICTURE, { as, metadata: { at: 1 } });
+    await move(TO);
+    // The search goes FROM (not there), TO (gone back meanwhile), FROM (gone once more), TO.
+    const slow = movingMeanwhile("after", "FROM departed_to", { [FROM]: [FROM], [TO]: [TO] });
+    expect((await slow.call(file.path, { as })).status).toBe(200);
+    expect(await createPlacementStore(env.DB).find(tenant)).toBe(TO);
+  });
+
+  it("has its list, also where an old place is right again when the shard is asked", async () => {
+    const file = await stored(app, PICTURE, { as });
+    const slow = movingMeanwhile("before", "FROM ended_move", { [FROM]: [FROM] });
+    expect(idsOf(await listOf(slow))).toEqual([file.id]);
+    await move(TO);
+    // The isolate has the old place. The list is read there, then the tenant comes back, then the shard is asked.
+    expect(idsOf(await listOf(slow))).toEqual([file.id]);
+    expect(await createPlacementStore(env.DB).find(tenant)).toBe(FROM);
+    await expectProblem(await slow.call(`${FILES}/${"0".repeat(32)}`, { as }), 404, "element_resource_non_existing");
   });
 });
 
