@@ -139,7 +139,7 @@ export function createMovedStore(db: D1Database, shard: number) {
     /** The files of the tenant were here, and are in another shard now. */
     hasLeft: async (tenant: string): Promise<boolean> => (await prepared(SQL.hasLeft, tenant).first()) !== null,
 
-    /** The move by which the files of a tenant came here; null: they are elsewhere; undefined: they always were here. */
+    /** The move by which the files of a tenant came; null: they are elsewhere; undefined: they always were here. */
     async stay(tenant: string): Promise<string | null | undefined> {
       const found = await prepared(SQL.stay, tenant).first<{ move: string | null }>();
       return found === null ? undefined : found.move;

@@ -52,8 +52,8 @@ export async function arriveAt({ moved }: RelocationDeps, from: number, place: M
  * while it was pending, or with its tenant, to one of the shards to which tenants went from there. The old shard says
  * so in the transaction in which nobody finds the file there any more, and it is found in the new one before. A way is
  * gone again if a tenant went it since, so however often the file moves meanwhile, who finds nothing has followed it to
- * its end. Costs a round trip more for what is nowhere. `bring` may move the file on, from where it was found to where it
- * shall be.
+ * its end. Costs a round trip more for what is nowhere. `bring` may move the file on, from where it was found to its
+ * place.
  */
 export async function look<T>(
   deps: RelocationDeps,
