@@ -40,9 +40,11 @@ export async function accountSignInPage(deps: AccountDeps, call: AnyCall, form: 
       csrf: await csrfToken(deps, browser.key),
       ...(byDomain.length === 0 ? {} : { step: ADDRESS_STEP }),
     },
-    byPassword: byDomain.length === 0 ? undefined : ownDirectory(deps, call),
+    byPassword: byDomain.length === 0 ? undefined : addressWith(deps, call, DEFAULT_PROVIDER),
     email: form.email.slice(0, EMAIL_MAX_CHARS),
     clientName: "",
+    // Who has a session signs in again by the form; others' sign-ins do not count for it.
+    providers: form.fault === "again" ? [] : await otherProviders(deps, call),
     tenant: "",
     layout: "page",
     fault: form.fault,
@@ -54,11 +56,16 @@ export async function accountSignInPage(deps: AccountDeps, call: AnyCall, form: 
   return withCookie(withCookie(page, browser.cookie), cookie);
 }
 
-/** The page with the form for the password. */
-function ownDirectory({ names }: AccountDeps, call: AnyCall): string {
+/** The page for a provider; for our own, the form for the password. */
+function addressWith({ names }: AccountDeps, call: AnyCall, provider: string): string {
   const address = new URL(accountAddress(call));
-  address.searchParams.set(names.parameter("id_provider"), DEFAULT_PROVIDER);
+  address.searchParams.set(names.parameter("id_provider"), provider);
   return address.href;
+}
+
+async function otherProviders(deps: AccountDeps, call: AnyCall) {
+  const buttons = await deps.federation.providers.buttonsFor(undefined, call.nowMs);
+  return buttons.map(({ id, button }) => ({ name: button, href: addressWith(deps, call, id) }));
 }
 
 /** The first form of the page: for the address alone if that may lead to a provider. */

@@ -14,6 +14,9 @@ const CACHE = { ttlMs: 30_000, maxEntries: 1_000 } as const;
 /** Any other text cannot be an id, so it is not looked up. */
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
 
+/** What a sign-in is for: clients of a tenant, or, undefined, the account page, which has all of the account. */
+type Place = string | undefined;
+
 export type Providers = ReturnType<typeof createProviders>;
 
 /** The registered providers. The isolate keeps each for 30 s, unknown ids too. */
@@ -28,17 +31,12 @@ export function createProviders(store: FederationStore, sealer: Sealer, isolate:
   return {
     find: async (id: string, nowMs: number): Promise<ProviderRecord | undefined> =>
       ID.test(id) ? cache.get(id, nowMs, () => store.provider(id)) : undefined,
-    /** The providers that the sign-in page of a client of this tenant offers. */
-    buttonsFor: async (tenant: string, nowMs: number): Promise<readonly OfferedProvider[]> =>
-      (await offered(nowMs)).filter((one) => one.button !== "" && reaches(one, tenant)),
-    /**
-     * The providers bound to domains, which sign-ins for a client of this tenant can be led to by the address. For the
-     * account page, `undefined`: those that reach all of the account.
-     */
-    byDomain: async (tenant: string | undefined, nowMs: number): Promise<readonly OfferedProvider[]> =>
-      (await offered(nowMs)).filter(
-        (one) => one.domains.length > 0 && (tenant === undefined ? !isBoundToTenants(one) : reaches(one, tenant)),
-      ),
+    /** The providers that a sign-in page offers. */
+    buttonsFor: async (place: Place, nowMs: number): Promise<readonly OfferedProvider[]> =>
+      (await offered(nowMs)).filter((one) => one.button !== "" && leadsTo(one, place)),
+    /** The providers bound to domains, to which the address can lead there. */
+    byDomain: async (place: Place, nowMs: number): Promise<readonly OfferedProvider[]> =>
+      (await offered(nowMs)).filter((one) => one.domains.length > 0 && leadsTo(one, place)),
     /** The providers that a user of this address may link at the account page. */
     linkableBy: async (email: string, nowMs: number): Promise<readonly OfferedProvider[]> =>
       (await offered(nowMs)).filter((one) => one.button !== "" && isLinkableBy(one, email)),
@@ -55,6 +53,9 @@ export function createProviders(store: FederationStore, sealer: Sealer, isolate:
 
 /** A sealed secret that is copied to another provider's row does not open. */
 export const providerSealContext = (id: string): string => `identity_provider:${id}`;
+
+const leadsTo = (provider: Binding, place: Place): boolean =>
+  place === undefined ? !isBoundToTenants(provider) : reaches(provider, place);
 
 /** Only a provider that reaches all of the account, and where linking is not the operator's. */
 export const isLinkableBy = (provider: Pick<OfferedProvider, keyof Binding | "linking">, email: string): boolean =>

@@ -1,22 +1,13 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { TENANT, type User } from "../support/world.ts";
-import { landed, signIn, VERIFIER, type Stage } from "./stage.ts";
+import { isShown, landed, makeUser, signIn, VERIFIER, type Stage } from "./stage.ts";
 
 /** `/account` as a person meets it. */
 export function accountPageSuite(stage: () => Stage): void {
   const address = (): string => `${stage().world.base}/account`;
-  const isShown = (page: Page, heading: string): Promise<void> =>
-    page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
   const told = async (page: Page, role: "alert" | "status"): Promise<string | undefined> =>
     (await page.getByRole(role).textContent())?.trim();
-
-  async function makeUser(name: string): Promise<User> {
-    const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
-    await stage().world.put(`users/${user.email}`, { name, password: user.password });
-    await stage().world.put(`tenants/${TENANT}/members/${user.email}`, { roles: ["everything"] });
-    return user;
-  }
 
   /** The application signs the user in and keeps a refresh token. */
   async function giveAccess(page: Page, user: User): Promise<void> {
@@ -36,7 +27,7 @@ export function accountPageSuite(stage: () => Stage): void {
   describe("the account page", () => {
     // shows: asvs/v7-session-management/7.4.4
     test("by keyboard alone and without JavaScript: access taken away, password changed, signed out", async () => {
-      const user = await makeUser("grace");
+      const user = await makeUser(stage(), "grace");
       const page = await stage().open({ javaScriptEnabled: false });
       await giveAccess(page, user);
       await page.goto(address());
@@ -101,7 +92,7 @@ export function accountPageSuite(stage: () => Stage): void {
     });
 
     test("signing out everywhere ends other browsers too, and a tab that is open still leads to the sign-in form", async () => {
-      const user = await makeUser("joan");
+      const user = await makeUser(stage(), "joan");
       const [here, there] = [await stage().open(), await stage().open()];
       for (const page of [here, there]) {
         await page.goto(address());

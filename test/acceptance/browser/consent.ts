@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ADA, makeClient, type Client } from "../support/world.ts";
-import { landed, postForm, signIn, type Stage } from "./stage.ts";
+import { fieldsOf, isNotFramed, isShown, landed, postForm, signIn, type Stage } from "./stage.ts";
 
 /** The look of an application of somebody else. */
 export const BRAND = {
@@ -30,8 +30,6 @@ export function consentSuite(stage: () => Stage): void {
   });
   const link = (more: Record<string, string> = {}): string =>
     stage().link({ client_id: printer.id, scope: "openid plat.media_view", ...more });
-  const isShown = (page: Page, name: string): Promise<void> =>
-    page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
   const silently = async (page: Page): Promise<string | null> => {
     await page.goto(link({ prompt: "none" }));
     return (await landed(page)).query.get("error");
@@ -67,22 +65,10 @@ export function consentSuite(stage: () => Stage): void {
       await page.goto(link());
       await signIn(page, ADA);
       await isShown(page, "Allow access?");
-      const fields = await page
-        .locator("input[type=hidden]")
-        .evaluateAll((inputs) =>
-          inputs.map((input) => [input.getAttribute("name") ?? "", input.getAttribute("value") ?? ""]),
-        );
-      await page.goto(`${stage().app.origin}/nothing`);
-      await page.evaluate(`new Promise((resolve) => {
-        const frame = document.createElement("iframe");
-        frame.onload = resolve;
-        frame.src = ${JSON.stringify(link())};
-        document.body.append(frame);
-      })`);
-      expect(page.frames().map((frame) => frame.url())).toContain("chrome-error://chromewebdata/");
-      expect(await stage().complaints(1)).toEqual([expect.stringContaining("frame-ancestors 'none'")]);
+      const fields = await fieldsOf(page);
+      await isNotFramed(stage(), page, link());
       // Even the fields of the person's own page are of no use to another site.
-      const forged = new URLSearchParams([...(fields as [string, string][]), ["decision", "allow"]]);
+      const forged = new URLSearchParams({ ...fields, decision: "allow" });
       await postForm(page, `${stage().world.issuer}/consent?${forged.toString()}`);
       await isShown(page, "This request cannot be completed");
       expect(await silently(page)).toBe("consent_required");

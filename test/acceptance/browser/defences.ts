@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startUpstream } from "../support/parties/upstream.ts";
 import { ADA, makeClient, TENANT } from "../support/world.ts";
-import { landed, postForm, signIn, type Stage } from "./stage.ts";
+import { isNotFramed, landed, postForm, signIn, type Stage } from "./stage.ts";
 
 /** A page that tries what it can get, and says what became of it. */
 const CURIOUS = `<!doctype html><title>Curious</title><output></output><script type="module">
@@ -19,15 +19,7 @@ export function defencesSuite(stage: () => Stage): void {
   describe("other sites", () => {
     test("cannot frame the page", async () => {
       const page = await stage().open();
-      await page.goto(`${stage().app.origin}/nothing`);
-      await page.evaluate(`new Promise((resolve) => {
-        const frame = document.createElement("iframe");
-        frame.onload = resolve;
-        frame.src = ${JSON.stringify(stage().link())};
-        document.body.append(frame);
-      })`);
-      expect(page.frames().map((frame) => frame.url())).toContain("chrome-error://chromewebdata/");
-      expect(await stage().complaints(1)).toEqual([expect.stringContaining("frame-ancestors 'none'")]);
+      await isNotFramed(stage(), page, stage().link());
     });
 
     test("cannot sign anybody in by a form of their own", async () => {

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
 import { barriersOf } from "../support/axe.ts";
 import { Authenticator } from "../support/virtual-authenticator.ts";
-import { TENANT, type User } from "../support/world.ts";
+import type { User } from "../support/world.ts";
 import { lookAt } from "./looks.ts";
-import type { Stage } from "./stage.ts";
+import { makeUser, type Stage } from "./stage.ts";
 
 /** In each language: the heading of each page that a person with a second factor or a mailed link meets. */
 const HEADINGS = {
@@ -45,13 +45,6 @@ export function factorLooksSuite(stage: () => Stage): void {
   // Passkeys need a host with a name.
   const named = (address: string): string => address.replace("//127.0.0.1:", "//localhost:");
   const account = (): string => named(`${stage().world.base}/account`);
-
-  async function makeUser(name: string): Promise<User> {
-    const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
-    await stage().world.put(`users/${user.email}`, { name, password: user.password });
-    await stage().world.put(`tenants/${TENANT}/members/${user.email}`, { roles: ["everything"] });
-    return user;
-  }
 
   /** The button of the form that is sent there. */
   const button = (page: Page, path: string) =>
@@ -97,7 +90,7 @@ export function factorLooksSuite(stage: () => Stage): void {
         expect(await barriersOf(at), name).toEqual([]);
       };
 
-      const user = await makeUser(`looks${options.locale}${options.colorScheme}`);
+      const user = await makeUser(stage(), `looks${options.locale}${options.colorScheme}`);
       await device.pause();
       await page.goto(account());
       await look("signIn");
@@ -153,7 +146,7 @@ export function factorLooksSuite(stage: () => Stage): void {
       await look("onlyPasskey", { fault: true });
       await signOut(page);
       await page.goto(needed);
-      const other = await makeUser(`new${options.locale}${options.colorScheme}`);
+      const other = await makeUser(stage(), `new${options.locale}${options.colorScheme}`);
       await signIn(page, other);
       await look("setUp");
 

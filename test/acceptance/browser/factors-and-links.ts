@@ -2,8 +2,8 @@ import { decodeJwt } from "jose";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { AuthenticatorApp } from "../support/authenticator-app.ts";
-import { SCOPES, TENANT, type User } from "../support/world.ts";
-import { landed, signIn, VERIFIER, type Stage } from "./stage.ts";
+import { SCOPES, type User } from "../support/world.ts";
+import { fieldsOf, isShown, landed, makeUser, signIn, VERIFIER, type Stage } from "./stage.ts";
 
 const TWO_FACTORS = "urn:plinth:acr:two-factors";
 const WRONG_CODE = "The code is wrong, or it was used already. Wait for the next one.";
@@ -11,16 +11,7 @@ const RECOVERY_CODE = /^[a-z2-7]{4}(?:-[a-z2-7]{4}){5}$/;
 
 /** One-time codes and the links of mails, as people use them and as others try to. */
 export function factorsAndLinksSuite(stage: () => Stage): void {
-  const isShown = (page: Page, heading: string): Promise<void> =>
-    page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
   const account = (): string => `${stage().world.base}/account`;
-
-  async function makeUser(name: string, tenant = TENANT): Promise<User> {
-    const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
-    await stage().world.put(`users/${user.email}`, { name, password: user.password });
-    await stage().world.put(`tenants/${tenant}/members/${user.email}`, { roles: ["everything"] });
-    return user;
-  }
 
   async function atAccount(user: User): Promise<Page> {
     const page = await stage().open();
@@ -30,22 +21,20 @@ export function factorsAndLinksSuite(stage: () => Stage): void {
     return page;
   }
 
-  const people = { isShown, account, makeUser, atAccount };
+  const people = { account, atAccount };
   oneTimeCodes(stage, people);
   resetLinks(stage, people);
   confirmedAddress(stage, people);
 }
 
 interface People {
-  readonly isShown: (page: Page, heading: string) => Promise<void>;
   /** The address of the account page. */
   readonly account: () => string;
-  readonly makeUser: (name: string, tenant?: string) => Promise<User>;
   /** A browser in which the person is signed in, at the account page. */
   readonly atAccount: (user: User) => Promise<Page>;
 }
 
-function oneTimeCodes(stage: () => Stage, { isShown, account, makeUser, atAccount }: People): void {
+function oneTimeCodes(stage: () => Stage, { account, atAccount }: People): void {
   const appOf = async (page: Page): Promise<AuthenticatorApp> =>
     new AuthenticatorApp((await page.locator("code.key").textContent()) ?? "");
   const recoveryCodesOf = async (page: Page): Promise<readonly string[]> => {
@@ -82,7 +71,7 @@ function oneTimeCodes(stage: () => Stage, { isShown, account, makeUser, atAccoun
     // shows: oauth/second-factor/enrolment
     // shows: oauth/second-factor/codes
     test("is set up at the account page, signs in once, and so does a recovery code", async () => {
-      const user = await makeUser("lise");
+      const user = await makeUser(stage(), "lise");
       const page = await atAccount(user);
       await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
       await isShown(page, "Set up two-step sign-in");
@@ -137,7 +126,7 @@ function oneTimeCodes(stage: () => Stage, { isShown, account, makeUser, atAccoun
         grantTypes: ["authorization_code", "refresh_token", "password"],
         redirectUris: ["http://localhost/landed"],
       });
-      const user = await makeUser("rosalind", tenant);
+      const user = await makeUser(stage(), "rosalind", tenant);
       const token = async (form: Record<string, string>): Promise<{ status: number; body: any }> => {
         const answer = await fetch(`${world.issuer}/token`, {
           method: "POST",
@@ -212,7 +201,7 @@ function oneTimeCodes(stage: () => Stage, { isShown, account, makeUser, atAccoun
 
 const NEW_PASSWORD = "New password, 8 to 256 characters";
 
-function resetLinks(stage: () => Stage, { isShown, makeUser, atAccount }: People): void {
+function resetLinks(stage: () => Stage, { atAccount }: People): void {
   /** Asks for a link in this browser, and says what the page answers. */
   async function ask(page: Page, email: string): Promise<string> {
     await page.goto(stage().link());
@@ -241,7 +230,7 @@ function resetLinks(stage: () => Stage, { isShown, makeUser, atAccount }: People
   describe("the link for a forgotten password", () => {
     // shows: oauth/mailed-links/once
     test("works once, in the browser that asked alone", async () => {
-      const user = await makeUser("emmy");
+      const user = await makeUser(stage(), "emmy");
       const [page, thief] = [await stage().open(), await stage().open()];
       const link = await askedLink(page, user.email);
       await isRefused(thief, link, "Open the link in the other browser");
@@ -262,7 +251,7 @@ function resetLinks(stage: () => Stage, { isShown, makeUser, atAccount }: People
 
     // shows: oauth/mailed-links/raced
     test("works for one of two browsers that use it at once", async () => {
-      const user = await makeUser("maria");
+      const user = await makeUser(stage(), "maria");
       const first = await stage().open();
       const link = await askedLink(first, user.email);
       // A copy with the same cookies: to the platform it is the browser that asked.
@@ -288,7 +277,7 @@ function resetLinks(stage: () => Stage, { isShown, makeUser, atAccount }: People
 
     // shows: oauth/mailed-links/disabled
     test("is not sent to a disabled person, who sees the same page; one of before is void", async () => {
-      const user = await makeUser("noether");
+      const user = await makeUser(stage(), "noether");
       const page = await stage().open();
       const link = await askedLink(page, user.email);
       const answered = await ask(await stage().open(), user.email);
@@ -309,11 +298,11 @@ function resetLinks(stage: () => Stage, { isShown, makeUser, atAccount }: People
   };
 }
 
-function confirmedAddress(stage: () => Stage, { isShown, account, makeUser, atAccount }: People): void {
+function confirmedAddress(stage: () => Stage, { account, atAccount }: People): void {
   describe("the address of a person", () => {
     // shows: oauth/mailed-links/confirmation
     test("is verified to applications only after a click behind the link of a confirmation mail", async () => {
-      const user = await makeUser("cecilia");
+      const user = await makeUser(stage(), "cecilia");
       const page = await atAccount(user);
       const isVerified = async (): Promise<unknown> => {
         await page.goto(stage().link({ scope: "openid email" }));
@@ -374,15 +363,3 @@ async function mailedLink(stage: Stage, email: string, path: string): Promise<st
 /** How many mails were sent to the address. */
 const mailsTo = ({ world }: Stage, email: string): number =>
   world.output().split(`mail to ${email}: Choose a new password`).length - 1;
-
-/** The hidden fields of the page's first form. */
-const fieldsOf = async (page: Page): Promise<Record<string, string>> =>
-  Object.fromEntries(
-    await page
-      .locator("form")
-      .first()
-      .locator("input[type=hidden]")
-      .evaluateAll((inputs): [string, string][] =>
-        inputs.map((input) => [input.getAttribute("name") ?? "", input.getAttribute("value") ?? ""]),
-      ),
-  );

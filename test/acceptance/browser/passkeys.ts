@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { Authenticator } from "../support/virtual-authenticator.ts";
-import { TENANT, type User } from "../support/world.ts";
-import { landed, signIn, type Stage } from "./stage.ts";
+import type { User } from "../support/world.ts";
+import { isShown, landed, makeUser, signIn, type Stage } from "./stage.ts";
 
 /**
  * Passkeys with Chromium's virtual authenticator. The platform is visited at `localhost`, since passkeys need a host with
@@ -12,8 +12,6 @@ export function passkeySuite(stage: () => Stage): void {
   const named = (address: string): string => address.replace("//127.0.0.1:", "//localhost:");
   const account = (): string => named(`${stage().world.base}/account`);
   const link = (more: Record<string, string> = {}): string => named(stage().link(more));
-  const isShown = (page: Page, heading: string): Promise<void> =>
-    page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
   /**
    * Presses the button, and touches the authenticator until the form is sent: no page that follows is answered. The
    * offer in the address field may be answered before the button is pressed.
@@ -28,16 +26,9 @@ export function passkeySuite(stage: () => Stage): void {
     await device.pause();
   }
 
-  async function makeUser(name: string): Promise<User> {
-    const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
-    await stage().world.put(`users/${user.email}`, { name, password: user.password });
-    await stage().world.put(`tenants/${TENANT}/members/${user.email}`, { roles: ["everything"] });
-    return user;
-  }
-
   /** Signs in and adds a passkey; whose authenticator the browser keeps. */
   async function withPasskey(name: string): Promise<{ user: User; page: Page; device: Authenticator }> {
-    const user = await makeUser(name);
+    const user = await makeUser(stage(), name);
     const page = await stage().open();
     const device = await Authenticator.plugIn(page);
     await page.goto(account());
@@ -182,7 +173,7 @@ export function passkeySuite(stage: () => Stage): void {
     });
 
     test("is neither shown nor needed without JavaScript", async () => {
-      const user = await makeUser("ada-without-scripts");
+      const user = await makeUser(stage(), "ada-without-scripts");
       const page = await stage().open({ javaScriptEnabled: false });
       await page.goto(account());
       expect(await page.getByRole("button").allTextContents()).toEqual([

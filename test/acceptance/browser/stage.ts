@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { launchChromium } from "../support/chromium.ts";
 import { startRelyingParty, type RelyingParty } from "../support/parties/relying-party.ts";
-import { makeClient, SCOPES, SERVICE, useWorld, type Client, type User, type World } from "../support/world.ts";
+import { makeClient, SCOPES, SERVICE, TENANT, useWorld, type Client, type User, type World } from "../support/world.ts";
 
 /** A platform, an application on another site, and a browser before both. */
 export interface Stage {
@@ -114,6 +114,41 @@ export async function signIn(page: Page, { email, password }: User): Promise<voi
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
+
+/** A new person with a password, who is a member of the tenant. */
+export async function makeUser({ world }: Stage, name: string, tenant = TENANT): Promise<User> {
+  const user = { email: `${name}@acme.example`, password: `the first password of ${name}` };
+  await world.put(`users/${user.email}`, { name, password: user.password });
+  await world.put(`tenants/${tenant}/members/${user.email}`, { roles: ["everything"] });
+  return user;
+}
+
+/** A page of another site frames the address: the browser shows nothing of it, and says why. */
+export async function isNotFramed(stage: Stage, page: Page, address: string): Promise<void> {
+  await page.goto(`${stage.app.origin}/nothing`);
+  await page.evaluate(`new Promise((resolve) => {
+    const frame = document.createElement("iframe");
+    frame.onload = resolve;
+    frame.src = ${JSON.stringify(address)};
+    document.body.append(frame);
+  })`);
+  expect(page.frames().map((frame) => frame.url())).toContain("chrome-error://chromewebdata/");
+  expect(await stage.complaints(1)).toEqual([expect.stringContaining("frame-ancestors 'none'")]);
+}
+
+/** Waits for the page with this title. */
+export const isShown = (page: Page, heading: string): Promise<void> =>
+  page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+
+/** The hidden fields of a form of the page. */
+export const fieldsOf = async (page: Page, form = page.locator("form").first()): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    await form
+      .locator("input[type=hidden]")
+      .evaluateAll((inputs): [string, string][] =>
+        inputs.map((input) => [input.getAttribute("name") ?? "", input.getAttribute("value") ?? ""]),
+      ),
+  );
 
 /** Where the browser ended: at the application, with these parameters in the query and in the fragment. */
 export async function landed(page: Page): Promise<{ query: URLSearchParams; fragment: URLSearchParams }> {

@@ -73,6 +73,31 @@ async function subjectAt(provider: Provider, user = ada): Promise<string | undef
   return answer.status === 404 ? undefined : (await expectJson<{ subject: string }>(answer, 200)).subject;
 }
 
+describe("The sign-in page of the account", () => {
+  // shows: oauth/account/providers-at-the-sign-in
+  it("has the buttons of the providers that reach all of it, but not for a sign-in again", async () => {
+    const [open, elsewhere] = [await offered(), await offered({ domains: ["elsewhere.example"] })];
+    const others = [await offered({ tenants: [ada.tenant] }), await makeProvider()];
+    await linkAccount(ada, open);
+    const buttons = ({ html }: Visit): string[] =>
+      [...html.matchAll(/<a class="other" href="[^"]*plat_id_provider=([^"&]+)"/g)].map(([, id = ""]) => id);
+    // With and without the form for the address alone.
+    for (const path of ["", "?plat_id_provider=default_idp"]) {
+      const ids = buttons(await browser.get(`${ACCOUNT}${path}`));
+      expect(ids).toEqual(expect.arrayContaining([open.id, elsewhere.id]));
+      for (const { id } of others) expect(ids).not.toContain(id);
+    }
+    const sent = await browser.get(`${ACCOUNT}?plat_id_provider=${open.id}`);
+    await browser.get(await vouchedAddress(sent, open, subjectOf(ada)), "cross-site");
+    expect((await browser.get(ACCOUNT)).html).toContain(ada.email);
+    browser.cookies.clear();
+    await signIn();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 15 * MINUTE_MS);
+    expect(buttons(await press("unlink", open))).toEqual([]);
+  });
+});
+
 describe("A person links an account at a provider", () => {
   // shows: oauth/account/link-a-provider
   it("by a sign-in there, whatever address it has; it signs the person in from then on", async () => {
