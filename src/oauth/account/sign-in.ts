@@ -43,7 +43,7 @@ export async function accountSignInPage(deps: AccountDeps, call: AnyCall, form: 
     byPassword: byDomain.length === 0 ? undefined : addressWith(deps, call, DEFAULT_PROVIDER),
     email: form.email.slice(0, EMAIL_MAX_CHARS),
     clientName: "",
-    // Who has a session signs in again by the form; others' sign-ins do not count for it.
+    // A sign-in again is by the form: who came by a provider is sent there at once.
     providers: form.fault === "again" ? [] : await otherProviders(deps, call),
     tenant: "",
     layout: "page",

@@ -14,7 +14,7 @@ const CACHE = { ttlMs: 30_000, maxEntries: 1_000 } as const;
 /** Any other text cannot be an id, so it is not looked up. */
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** What a sign-in is for: clients of a tenant, or, undefined, the account page, which has all of the account. */
+/** A sign-in is for clients of a tenant, or, undefined, for the account page, which has all of the account. */
 type Place = string | undefined;
 
 export type Providers = ReturnType<typeof createProviders>;
