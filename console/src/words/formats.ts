@@ -13,6 +13,8 @@ export function useFormats() {
     const percent = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 2 });
     const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
     const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
+    const countries = new Intl.DisplayNames(locale, { type: "region" });
+    const languages = new Intl.DisplayNames(locale, { type: "language" });
     const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
     return {
       locale,
@@ -25,6 +27,10 @@ export function useFormats() {
       bytes: (value: number) => bytesOf(value, locale),
       day: (ms: number) => day.format(ms),
       moment: (ms: number) => moment.format(ms),
+      /** `Germany`, of two letters as they come from elsewhere. */
+      country: (code: string) => (/^[a-z]{2}$/i.test(code) ? (countries.of(code) ?? code) : code),
+      /** `British English (en-GB)` */
+      language: (tag: string) => `${languages.of(tag) ?? tag} (${tag})`,
       ms: (value: number) =>
         value < 1_000 ? `${number.format(Math.round(value))} ms` : `${short.format(value / 1_000)} s`,
       /** `3 minutes ago` */

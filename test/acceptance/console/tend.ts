@@ -163,6 +163,46 @@ export function tendSuite(stage: () => Stage): void {
         .toEqual([]);
     });
 
+    test("shows where a person is signed in, ends one session, and changes picture and language", async () => {
+      const email = "seen@demo.example";
+      const password = "a password of the seen person";
+      await stage().operate("PUT", `users/${email}`, { name: "Sina Seen", password });
+      await stage().operate("PUT", `tenants/demo/members/${email}`, { roles: [] });
+      const page = await stage().open({ path: `/people/${email}` });
+      await page.getByText("The person is signed in nowhere.").waitFor();
+      const own = await page.context().browser()!.newPage();
+      await own.goto(`${stage().url}/account`);
+      await own.getByLabel("E-mail address").fill(email);
+      await own.getByLabel("Password").fill(password);
+      await own.getByRole("button", { name: "Sign in", exact: true }).click();
+      await own.getByRole("heading", { level: 1, name: "Your account" }).waitFor();
+
+      await page.reload();
+      const card = page.locator("section", { has: page.getByRole("heading", { level: 2, name: "Signed in" }) });
+      await card.getByText(/^signed in .* · last used /).waitFor();
+      expect(await barriers(page)).toEqual([]);
+      await card.getByRole("button", { name: /^Sign out: Chrome/ }).click();
+      const dialog = page.getByRole("alertdialog", { name: /^Sign out: Chrome/ });
+      await dialog.getByRole("button", { name: "Sign out", exact: true }).click();
+      await card.getByText("The person is signed in nowhere.").waitFor();
+      await own.reload();
+      await own.getByLabel("Password").waitFor();
+
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Picture").fill("http://people.example/sina.jpg");
+      await page.getByLabel("Language").fill("en_GB");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("must be https", { exact: false }).waitFor();
+      await page.getByText("must be a language tag", { exact: false }).waitFor();
+      await page.getByLabel("Picture").fill("https://people.example/sina.jpg");
+      await page.getByLabel("Language").fill("en-gb");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("link", { name: "https://people.example/sina.jpg" }).waitFor();
+      await page.getByText("British English (en-GB)").waitFor();
+      const kept = { picture: "https://people.example/sina.jpg", locale: "en-GB" };
+      expect(await (await stage().operate("GET", `users/${email}`)).json()).toMatchObject(kept);
+    });
+
     test("takes away the authenticator app and the passkey that a person has lost", async () => {
       const email = "lost@demo.example";
       const password = "a password of who loses things";

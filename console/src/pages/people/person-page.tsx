@@ -25,6 +25,7 @@ import { useFormats } from "../../words/formats.ts";
 import { useWords } from "../../words/words.ts";
 import { Factors } from "./factors.tsx";
 import { PersonForm } from "./person-form.tsx";
+import { Sessions } from "./sessions.tsx";
 
 /** One account: whether it can sign in, and what an operator can do about that. */
 export function Page() {
@@ -51,6 +52,8 @@ export function Page() {
               <Facts
                 facts={[
                   [words.email, one.email],
+                  [words.locale, one.locale === "" ? words.none : format.language(one.locale)],
+                  [words.picture, one.picture === "" ? words.none : <Outside key="picture" address={one.picture} />],
                   [words.hasPassword, one.hasPassword ? common.yes : common.no],
                   [
                     common.state,
@@ -62,6 +65,7 @@ export function Page() {
                 ]}
               />
             </Card>
+            <Sessions email={email} />
             <Factors user={one} />
             <Identities email={email} />
             {rights.write && (
@@ -83,6 +87,7 @@ export function Page() {
                   onConfirm={async () => {
                     await answer(revokeUser(email, operations));
                     say.done(words.revoked);
+                    await queries.invalidateQueries({ queryKey: ["sessions", email] });
                   }}
                 >
                   {words.revokeText}
@@ -129,6 +134,15 @@ export function Page() {
         )}
       </Fetched>
     </Frame>
+  );
+}
+
+/** A picture lies at somebody else's host, so the console asks nobody for it: the policy of its pages forbids that. */
+function Outside({ address }: { readonly address: string }) {
+  return (
+    <a href={address} target="_blank" rel="noreferrer">
+      {address}
+    </a>
   );
 }
 
