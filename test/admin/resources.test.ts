@@ -477,7 +477,7 @@ describe("services", () => {
   });
 
   // shows: platform/addresses/proxypath-inside-an-address-above
-  it.each(["media", "media/v3", "oauth2/v2", ".well-known/x", "openapi.json"])(
+  it.each(["media", "media/v3", "oauth2/v2", ".well-known/x", "openapi.json", "console/v1", "llms.txt", "favicon.ico"])(
     "says which part of a path is the platform's own: /%s",
     async (path) => {
       const json = { sourceUrl: "https://s.example", proxyPath: `/${path}`, scopes: [], access: "public" };

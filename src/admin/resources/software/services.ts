@@ -10,7 +10,16 @@ import { DEPENDENTS_LIMIT, refuseDependents, refuseFaults, toFlag, toList, type 
  * First parts of the addresses of pages and documents. Everything below them, and below the first parts of the built-in
  * services, is reserved: for the next version of a service, or another document.
  */
-const RESERVED_PARTS: readonly string[] = ["account", "docs", "openapi.json", "health", ".well-known"];
+const RESERVED_PARTS: readonly string[] = [
+  "account",
+  "console",
+  "docs",
+  "favicon.ico",
+  "health",
+  "llms.txt",
+  "openapi.json",
+  ".well-known",
+];
 const proxyPath = z.string().check(
   z.regex(/^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/),
   z.refine((path) => !/\/\.{1,2}(\/|$)/.test(path), "must have no . or .. in it"),
