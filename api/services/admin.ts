@@ -830,7 +830,9 @@ export const admin: ServiceEntries = {
     "GET /audit": {
       id: "listAudit",
       tag: TAGS.upkeep,
-      about: "Rows are kept for 90 days; the number of refusals is limited.",
+      about:
+        "In the order of the changes, the newest first. A page with a filter reads at most 50,000 rows, until it is full; " +
+        "`Link` leads on, also from a page without rows. Rows are kept for 90 days; the number of refusals is limited.",
       parameters: {
         requestId: { text: "Only of this request: an error's `plat-request-id`, or the end of `error_uri`." },
         subject: { text: "Only subjects with this prefix.", example: "tenants/demo" },

@@ -8,7 +8,7 @@ export interface Sizes {
 
 const READ = `SELECT 1 AS one`;
 const SIZES = `
-  SELECT coalesce((SELECT max(seq) FROM audit) - (SELECT min(seq) FROM audit) + 1, 0) AS auditRows,
+  SELECT coalesce((SELECT max(seq) FROM audit_entry) - (SELECT min(seq) FROM audit_entry) + 1, 0) AS auditRows,
     coalesce((SELECT max(seq) FROM revocation) - (SELECT min(seq) FROM revocation) + 1, 0) AS revocationRows,
     coalesce((SELECT max(seq) FROM outbox) - (SELECT min(seq) FROM outbox) + 1, 0) AS outboxRows`;
 /** The table of `wrangler d1 migrations`. */

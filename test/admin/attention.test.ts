@@ -15,7 +15,7 @@ it("names a blocked account until it is unlocked", async () => {
   for (let tries = 0; tries < 15; tries++) await account.attemptCode(false);
   const reason = "wrong password; the account is blocked from now on";
   await env.DB.prepare(
-    `INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
+    `INSERT INTO audit_entry (at, request_id, actor, action, subject, outcome, reason, share)
      VALUES (?1, 'r', '', 'sign in', ?2, 'refused', ?3, 'known')`,
   )
     .bind(Date.now(), `users/${email}`, reason)

@@ -6,10 +6,11 @@ import { TEXT_CHARS } from "../../src/admin/audit/audit-store.ts";
 import { createNoteBudget, type NoteKind } from "../../src/admin/audit/note-budget.ts";
 import { COPY, createAuditCopies } from "../../src/admin/audit/copies.ts";
 import { chain, findBreak, GENESIS } from "../../src/platform/secrets/audit-chain.ts";
-import { auditRoute } from "../../src/admin/audit/routes.ts";
 import { createLog } from "../../src/platform/runtime/log.ts";
 import { sanitizeForLog } from "../../src/platform/text/text.ts";
 import type { AuditRecord } from "../../src/platform/ports/audit.ts";
+import { counting } from "../support/counting.ts";
+import { isolate } from "../support/isolate.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { makeUser } from "../support/users.ts";
 import { call, expectJson, makeClient, OPERATOR, put, tokenFor, unique, type CallInit } from "../support/platform.ts";
@@ -40,18 +41,16 @@ const read = async (query: string, init: CallInit = {}): Promise<Response> =>
   call(`/admin/v1/audit?${query}`, { token: await tokenFor(OPERATOR), ...init });
 const entries = async (query: string): Promise<Entry[]> => expectJson(await read(query), 200);
 const rows = async (sql: string): Promise<Record<string, any>[]> => (await env.DB.prepare(sql).all()).results;
-const clear = () => env.DB.exec("DELETE FROM audit; DELETE FROM audit_copy");
+const clear = () => env.DB.exec("DELETE FROM audit_entry; DELETE FROM audit_copy");
 /** As if all rows were in a copy. */
 const allCopied = () =>
-  env.DB.exec(
-    "INSERT INTO audit_copy SELECT 1, 'all', 1, 1000000000, 1, '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM audit_copy)",
-  );
+  env.DB.exec("INSERT OR REPLACE INTO audit_copy SELECT 1, 'all', 1, max(seq), 1, '', '', 0, 0, 1 FROM audit_entry");
 
 /** As many rows as asked for, one a second from `fromMs` on. */
 async function fill(count: number, fromMs: number, columns: string, share: string): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-     INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
+     INSERT INTO audit_entry (at, request_id, actor, action, subject, outcome, reason, share)
      SELECT ?2 + i * 1000, 'r' || i, ${columns}, '', ${share} FROM n`,
   )
     .bind(count, fromMs)
@@ -70,7 +69,7 @@ describe("a row of a refusal", () => {
     });
     const strange = `a\u0000b\r\n\u001B[31m\u202Eevil\uD800 "quoted" 'x' é 日本`;
     await audit.note(record({ actor: strange, reason: strange }));
-    const [entry] = await entries("");
+    const [entry] = await entries("outcome=refused");
     const shown = `a\uFFFDb\uFFFD\uFFFD\uFFFD[31m\uFFFDevil\uFFFD "quoted" 'x' é 日本`;
     expect(entry).toMatchObject({ actor: shown, reason: shown, outcome: "refused", at: 1_800_000_000_000 });
     expect(await entries(`actor=${encodeURIComponent(strange.toWellFormed())}`)).toHaveLength(1);
@@ -85,7 +84,7 @@ describe("a row of a refusal", () => {
     });
     const long = "😀".repeat(50_000);
     await audit.note(record({ requestId: long, actor: long, action: long, subject: long, reason: long }));
-    const [row] = await rows("SELECT * FROM audit");
+    const [row] = await rows("SELECT * FROM audit_entry");
     expect(row!["actor"]).toHaveLength(TEXT_CHARS.actor);
     expect(row!["reason"]).toHaveLength(TEXT_CHARS.reason);
     expect(row!["reason"].isWellFormed()).toBe(true);
@@ -132,13 +131,13 @@ describe("many rows of refusals", () => {
     const guesses = Array.from({ length: NOTES.rowsEach + 3 }, () => audit.note(record()));
     await Promise.all([...all.slice(0, NOTES.unknownRows), ...guesses.slice(0, NOTES.rowsEach)]);
     const rowsInAll = NOTES.unknownRows + NOTES.rowsEach;
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: rowsInAll }]);
+    expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: rowsInAll }]);
     over.resolve();
     await Promise.all([...all, ...guesses]);
     expect(waited).toEqual([NOTES.windowMs]);
     expect(
       (
-        await rows("SELECT subject, actor, action, outcome, reason, share FROM audit ORDER BY seq DESC LIMIT 2")
+        await rows("SELECT subject, actor, action, outcome, reason, share FROM audit_entry ORDER BY seq DESC LIMIT 2")
       ).toReversed(),
     ).toMatchObject([
       {
@@ -151,9 +150,9 @@ describe("many rows of refusals", () => {
       },
       { subject: "acme.app", action: "token", reason: /…and 3 more of this kind/, share: "known" },
     ]);
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: rowsInAll + 2 }]);
+    expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: rowsInAll + 2 }]);
     await audit.note(record({ ...unknown, atMs: record().atMs + NOTES.windowMs }));
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: rowsInAll + 3 }]);
+    expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: rowsInAll + 3 }]);
   });
 
   it("of 210 unknown clients hide neither ten guesses at a user nor ten at a client", async () => {
@@ -367,53 +366,57 @@ describe("a log of 100,000 rows", () => {
     );
   });
 
-  it("reads about as many rows as a page shows, with every filter", async () => {
-    let readRows = 0;
-    const db = new Proxy(env.DB, {
-      get: (target, name) => {
-        if (name !== "prepare") throw new Error(`unexpected ${String(name)}`);
-        return (sql: string) => ({
-          bind: (...values: unknown[]) => ({
-            async all() {
-              const answer = await target
-                .prepare(sql)
-                .bind(...values)
-                .all();
-              readRows = answer.meta.rows_read;
-              return answer;
-            },
-          }),
-        });
-      },
+  /** The answer to a query, and how many rows the database read for it. */
+  const ask = async (query: string) => {
+    const { env: bindings, tally } = counting(env);
+    const answer = await isolate(bindings).fetch(`/admin/v1/audit?${query}`, {
+      headers: { authorization: `Bearer ${await tokenFor(OPERATOR)}` },
     });
-    const route = auditRoute(db);
-    const ask = async (query: Record<string, unknown>, pageNumber = 1) => {
-      const paging = { pageNumber, pageSize: 16, skip: (pageNumber - 1) * 16, cursor: undefined };
-      const given = { query, paging, url: new URL("https://x.test/admin/v1/audit") };
-      const answer = (await route.handle(given as never)) as Response;
-      return { rows: (await answer.json<Entry[]>()).length, readRows };
-    };
-    const middle = 1_700_050_000_000;
-    for (const query of [
-      {},
-      { action: "act3" },
-      { actor: "app7" },
-      { outcome: "done" },
-      { until: middle },
-      { actor: "app7", until: middle },
-      { outcome: "refused", since: middle },
-    ]) {
-      const answer = await ask(query);
-      expect(answer.rows, JSON.stringify(query)).toBe(16);
-      expect(answer.readRows, JSON.stringify(query)).toBeLessThanOrEqual(2 * 17);
-    }
-    // 100 rows begin like this; they are found by index and put in order.
-    const subject = await ask({ subject: "users/u77" });
-    expect(subject.readRows).toBeLessThan(3_000);
-    const both = await ask({ subject: "users/u777", actor: "app277" });
-    expect(both).toMatchObject({ rows: 16 });
-    expect(both.readRows).toBeLessThan(500);
-  }, 30_000);
+    const next = /\?([^>]*)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1];
+    const found = answer.status === 200 ? await answer.json<Entry[]>() : [];
+    return { status: answer.status, ids: found.map(({ requestId }) => requestId), next, read: tally.d1RowsRead };
+  };
+  const middle = 1_700_050_000_000;
+  /** Those of some tokens and keys, which an isolate reads once. */
+  const BESIDE = 50;
+  /** A row a second, and 64 to the next one in the index of times. */
+  const SLACK = 15 * 60 + 64;
+
+  it.each([
+    ["", 17],
+    ["action=act3", 17 * 7],
+    ["outcome=done", 17 * 5],
+    ["actor=app7", 17 * 500],
+    ["subject=users/u777&actor=app277", 17 * 1000],
+    [`until=${middle}`, 17 + SLACK],
+    [`since=${middle}`, 17],
+    [`actor=app7&until=${middle}`, 17 * 500 + SLACK],
+    [`outcome=refused&since=${middle}`, 2 * 17],
+  ])("reads on until a page is full: %s", async (query, most) => {
+    const { ids, read: rowsRead } = await ask(query);
+    expect(ids).toHaveLength(16);
+    expect(rowsRead).toBeLessThanOrEqual(most + BESIDE);
+  });
+
+  it("is left where the rows are older than those that are wanted", async () => {
+    const { ids, next, read: rowsRead } = await ask("requestId=r5&since=1700099000000");
+    expect([ids, next]).toEqual([[], undefined]);
+    expect(rowsRead).toBeLessThanOrEqual(1_000 + SLACK + BESIDE);
+  });
+
+  it("reads 50,000 rows for a page, and its link goes on behind them", async () => {
+    const first = await ask("requestId=r5");
+    expect(first.ids).toEqual([]);
+    expect(first.read).toBeLessThanOrEqual(50_000 + BESIDE);
+    const second = await ask(first.next!);
+    expect(second.ids).toEqual(["r5"]);
+    expect(second.next).toBeUndefined();
+    // A page that is full ends there; one that is not goes on.
+    expect((await ask("requestId=r99999")).ids).toEqual(["r99999"]);
+    expect((await ask("requestId=r99999")).next).toBeDefined();
+    expect((await ask("requestId=r5&pageNumber=2")).status).toBe(400);
+    expect((await ask("actor=app7&pageNumber=2&pageSize=50")).ids).toHaveLength(50);
+  });
 
   it("loses rows that are 90 days old and rows beyond their share", async () => {
     const kept = {
@@ -429,23 +432,21 @@ describe("a log of 100,000 rows", () => {
     // The last row is of 1_700_099_999_000: the first 40,000 are too old.
     await audit.sweep(1_700_040_000_000 + kept.ageMs);
     const counted = () =>
-      rows("SELECT outcome, count(*) AS n, min(at) AS oldest FROM audit GROUP BY outcome ORDER BY outcome");
+      rows("SELECT outcome, count(*) AS n, min(at) AS oldest FROM audit_entry GROUP BY outcome ORDER BY outcome");
     expect(await counted()).toEqual([
       { outcome: "done", n: 1_000, oldest: 1_700_095_000_000 },
       { outcome: "refused", n: 3_000, oldest: 1_700_096_251_000 },
     ]);
     await audit.sweep(1_700_040_000_000 + kept.ageMs);
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 4_000 }]);
+    expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: 4_000 }]);
     await audit.sweep(1_700_098_000_000 + kept.ageMs);
-    expect(await rows("SELECT count(*) AS n, min(at) AS oldest FROM audit")).toEqual([
+    expect(await rows("SELECT count(*) AS n, min(at) AS oldest FROM audit_entry")).toEqual([
       { n: 2_000, oldest: 1_700_098_000_000 },
     ]);
   }, 30_000);
 });
 
 it("refusals of strangers push out neither changes nor rows about accounts, and a sweep has a limit", async () => {
-  await allCopied();
-  await allCopied();
   await put(`organizations/${unique("org")}`, { name: "x" });
   await fill(10, Date.now(), `'', 'sign in', 'users/ada', 'refused'`, `'known'`);
   await fill(90_000, Date.now() + 60_000, `'', 'token', '', 'refused'`, `'unknown'`);
@@ -455,32 +456,87 @@ it("refusals of strangers push out neither changes nor rows about accounts, and 
     operatorClientId: OPERATOR.clientId,
     wait: async () => {},
   });
+  await allCopied();
   await audit.sweep(Date.now());
-  const counted = await rows("SELECT outcome, count(*) AS n FROM audit GROUP BY outcome ORDER BY outcome");
+  const counted = await rows("SELECT outcome, count(*) AS n FROM audit_entry GROUP BY outcome ORDER BY outcome");
   expect(counted).toEqual([
     { outcome: "done", n: 1 },
     { outcome: "refused", n: 40_010 },
   ]);
   await fill(20_000, Date.now(), `'', 'token', '', 'refused'`, `'unknown'`);
+  await allCopied();
   await audit.sweep(Date.now() + 200 * 86_400_000);
   // 25 steps of 2,000 rows.
-  expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 10_011 }]);
+  expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: 10_011 }]);
 }, 30_000);
 
 it("revocations by clients and users push no change by the operator out of the log", async () => {
-  await allCopied();
-  await allCopied();
   const id = unique("org");
   await put(`organizations/${id}`, { name: "x" });
   await fill(12_000, Date.now() + 1_000, `'user a@b.example', 'revoke', '', 'done'`, `'done'`);
+  await allCopied();
   await createAuditLog({ db: env.DB, log: heardLog, operatorClientId: OPERATOR.clientId, wait: async () => {} }).sweep(
     Date.now(),
   );
-  const counted = await rows("SELECT action, count(*) AS n FROM audit GROUP BY action ORDER BY action");
+  const counted = await rows("SELECT action, count(*) AS n FROM audit_entry GROUP BY action ORDER BY action");
   expect(counted).toEqual([
     { action: "put", n: 1 },
     { action: "revoke", n: 10_000 },
   ]);
+});
+
+describe("the release before, while it still runs", () => {
+  const DAY = 86_400_000;
+  const write = (atMs: number) =>
+    env.DB.prepare(
+      `INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
+       VALUES (?1, 'before', 'acme.app', 'token', '', 'refused', 'no', 'known')`,
+    ).bind(atMs);
+
+  it("has its rows in the log, with numbers of their own, and in its own table for a day", async () => {
+    const audit = createAuditLog({
+      db: env.DB,
+      log: heardLog,
+      operatorClientId: OPERATOR.clientId,
+      wait: async () => {},
+    });
+    await env.DB.exec("DELETE FROM audit");
+    await audit.note(record({ atMs: Date.now(), requestId: "first" }));
+    // Its transactions ask whether the statement before changed something.
+    const [, changed] = await env.DB.batch([write(Date.now()), env.DB.prepare("SELECT changes() AS n")]);
+    expect(changed!.results).toEqual([{ n: 1 }]);
+    await audit.note(record({ atMs: Date.now(), requestId: "last" }));
+    expect((await entries("outcome=refused")).map(({ requestId }) => requestId)).toEqual(["last", "before", "first"]);
+    await audit.sweep(Date.now() + DAY - 60_000);
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 1 }]);
+    await audit.sweep(Date.now() + DAY + 60_000);
+    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 0 }]);
+    expect(await entries("requestId=before")).toHaveLength(1);
+  });
+
+  it("makes no copy: it does not see every row", async () => {
+    const plan = env.DB.prepare(
+      `INSERT INTO audit_copy (number, name, rows, first_seq, last_seq, previous, head, planned_at)
+       VALUES (1, 'c', 1, 1, 1, '', 'h', 1) ON CONFLICT DO NOTHING`,
+    );
+    expect((await plan.run()).meta.changes).toBe(0);
+    expect(await rows("SELECT * FROM audit_copy")).toEqual([]);
+  });
+});
+
+it("gives no number twice: where every row has left the log, the copies have the last one", async () => {
+  const audit = createAuditLog({
+    db: env.DB,
+    log: heardLog,
+    operatorClientId: OPERATOR.clientId,
+    wait: async () => {},
+  });
+  for (const requestId of ["one", "two"]) await audit.note(record({ requestId }));
+  await allCopied();
+  const [{ last }] = (await rows("SELECT max(seq) AS last FROM audit_entry")) as [{ last: number }];
+  await env.DB.exec("DELETE FROM audit_entry");
+  await audit.note(record({ requestId: "three" }));
+  expect(await rows("SELECT seq FROM audit_entry WHERE request_id = 'three'")).toEqual([{ seq: last + 1 }]);
 });
 
 describe("copies of the log in the bucket", () => {
@@ -567,7 +623,9 @@ describe("copies of the log in the bucket", () => {
   it("are planned again when a plan cannot be carried out any more", async () => {
     await rowsToCopy(5);
     await expect(copiesOf({ bucket: unwritable }).run(day)).rejects.toThrow("ended here");
-    await env.DB.exec("UPDATE audit SET reason = 'in other words' WHERE seq = (SELECT min(seq) FROM audit)");
+    await env.DB.exec(
+      "UPDATE audit_entry SET reason = 'in other words' WHERE seq = (SELECT min(seq) FROM audit_entry)",
+    );
     await copies.run(day);
     expect(await breakOf(1)).toBeUndefined();
     expect((await linesOf(1))[1]).toContain("in other words");
@@ -610,11 +668,11 @@ describe("copies of the log in the bucket", () => {
     const sweep = sweepThatKeeps({ known: 400_000, unknown: 400_000 });
     await rowsToCopy(4);
     await sweep();
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 4 }]);
+    expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: 4 }]);
     await copies.run(day);
     await rowsToCopy(1);
     await sweep();
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 1 }]);
+    expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: 1 }]);
   });
 
   it("let refusals beyond a ceiling be dropped, with a row that says so, while none can be made", async () => {
@@ -625,17 +683,17 @@ describe("copies of the log in the bucket", () => {
     const plan = () => copiesOf({ bucket: unwritable }).run(day);
     await expect(plan()).rejects.toThrow("ended here");
     await sweep();
-    const counted = () => rows("SELECT share, count(*) AS n FROM audit WHERE action <> 'audit' GROUP BY share");
+    const counted = () => rows("SELECT share, count(*) AS n FROM audit_entry WHERE action <> 'audit' GROUP BY share");
     expect(await counted()).toEqual([
       { share: "done", n: 20 },
       { share: "known", n: 3 },
       { share: "unknown", n: 4 },
     ]);
-    expect(await rows("SELECT outcome, reason FROM audit WHERE action = 'audit'")).toEqual([
+    expect(await rows("SELECT outcome, reason FROM audit_entry WHERE action = 'audit'")).toEqual([
       { outcome: "done", reason: "6 refusals were dropped before they could be copied to the bucket" },
     ]);
     await sweep();
-    expect(await rows("SELECT count(*) AS n FROM audit")).toEqual([{ n: 28 }]);
+    expect(await rows("SELECT count(*) AS n FROM audit_entry")).toEqual([{ n: 28 }]);
     // The plan cannot be carried out any more, so the remaining rows are planned again.
     await copies.run(day);
     expect(await written()).toMatchObject([{ rows: 28 }]);

@@ -248,7 +248,7 @@ describe("the explainer on any small platform", () => {
         seen.add(`${w.how}: ${done.error}`);
         expect(said.effective).toEqual([]);
         if (named.length > 0) expect(said.scopes.some((entry: any) => !entry.granted)).toBe(true);
-        const row = await sql("SELECT reason FROM audit WHERE request_id = ?", done.requestId).first<{
+        const row = await sql("SELECT reason FROM audit_entry WHERE request_id = ?", done.requestId).first<{
           reason: string;
         }>();
         const failed: { check: string; detail: string }[] = said.checks.filter((check: any) => !check.passed);

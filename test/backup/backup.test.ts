@@ -29,8 +29,8 @@ const MORE = [
   `INSERT INTO passkey (id, email, user_handle, public_key, sign_count, backup_eligible, backed_up, transports, name, created_at)
     SELECT 'p', email, 'h', '{}', 0, 0, 0, '[]', 'n', 1 FROM user LIMIT 1`,
   `INSERT INTO outbox (id, event_type, tenant, snapshot, created_at) VALUES ('o1', 'made', 't', '{}', 1)`,
-  `INSERT INTO audit_copy (number, name, first_seq, last_seq, rows, previous, head, planned_at)
-    VALUES (1, 'c', 1, 1, 1, '', 'h', 1)`,
+  `INSERT INTO audit_copy (number, name, first_seq, last_seq, rows, previous, head, planned_at, of_entries)
+    VALUES (1, 'c', 1, 1, 1, '', 'h', 1, 1)`,
   `INSERT INTO consent (email, client, org, tenant, scopes, given_at)
     SELECT user.email, client.id, '', client.tenant, '[]', 1 FROM user, client LIMIT 1`,
   `INSERT INTO unregistered_client (id, metadata, read_at, used_at) VALUES ('https://a.example/client', '{}', 1, 1)`,
@@ -332,15 +332,15 @@ describe("an empty platform that has worked", () => {
     const held = await everyRow();
     const numbers = await sequences();
     await destroy();
-    const own = `INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason) VALUES (1, '', 'own', '', '', '', '')`;
+    const own = `INSERT INTO audit_entry (at, request_id, actor, action, subject, outcome, reason) VALUES (1, '', 'own', '', '', '', '')`;
     await env.DB.batch([own, own].map((sql) => env.DB.prepare(sql)));
     expect(await run("restore", id)).toMatchObject({ state: "done", error: "", findings: [] });
     const rows = await everyRow();
-    expect(rows["audit"]).toEqual(expect.arrayContaining([...held["audit"]!]));
-    expect(rows["audit"]!.filter((row) => row.includes('"own"'))).toHaveLength(2);
+    expect(rows["audit_entry"]).toEqual(expect.arrayContaining([...held["audit_entry"]!]));
+    expect(rows["audit_entry"]!.filter((row) => row.includes('"own"'))).toHaveLength(2);
     const now = new Map((await sequences()).map(({ name, seq }) => [name, seq]));
     // The last owners and waiting events are gone; their numbers stay taken.
-    expect(numbers.map(({ name }) => name)).toEqual(expect.arrayContaining(["owner", "outbox", "audit", "revocation"]));
+    expect(numbers.map(({ name }) => name)).toEqual(expect.arrayContaining(["owner", "outbox", "revocation"]));
     for (const { name, seq } of numbers) expect(now.get(name)).toBeGreaterThanOrEqual(seq);
   });
 });

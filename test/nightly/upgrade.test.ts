@@ -53,7 +53,7 @@ describe("An upgrade from the last release", () => {
 
   test("lets today's Worker and the released one share objects of released code", async () => {
     const forth = async () => finish(at("today"), await beginAt("released"));
-    const back = async () => finish(at("released"), await beginAt("today"));
+    const back = async () => finish(at("released"), await beginAt("today"), 1);
     await Promise.all([forth(), back()]);
   });
 
@@ -71,6 +71,6 @@ describe("An upgrade from the last release", () => {
   test("can be taken back: the release goes on with everything that today's code had begun", async () => {
     await platform.stop();
     platform = await versions.start("released");
-    await finish(at("released"), late);
+    await finish(at("released"), late, 1);
   });
 });

@@ -150,7 +150,7 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
           return (statements: D1PreparedStatement[]) =>
             statements.every((statement) => "run" in statement) ? target.batch(statements) : written.promise;
         if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
-        return (sql: string) => (/^\s*INSERT INTO audit/.test(sql) ? slow : target.prepare(sql));
+        return (sql: string) => (/^\s*INSERT INTO audit_entry/.test(sql) ? slow : target.prepare(sql));
       },
     });
     const context = createExecutionContext();

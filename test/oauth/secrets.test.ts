@@ -192,7 +192,9 @@ beforeAll(async () => {
 it("ran the story, which left its traces", async () => {
   expect(secrets.size).toBeGreaterThan(30);
   for (const [what, value] of secrets) expect(value.length, what).toBeGreaterThan(7);
-  const { results } = await env.DB.prepare("SELECT DISTINCT action, outcome FROM audit").all<Record<string, string>>();
+  const { results } = await env.DB.prepare("SELECT DISTINCT action, outcome FROM audit_entry").all<
+    Record<string, string>
+  >();
   const kinds = results.map(({ action, outcome }) => `${action} ${outcome}`);
   for (const kind of [
     "put done",
@@ -207,7 +209,7 @@ it("ran the story, which left its traces", async () => {
 });
 
 it.each(["audit log", "structured log"])("no secret stands in the %s", async (place) => {
-  const { results } = await env.DB.prepare("SELECT * FROM audit").all();
+  const { results } = await env.DB.prepare("SELECT * FROM audit_entry").all();
   const texts = place === "audit log" ? results.map((row) => JSON.stringify(row)) : lines;
   const found = [...secrets].flatMap(([what, value]) => {
     const spellings = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), btoa(value)];

@@ -53,7 +53,7 @@ describe("POST /tenants/{id}/move", () => {
     await createDeps(env).moves.sweep();
     expect(await expectJson(await show(tenant), 200)).toMatchObject({ state: "done", doneAt: expect.any(Number) });
     expect(await shardDb(1).prepare("SELECT 1 FROM file WHERE id = ?").bind(id).first()).toBeNull();
-    const audit = await env.DB.prepare("SELECT action, reason FROM audit WHERE subject = ? AND action = 'move'")
+    const audit = await env.DB.prepare("SELECT action, reason FROM audit_entry WHERE subject = ? AND action = 'move'")
       .bind(`tenants/${tenant}`)
       .all();
     expect(audit.results).toEqual([{ action: "move", reason: "to shard 3" }]);

@@ -50,7 +50,7 @@ export const emptyTally = (): Tally => ({
 const add = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
 
 /** Run by itself: what a transaction writes with it is a part of that transaction. */
-const AUDIT_ROW = /^\s*INSERT INTO audit\b/;
+const AUDIT_ROW = /^\s*INSERT INTO audit_entry\b/;
 
 /** The statement behind a counted one, and its text: `batch` takes real ones only. */
 const REAL = Symbol("real statement");

@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
 import { whole } from "./client.ts";
 
@@ -53,9 +53,16 @@ export function useList<T>(
       next?.cursor !== undefined && length >= LONG_AFTER_PAGES ? { ...next, pageSize: LONG_PAGE_SIZE } : next,
   });
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
+  // A search reads so much for a page, and may have found nothing there.
+  const { hasNextPage, isFetchingNextPage, isError, fetchNextPage } = query;
+  const goesOn = rows.length === 0 && hasNextPage;
+  useEffect(() => {
+    if (goesOn && !isFetchingNextPage && !isError) void fetchNextPage();
+  }, [goesOn, isFetchingNextPage, isError, fetchNextPage]);
   return {
     rows,
-    state: query.isPending ? "loading" : query.data === undefined ? "failed" : "there",
+    state:
+      query.isPending || (goesOn && !isError) ? "loading" : query.data === undefined || goesOn ? "failed" : "there",
     error: query.error,
     hasMore: query.hasNextPage,
     isLoadingMore: query.isFetchingNextPage,

@@ -62,6 +62,8 @@ interface Kept {
   /** The ceiling of rows that no copy has, for shares that anybody can fill. */
   readonly uncopied: Readonly<Record<"known" | "unknown", number>>;
 }
+/** Our choice: rows of the release before stay in its own table while it may still be looked at. */
+const ENTERED_KEPT_MS = 86_400_000;
 /** Our choice: often enough to see who reads, and seldom enough to push nothing out. */
 const LISTED = { everyMs: 600_000, remembered: 100 } as const;
 
@@ -113,22 +115,30 @@ export function createAuditLog(
       await write(record.requestId, [{ ...record, action: "list", outcome: "done", reason }]);
     },
     async sweep(nowMs) {
+      await store.removeEntered(nowMs - ENTERED_KEPT_MS);
       const copied = await store.lastCopiedSeq();
       await store.removeOld(nowMs - kept.ageMs, copied);
-      for (const [share, rows] of Object.entries(kept.rows)) await store.removeBeyond(share, rows, copied);
-      const newest = await store.newestSeq();
-      for (const [share, rows] of Object.entries(kept.uncopied)) {
-        // Finding the first row beyond the share reads as many rows, so skip it if there cannot be one.
-        if (newest - copied <= rows) continue;
-        const dropped = await store.removeBeyond(share, rows, newest);
-        if (dropped === 0) continue;
-        log.error("audit rows dropped that are in no copy", { share, rows: dropped });
-        const reason = `${dropped} refusals were dropped before they could be copied to the bucket`;
-        const record = { atMs: nowMs, requestId: "", actor: "", action: "audit", subject: "", known: true, reason };
-        await write("", [{ ...record, outcome: "done" }]);
+      const { oldest, newest } = await store.ends();
+      // Counting reads every row, so skip it if there cannot be too many.
+      if (newest - oldest < Math.min(...Object.values(kept.rows))) return;
+      const rows = await store.countShares();
+      for (const [share, most] of Object.entries(kept.rows)) {
+        const there = rows.get(share) ?? 0;
+        const removed = there <= most ? 0 : await store.removeOldest(share, there - most, copied);
+        const ceiling = kept.uncopied[share as keyof typeof kept.uncopied] ?? Infinity;
+        if (there - removed > ceiling) await dropUncopied(share, there - removed - ceiling, nowMs);
       }
     },
   };
+
+  /** Removes rows that no copy has, and says so. */
+  async function dropUncopied(share: string, rows: number, nowMs: number): Promise<void> {
+    const dropped = await store.removeOldest(share, rows, Number.MAX_SAFE_INTEGER);
+    log.error("audit rows dropped that are in no copy", { share, rows: dropped });
+    const reason = `${dropped} refusals were dropped before they could be copied to the bucket`;
+    const record = { atMs: nowMs, requestId: "", actor: "", action: "audit", subject: "", known: true, reason };
+    await write("", [{ ...record, outcome: "done" }]);
+  }
 }
 
 function shareOf({ outcome, actor, known }: AuditRecord, operatorClientId: string): Share {

@@ -1,15 +1,7 @@
 import type { RowRange } from "../../http/input/paging.ts";
 import type { AuditRecord } from "../../platform/ports/audit.ts";
 import { sanitizeForLog } from "../../platform/text/text.ts";
-import {
-  CHANGED,
-  fieldsNow,
-  namesOf,
-  readChanges,
-  stateStatements,
-  type LoggedFields,
-  type RowQuery,
-} from "./change-store.ts";
+import { fieldsNow, pendingStatements, readChanges, type LoggedFields, type RowQuery } from "./change-store.ts";
 
 /** Rows by the operator, rows by clients and users, refusals about known accounts, other refusals. */
 export type Share = "operator" | "done" | "known" | "unknown";
@@ -44,57 +36,82 @@ export const toJson = ({ at, requestId, actor, action, subject, outcome, reason,
   ...(changes === "[]" ? {} : { changes: readChanges(changes) }),
 });
 
+/** The number of the next row. Rows leave the log, their numbers do not come again: a copy has the last ones. */
+const NEXT = `1 + max(coalesce((SELECT max(seq) FROM audit_entry), 0),
+    coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 ORDER BY number DESC LIMIT 1), 0))`;
+const INTO = `INSERT INTO audit_entry (seq, at, request_id, actor, action, subject, outcome, reason, share, changes)`;
 const INSERT = `
-  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
-/** ?9: the fields; behind it the parameters of the row. */
-const insertChange = (row: RowQuery, fields: LoggedFields): string => `
-  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ${CHANGED.reason}, ?8, changes
-  FROM (SELECT ${CHANGED.changes("?9", fieldsNow(row, fields, 9))} AS changes)
-  WHERE ${CHANGED.isChange("changes")}`;
-const INSERT_REMOVAL = `
-  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share, changes)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${CHANGED.changes("?9", "NULL")} WHERE changes() > 0`;
+  ${INTO} SELECT ${NEXT}, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
+/** The row of a change, before it. Behind ?8 the parameters of the changed row. */
+const insertPending = (row: RowQuery, fields: LoggedFields): string => `
+  ${INTO} SELECT ${NEXT}, ?1, ?2, ?3, ?4, ?5, '', ?7, ?8, coalesce(${fieldsNow(row, fields, 8)}, '')`;
 /** Rows of refusals, as lists of values. */
 const INSERT_ALL = `
-  INSERT INTO audit (at, request_id, actor, action, subject, outcome, reason, share)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-  FROM json_each(?1) ORDER BY json_each.key`;
-const REMOVE_OLD = `
-  DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 AND seq <= ?3 ORDER BY at LIMIT ?2)`;
-const LAST_COPIED = `
-  SELECT coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 AND written_at IS NOT NULL ORDER BY number DESC LIMIT 1), 0) AS seq`;
-const NEWEST = `SELECT coalesce(max(seq), 0) AS seq FROM audit`;
-/** The newest row beyond a share. */
-const FIRST_BEYOND = `SELECT at, seq FROM audit WHERE share = ?1 ORDER BY at DESC, seq DESC LIMIT 1 OFFSET ?2`;
-const REMOVE_BEYOND = `
-  DELETE FROM audit WHERE seq IN (
-    SELECT seq FROM audit WHERE share = ?1 AND at <= ?2 AND (at < ?2 OR seq <= ?3) AND seq <= ?5
-    ORDER BY at LIMIT ?4)`;
+  ${INTO}
+  SELECT json_each.key + next, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+    value ->> 7, '[]'
+  FROM (SELECT ${NEXT} AS next) CROSS JOIN json_each(?1) ORDER BY json_each.key`;
 
 /**
- * Filters by text, the one that leaves the fewest rows first: the first that is given uses its index, the others
- * compare row by row. All indexes but that of the subject end with the time, so their rows come in order.
+ * Rows are in the order of their transactions, and every 64th is in an index of times. A row has the time at which its
+ * request began, and is written soon after. So a row of another time leads near those of a time.
+ *
+ * Our choice: longer than a cron runs.
  */
-const FILTERS = [
-  { name: "requestId", index: "audit_by_request", matches: (value) => `request_id = ${value}` },
-  {
-    name: "subject",
-    index: "audit_by_subject",
-    matches: (value) => `subject >= ${value} AND subject < ${value} || char(0x10FFFF)`,
-  },
-  { name: "actor", index: "audit_by_actor", matches: (value) => `actor = ${value}` },
-  { name: "action", index: "audit_by_action", matches: (value) => `action = ${value}` },
-  { name: "outcome", index: "audit_by_outcome", matches: (value) => `outcome = ${value}` },
-] as const satisfies { name: string; index: string; matches(value: string): string }[];
-export type AuditFilter = Readonly<Partial<Record<(typeof FILTERS)[number]["name"], string | undefined>>>;
+const LATE_MS = 15 * 60_000;
+/** SQL: a row before every one of this time or later. */
+export const rowBefore = (timeMs: string): string => `
+  coalesce((SELECT seq FROM audit_entry WHERE seq % 64 = 0 AND at < ${timeMs} - ${LATE_MS} ORDER BY at DESC LIMIT 1), 0)`;
+/** SQL: a row behind every one of this time or earlier. */
+const rowBehind = (timeMs: string): string => `
+  coalesce((SELECT seq FROM audit_entry WHERE seq % 64 = 0 AND at > ${timeMs} + ${LATE_MS} ORDER BY at LIMIT 1),
+    (SELECT max(seq) + 1 FROM audit_entry), 1)`;
 
-/** ?1 to ?2: times; at ?2 itself only rows before ?3. */
-const pageSql = (index: string, conditions: readonly string[]): string => `
-  SELECT ${AUDIT_COLUMNS} FROM audit INDEXED BY ${index}
-  WHERE ${[...conditions, "at >= ?1 AND at <= ?2 AND (at < ?2 OR seq < ?3)"].join(" AND ")}
-  ORDER BY at DESC, seq DESC LIMIT ?4 OFFSET ?5`;
+const REMOVE_OLD = `
+  DELETE FROM audit_entry WHERE seq IN (
+    SELECT seq FROM audit_entry WHERE seq < ${rowBehind("?1")} AND seq <= ?3 AND at < ?1 ORDER BY seq LIMIT ?2)`;
+/** Rows that the release before wrote into its own table; a trigger entered them here. */
+const REMOVE_ENTERED = `DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)`;
+const LAST_COPIED = `
+  SELECT coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 AND written_at IS NOT NULL ORDER BY number DESC LIMIT 1), 0) AS seq`;
+const ENDS = `
+  SELECT coalesce((SELECT min(seq) FROM audit_entry), 0) AS oldest, coalesce((SELECT max(seq) FROM audit_entry), 0) AS newest`;
+/** The oldest rows of a share. */
+const REMOVE_OLDEST = `
+  DELETE FROM audit_entry WHERE seq IN (
+    SELECT seq FROM audit_entry WHERE share = ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3)`;
+export const AUDIT_SQL = { countShares: `SELECT share, count(*) AS rows FROM audit_entry GROUP BY share` } as const;
+
+const MATCHES = {
+  requestId: (value) => `request_id = ${value}`,
+  subject: (value) => `subject >= ${value} AND subject < ${value} || char(0x10FFFF)`,
+  actor: (value) => `actor = ${value}`,
+  action: (value) => `action = ${value}`,
+  outcome: (value) => `outcome = ${value}`,
+} as const satisfies Record<string, (value: string) => string>;
+/** `since`, `until`: times. */
+export type AuditFilter = Readonly<
+  Partial<Record<keyof typeof MATCHES, string | undefined>> & { since?: number | undefined; until?: number | undefined }
+>;
+
+/** Our choice: rows that a page of a filtered list reads, some tens of milliseconds of the database. */
+export const WALK_ROWS = 50_000;
+/** ?1, ?2: times. ?3: behind which row the last page ended. */
+const BOUNDS = `
+  SELECT min(?3, ${rowBehind("?2")}) AS before, ${rowBefore("?1")} AS after`;
+/** ?1, ?2: rows between which the page is. */
+const pageSql = (conditions: readonly string[]): string => `
+  SELECT ${AUDIT_COLUMNS} FROM audit_entry WHERE ${["seq < ?1 AND seq > ?2", ...conditions].join(" AND ")}
+  ORDER BY seq DESC LIMIT ?3 OFFSET ?4`;
+
+const TIMES = [{ matches: (value: string) => `at >= ${value}` }, { matches: (value: string) => `at <= ${value}` }];
+const NO_BOUNDS = { before: 0, after: 0 } as const;
+
+export interface AuditPage {
+  readonly rows: readonly AuditRow[];
+  /** The number above the rows that were not looked at, where the walk ended before the page was full. */
+  readonly walkedTo: number | undefined;
+}
 
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
@@ -111,16 +128,21 @@ export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<v
   ];
 
   /** Removes in bounded steps and leaves the rest to the next run. Returns how many rows it removed. */
-  async function inSteps(removal: D1PreparedStatement): Promise<number> {
+  async function inSteps(removal: (rows: number) => D1PreparedStatement, most = Infinity): Promise<number> {
     let removed = 0;
     for (let step = 0; step < REMOVAL.steps; step++) {
-      const { changes } = (await removal.run()).meta;
+      const rows = Math.min(REMOVAL.rows, most - removed);
+      if (rows === 0) break;
+      const { changes } = (await removal(rows).run()).meta;
       removed += changes;
-      if (changes < REMOVAL.rows) break;
+      if (changes < rows) break;
       await wait(REMOVAL.pauseMs);
     }
     return removed;
   }
+
+  const boundsOf = async (since: number, until: number, before: number) =>
+    (await db.prepare(BOUNDS).bind(since, until, before).first<{ before: number; after: number }>()) ?? NO_BOUNDS;
 
   return {
     insertStatement: (when: "always" | "if changed", record: AuditRecord, share: Share): D1PreparedStatement =>
@@ -130,13 +152,8 @@ export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<v
 
     /** Statements around a change: `before` it, `row` directly after it, `end` anywhere later. */
     changeStatements(kind: "put" | "delete", record: AuditRecord, share: Share, row: RowQuery, fields: LoggedFields) {
-      const { before, end } = stateStatements(db, row, fields);
-      const values = [...valuesOf(record, share), namesOf(fields)];
-      const inserted =
-        kind === "put"
-          ? db.prepare(insertChange(row, fields)).bind(...values, ...row.values)
-          : db.prepare(INSERT_REMOVAL).bind(...values);
-      return { before, row: inserted, end };
+      const before = db.prepare(insertPending(row, fields)).bind(...valuesOf(record, share), ...row.values);
+      return { before, ...pendingStatements(db, kind, record.outcome, row, fields) };
     },
 
     /** Writes rows of refusals in one statement. */
@@ -147,29 +164,43 @@ export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<v
 
     write: async (statements: readonly D1PreparedStatement[]): Promise<void> => void (await db.batch([...statements])),
 
-    /** Rows of a time from the newest on, behind `before`. */
-    async page(
-      filter: AuditFilter,
-      sinceMs: number,
-      before: readonly [atMs: number, seq: number],
-      { limit, skip }: RowRange,
-    ): Promise<readonly AuditRow[]> {
-      const given = FILTERS.filter(({ name }) => filter[name] !== undefined);
-      const conditions = given.map(({ matches }, index) => matches(`?${index + 6}`));
-      const statement = db.prepare(pageSql(given[0]?.index ?? "audit_by_time", conditions));
-      const values = given.map(({ name }) => filter[name]);
-      return (await statement.bind(sinceMs, ...before, limit, skip, ...values).all<AuditRow>()).results;
+    /**
+     * Rows from the newest on, below the number `before`. A list with a filter walks through `WALK_ROWS` rows at most,
+     * and says how far it came.
+     */
+    async page(filter: AuditFilter, before: number, { limit, skip }: RowRange): Promise<AuditPage> {
+      const { since = 0, until = Number.MAX_SAFE_INTEGER, ...texts } = filter;
+      const given = Object.entries(MATCHES).flatMap(([name, matches]) => {
+        const value = texts[name as keyof typeof MATCHES];
+        return value === undefined ? [] : [{ value, matches }];
+      });
+      const isTimed = filter.since !== undefined || filter.until !== undefined;
+      const isWalk = isTimed || given.length > 0;
+      const bounds = isWalk ? await boundsOf(since, until, before) : { before, after: 0 };
+      const last = isWalk ? Math.max(bounds.after, bounds.before - 1 - WALK_ROWS) : 0;
+      const conditions = [...given, ...(isTimed ? TIMES : [])].map(({ matches }, index) => matches(`?${index + 5}`));
+      const values = [...given.map(({ value }) => value), ...(isTimed ? [since, until] : [])];
+      const statement = db.prepare(pageSql(conditions)).bind(bounds.before, last, limit, skip, ...values);
+      const { results: rows } = await statement.all<AuditRow>();
+      return { rows, walkedTo: rows.length < limit && last > bounds.after ? last + 1 : undefined };
     },
 
     lastCopiedSeq: async (): Promise<number> => (await db.prepare(LAST_COPIED).first<number>("seq")) ?? 0,
-    newestSeq: async (): Promise<number> => (await db.prepare(NEWEST).first<number>("seq")) ?? 0,
-    removeOld: (beforeMs: number, lastSeq: number): Promise<number> =>
-      inSteps(db.prepare(REMOVE_OLD).bind(beforeMs, REMOVAL.rows, lastSeq)),
-    /** Removes the oldest rows beyond `rows` of a share, up to `lastSeq`. */
-    async removeBeyond(share: string, rows: number, lastSeq: number): Promise<number> {
-      const first = await db.prepare(FIRST_BEYOND).bind(share, rows).first<{ at: number; seq: number }>();
-      if (first === null) return 0;
-      return inSteps(db.prepare(REMOVE_BEYOND).bind(share, first.at, first.seq, REMOVAL.rows, lastSeq));
+    /** The numbers of the oldest row and the newest one; 0: there is none. */
+    async ends(): Promise<{ readonly oldest: number; readonly newest: number }> {
+      return (await db.prepare(ENDS).first<{ oldest: number; newest: number }>()) ?? { oldest: 0, newest: 0 };
     },
+    /** Reads the whole log. */
+    async countShares(): Promise<ReadonlyMap<string, number>> {
+      const { results } = await db.prepare(AUDIT_SQL.countShares).all<{ share: string; rows: number }>();
+      return new Map(results.map(({ share, rows }) => [share, rows]));
+    },
+    removeOld: (beforeMs: number, lastSeq: number): Promise<number> =>
+      inSteps((rows) => db.prepare(REMOVE_OLD).bind(beforeMs, rows, lastSeq)),
+    removeEntered: (beforeMs: number): Promise<number> =>
+      inSteps((rows) => db.prepare(REMOVE_ENTERED).bind(beforeMs, rows)),
+    /** Removes so many rows of a share, the oldest first, up to `lastSeq`. */
+    removeOldest: (share: string, rows: number, lastSeq: number): Promise<number> =>
+      inSteps((step) => db.prepare(REMOVE_OLDEST).bind(share, lastSeq, step), rows),
   };
 }

@@ -4,10 +4,10 @@ import { sanitizeForLog } from "../../platform/text/text.ts";
  * The fields that a change changed, for the audit log. The database compares them in the transaction of the change, so
  * a row never shows the change of another request that wrote at the same moment.
  *
- *   before   stores the fields as they are
+ *   before   the audit row is there, without an outcome, and holds the fields as they are
  *   …        the change
- *   row      the audit row takes the difference to the fields as they are now
- *   end      removes what was stored
+ *   row      it gets its outcome and, in place of the fields, their difference to those as they are now
+ *   end      removes the row if nothing changed, so that it has no outcome yet
  */
 export interface RowQuery {
   readonly sql: string;
@@ -37,24 +37,28 @@ const fieldsOf = (sql: string, fields: LoggedFields): string =>
   `json_object(${Object.entries(fields)
     .map(([name, field]) => `'${name}', ${sqlOf(field)}`)
     .join(", ")}) FROM (${sql}) AS shown`;
-const STORE = ({ sql }: RowQuery, fields: LoggedFields): string =>
-  `INSERT INTO audit_state (moment, fields) SELECT 'before', ${fieldsOf(sql, fields)}`;
-const END = `DELETE FROM audit_state WHERE moment = 'before'`;
-
 function sqlOf({ value, flag, list, json, secret }: LoggedField): string {
   if (flag !== undefined) return `json(iif(${flag}, 'true', 'false'))`;
   return list === undefined && json === undefined ? `(${value ?? secret})` : `json(${list ?? json})`;
 }
 
-const BEFORE = `(SELECT fields FROM audit_state WHERE moment = 'before')`;
-const IS_NEW = `NOT EXISTS (SELECT 1 FROM audit_state WHERE moment = 'before')`;
+/** Few rows are written in the transaction of a change. */
+const PENDING = `
+  SELECT seq, nullif(changes, '') AS fields FROM audit_entry
+  WHERE outcome = '' AND seq > (SELECT max(seq) FROM audit_entry) - 64 ORDER BY seq DESC LIMIT 1`;
+const END = `DELETE FROM audit_entry WHERE seq = (SELECT seq FROM (${PENDING}))`;
+/** ?1: the outcome, ?2: the names of the fields. */
+const finish = (now: string, isChange: string): string => `
+  UPDATE audit_entry SET outcome = ?1, reason = iif(found.fields IS NULL, 'created', audit_entry.reason), changes = found.changes
+  FROM (SELECT seq, fields, ${difference("?2", now)} AS changes FROM (${PENDING})) AS found
+  WHERE audit_entry.seq = found.seq AND ${isChange}`;
 const beyond = (one: string, other: string): string => `
   (SELECT json_group_array(substr(value, 1, ${MOST.chars})) FROM
     (SELECT value FROM json_each(${one}) EXCEPT SELECT value FROM json_each(${other}) LIMIT ${MOST.elements + 1}))`;
 const plain = (value: string): string =>
   `json(iif(json_type(${value}) = 'text', json_quote(substr(${value} ->> '$', 1, ${MOST.chars})), ${value}))`;
-/** `fields`: the names and whether they are secret, as JSON. `now`: the fields as they are. */
-const difference = (fields: string, now: string): string => `
+/** `names`: the names and whether they are secret, as JSON. `now`: the fields as they are; `fields`: as they were. */
+const difference = (names: string, now: string): string => `
   (SELECT json_group_array(json(change)) FROM (
     SELECT CASE
       WHEN secret THEN json_object('field', name)
@@ -62,28 +66,33 @@ const difference = (fields: string, now: string): string => `
         json_object('field', name, 'added', json(${beyond("is_now", "was")}), 'removed', json(${beyond("was", "is_now")}))
       ELSE json_object('field', name, 'from', ${plain("was")}, 'to', ${plain("is_now")}) END AS change
     FROM (SELECT value ->> 'name' AS name, value ->> 'secret' AS secret,
-        ${BEFORE} -> (value ->> 'name') AS was, ${now} -> (value ->> 'name') AS is_now
-      FROM json_each(${fields}))
+        fields -> (value ->> 'name') AS was, ${now} -> (value ->> 'name') AS is_now
+      FROM json_each(${names}))
     WHERE coalesce(was, 'null') <> coalesce(is_now, 'null'))
   WHERE change ->> 'added' IS NULL OR change ->> 'added' <> '[]' OR change ->> 'removed' <> '[]')`;
 
 export const rowStatement = (db: D1Database, { sql, values }: RowQuery): D1PreparedStatement =>
   db.prepare(sql).bind(...values);
 
-/** Parts of an audit row about a change: its reason, its changes, and whether there is a row at all. */
-export const CHANGED = {
-  reason: `iif(${IS_NEW}, 'created', '')`,
-  changes: difference,
-  isChange: (changes: string): string => `${changes} <> '[]' OR ${IS_NEW}`,
-} as const;
-
-export const namesOf = (fields: LoggedFields): string =>
+const namesOf = (fields: LoggedFields): string =>
   JSON.stringify(Object.entries(fields).map(([name, { secret }]) => ({ name, secret: Number(secret !== undefined) })));
 
-export const stateStatements = (db: D1Database, row: RowQuery, fields: LoggedFields) => ({
-  before: db.prepare(STORE(row, fields)).bind(...row.values),
-  end: db.prepare(END),
-});
+/** Gives the row that waits its outcome, or removes it. */
+export function pendingStatements(
+  db: D1Database,
+  kind: "put" | "delete",
+  outcome: string,
+  row: RowQuery,
+  fields: LoggedFields,
+) {
+  const finished =
+    kind === "put"
+      ? db
+          .prepare(finish(fieldsNow(row, fields, 2), "(found.changes <> '[]' OR found.fields IS NULL)"))
+          .bind(outcome, namesOf(fields), ...row.values)
+      : db.prepare(finish("NULL", "changes() > 0")).bind(outcome, namesOf(fields));
+  return { row: finished, end: db.prepare(END) };
+}
 
 /** SQL: the fields as they are now. The row's parameters come behind `count` others. */
 export const fieldsNow = ({ sql }: RowQuery, fields: LoggedFields, count: number): string =>

@@ -18,11 +18,11 @@ const LAST = `SELECT ${COLUMNS} FROM audit_copy WHERE number > 0 ORDER BY number
 const ONE = `SELECT ${COLUMNS} FROM audit_copy WHERE number = ?1 AND written_at IS NOT NULL`;
 const PAGE = `
   SELECT ${COLUMNS} FROM audit_copy WHERE number > ?1 AND written_at IS NOT NULL ORDER BY number LIMIT ?2 OFFSET ?3`;
-const NEWEST = `SELECT max(seq) AS seq FROM audit`;
-const ROWS = `SELECT ${AUDIT_COLUMNS} FROM audit WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3`;
+const NEWEST = `SELECT max(seq) AS seq FROM audit_entry`;
+const ROWS = `SELECT ${AUDIT_COLUMNS} FROM audit_entry WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3`;
 const PLAN = `
-  INSERT INTO audit_copy (number, name, rows, first_seq, last_seq, previous, head, planned_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING`;
+  INSERT INTO audit_copy (number, name, rows, first_seq, last_seq, previous, head, planned_at, of_entries)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1) ON CONFLICT DO NOTHING`;
 const REMOVE_PLAN = `DELETE FROM audit_copy WHERE number = ?1 AND head = ?2 AND written_at IS NULL`;
 const WRITTEN = `UPDATE audit_copy SET written_at = ?3 WHERE number = ?1 AND head = ?2 AND written_at IS NULL`;
 

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { noSuch, problem } from "../../http/errors/errors.ts";
+import { invalid, noSuch, problem, type Problem } from "../../http/errors/errors.ts";
 import { checkPreviousPage, invalidCursor, pageLinks, toPage, type RowRange } from "../../http/input/paging.ts";
 import { defineRoute, json, type Route } from "../../http/route.ts";
 import { sanitizeForLog } from "../../platform/text/text.ts";
-import { createAuditStore, TEXT_CHARS, toJson } from "./audit-store.ts";
+import { createAuditStore, TEXT_CHARS, toJson, WALK_ROWS } from "./audit-store.ts";
 import type { AuditCopies, AuditCopy } from "./copies.ts";
 
 /** A time in milliseconds since 1970. */
@@ -35,18 +35,27 @@ export function auditRoute(db: D1Database): Route {
     operation: "readAudit",
     query,
     paged: true,
-    handle: async ({ url, paging, query: { since = 0, until = Number.MAX_SAFE_INTEGER, ...filter } }) => {
-      const newest = [until, Number.MAX_SAFE_INTEGER] as const;
-      const [atMs, seq] = paging.cursor ?? newest;
-      if (typeof atMs !== "number" || typeof seq !== "number") return invalidCursor();
-      const read = (before: readonly [number, number], range: RowRange) => store.page(filter, since, before, range);
-      const rows = await read([atMs, seq], { limit: paging.pageSize + 1, skip: paging.skip });
-      const page = toPage(rows, paging, (row) => [row.at, row.seq]);
-      const found = await checkPreviousPage(page, paging, (range) => read(newest, range));
+    handle: async ({ url, paging, query: filter }) => {
+      const [before = Number.MAX_SAFE_INTEGER, ...rest] = paging.cursor ?? [];
+      if (typeof before !== "number" || rest.length > 0) return invalidCursor();
+      const { rows, walkedTo } = await store.page(filter, before, { limit: paging.pageSize + 1, skip: paging.skip });
+      if (rows.length === 0 && walkedTo !== undefined && paging.skip > 0) return tooFar();
+      const page = toPage(rows, paging, ({ seq }) => [seq]);
+      const next = page.next ?? (walkedTo === undefined ? undefined : [walkedTo]);
+      const newest = (range: RowRange) => store.page(filter, Number.MAX_SAFE_INTEGER, range).then((one) => one.rows);
+      const found = await checkPreviousPage({ ...page, next }, paging, newest);
       return json(200, found.items.map(toJson), { link: pageLinks(url, paging, found) });
     },
   });
 }
+
+/** Which rows a page number skips is not known where the walk ends before them. */
+const tooFar = (): Problem =>
+  invalid(
+    "out_of_range_parameter",
+    "pageNumber",
+    `The page begins behind the ${WALK_ROWS} rows that a page with a filter reads. Follow the links "next", or narrow the time.`,
+  );
 
 /** Copies of the log, for a check elsewhere: `plat audit verify`. */
 export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read" | "run">): readonly Route[] => [

@@ -1,4 +1,5 @@
 import { defineRoute, json, type Route } from "../../http/route.ts";
+import { rowBefore, WALK_ROWS } from "../audit/audit-store.ts";
 
 /**
  * Work for a person, besides what deep health checks: blocked accounts, pushes that fail, clients that were not told of
@@ -51,7 +52,10 @@ const ALMOST_FULL = 0.9;
 /** The longest block. */
 const BLOCK_MS = 8 * 3_600_000;
 const BLOCKED = `
-  SELECT DISTINCT subject FROM (SELECT subject, reason FROM audit WHERE action = 'sign in' AND at > ?1 ORDER BY at DESC LIMIT ?2)
+  SELECT DISTINCT subject FROM (
+    SELECT subject, reason FROM audit_entry
+    WHERE seq > max(${rowBefore("?1")}, (SELECT max(seq) FROM audit_entry) - ${WALK_ROWS}) AND action = 'sign in' AND at > ?1
+    ORDER BY seq DESC LIMIT ?2)
   WHERE reason LIKE '%is blocked% from now on' LIMIT ?3`;
 /** Dead letters are 10,000 at most. */
 const UNTOLD = `

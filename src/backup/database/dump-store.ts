@@ -57,7 +57,9 @@ export function createDumpStore(db: D1Database) {
     },
 
     async sequences(): Promise<Readonly<Record<string, number>>> {
-      const sql = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'd1_migrations'`;
+      const sql = `
+        SELECT name, seq FROM sqlite_sequence WHERE name NOT IN ('d1_migrations', 'audit')
+        UNION ALL SELECT 'audit_entry', max(seq) FROM audit_entry HAVING max(seq) > 0`;
       const { results } = await db.prepare(sql).all<{ name: string; seq: number }>();
       return Object.fromEntries(results.map(({ name, seq }) => [name, seq]));
     },

@@ -10,13 +10,10 @@ export type LoadStore = ReturnType<typeof createLoadStore>;
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-const MOVE_AUDIT = `UPDATE audit SET seq = seq + max(?1, (SELECT max(seq) FROM audit)) WHERE seq <= ?1`;
+const MOVE_AUDIT = `UPDATE audit_entry SET seq = seq + max(?1, (SELECT max(seq) FROM audit_entry)) WHERE seq <= ?1`;
 const BEGIN_SEQUENCE = `
   INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)`;
 const RAISE_SEQUENCE = `UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1`;
-const RAISE_AUDIT = `
-  UPDATE sqlite_sequence SET seq = max(seq, ?2, (SELECT coalesce(max(seq), 0) FROM audit)) WHERE name = ?1`;
-
 /** The way back into empty tables. Each write may run twice. */
 export function createLoadStore(db: D1Database) {
   return {
@@ -42,11 +39,12 @@ export function createLoadStore(db: D1Database) {
      * that this platform wrote move behind it.
      */
     async raiseSequences(sequences: Readonly<Record<string, number>>): Promise<void> {
-      const statements = Object.entries(sequences).flatMap(([table, last]) => [
-        ...(table === "audit" ? [db.prepare(MOVE_AUDIT).bind(last)] : []),
-        db.prepare(BEGIN_SEQUENCE).bind(table),
-        db.prepare(table === "audit" ? RAISE_AUDIT : RAISE_SEQUENCE).bind(table, last),
-      ]);
+      const statements = Object.entries(sequences).flatMap(([table, last]) =>
+        // It has no sequence of SQLite's: the next number is behind the greatest one, of a row or a copy.
+        table === "audit_entry"
+          ? [db.prepare(MOVE_AUDIT).bind(last)]
+          : [db.prepare(BEGIN_SEQUENCE).bind(table), db.prepare(RAISE_SEQUENCE).bind(table, last)],
+      );
       if (statements.length > 0) await db.batch(statements);
     },
 

@@ -39,7 +39,7 @@ export const TABLES = [
   "refresh_token",
   "consent",
   "unregistered_client",
-  "audit",
+  "audit_entry",
   "audit_copy",
   "topic",
   "push_subscription",
@@ -111,7 +111,8 @@ export const MADE_AGAIN: Readonly<Record<string, string>> = {
   tenant_invitation: "A link in a mail, good for a week: the person is invited again.",
   organization_invitation: "The same.",
   lease: "The holder of a running job.",
-  audit_state: "Empty outside of a transaction.",
+  audit: "The audit log of the release before: its rows are in `audit_entry` too.",
+  audit_state: "The same; empty outside of a transaction.",
   reservation: "The sums of pending files, counted again from them.",
   attribute: "The index of metadata, made again from the files' own columns.",
   key_set: "A part of that index.",
@@ -145,4 +146,4 @@ export const OBJECTS: Readonly<Record<string, string>> = {
 };
 
 /** An empty platform has these: the first token makes a key, and each change of the operator a row. */
-export const TABLES_OF_AN_EMPTY_PLATFORM: ReadonlySet<string> = new Set<Table>(["signing_key", "audit"]);
+export const TABLES_OF_AN_EMPTY_PLATFORM: ReadonlySet<string> = new Set<Table>(["signing_key", "audit_entry"]);

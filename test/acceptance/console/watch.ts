@@ -23,6 +23,20 @@ export function watchSuite(stage: () => Stage): void {
       await page.locator("[role=row]", { hasText: "organizations/live" }).waitFor({ timeout: 15_000 });
     });
 
+    test("gets on with a search of the audit log whose first page has nothing", async () => {
+      await put("organizations/far", { name: "Far" });
+      const page = await stage().open();
+      const next = `/admin/v1/audit?cursor=${Buffer.from("[9007199254740991]").toString("base64url")}&pageSize=100`;
+      await page.route("**/admin/v1/audit?*", (route) =>
+        route.request().url().includes("cursor=")
+          ? route.continue()
+          : route.fulfill({ status: 200, json: [], headers: { link: `<${stage().url}${next}>; rel="next"` } }),
+      );
+      await visit(page, "Audit log");
+      await page.getByLabel("Subject begins with").fill("organizations/far");
+      await page.locator("[role=row]", { hasText: "organizations/far" }).waitFor();
+    });
+
     test("sees an hour, a day and a month, of the platform and of one tenant", async () => {
       const { token, topic } = await makeTopic(stage());
       const published = await fetch(`${stage().url}/pubsub/v1/topics/${topic}/publish`, {

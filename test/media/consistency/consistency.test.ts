@@ -228,7 +228,7 @@ describe("a comparison", () => {
     const started = await Promise.all(Array.from({ length: 5 }, () => all.consistency.start({ ...BY, nowMs })));
     const ids = started.map((one) => (one.ok ? one.value.id : one.error));
     expect(new Set(ids).size).toBe(1);
-    const audit = await env.DB.prepare("SELECT actor, action, subject, outcome FROM audit").all();
+    const audit = await env.DB.prepare("SELECT actor, action, subject, outcome FROM audit_entry").all();
     expect(audit.results).toEqual([
       { actor: BY.actor, action: "compare", subject: `media/consistency/${ids[0]}`, outcome: "done" },
     ]);
@@ -267,7 +267,7 @@ describe("a repair", () => {
       "SELECT id, due_at = removed_at AS due FROM file WHERE state = 'removed'",
     ).all();
     expect(removed.results).toHaveLength(countBy(faults, "missing_bytes"));
-    const reasons = await env.DB.prepare("SELECT reason FROM audit WHERE action = 'repair' ORDER BY seq").all();
+    const reasons = await env.DB.prepare("SELECT reason FROM audit_entry WHERE action = 'repair' ORDER BY seq").all();
     expect(reasons.results).toEqual([
       { reason: "started" },
       {
@@ -387,7 +387,7 @@ describe("a repair", () => {
     expect(await all.consistency.start({ ...BY, nowMs })).toEqual({ ok: false, error: "repairing" });
     await drain(all);
     expect(await all.consistency.repair(first, { ...BY, nowMs })).toMatchObject({ value: { state: "repaired" } });
-    const audit = await env.DB.prepare("SELECT count(*) AS n FROM audit WHERE action = 'repair'").first("n");
+    const audit = await env.DB.prepare("SELECT count(*) AS n FROM audit_entry WHERE action = 'repair'").first("n");
     expect(audit).toBe(2);
   });
 });

@@ -89,7 +89,9 @@ export const shortly = (findings: readonly { kind: string; key: string }[]): str
 
 export async function clear(): Promise<void> {
   await env.DB.batch(
-    ["variant", "file", "owner", "consistency_run", "audit"].map((table) => env.DB.prepare(`DELETE FROM ${table}`)),
+    ["variant", "file", "owner", "consistency_run", "audit_entry"].map((table) =>
+      env.DB.prepare(`DELETE FROM ${table}`),
+    ),
   );
   const { objects } = await env.MEDIA.list();
   await env.MEDIA.delete(objects.map(({ key }) => key));

@@ -187,7 +187,9 @@ describe("POST /revoke of several tokens", () => {
     expect(response.status).toBe(200);
     for (const token of [tokens[0]!, tokens.at(-2)!]) expect(await isLiving(token)).toBe(false);
     expect(await isLiving(access_token)).toBe(true);
-    const rows = await env.DB.prepare("SELECT count(*) AS n FROM audit WHERE action = 'revoke' AND request_id = ?")
+    const rows = await env.DB.prepare(
+      "SELECT count(*) AS n FROM audit_entry WHERE action = 'revoke' AND request_id = ?",
+    )
       .bind(response.headers.get("plat-request-id"))
       .first("n");
     expect(rows).toBe(40);

@@ -247,7 +247,7 @@ describe("A wrong code", () => {
     const browser = new Browser();
     const answer = await browser.submit(await signInThrough(browser, client, user), { code: app.code() });
     expect([answer.status, browser.cookie("device") === undefined]).toEqual([303, false]);
-    const { results } = await env.DB.prepare("SELECT reason FROM audit WHERE subject = ? AND outcome = 'refused'")
+    const { results } = await env.DB.prepare("SELECT reason FROM audit_entry WHERE subject = ? AND outcome = 'refused'")
       .bind(`users/${user.email}`)
       .all<{ reason: string }>();
     expect(results.map(({ reason }) => reason)).toContain("wrong code; the account is blocked from now on");

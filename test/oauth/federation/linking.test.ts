@@ -73,7 +73,7 @@ function linkTo(start: string, { html }: Visit): string {
 }
 
 const reasonOf = async (answer: Visit): Promise<string> => {
-  const row = env.DB.prepare("SELECT group_concat(reason, ' | ') AS reason FROM audit WHERE request_id = ?");
+  const row = env.DB.prepare("SELECT group_concat(reason, ' | ') AS reason FROM audit_entry WHERE request_id = ?");
   return (await row.bind(answer.headers.get("plat-request-id")).first<string>("reason")) ?? "";
 };
 async function expectError(answer: Visit, error: string, reason: string): Promise<void> {
