@@ -17,7 +17,7 @@ export interface FoundItem extends Item {
 export type Found = ReadonlyMap<KindName, ReadonlyMap<string, FoundItem>>;
 
 /** Concurrent calls. The platform has one database, so more would not be faster. */
-export const CALLS_AT_ONCE = 8;
+const CALLS_AT_ONCE = 8;
 /** The longest page of the service. */
 const PAGE_SIZE = 1000;
 /** Kinds that may depend on removed records. */

@@ -7,7 +7,7 @@ import type { Session, SessionStore } from "./store.ts";
 const EARLY_MS = 60_000;
 
 /** Another sign-in is needed. */
-export class SignedOut extends UserError {
+class SignedOut extends UserError {
   override name = "SignedOut";
 }
 

@@ -54,7 +54,7 @@ export function readPages(): readonly Page[] {
     .map(readPage);
 }
 
-export function slugOf(file: string): string {
+function slugOf(file: string): string {
   if (file === INDEX) return "contents";
   if (BESIDE[file] !== undefined) return BESIDE[file];
   return file.replace(/^docs\//, "").replace(/(\/README)?\.md$/, "");

@@ -1,7 +1,7 @@
 import { summarize } from "../platform/runtime/log.ts";
 import { withTimeout } from "../platform/runtime/with-timeout.ts";
 
-export const STATUSES = ["ok", "warn", "fail"] as const;
+const STATUSES = ["ok", "warn", "fail"] as const;
 export type Status = (typeof STATUSES)[number];
 
 /** A number, text or list that an operator wants to see. */

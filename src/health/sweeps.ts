@@ -16,6 +16,3 @@ export const SWEEPS = [
   "media",
 ] as const;
 export type SweepName = (typeof SWEEPS)[number];
-
-/** How often they run, by the cron of wrangler.toml. */
-export const SWEEP_PERIOD_MS = 300_000;

@@ -99,7 +99,7 @@ async function readJsonOrBytes(
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** True if a range of `Accept` covers JSON; a range with `q=0` does not. */
-export function acceptsJson(accept: string | null): boolean {
+function acceptsJson(accept: string | null): boolean {
   if (accept === null || accept.trim() === "") return true;
   return accept.split(",").some((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());

@@ -48,7 +48,7 @@ const NAMES = Object.keys(PARTS) as (keyof Used)[];
 const SETTLED_MS = STEPS.hour.ms;
 
 /** The first millisecond of a month, `2026-11`, and of the next one. */
-export function boundsOf(month: string): { readonly fromMs: number; readonly toMs: number } {
+function boundsOf(month: string): { readonly fromMs: number; readonly toMs: number } {
   const [year = 0, number = 0] = month.split("-").map(Number);
   return { fromMs: Date.UTC(year, number - 1), toMs: Date.UTC(year, number) };
 }

@@ -4,7 +4,7 @@ import { defineRoute, json, jsonBody, type Route } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
 import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
-import { maintenanceOff, noPast, restoreTo } from "./past.ts";
+import { answerAudited, maintenanceOff, noPast, restoreTo } from "./past.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../platform/text/encoding.ts";
 
 /** Port to the events service. */
@@ -75,17 +75,21 @@ export const checkRoutes = (
     operation: "restoreObject",
     params: z.object({ topic: matching(TOPIC) }),
     body: jsonBody(toRestore),
-    async handle({ params: { topic }, body: { object, to }, nowMs, requestId, principal }) {
+    async handle(call) {
+      const { topic } = call.params;
+      const { object, to } = call.body;
       if (!isMaintained) return maintenanceOff("what is published meanwhile would be lost");
-      const [, owner = "", eventType = ""] = TOPIC.exec(topic) ?? [];
-      const restored = await events.restoreObject({ owner, eventType }, object, to);
+      const restored = await events.restoreObject(topicOf(topic), object, to);
       if (restored === undefined) return noSuch("topic or shard");
       if (restored.kind === "impossible") return noPast(restored.why);
-      const subject = `topics/${topic}/${object.kind}`;
-      const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "restore", subject } as const;
-      const reason = `${JSON.stringify({ object, to })}, undo ${restored.undo}`;
-      await audit.statement("always", { ...record, outcome: "done", reason }).run();
-      return json(200, { undo: restored.undo });
+      const { undo } = restored;
+      const reason = `${JSON.stringify({ object, to })}, undo ${undo}`;
+      return answerAudited(
+        audit,
+        call,
+        { action: "restore", subject: `topics/${topic}/${object.kind}`, reason },
+        { undo },
+      );
     },
   }),
   defineRoute({
@@ -112,15 +116,12 @@ export const checkRoutes = (
     summary: "Open the logs of a topic that do not exist; readers who are further than a log go back to its end",
     operation: "reopenTopic",
     params: z.object({ topic: matching(TOPIC) }),
-    async handle({ params: { topic }, nowMs, requestId, principal }) {
-      const [, owner = "", eventType = ""] = TOPIC.exec(topic) ?? [];
-      const reopened = await events.reopenLogs({ owner, eventType });
+    async handle(call) {
+      const { topic } = call.params;
+      const reopened = await events.reopenLogs(topicOf(topic));
       if (reopened === undefined) return noSuch("topic");
-      const subject = `topics/${topic}`;
-      const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "reopen", subject } as const;
       const reason = `logs opened: ${reopened.opened.length}, marked: ${reopened.marked.length}`;
-      await audit.statement("always", { ...record, outcome: "done", reason }).run();
-      return json(200, reopened);
+      return answerAudited(audit, call, { action: "reopen", subject: `topics/${topic}`, reason }, reopened);
     },
   }),
   defineRoute({
@@ -129,15 +130,20 @@ export const checkRoutes = (
     summary: "Open the object of a push subscription that does not exist; it begins at the newest event",
     operation: "reopenPushSubscription",
     params: z.object({ id: matching(/^[A-Za-z0-9_-]{1,64}$/) }),
-    async handle({ params: { id }, nowMs, requestId, principal }) {
+    async handle(call) {
+      const { id } = call.params;
       if (!(await events.reopenPush(id))) return noSuch("push subscription");
-      const subject = `push-subscriptions/${id}`;
-      const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "reopen", subject } as const;
-      await audit.statement("always", { ...record, outcome: "done", reason: "" }).run();
-      return json(200, { opened: true });
+      const done = { action: "reopen", subject: `push-subscriptions/${id}`, reason: "" } as const;
+      return answerAudited(audit, call, done, { opened: true });
     },
   }),
 ];
+
+/** The topic of an address that has its pattern. */
+function topicOf(text: string) {
+  const [, owner = "", eventType = ""] = TOPIC.exec(text) ?? [];
+  return { owner, eventType };
+}
 
 function placeOf(text: string): Place | undefined {
   try {

@@ -1,7 +1,15 @@
 import * as z from "zod/mini";
 import type { DetailType } from "../http/errors/detail-types.ts";
 import { problem, type Problem } from "../http/errors/errors.ts";
+import { json, type Answer } from "../http/route.ts";
 import { matching } from "../http/input/validate.ts";
+import type { AuditTrail } from "../platform/ports/audit.ts";
+
+interface OperatorCall {
+  readonly nowMs: number;
+  readonly requestId: string;
+  readonly principal: { readonly clientId: string };
+}
 
 /** A time in ms, or the bookmark that an earlier restore of an object returned. */
 export const restoreTo = z.union([
@@ -13,6 +21,18 @@ export const maintenanceOff = (why: string): Problem =>
   conflict("maintenance_off", `The platform is not in maintenance: ${why}.`);
 
 export const noPast = (why: string): Problem => conflict("no_past", `The object cannot be restored: ${why}`);
+
+/** The answer to what an operator did to an object, with its row of the audit log. */
+export async function answerAudited(
+  audit: Pick<AuditTrail, "statement">,
+  { nowMs, requestId, principal }: OperatorCall,
+  done: { readonly action: "restore" | "reopen"; readonly subject: string; readonly reason: string },
+  answer: object,
+): Promise<Answer> {
+  const record = { atMs: nowMs, requestId, actor: principal.clientId, ...done, outcome: "done" } as const;
+  await audit.statement("always", record).run();
+  return json(200, answer);
+}
 
 const conflict = (type: DetailType, message: string): Problem =>
   problem("conflict_resource", message, { details: [{ type, field: "", message }] });

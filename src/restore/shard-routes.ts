@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { noSuch } from "../http/errors/errors.ts";
 import { matching } from "../http/input/validate.ts";
-import { defineRoute, json, jsonBody, type Route } from "../http/route.ts";
+import { defineRoute, jsonBody, type Route } from "../http/route.ts";
 import type { AuditTrail } from "../platform/ports/audit.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
-import { maintenanceOff, noPast, restoreTo } from "./past.ts";
+import { answerAudited, maintenanceOff, noPast, restoreTo } from "./past.ts";
 
 /** Port to the shards. Undefined: the shard is no object. */
 export type RestoreShard = (shard: number, to: RestoreTo) => Promise<PrepareOutcome | undefined>;
@@ -22,15 +22,16 @@ export const shardRoutes = (
     operation: "restoreShard",
     params: z.object({ shard: matching(/^[0-9]{1,3}$/) }),
     body: jsonBody(z.strictObject({ to: restoreTo })),
-    async handle({ params: { shard }, body: { to }, nowMs, requestId, principal }) {
+    async handle(call) {
+      const { shard } = call.params;
+      const { to } = call.body;
       if (!isMaintained) return maintenanceOff("what is stored meanwhile would be lost");
       const restored = await restoreShard(Number(shard), to);
       if (restored === undefined) return noSuch("shard that is an object");
       if (restored.kind === "impossible") return noPast(restored.why);
-      const record = { atMs: nowMs, requestId, actor: principal.clientId, action: "restore" } as const;
-      const reason = `${JSON.stringify(to)}, undo ${restored.undo}`;
-      await audit.statement("always", { ...record, subject: `shards/${shard}`, outcome: "done", reason }).run();
-      return json(200, { undo: restored.undo });
+      const { undo } = restored;
+      const reason = `${JSON.stringify(to)}, undo ${undo}`;
+      return answerAudited(audit, call, { action: "restore", subject: `shards/${shard}`, reason }, { undo });
     },
   }),
 ];

@@ -10,3 +10,17 @@ export function readAsset(assets: Assets, { method, headers }: Request, path: st
     redirect: "manual",
   });
 }
+
+/** `Cache-Control` of a file whose name has a digest of its content, and of one that changes under its name. */
+export const CACHING = {
+  forEver: "public, max-age=31536000, immutable",
+  askAgain: "public, max-age=0, must-revalidate, no-transform",
+} as const;
+
+export const PAGE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+  "cross-origin-opener-policy": "same-origin",
+} as const;

@@ -1,6 +1,6 @@
 import { notFound } from "../http/errors/errors.ts";
 import { defineRoute, json, type Answer, type Call, type Route } from "../http/route.ts";
-import { readAsset, type Assets } from "./assets.ts";
+import { CACHING, PAGE_HEADERS, readAsset, type Assets } from "./assets.ts";
 
 /**
  * The console, an application in the Worker's static assets. `npm start` and `npm run deploy` build it.
@@ -19,7 +19,7 @@ export interface ConsoleDeps {
 }
 
 /** The console's client. Its organization and tenant are those of the platform's own operators. */
-export const CONSOLE_CLIENT = "console";
+const CONSOLE_CLIENT = "console";
 
 export const createConsoleRoutes = (deps: ConsoleDeps): readonly Route[] => [
   defineRoute({
@@ -59,24 +59,13 @@ function finished(asset: Response, path: string | undefined, deps: ConsoleDeps):
   const response = new Response(asset.body, asset);
   const { status, headers } = response;
   const isForEver = status === 200 && path?.startsWith("/console/assets/") === true;
-  headers.set(
-    "cache-control",
-    isForEver ? "public, max-age=31536000, immutable" : "public, max-age=0, must-revalidate, no-transform",
-  );
+  headers.set("cache-control", isForEver ? CACHING.forEver : CACHING.askAgain);
   if (status === 304) headers.delete("content-type");
   if (path !== undefined) return response;
   for (const [name, value] of Object.entries(PAGE_HEADERS)) headers.set(name, value);
   headers.set("content-security-policy", policyOf(deps));
   return response;
 }
-
-const PAGE_HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-  "cross-origin-opener-policy": "same-origin",
-};
 
 const policyOf = ({ origins }: ConsoleDeps): string =>
   [

@@ -1,6 +1,6 @@
 import { empty, json, defineRoute, type Answer, type Call, type Route } from "../http/route.ts";
 import { notFound } from "../http/errors/errors.ts";
-import { readAsset, type Assets } from "./assets.ts";
+import { CACHING, PAGE_HEADERS, readAsset, type Assets } from "./assets.ts";
 
 /**
  * The documentation, from the Worker's static assets: `npm run site` builds it. An address is a page
@@ -86,18 +86,8 @@ function finished(asset: Response, path: string, { hosts }: SiteDeps): Response 
 
 function cachingOf(status: number, path: string): string {
   if (status >= 400) return "no-store, no-transform";
-  return path.startsWith("/docs/site/")
-    ? "public, max-age=31536000, immutable"
-    : "public, max-age=0, must-revalidate, no-transform";
+  return path.startsWith("/docs/site/") ? CACHING.forEver : CACHING.askAgain;
 }
-
-const PAGE_HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-  "cross-origin-opener-policy": "same-origin",
-};
 
 /** Scripts are files of this origin. Search is WebAssembly; the reference's component writes its own styles. */
 function policyOf(kind: "page" | "reference", hosts: readonly string[]): string {

@@ -92,7 +92,7 @@ export type FindingKind = keyof typeof FINDINGS;
 
 const KEPT_FINDINGS = 100;
 
-export const noCounts: Counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<CountName, number>;
+const noCounts: Counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<CountName, number>;
 const noFacts: Facts = { tables: {}, sequences: {}, index: [], startedAt: 0, generation: "" };
 
 export const newJob = (

@@ -1,3 +1,17 @@
+/** Tables of files, which every shard has rows in. */
+const FILE_TABLES = [
+  "owner",
+  "file",
+  "variant",
+  "requester",
+  "erasure",
+  "moved_file",
+  // After reports: where a tenant left, none is made.
+  "departed_tenant",
+  "departed_to",
+  "past_place",
+] as const;
+
 /**
  * The tables of D1: each is backed up, or named here with the reason why it can be made again. A test compares both
  * lists with the schema.
@@ -43,16 +57,7 @@ export const TABLES = [
   "audit_copy",
   "topic",
   "push_subscription",
-  "owner",
-  "file",
-  "variant",
-  "requester",
-  "erasure",
-  "moved_file",
-  // After reports: where a tenant left, none is made.
-  "departed_tenant",
-  "departed_to",
-  "past_place",
+  ...FILE_TABLES,
   // Read first, before the logs: an event is in one of them.
   "outbox",
 ] as const;
@@ -69,16 +74,7 @@ const SHARD_TABLES = [
   "client",
   "refresh_grant",
   "refresh_token",
-  "owner",
-  "file",
-  "variant",
-  "requester",
-  "erasure",
-  "moved_file",
-  // After reports: where a tenant left, none is made.
-  "departed_tenant",
-  "departed_to",
-  "past_place",
+  ...FILE_TABLES,
 ] as const satisfies readonly Table[];
 
 /** A table of one of the databases. `key` names it in a backup: `file` of the directory, `file@1` of shard 1. */

@@ -1,5 +1,4 @@
 import { createLoadStore, type LoadStore } from "../database/load-store.ts";
-import type { FileLine } from "../files/file-copies.ts";
 import type { Finding } from "../model/job.ts";
 import { LIMITS } from "../model/limits.ts";
 import { logSection, SECTIONS, tableSection } from "../model/part.ts";
@@ -16,6 +15,7 @@ import type {
 import { Refused, type NumberedPart, type Stage } from "../model/stage.ts";
 import { placed, shardOfKey, TABLES, tablesOfShards, type PlacedTable, type Table } from "../model/tables.ts";
 import type { StageDeps } from "./backup.ts";
+import { filesAt } from "./file-lines.ts";
 import { createTopicWalk, FIRST_TOPIC, readPart, type TopicPlace } from "./topic-walk.ts";
 import { loadIndex, usableManifest } from "./verify.ts";
 
@@ -277,19 +277,14 @@ function loadFiles({ copies, parts }: StageDeps): Stage {
   return {
     name: "files",
     async step({ position, lists }) {
-      const at = position === "" ? { part: 0, line: 0 } : (JSON.parse(position) as { part: number; line: number });
-      const [part] = lists.partsOf(SECTIONS.media, at.part, 1);
-      if (part === undefined) return { next: undefined };
-      const lines = await readPart(parts, part.digest);
-      const line = part.number === at.part ? at.line : 0;
-      const some = lines.slice(line, line + LIMITS.parallel).map((text) => JSON.parse(text) as FileLine);
+      const page = await filesAt(position, lists, async ({ digest }) => readPart(parts, digest));
+      if (page === undefined) return { next: undefined };
+      const { files: some, next } = page;
       const done = await Promise.all(some.map(async (file) => ({ file, how: await copies.putBack(file) })));
       const copied = done.filter(({ how }) => how === "copied").map(({ file }) => file);
       const missing = done.filter(({ how }) => how === "missing");
-      const end = line + some.length;
-      const next = end < lines.length ? { part: part.number, line: end } : { part: part.number + 1, line: 0 };
       return {
-        next: JSON.stringify(next),
+        next,
         counts: {
           files: some.length,
           fileBytes: some.reduce((sum, { size }) => sum + size, 0),

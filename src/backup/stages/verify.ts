@@ -6,6 +6,7 @@ import { Refused, type Stage } from "../model/stage.ts";
 import { isTable } from "../model/tables.ts";
 import type { StageDeps } from "./backup.ts";
 import { FORMAT, type Manifest } from "../bucket/manifest-store.ts";
+import { filesAt } from "./file-lines.ts";
 import { readIndex } from "./index-parts.ts";
 import { logInfo } from "./object-stage.ts";
 
@@ -111,23 +112,19 @@ function readFiles({ copies, parts }: StageDeps): Stage {
   return {
     name: "files",
     async step({ position, lists }) {
-      const at = position === "" ? { part: 0, line: 0 } : (JSON.parse(position) as { part: number; line: number });
-      const [part] = lists.partsOf(SECTIONS.media, at.part, 1);
-      if (part === undefined) return { next: undefined };
-      const following = { part: part.number + 1, line: 0 };
-      const read = await parts.read(part.digest);
-      // It is among the findings already.
-      if (!read.ok) return { next: JSON.stringify(following) };
-      const line = part.number === at.part ? at.line : 0;
-      const some = read.value.slice(line, line + LIMITS.parallel).map((text) => JSON.parse(text) as FileLine);
+      const page = await filesAt(position, lists, async ({ digest }) => {
+        const read = await parts.read(digest);
+        // A part that cannot be read is among the findings already.
+        return read.ok ? read.value : [];
+      });
+      if (page === undefined) return { next: undefined };
+      const { files: some, next } = page;
       const checks = await Promise.all(some.map(async (file) => ({ file, check: await copies.check(file) })));
       const findings = checks.flatMap(({ file, check }) =>
         check.ok ? [] : [{ kind: check.error, subject: file.key } as const],
       );
-      const end = line + some.length;
-      const next = end < read.value.length ? { part: part.number, line: end } : following;
       const fileBytes = some.reduce((sum, { size }) => sum + size, 0);
-      return { next: JSON.stringify(next), counts: { fileBytes }, findings };
+      return { next, counts: { fileBytes }, findings };
     },
   };
 }

@@ -114,7 +114,7 @@ export class PushHandshake {
 }
 
 /** The body must be the challenge alone, or a JSON object with it. */
-export function proves(said: string, challenge: string): boolean {
+function proves(said: string, challenge: string): boolean {
   if (said.trim() === challenge) return true;
   try {
     return (JSON.parse(said) as { challenge?: unknown } | null)?.challenge === challenge;

@@ -10,7 +10,7 @@ import type { VariantName } from "../model/sizes.ts";
  * Addresses of the media service, some of them signed. A signature (HMAC-SHA-256) covers the purpose of the link, the
  * file, the variant or content type, and the expiry.
  */
-export const MEDIA_PATH = "/media/v2";
+const MEDIA_PATH = "/media/v2";
 
 export const filePath = (visibility: Visibility): string => (visibility === "public" ? "/public/files" : "/files");
 

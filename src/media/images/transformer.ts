@@ -20,7 +20,7 @@ export function createTransformer(images: ImagesBinding): ImageTransformer {
 }
 
 /** Transforms with the Images binding. */
-export function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): ImageTransformer {
+function createImagesBinding(images: ImagesBinding, probe: ImagesProbe): ImageTransformer {
   return {
     async transform(request) {
       const { format, orientation } = request.header;

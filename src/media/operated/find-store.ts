@@ -64,7 +64,7 @@ export const createFindStore = (db: D1Database) => ({
 });
 
 /** First and last name of each range: the text itself in each spelling, then what begins with it. Pure. */
-export function rangesOf(text: string): readonly (readonly [from: string, to: string])[] {
+function rangesOf(text: string): readonly (readonly [from: string, to: string])[] {
   const small = text.toLowerCase();
   const [first = "", ...rest] = small;
   const spelled = [...new Set([text, small, text.toUpperCase(), first.toUpperCase() + rest.join("")])];

@@ -25,7 +25,7 @@ export interface WaitingVariants {
 }
 
 /** Our choice: a tenant has few clients, and a backlog of thousands is a number that nobody reads to the last digit. */
-export const OPERATED_LIMITS = { owners: 200, waiting: 5_000 } as const;
+const OPERATED_LIMITS = { owners: 200, waiting: 5_000 } as const;
 
 export const OPERATED_SQL = {
   ownerOf: `SELECT iif(owner.tenant = '', file.reserved_for, owner.tenant) AS tenant, owner.client, owner.visibility

@@ -196,7 +196,7 @@ type ToText = (file: ListedFile, metadata: string) => string;
  * the client has taken the part before, to limit memory. A file that is removed meanwhile is left out. If a later part
  * cannot be read, the answer breaks off, so that it is not valid JSON.
  */
-export async function pageBody(
+async function pageBody(
   deps: Pick<ListFilesDeps, "log" | "listing">,
   files: readonly ListedFile[],
   toText: ToText,

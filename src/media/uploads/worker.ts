@@ -174,7 +174,7 @@ function toFailure(fault: UploadFault, maxBytes: number, digest: UploadDigest | 
 }
 
 /** Reserves quota for one upload as its bytes arrive, so a slow upload does not hold quota that it may never use. */
-export class UploadQuota {
+class UploadQuota {
   readonly #pending: PendingStore;
   readonly #fileId: string;
   #reservedBytes = 0;

@@ -39,7 +39,7 @@ export function addTo(series: Series, name: string, value: number): void {
   series.set(name, before === undefined ? value : isPeak(name) ? Math.max(before, value) : before + value);
 }
 
-export function mergeSeries(into: Series, from: Iterable<readonly [string, number]>): void {
+function mergeSeries(into: Series, from: Iterable<readonly [string, number]>): void {
   for (const [name, value] of from) addTo(into, name, value);
 }
 

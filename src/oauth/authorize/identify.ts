@@ -68,7 +68,7 @@ export function identify(
 export const prefilledEmail = ({ expectedUser, parameters }: AuthorizationRequest, known = ""): string =>
   (typeof expectedUser === "object" ? expectedUser.email : parameters.get("login_hint")) ?? known;
 
-export function identifyBySession(
+function identifyBySession(
   { provider }: Pick<AuthorizationRequest, "provider">,
   session: Session | undefined,
 ): Identity | undefined {

@@ -89,7 +89,7 @@ export const isExpectedUser = (
 ): boolean => expectedUser === undefined || (expectedUser !== "unknown" && expectedUser.email === email);
 
 /** Makes the request ready to be sent again: its parameters, the session id from the header and the expected user. */
-export async function toParameters(
+async function toParameters(
   deps: Pick<AuthorizeDeps, "names" | "sealer">,
   {
     parameters: sent,
@@ -134,7 +134,7 @@ export async function toParametersWithoutHint(
  * Seals the expected user for a trip through the browser. A plain address would let any page probe whether that person
  * is signed in here, by looking at where the browser ends up.
  */
-export const sealExpectedUser = ({ sealer }: Pick<BrowserDeps, "sealer">, email: string): Promise<string> =>
+const sealExpectedUser = ({ sealer }: Pick<BrowserDeps, "sealer">, email: string): Promise<string> =>
   sealer.seal(email, PURPOSE);
 
 export async function openExpectedUser({ sealer }: Pick<BrowserDeps, "sealer">, sealed: string): Promise<ExpectedUser> {

@@ -24,7 +24,7 @@ import { identifyGrantClient, refusedScope, type GrantDeps, type GrantStep } fro
  *   the gateway has checked the proof.
  */
 export const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
-export const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
+const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 const SUBJECT_TYPES: readonly string[] = [ACCESS_TOKEN_TYPE, "urn:ietf:params:oauth:token-type:jwt"];
 const LIFETIME_MS = 300_000;
 /** Services that act one after the other for a person. */

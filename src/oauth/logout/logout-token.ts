@@ -5,7 +5,7 @@ import type { Trust } from "../tokens/trust.ts";
 import type { LogoutNotice } from "./logout-store.ts";
 
 /** OpenID Connect Back-Channel Logout 1.0, 2.4. */
-export const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
+const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 const TYPE = "logout+jwt";
 /** As short as the specification asks for. */
 const LIFETIME_SEC = 120;

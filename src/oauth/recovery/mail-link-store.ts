@@ -26,7 +26,7 @@ export interface NewMailLink extends MailLink {
  * Our choice. The limits of an account keep its mailbox usable, those of a network stop a list of addresses. The last
  * links for a password are for browsers that the person signed in by before, so strangers cannot use them up.
  */
-export const LINK_LIMITS = { ofAccount: 3, withKnownBrowsers: 6, ofNetwork: 30, withinMs: 3_600_000 } as const;
+const LINK_LIMITS = { ofAccount: 3, withKnownBrowsers: 6, ofNetwork: 30, withinMs: 3_600_000 } as const;
 
 const MAKE = `
   INSERT INTO mail_link (token_hash, purpose, email, browser_hash, network_hash, request, created_at, expires_at)

@@ -27,7 +27,7 @@ export interface Attempts {
 const MINUTE_MS = 60_000;
 
 /** 15 failures block for 15 minutes. Later blocks are longer, so slow guessing stays below the limit of NIST. */
-export const ATTEMPTS = {
+const ATTEMPTS = {
   limit: 15,
   intervalMs: 15 * MINUTE_MS,
   blocksMs: [15, 30, 120, 480].map((minutes) => minutes * MINUTE_MS),

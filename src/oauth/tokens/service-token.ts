@@ -18,7 +18,7 @@ import type { IssuedToken, Trust } from "./trust.ts";
  * A signature costs as much as the rest of a small request. So one token serves all requests with the same access token
  * within half its lifetime. The other half lets the last of them arrive.
  */
-export const SERVICE_TOKEN_LIFETIME_SEC = 60;
+const SERVICE_TOKEN_LIFETIME_SEC = 60;
 const TYPE = "service+jwt";
 /** About 1.5 KB each. */
 const KEPT = { ttlMs: (SERVICE_TOKEN_LIFETIME_SEC * 1000) / 2, maxEntries: 1_000 } as const;

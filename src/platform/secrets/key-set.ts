@@ -9,7 +9,7 @@ export interface KeySet {
   keys: PublicKey[];
 }
 
-export const MAX_KEY_SET_CHARS = 32 * 1024;
+const MAX_KEY_SET_CHARS = 32 * 1024;
 const MAX_KEYS = 20;
 const KINDS: readonly unknown[] = ["EC", "RSA", "OKP"];
 

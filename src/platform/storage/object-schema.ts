@@ -23,7 +23,7 @@ export interface ObjectSchema {
 }
 
 /** A refused object. `retryable` makes it a 503, like an object that restarts. */
-export class NewerSchema extends Error {
+class NewerSchema extends Error {
   override name = "NewerSchema";
   readonly retryable = true;
 }

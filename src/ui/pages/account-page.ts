@@ -5,7 +5,7 @@ import type {
   AccountView,
   ScopeView,
 } from "../../oauth/pages/port.ts";
-import type { Page } from "../parts/layout.ts";
+import { afterFault, type Page } from "../parts/layout.ts";
 import { alert, notice } from "../parts/message.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";
 import { fill, given, hiddenFields, html, type Child, type Markup } from "../parts/markup.ts";
@@ -139,7 +139,7 @@ export function accountPage(view: AccountView, texts: Texts, lang: Language): Pa
       <p>${account.endAllLead}</p>
       ${form(actions.revokeAll, html`<button class="danger" type="submit">${account.endAll}</button>`)}
     </section>`;
-  return { title: fault === undefined ? account.title : `${texts.signIn.failed}: ${account.title}`, main };
+  return { title: afterFault(fault, account.title, texts.signIn), main };
 }
 
 /** Nothing if neither the platform nor the person has any. */

@@ -1,5 +1,5 @@
 import type { DeviceView } from "../../oauth/pages/port.ts";
-import type { Page } from "../parts/layout.ts";
+import { afterFault, type Page } from "../parts/layout.ts";
 import { hiddenFields, html } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";
 import { INVALID } from "../parts/password-field.ts";
@@ -34,5 +34,5 @@ export function devicePage({ kind, action, hidden, userCode, fault }: DeviceView
       />
       <button class="submit" type="submit">${device.submit}</button>
     </form>`;
-  return { title: fault === undefined ? device.title : `${signIn.failed}: ${device.title}`, main };
+  return { title: afterFault(fault, device.title, signIn), main };
 }

@@ -1,5 +1,5 @@
 import type { NewPasskeyView } from "../../oauth/pages/port.ts";
-import type { Page } from "../parts/layout.ts";
+import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";
 import { createButton } from "../parts/passkey.ts";
@@ -20,6 +20,6 @@ export function newPasskeyPage(view: NewPasskeyView, { passkeys, signIn, chooseT
     </form>
     <p><a href="${account}">${passkeys.back}</a></p>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user.email) })}</p>`;
-  const title = fault === undefined ? passkeys.newTitle : `${signIn.failed}: ${passkeys.newTitle}`;
+  const title = afterFault(fault, passkeys.newTitle, signIn);
   return { title, main, footer, script: PASSKEY_SCRIPT_NAME };
 }

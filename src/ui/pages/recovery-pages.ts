@@ -7,7 +7,8 @@ import type {
   NewPasswordFault,
   NewPasswordView,
 } from "../../oauth/pages/port.ts";
-import type { Page } from "../parts/layout.ts";
+import { emailField } from "../parts/email-field.ts";
+import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";
 import { INVALID, passwordField } from "../parts/password-field.ts";
@@ -25,20 +26,7 @@ export function forgotPage({ action, hidden, email, isSent }: ForgotView, { reco
   const main = html`<h1>${recovery.title}</h1>
     <p>${recovery.lead}</p>
     <form method="post" action="${action}">
-      ${hiddenFields(hidden)}
-      <label for="email">${signIn.email}</label>
-      <input
-        id="email"
-        name="email"
-        type="text"
-        inputmode="email"
-        autocomplete="username"
-        autocapitalize="none"
-        spellcheck="false"
-        required
-        value="${email}"
-        autofocus
-      />
+      ${hiddenFields(hidden)} ${emailField({ label: signIn.email, email }, html`autofocus`)}
       <button class="submit" type="submit">${recovery.send}</button>
     </form>`;
   return { title: recovery.title, main };
@@ -48,7 +36,7 @@ export const newPasswordPage = (
   { action, hidden, email, fault }: NewPasswordView,
   { recovery, account, signIn }: Texts,
 ): Page => ({
-  title: fault === undefined ? recovery.newTitle : `${signIn.failed}: ${recovery.newTitle}`,
+  title: afterFault(fault, recovery.newTitle, signIn),
   main: html`<h1>${recovery.newTitle}</h1>
     <p>${fill(recovery.newLead, { user: given(email) })}</p>
     ${faultOf(fault, account)}
@@ -62,7 +50,7 @@ export function invitationPage(view: InvitationView, { invitation, account, sign
   const { action, hidden, email, place, needsPassword, fault } = view;
   const names = { user: given(email), place: given(place) };
   return {
-    title: fault === undefined ? invitation.title : `${signIn.failed}: ${invitation.title}`,
+    title: afterFault(fault, invitation.title, signIn),
     main: html`<h1>${invitation.title}</h1>
       <p>${fill(invitation.lead, names)} ${needsPassword ? invitation.choose : undefined}</p>
       ${faultOf(fault, account)}

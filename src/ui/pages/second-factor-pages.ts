@@ -1,5 +1,5 @@
 import type { RecoveryCodesView, SecondFactorView, SetUpView } from "../../oauth/pages/port.ts";
-import type { Page } from "../parts/layout.ts";
+import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
 import { alert } from "../parts/message.ts";
 import { passkeyButton } from "../parts/passkey.ts";
@@ -61,7 +61,7 @@ export function secondFactorPage(view: SecondFactorView, texts: Texts): Page {
       ${passkey === undefined ? elsewhere(asksCode, passkeys) : passkeyButton(passkey, { offered: false, isOnly: !asksCode }, passkeys)}
     </form>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
-  const title = fault === undefined ? heading : `${signIn.failed}: ${heading}`;
+  const title = afterFault(fault, heading, signIn);
   return { title, main, footer, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
 }
 
@@ -94,7 +94,7 @@ export function setUpPage(view: SetUpView, texts: Texts): Page {
       <button class="submit" type="submit">${secondFactor.turnOn}</button>
     </form>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
-  const title = fault === undefined ? secondFactor.setUpTitle : `${signIn.failed}: ${secondFactor.setUpTitle}`;
+  const title = afterFault(fault, secondFactor.setUpTitle, signIn);
   return { title, main, footer };
 }
 

@@ -5,7 +5,8 @@ import type {
   SignInView,
   TenantChooserView,
 } from "../../oauth/pages/port.ts";
-import type { Page } from "../parts/layout.ts";
+import { emailField } from "../parts/email-field.ts";
+import { afterFault, type Page } from "../parts/layout.ts";
 import { fill, given, hiddenFields, html, type Markup } from "../parts/markup.ts";
 import { alert, notice } from "../parts/message.ts";
 import { passkeyButton } from "../parts/passkey.ts";
@@ -26,20 +27,10 @@ export function signInPage(view: SignInView, { signIn, account, passkeys }: Text
     ${fault === undefined ? undefined : alert(signIn.faults[fault], focus === "fault")}
     <form method="post" action="${action}">
       ${hiddenFields(hidden)}
-      <label for="email">${signIn.email}</label>
-      <input
-        id="email"
-        name="email"
-        type="text"
-        inputmode="email"
-        autocomplete="${passkey === undefined ? "username" : "username webauthn"}"
-        autocapitalize="none"
-        spellcheck="false"
-        required
-        value="${email}"
-        ${inFields}
-        ${focusOn("email")}
-      />
+      ${emailField(
+        { label: signIn.email, email, autocomplete: passkey === undefined ? "username" : "username webauthn" },
+        html`${inFields} ${focusOn("email")}`,
+      )}
       ${
         byPassword === undefined
           ? passwordField({ label: signIn.password }, html`${inFields} ${focusOn("password")}`)
@@ -57,7 +48,7 @@ export function signInPage(view: SignInView, { signIn, account, passkeys }: Text
     </form>
     ${byPassword === undefined ? undefined : html`<p><a href="${byPassword}">${signIn.byPassword}</a></p>`}
     ${providerLinks(view, signIn)}`;
-  const title = fault === undefined ? signIn.title : `${signIn.failed}: ${signIn.title}`;
+  const title = afterFault(fault, signIn.title, signIn);
   return { title, main, script: passkey === undefined ? undefined : PASSKEY_SCRIPT_NAME };
 }
 
@@ -111,7 +102,7 @@ export function confirmLinkPage(
       )}
       <button class="submit" type="submit">${confirmLink.submit}</button>
     </form>`;
-  const title = fault === undefined ? confirmLink.title : `${signIn.failed}: ${confirmLink.title}`;
+  const title = afterFault(fault, confirmLink.title, signIn);
   return { title, main, footer: html`<p>${confirmLink.otherwise}</p>` };
 }
 
@@ -121,7 +112,7 @@ export function outsideProviderPage(view: OutsideProviderView, { outsideProvider
   const { title, text } = outsideProvider[kind];
   const names = { provider: given(provider), user: given(user), client: given(clientName) };
   return {
-    title: `${signIn.failed}: ${title}`,
+    title: afterFault(kind, title, signIn),
     main: html`<h1>${title}</h1>
       <p>${fill(text, names)}</p>
       <p>${outsideProvider.whatToDo}</p>
@@ -179,7 +170,7 @@ export function consentPage(view: ConsentView, { consent, signIn, chooseTenant }
       <button class="other" name="decision" value="deny">${consent.deny}</button>
     </form>`;
   const footer = html`<p>${fill(chooseTenant.user, { user: given(user) })}</p>`;
-  return { title: fault === undefined ? consent.title : `${signIn.failed}: ${consent.title}`, main, footer };
+  return { title: afterFault(fault, consent.title, signIn), main, footer };
 }
 
 function consentLead({ client, tenant, isMember, source, device }: ConsentView, consent: Texts["consent"]): Markup {

@@ -4,6 +4,7 @@ import { accentsOf, THEMES, type Brand } from "../../platform/model/brand.ts";
 import { ICON_PATH, iconHref } from "./icon.ts";
 import { given, html, type Markup } from "./markup.ts";
 import { fileHref, stylesheetHref } from "./stylesheet.ts";
+import type { Texts } from "../texts/texts.ts";
 
 /** The content of a document. */
 export interface Page {
@@ -13,6 +14,10 @@ export interface Page {
   /** The name of the script file that the page may run. */
   readonly script?: string | undefined;
 }
+
+/** The title of a page that shows a fault of its form: a screen reader reads it first. */
+export const afterFault = (fault: unknown, title: string, { failed }: Pick<Texts["signIn"], "failed">): string =>
+  fault === undefined ? title : `${failed}: ${title}`;
 
 export interface Document extends Page {
   readonly status: number;

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../../platform/secrets/hash.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
 import { displayName, identifier } from "../../model/fields.ts";
 import type { RuleContext } from "../../model/rules.ts";
-import { ofPerson, refuseRoles, type OwnerNoun } from "./members.ts";
+import { faultsOf, ofPerson, refuseRoles, type OwnerNoun } from "./members.ts";
 import { refuseFaults, toList, type Resource } from "../shared/resource.ts";
 import { guard, isOrganization, ownsTenant, type Condition } from "../shared/within-organization.ts";
 
@@ -23,7 +23,7 @@ import { guard, isOrganization, ownsTenant, type Condition } from "../shared/wit
  * Limits: open invitations of a tenant or organization, and mails to an address. The mail is sent before the answer,
  * which says if it was taken.
  */
-export const INVITATION_LIFE_MS = 7 * 86_400_000;
+const INVITATION_LIFE_MS = 7 * 86_400_000;
 /** Our choice: an organization may invite a whole department, and nobody's mailbox is filled. */
 export const INVITATION_LIMITS = { open: 500, ofAddress: 5, withinMs: 86_400_000 } as const;
 
@@ -53,12 +53,7 @@ export const statements = (owner: OwnerNoun) => {
   const columns = `${owner} AS owner, email, roles, name, language, created_at, expires_at,
     (SELECT name FROM ${owner} WHERE id = ${owner}_invitation.${owner}) AS place`;
   return {
-    owner: `SELECT 1 FROM ${owner} WHERE id = ?1`,
-    faults: `
-      SELECT 'absent' AS type, 'id' AS field, 'There is no ${owner} ' || ?1 || '.' AS message
-        WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE id = ?1)
-      UNION ALL SELECT 'invalid_field', 'roles[' || key || ']', 'There is no role ' || value || '.'
-        FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM role WHERE name = value)`,
+    faults: faultsOf(owner, "?2"),
     /** Fewer mails went to the address, and fewer invitations are open, than the limits. */
     withinLimits: `
       (SELECT count(*) FROM mail_link WHERE email = ?2 AND purpose = 'invitation' AND created_at > ?3) < ${INVITATION_LIMITS.ofAddress}

@@ -28,7 +28,7 @@ export const paramsOf = (owner: OwnerNoun) => OWNERS[owner].memberParams;
 export function ofPerson(
   owner: OwnerNoun,
   kind: "member" | "invitation",
-  sql: Readonly<Record<"owner" | "select" | "page", string>>,
+  sql: Readonly<Record<"select" | "page", string>>,
   db: D1Database,
 ) {
   const { collection, params } = OWNERS[owner];
@@ -37,25 +37,35 @@ export function ofPerson(
     collection: `/${collection}/{id}/${kind}s`,
     key: "email",
     params: paramsOf(owner),
-    owner: { noun: owner, params, exists: ({ id }: Params) => db.prepare(sql.owner).bind(id) },
+    owner: {
+      noun: owner,
+      params,
+      exists: ({ id }: Params) => db.prepare(`SELECT 1 FROM ${owner} WHERE id = ?1`).bind(id),
+    },
     row: ({ id, email: address }: Params) => ({ sql: sql.select, values: [id, address] }),
     page: ({ id }: Params, { after, limit, skip }: { after: string; limit: number; skip: number }) =>
       db.prepare(sql.page).bind(id, after, limit, skip),
   };
 }
 
+/** Faults of a body with roles: the owner `?1` is missing, `between`, or a role of the parameter `roles` is. */
+export const faultsOf = (owner: OwnerNoun, roles: string, between = ""): string => `
+    SELECT 'absent' AS type, 'id' AS field, 'There is no ${owner} ' || ?1 || '.' AS message
+      WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE id = ?1)
+    ${between}
+    UNION ALL SELECT 'invalid_field', 'roles[' || key || ']', 'There is no role ' || value || '.'
+      FROM json_each(${roles}) WHERE NOT EXISTS (SELECT 1 FROM role WHERE name = value)`;
+
 export const schema = z.object({ roles: z.array(identifier).check(z.maxLength(100)) });
 
 /** `owner` is one of the two words above and names the tables and their column. */
 const statements = (owner: OwnerNoun) => ({
-  owner: `SELECT 1 FROM ${owner} WHERE id = ?1`,
-  faults: `
-    SELECT 'absent' AS type, 'id' AS field, 'There is no ${owner} ' || ?1 || '.' AS message
-      WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE id = ?1)
-    UNION ALL SELECT 'absent', 'email', 'There is no user ' || ?2 || '.'
-      WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = ?2)
-    UNION ALL SELECT 'invalid_field', 'roles[' || key || ']', 'There is no role ' || value || '.'
-      FROM json_each(?3) WHERE NOT EXISTS (SELECT 1 FROM role WHERE name = value)`,
+  faults: faultsOf(
+    owner,
+    "?3",
+    `UNION ALL SELECT 'absent', 'email', 'There is no user ' || ?2 || '.'
+      WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = ?2)`,
+  ),
   upsert: `
     INSERT INTO ${owner}_member (${owner}, email, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
   dropOtherRoles: `

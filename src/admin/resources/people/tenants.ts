@@ -80,8 +80,7 @@ export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z
   schema,
   row: ({ id }) => ({ sql: SELECT, values: [id] }),
   searched: true,
-  page: (_, { q, ...range }) =>
-    q === undefined ? db.prepare(PAGE).bind(range.after, range.limit, range.skip) : search(db, SEARCHED).page(range, q),
+  page: (_, page) => search(db, SEARCHED).page(PAGE, page),
   toJson: (row) => ({
     id: row["id"],
     organization: row["organization"],
@@ -140,10 +139,7 @@ export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z
     ),
   within: {
     owns: ({ id }, organization) => ownsTenant(id, organization),
-    page: (organization, { q, ...range }) =>
-      q === undefined
-        ? db.prepare(OWN_PAGE).bind(range.after, range.limit, range.skip, organization)
-        : search(db, SEARCHED).own("organization = ?8", organization, range, q),
+    page: (organization, page) => search(db, SEARCHED).own(OWN_PAGE, "organization = ?8", organization, page),
   },
 });
 

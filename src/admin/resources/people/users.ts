@@ -103,8 +103,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
   schema,
   row: ({ email: address }) => ({ sql: SELECT, values: [address] }),
   searched: true,
-  page: (_, { q, ...range }) =>
-    q === undefined ? db.prepare(PAGE).bind(range.after, range.limit, range.skip) : search(db, SEARCHED).page(range, q),
+  page: (_, page) => search(db, SEARCHED).page(PAGE, page),
   toJson: (row) => ({
     email: row["email"],
     name: row["name"],

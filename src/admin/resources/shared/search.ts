@@ -45,9 +45,15 @@ export function search(db: D1Database, searched: Searched) {
     return [after, limit, skip, id, `${id}\u{10FFFF}`, q, `${q}\u{10FFFF}`];
   };
   return {
-    page: (range: PageRequest, q: string) => db.prepare(everywhere).bind(...values(range, q)),
+    /** `plain`: the statement of the list without a text. */
+    page: (plain: string, { q, ...range }: PageRequest) =>
+      q === undefined
+        ? db.prepare(plain).bind(range.after, range.limit, range.skip)
+        : db.prepare(everywhere).bind(...values(range, q)),
     /** `condition`: rows of the organization `?8`, which an index finds. */
-    own: (condition: string, organization: string, range: PageRequest, q: string) =>
-      db.prepare(within(condition)).bind(...values(range, q), organization),
+    own: (plain: string, condition: string, organization: string, { q, ...range }: PageRequest) =>
+      q === undefined
+        ? db.prepare(plain).bind(range.after, range.limit, range.skip, organization)
+        : db.prepare(within(condition)).bind(...values(range, q), organization),
   };
 }

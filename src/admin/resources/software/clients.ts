@@ -288,10 +288,7 @@ export const clients = (deps: Deps): Resource<Body> => {
     schema,
     row: ({ clientId }) => ({ sql: SELECT, values: [clientId] }),
     searched: true,
-    page: (_, { q, ...range }) =>
-      q === undefined
-        ? db.prepare(PAGE).bind(range.after, range.limit, range.skip)
-        : search(db, SEARCHED).page(range, q),
+    page: (_, page) => search(db, SEARCHED).page(PAGE, page),
     toJson: (row) => ({
       clientId: row["id"],
       name: row["name"],
@@ -379,10 +376,7 @@ export const clients = (deps: Deps): Resource<Body> => {
     },
     within: {
       owns: ({ clientId }, organization) => ownsClient(clientId, organization),
-      page: (organization, { q, ...range }) =>
-        q === undefined
-          ? db.prepare(OWN_PAGE).bind(range.after, range.limit, range.skip, organization)
-          : search(db, SEARCHED).own(OWN_CLIENTS, organization, range, q),
+      page: (organization, page) => search(db, SEARCHED).own(OWN_PAGE, OWN_CLIENTS, organization, page),
       change: {
         permits: ({ params: { clientId = "" }, body: { tenant, service } }, organization) => ({
           sql: OWN_CHANGE,

@@ -51,7 +51,7 @@ export interface PushMaking {
  * - `owner_changed`: made by the owner's right, but the client no longer has the owner's name.
  * - `scope_lost`: the client is no longer registered for a scope that covers the topic.
  */
-export const HALTS = ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"] as const;
+const HALTS = ["client_disabled", "tenant_disabled", "owner_changed", "scope_lost"] as const;
 export type Halt = (typeof HALTS)[number];
 
 /**
