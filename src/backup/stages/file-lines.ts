@@ -3,7 +3,7 @@ import { LIMITS } from "../model/limits.ts";
 import { SECTIONS } from "../model/part.ts";
 import type { JobLists, NumberedPart } from "../model/stage.ts";
 
-/** The files of a step, and the position of the next one. Undefined: there are no more. `readLines`: the lines of a part. */
+/** The files of a step, and the position of the next step. Undefined: there are no more. */
 export async function filesAt(
   position: string,
   lists: Pick<JobLists, "partsOf">,
