@@ -192,6 +192,7 @@ export function createOAuth(settings: OAuthDeps) {
   const unregistered = createUnregistered({
     store: unregisteredStore,
     takesRegistrations: deps.unregisteredClients === "registration",
+    isolate: deps.isolate,
     documents:
       deps.unregisteredClients === "none" ? undefined : createDocuments(deps.isolate, fetchOutside, deps.allowLoopback),
   });

@@ -31,9 +31,11 @@ export interface UnregisteredClients {
   isOne(clientId: string): boolean;
   /** The error is for the client's developer. */
   find(clientId: string, nowMs: number): Promise<Result<ClientRecord, string>>;
+  /** Forgets copies of rows. */
+  clear(): void;
 }
 
-const NOBODY: UnregisteredClients = { isOne: () => false, find: async () => err("no such client") };
+const NOBODY: UnregisteredClients = { isOne: () => false, find: async () => err("no such client"), clear: () => {} };
 
 export type Directory = ReturnType<typeof createDirectory>;
 
@@ -119,7 +121,11 @@ export function createDirectory(
     },
   };
 
-  return { find, access, clear: () => cache.clear() };
+  const clear = (): void => {
+    cache.clear();
+    unregistered.clear();
+  };
+  return { find, access, clear };
 }
 
 /**

@@ -15,14 +15,16 @@ const ADD_TENANT = `
   INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('${TENANT}', '${TENANT}', '', 1, ?1)
   ON CONFLICT DO NOTHING`;
 const TOUCHED_EVERY_MS = 3_600_000;
+/** `?5`: 1 if the client must be known already. Whoever read an old copy does not bring back what was removed. */
+const IS_KNOWN = `(?5 = 0 OR EXISTS (SELECT 1 FROM unregistered_client WHERE id = ?1))`;
 const ADOPT = `
   INSERT INTO client (id, name, display_name, tenant, confidential, redirect_uris, post_logout_redirect_uris,
     grant_types, scopes, require_pkce, disabled, third_party, created_at)
-  VALUES (?1, '${TENANT}' || ?1, ?2, '${TENANT}', ?3, '[]', '[]', '[]', '[]', 1, 1, 1, ?4)
+  SELECT ?1, '${TENANT}' || ?1, ?2, '${TENANT}', ?3, '[]', '[]', '[]', '[]', 1, 1, 1, ?4 WHERE ${IS_KNOWN}
   ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, confidential = excluded.confidential
   WHERE client.display_name <> excluded.display_name OR client.confidential <> excluded.confidential`;
 const KEEP = `
-  INSERT INTO unregistered_client (id, metadata, read_at, used_at) VALUES (?1, ?2, ?3, ?4)
+  INSERT INTO unregistered_client (id, metadata, read_at, used_at) SELECT ?1, ?2, ?3, ?4 WHERE ${IS_KNOWN}
   ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, read_at = excluded.read_at, used_at = excluded.used_at
   WHERE unregistered_client.metadata <> excluded.metadata
     OR unregistered_client.used_at < excluded.used_at - ${TOUCHED_EVERY_MS}`;
@@ -68,6 +70,8 @@ export interface AdoptedClient extends StoredMetadata {
   /** For lists of applications. */
   readonly shownName: string;
   readonly confidential: boolean;
+  /** It registered itself. If it is not known any more, it stays so. */
+  readonly isKnownAlready: boolean;
 }
 
 export type UnregisteredStore = ReturnType<typeof createUnregisteredStore>;
@@ -88,12 +92,14 @@ export const createUnregisteredStore = (db: D1Database) => ({
     return added.meta.changes > 0;
   },
   /** A person has come with the client. One transaction, which can be repeated. */
-  async adopt({ id, shownName, confidential, metadata, readAtMs }: AdoptedClient, nowMs: number): Promise<void> {
+  async adopt(client: AdoptedClient, nowMs: number): Promise<void> {
+    const { id, shownName, confidential, metadata, readAtMs } = client;
+    const mustBeKnown = client.isKnownAlready ? 1 : 0;
     await db.batch([
       db.prepare(ADD_ORGANIZATION).bind(nowMs),
       db.prepare(ADD_TENANT).bind(nowMs),
-      db.prepare(ADOPT).bind(id, shownName, confidential ? 1 : 0, nowMs),
-      db.prepare(KEEP).bind(id, metadata, readAtMs, nowMs),
+      db.prepare(ADOPT).bind(id, shownName, confidential ? 1 : 0, nowMs, mustBeKnown),
+      db.prepare(KEEP).bind(id, metadata, readAtMs, nowMs, mustBeKnown),
     ]);
   },
   /** Some `limit` clients that nobody uses, as far as the directory knows. */

@@ -1,9 +1,11 @@
+import { FreshCache } from "../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../platform/copies/isolate.ts";
 import { err, ok } from "../../platform/model/result.ts";
 import type { UnregisteredClients } from "../clients/directory.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
 import { isAddress, type Documents } from "./documents.ts";
 import type { ClientMetadata } from "./metadata.ts";
-import { UNREGISTERED_TENANT, type UnregisteredStore } from "./unregistered-store.ts";
+import { UNREGISTERED_TENANT, type StoredMetadata, type UnregisteredStore } from "./unregistered-store.ts";
 
 /**
  * Clients that nobody registered, as the grants see them. They act for people alone:
@@ -15,12 +17,15 @@ import { UNREGISTERED_TENANT, type UnregisteredStore } from "./unregistered-stor
  * - Code flow with PKCE and S256, `none` or `private_key_jwt`. No device, no pushed request, no token of their own.
  *
  * An older client registers itself, where the deployment allows it (endpoints/register.ts): its data are what it said
- * then, and go after a day if no person came with it.
+ * then, and go after a day if no person came with it. They never change, so the isolate keeps them as it keeps clients:
+ * one that was removed is unknown within 30 s, and a person who comes with it meanwhile does not bring it back.
  *
  * A document that cannot be reached counts for a day as it was when a person last came with it.
  */
 const STALE_MS = 86_400_000;
 const MAX_ID_CHARS = 128;
+/** As in clients/directory.ts, but these are up to 16 KB each. Unknown ids are kept too, so they cost the same. */
+const CACHE = { ttlMs: 30_000, aheadMs: 10_000, maxEntries: 500 } as const;
 
 /** Nobody; clients whose id is the address of a document; these and clients that register themselves (RFC 7591). */
 export type UnregisteredPolicy = "none" | "documents" | "registration";
@@ -33,6 +38,7 @@ export interface UnregisteredDeps {
   readonly takesRegistrations: boolean;
   /** Undefined: ids that are addresses are unknown. */
   readonly documents: Documents | undefined;
+  readonly isolate: Isolate;
 }
 
 export interface Unregistered extends UnregisteredClients {
@@ -40,15 +46,18 @@ export interface Unregistered extends UnregisteredClients {
   adopt(client: ClientRecord, nowMs: number): Promise<void>;
 }
 
-export function createUnregistered({ store, documents, takesRegistrations }: UnregisteredDeps): Unregistered {
+export function createUnregistered(deps: UnregisteredDeps): Unregistered {
+  const { store, documents, takesRegistrations, isolate } = deps;
+  const registered = new FreshCache<string, StoredMetadata | undefined>(CACHE, isolate);
   return {
     isOne: (id) => (documents !== undefined && isAddress(id)) || (takesRegistrations && id.startsWith(SELF_REGISTERED)),
     async find(id, nowMs) {
       if (id.startsWith(SELF_REGISTERED)) {
-        const registered = await store.find(id.slice(0, MAX_ID_CHARS));
-        if (registered === undefined) return err("The client is not registered, or not any more: register it again.");
-        const metadata = JSON.parse(registered.metadata) as ClientMetadata;
-        return ok(toRecord(id, { metadata, readAtMs: registered.readAtMs, host: "" }));
+        const key = id.slice(0, MAX_ID_CHARS);
+        const found = await registered.get(key, nowMs, () => store.find(key));
+        if (found === undefined) return err("The client is not registered, or not any more: register it again.");
+        const metadata = JSON.parse(found.metadata) as ClientMetadata;
+        return ok(toRecord(id, { metadata, readAtMs: found.readAtMs, host: "" }));
       }
       if (documents === undefined) return err("no client has such an id");
       const { host } = URL.parse(id) ?? { host: "" };
@@ -62,8 +71,10 @@ export function createUnregistered({ store, documents, takesRegistrations }: Unr
     },
     async adopt({ id, displayName = "", confidential, unregistered }, nowMs) {
       if (unregistered === undefined) throw new Error(`client ${id} is registered`);
-      await store.adopt({ id, shownName: displayName, confidential, ...unregistered }, nowMs);
+      const isKnownAlready = id.startsWith(SELF_REGISTERED);
+      await store.adopt({ id, shownName: displayName, confidential, isKnownAlready, ...unregistered }, nowMs);
     },
+    clear: () => registered.clear(),
   };
 }
 
