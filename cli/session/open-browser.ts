@@ -7,7 +7,7 @@ type Env = Readonly<Record<string, string | undefined>>;
  * person opens the address then. `BROWSER=none` opens nothing.
  */
 export function openBrowser(address: string, env: Env): Promise<boolean> {
-  const [program, ...args] = programOf(env);
+  const [program, ...args] = programOf(env, process.platform);
   if (program === undefined) return Promise.resolve(false);
   return new Promise((opened) => {
     const child = spawn(program, [...args, address], { stdio: "ignore", detached: true });
@@ -23,18 +23,18 @@ export function openBrowser(address: string, env: Env): Promise<boolean> {
  * True if this machine has no browser that the person sees: no program to open one, or the terminal is of another
  * machine. BROWSER says that there is one, also `none`.
  */
-export const lacksBrowser = (env: Env): boolean =>
-  !env["BROWSER"] && (programOf(env).length === 0 || (isRemote(env) && !hasScreen(env)));
+export const lacksBrowser = (env: Env, system: NodeJS.Platform = process.platform): boolean =>
+  !env["BROWSER"] && (programOf(env, system).length === 0 || (isRemote(env) && !hasScreen(env)));
 
 const isRemote = (env: Env): boolean => Boolean(env["SSH_CONNECTION"] || env["SSH_TTY"]);
 const hasScreen = (env: Env): boolean => Boolean(env["DISPLAY"] || env["WAYLAND_DISPLAY"] || env["WSL_DISTRO_NAME"]);
 
-function programOf(env: Env): readonly string[] {
+function programOf(env: Env, system: NodeJS.Platform): readonly string[] {
   const wanted = env["BROWSER"];
   if (wanted === "none") return [];
   if (wanted) return [wanted];
-  if (process.platform === "darwin") return ["open"];
+  if (system === "darwin") return ["open"];
   // `start` of cmd would read the & of an address as its own.
-  if (process.platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  if (system === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
   return hasScreen(env) ? ["xdg-open"] : [];
 }

@@ -14,6 +14,7 @@ import * as api from "../../api/plinth.ts";
 import { AdminRefusal, createAdminClient, find, rowsOf } from "../../cli/client/admin-client.ts";
 import { allCommands } from "../../cli/commands.ts";
 import { distanceOf, nearest } from "../../cli/terminal/nearest.ts";
+import { lacksBrowser } from "../../cli/session/open-browser.ts";
 import { createProgram, GLOBAL_OPTIONS } from "../../cli/command-line/program.ts";
 import { Unreachable } from "../../cli/client/send.ts";
 import { createTable, widthOf } from "../../cli/terminal/table.ts";
@@ -712,5 +713,31 @@ describe("the output", () => {
     expect(nearest("xyz", ["list", "show"])).toBeUndefined();
     // Megabytes of a broken file are not compared.
     expect(nearest("list".repeat(1_000_000), ["list".repeat(1_000_000)])).toBeUndefined();
+  });
+});
+
+describe("login on a machine without a browser", () => {
+  const SSH = { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22", SSH_TTY: "/dev/pts/0" };
+  test.each([
+    ["linux", {}, true],
+    ["linux", { DISPLAY: ":0" }, false],
+    ["linux", { WAYLAND_DISPLAY: "wayland-0" }, false],
+    ["linux", { WSL_DISTRO_NAME: "Debian" }, false],
+    ["darwin", {}, false],
+    ["win32", {}, false],
+    // The browser would open before somebody else, or nobody.
+    ["darwin", SSH, true],
+    ["darwin", { SSH_TTY: SSH.SSH_TTY }, true],
+    ["win32", SSH, true],
+    ["linux", SSH, true],
+    // Forwarded to the screen of the person.
+    ["linux", { ...SSH, DISPLAY: "localhost:10.0" }, false],
+    ["darwin", { ...SSH, DISPLAY: "localhost:10.0" }, false],
+    // The person says that there is one, or opens the address by hand.
+    ["darwin", { ...SSH, BROWSER: "/usr/bin/firefox" }, false],
+    ["linux", { BROWSER: "none" }, false],
+    ["linux", { BROWSER: "" }, true],
+  ] as const)("on %s with %j lacks a browser: %s", (system, env, lacks) => {
+    expect(lacksBrowser(env, system)).toBe(lacks);
   });
 });

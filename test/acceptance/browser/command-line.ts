@@ -30,6 +30,8 @@ import { signIn, type Stage } from "./stage.ts";
  */
 const run = promisify(execFile);
 
+const NO_SCREEN = { BROWSER: "", DISPLAY: "", WAYLAND_DISPLAY: "", WSL_DISTRO_NAME: "" };
+
 export function commandLineSuite(stage: () => Stage): void {
   const folder = mkdtempSync(join(tmpdir(), "plinth-cli-"));
   const installed = join(folder, "package");
@@ -162,10 +164,13 @@ export function commandLineSuite(stage: () => Stage): void {
 
     test.each([
       ["--device", ["--device"], {}],
-      ["there is no browser", [], { BROWSER: "", DISPLAY: "", WAYLAND_DISPLAY: "", WSL_DISTRO_NAME: "" }],
+      ["there is no browser", [], NO_SCREEN],
+      ["over SSH", [], { ...NO_SCREEN, SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22", SSH_TTY: "/dev/pts/0" }],
     ] as const)("signs in by a code that is typed in another browser: %s", async (_, args, env) => {
       const device = start(["login", "--tenant", TENANT, ...args], env);
       await expect.poll(device.err, { timeout: 20_000 }).toMatch(/type the code:\n {2}\S+\n/);
+      // Whoever did not ask for it learns why, and how to get the other way.
+      expect(device.err().includes("There is no browser here")).toBe(args.length === 0);
       const [, address = "", code = ""] = /(http\S+)\n.*\n {2}(\S+)\n/.exec(device.err()) ?? [];
       const page = await stage().open();
       await page.goto(address);
