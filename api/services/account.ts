@@ -173,7 +173,9 @@ export const account: ServiceEntries = {
         "platform that sends mail.",
     }),
     "POST /end-session": form("endSessionOfAccount", {
-      about: "Like the operator's `POST /sessions/{sessionId}/revoke`, for a session of the user.",
+      about:
+        "Like the operator's `POST /sessions/{sessionId}/revoke`, for a session of the user. At most 15 minutes after a " +
+        "sign-in, else the person signs in again first.",
       schema: obj({ ...CSRF, "session?": str("The session.") }),
       example: { csrf: "…", session: "2f1c…" },
     }),
@@ -189,6 +191,10 @@ export const account: ServiceEntries = {
       schema: obj({ ...CSRF, "provider?": str("The provider's id.") }),
       example: { csrf: "…", provider: "corporate" },
     }),
-    "POST /end-all": form("endAllOfAccount", { about: "Like the operator's `POST /users/{email}/revoke`." }),
+    "POST /end-all": form("endAllOfAccount", {
+      about:
+        "Like the operator's `POST /users/{email}/revoke`. At most 15 minutes after a sign-in, else the person signs in " +
+        "again first.",
+    }),
   },
 };

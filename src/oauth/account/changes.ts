@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../platform/model/result.ts";
+import { isRecent } from "../factors/factors.ts";
 import { revokeAccess } from "../grants/revoke-grants.ts";
 import { readParameters, type Parameters } from "../model/parameters.ts";
 import { sendLink } from "../recovery/link.ts";
@@ -9,6 +10,7 @@ import type { AccountDeps } from "./deps.ts";
 import { formKey } from "./form-key.ts";
 import { accountErrorPage, redirectToAccount, requestedLocales } from "./notice.ts";
 import { accountPage } from "./page.ts";
+import { signInAgain } from "./sign-in.ts";
 import type { FormCall } from "../sign-in/form.ts";
 
 export interface Admitted {
@@ -81,12 +83,13 @@ export async function signOut(deps: AccountDeps, call: FormCall): Promise<Respon
 
 /**
  * `POST /account/end-session`: ends one session of the user, and every grant and token that came of it, as an
- * operator's `POST sessions/{id}/revoke` does.
+ * operator's `POST sessions/{id}/revoke` does. It needs a sign-in of the last quarter of an hour (ASVS 7.5.2).
  */
 export async function endSession(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "end session");
   if (!admitted.ok) return admitted.error;
   const { session, form } = admitted.value;
+  if (!isRecent(session, call)) return signInAgain(deps, call, session);
   const { email } = session.user;
   const sid = form.get("session") ?? "";
   // It may have ended just now, which is what the person wants.
@@ -107,12 +110,14 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
 
 /**
  * `POST /account/end-all`: revokes every session, grant and token of the user, as an operator's `POST
- * users/{email}/revoke` does.
+ * users/{email}/revoke` does. It needs a sign-in as recent.
  */
 export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Response> {
   const admitted = await admit(deps, call, "end all");
   if (!admitted.ok) return admitted.error;
-  const { email } = admitted.value.session.user;
+  const { session } = admitted.value;
+  if (!isRecent(session, call)) return signInAgain(deps, call, session);
+  const { email } = session.user;
   const { nowMs, requestId } = call;
   const by = { atMs: nowMs, requestId, actor: `user ${email}`, subject: `users/${email}` };
   try {

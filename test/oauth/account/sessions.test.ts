@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import { Browser, landed, toInit } from "../../support/browser.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
@@ -17,6 +17,10 @@ let app: TestApp;
 beforeEach(async () => {
   user = await makeUser();
   app = await makeApp({ tenant: user.tenant });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 const platform = isolate();
@@ -78,6 +82,29 @@ describe("the account page", () => {
       token: await tokenFor(OPERATOR),
     });
     expect(await rows.json()).toMatchObject([{ action: "revoke", actor: `user ${user.email}` }]);
+  });
+
+  // shows: asvs/v7-session-management/7.5.2
+  it("ends one, or all, within a quarter of an hour of a sign-in; later the person signs in again first", async () => {
+    const [there, here] = [await signedIn(browserAt(SAFARI)), await signedIn(browserAt(FIREFOX))];
+    const press = async (what: string): Promise<Visit> => {
+      const form = (await here.get(ACCOUNT)).forms.find(({ action }) => action.endsWith(what))!;
+      return here.post(form.action, form.fields);
+    };
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 15 * 60_000);
+    for (const what of ["/end-session", "/end-all"]) {
+      const asked = await press(what);
+      expect([asked.status, asked.html.includes("sign in again")]).toEqual([400, true]);
+      expect((await there.get(ACCOUNT)).html).toContain("Safari");
+    }
+    // This browser alone is signed out as ever.
+    expect((await press("/sign-out")).status).toBe(303);
+    await signedIn(here);
+    expect((await press("/end-session")).status).toBe(303);
+    expect((await there.get(ACCOUNT)).forms[0]!.action).toContain("/account/sign-in");
+    expect((await press("/end-all")).status).toBe(303);
+    expect((await here.get(ACCOUNT)).forms[0]!.action).toContain("/account/sign-in");
   });
 
   // shows: operator/resources/sessions-of-a-user
