@@ -58,7 +58,7 @@ const removedWork = (untilMs: number) => ({ work: "erase", id: `${ALL_OWNERS}${u
 
 /**
  * A step of a deletion, or a page of the removed files of all owners, which sends itself for the next page: 9,000 files
- * in five minutes, where a sweep alone has room for 500. It ends before the next sweep. The release before this one
+ * in five minutes, where a sweep alone manages 500. It ends before the next sweep. The release before this one
  * knows no such id, and does nothing.
  */
 export async function sweepOrErase(deps: FileSweepDeps, id: string, nowMs: number): Promise<undefined> {

@@ -3,7 +3,7 @@ import { seriesName, type Series } from "./model/counts.ts";
 import { LIMITS, startOf, type Step } from "./model/limits.ts";
 import type { Rows } from "./reader.ts";
 
-/** Port to the media service: what is stored now, by all tenants if none is named. */
+/** Port to the media service: the files and bytes stored now, of a tenant or of all. */
 export type CountStored = (tenant: string | undefined) => Promise<Stored>;
 
 export interface Stored {
@@ -19,7 +19,7 @@ export interface StoredNowDeps {
 const FILES = seriesName("stored_files", "media");
 const METRICS = ["stored_files", "stored_bytes"];
 
-/** A question about what is stored, at a time that is not over. */
+/** A request for stored files and bytes in a step that is not over. */
 export interface StoredAsked {
   readonly tenant: string | undefined;
   readonly step: Step;
@@ -30,8 +30,8 @@ export interface StoredAsked {
 }
 
 /**
- * sampling.ts counts what is stored once an hour. Who asks for the present gets what is stored now in the step that is
- * not over: a file is in the numbers as soon as it is committed. The sum of all tenants is at most some seconds old.
+ * sampling.ts counts stored files once an hour. For the step that is not over, this counts them at the request, so a
+ * file is in the numbers as soon as it is committed. The sum of all tenants is at most some seconds old.
  */
 export function createStoredNow({ clock, countStored }: StoredNowDeps) {
   let kept: { readonly untilMs: number; readonly stored: Stored } | undefined;

@@ -70,6 +70,20 @@ test("every file that CONTRIBUTING.md points to exists", () => {
   expect(named.filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, "src", path)))).toEqual([]);
 });
 
+test("each decision record is one page with its three parts, and stands in the list once", () => {
+  const records = pages.filter((page) => /^docs\/decisions\/\d{4}-/.test(page)).toSorted();
+  expect(records.length).toBeGreaterThan(20);
+  expect(
+    links("docs/decisions/README.md")
+      .filter((link) => /^\d{4}-/.test(link))
+      .toSorted(),
+  ).toEqual(records.map((page) => page.slice("docs/decisions/".length)));
+  for (const page of records) {
+    expect(read(page).length, page).toBeLessThan(6_000);
+    for (const part of ["Context", "Decision", "Consequences"]) expect(read(page), page).toContain(`\n## ${part}`);
+  }
+});
+
 test("the configuration page names every deployment variable", () => {
   const [, vars = ""] = /^\[vars\]\n(.*?)^\n/ms.exec(read("wrangler.toml")) ?? [];
   const names = Array.from(vars.matchAll(/^([A-Z0-9_]+) =/gm), ([, name]) => name);

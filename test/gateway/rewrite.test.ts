@@ -30,7 +30,7 @@ function reference(source: string, target: string): (text: string) => string {
 function inChunks(rewriter: Rewriter, chunks: readonly string[]): string {
   const scan = rewriter.scan();
   const next = (chunk: string, isLast: boolean): string => {
-    const buffer = bytesOf("/".repeat(scan.room) + chunk);
+    const buffer = bytesOf("/".repeat(scan.headroom) + chunk);
     return textOf(scan.next(buffer, buffer.length, isLast));
   };
   return [...chunks.map((chunk) => next(chunk, false)), next("", true)].join("");
@@ -266,10 +266,10 @@ describe("the part that is held back", () => {
     ["https://s.example/w https://s.example/v1/wh", ""],
   ])("%s", (text, held) => {
     const scan = rewriter.scan();
-    const buffer = bytesOf(" ".repeat(scan.room) + text);
+    const buffer = bytesOf(" ".repeat(scan.headroom) + text);
     const passed = textOf(scan.next(buffer, buffer.length, false));
     expect(passed).toBe(rewriteAll(text.slice(0, text.length - held.length)));
-    const rest = new Uint8Array(scan.room);
+    const rest = new Uint8Array(scan.headroom);
     expect(textOf(scan.next(rest, rest.length, true))).toBe(rewriteAll(held));
   });
   const rewriteAll = reference("https://s.example/v1", TARGET);

@@ -6,7 +6,7 @@ import { unread, type ConsumerState } from "./lock.ts";
 /** State of one consumer, stored as JSON. */
 export interface ConsumerRecord {
   readonly state: ConsumerState;
-  /** One entry per shard. */
+  /** How often events of each shard were delivered. Stored under this name. */
   readonly handouts: readonly DeliveryCounts[];
   /** The last reset seen of each shard's log (log/resets.ts); null: none. Absent: none of any. */
   readonly seenResets?: readonly (string | null)[] | undefined;

@@ -62,7 +62,7 @@ export async function readWaiting(
     const roundMs = Math.min(WAIT.minRoundMs * 2 ** rounds, WAIT.maxRoundMs);
     const pausedMs = clock.nowMs();
     const round = scheduler.wait(Math.min(roundMs, leftMs), { signal: left }).catch(() => undefined);
-    await Promise.all([news(ports, topic, reader, upTo, leftMs, left), round]);
+    await Promise.all([untilMore(ports, topic, reader, upTo, leftMs, left), round]);
     waited(Math.max(clock.nowMs() - pausedMs, 0));
     if (left.aborted) return answer;
     const refused = await checkToken();
@@ -71,7 +71,7 @@ export async function readWaiting(
 }
 
 /** Resolves when a shard has more than was read, its log cannot be asked, the time is over, or the client has left. */
-async function news(
+async function untilMore(
   { logs, log }: WaitPorts,
   topic: TopicAddress,
   { onlyTenant }: Reader,

@@ -99,8 +99,8 @@ async function createOn(
     updatedAtMs: nowMs,
   };
   // Check first, so that a refused creation does not wake the topic's logs.
-  const standing = await store.admission(record, SUBSCRIPTION);
-  if (standing !== "free") return refusal(standing);
+  const admission = await store.admission(record, SUBSCRIPTION);
+  if (admission !== "free") return refusal(admission);
   const created = pushAudit(record, "create", by, nowMs, describeCreation(record));
   const object = pushOf(ports.pushSubscriptions, topic, id);
   const opened: OpenOutcome = await object.open({ id, topic: addressOf(topic) });
@@ -127,8 +127,8 @@ export function makingBy(
   return { tenant: principal.tenant, requestId, scope };
 }
 
-function refusal(standing: Exclude<Admission, "free">): Result<never, Failure> | undefined {
-  switch (standing) {
+function refusal(admission: Exclude<Admission, "free">): Result<never, Failure> | undefined {
+  switch (admission) {
     case "exists":
       return err({ kind: "subscription_exists" });
     case "too_many":

@@ -117,8 +117,8 @@ function pipeBody(
 ): Pipe {
   const reader = source.getReader({ mode: "byob" });
   const writer = sink.getWriter();
-  const room = scan?.room ?? 0;
-  let buffer = new ArrayBuffer(room + PIECE_BYTES.first);
+  const headroom = scan?.headroom ?? 0;
+  let buffer = new ArrayBuffer(headroom + PIECE_BYTES.first);
   let wasFilled = false;
   let stopped: Error | undefined;
   let sinkIsGone = false;
@@ -127,7 +127,7 @@ function pipeBody(
   const next = async (): Promise<Uint8Array | undefined> => {
     events.reading();
     if (wasFilled && buffer.byteLength < PIECE_BYTES.most) buffer = new ArrayBuffer(2 * buffer.byteLength);
-    const { done, value } = await reader.read(new Uint8Array(buffer, room));
+    const { done, value } = await reader.read(new Uint8Array(buffer, headroom));
     // A cancelled reader ends like any other.
     if (stopped !== undefined) throw stopped;
     if (done || value === undefined) return undefined;
@@ -135,8 +135,8 @@ function pipeBody(
     if (wait !== undefined) await wait;
     if (stopped !== undefined) throw stopped;
     buffer = value.buffer;
-    wasFilled = room + value.byteLength === buffer.byteLength;
-    return scan === undefined ? value : scan.next(new Uint8Array(buffer), room + value.byteLength, false);
+    wasFilled = headroom + value.byteLength === buffer.byteLength;
+    return scan === undefined ? value : scan.next(new Uint8Array(buffer), headroom + value.byteLength, false);
   };
   const put = async (piece: Uint8Array): Promise<void> => {
     if (piece.byteLength > 0) await writer.write(piece);
@@ -153,7 +153,7 @@ function pipeBody(
         if (piece === undefined) break;
         await put(piece);
       }
-      if (scan !== undefined) await put(scan.next(new Uint8Array(room), room, true));
+      if (scan !== undefined) await put(scan.next(new Uint8Array(headroom), headroom, true));
       await events.ended();
       await writer.close();
     } catch (thrown) {

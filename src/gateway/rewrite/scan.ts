@@ -14,7 +14,7 @@ export interface Replacement {
  */
 export class Scan {
   /** Bytes to leave free in a buffer before the chunk, for those carried over. */
-  readonly room: number;
+  readonly headroom: number;
   readonly #address: Address;
   readonly #replacement: Replacement;
   #carried: Uint8Array = NOTHING;
@@ -29,15 +29,15 @@ export class Scan {
   constructor(address: Address, replacement: Replacement) {
     this.#address = address;
     this.#replacement = replacement;
-    this.room = LOOK_BEHIND + address.longestUndecided;
+    this.headroom = LOOK_BEHIND + address.longestUndecided;
   }
 
   /**
-   * Returns the bytes to pass on; the chunk is in the buffer from `room` to `end`. They are in that buffer or in one
+   * Returns the bytes to pass on; the chunk is in the buffer from `headroom` to `end`. They are in that buffer or in one
    * that is reused, so they are valid until the next call. With `isLast` nothing is carried over.
    */
   next(buffer: Uint8Array, end: number, isLast: boolean): Uint8Array {
-    const begin = this.room - this.#carried.length;
+    const begin = this.headroom - this.#carried.length;
     buffer.set(this.#carried, begin);
     const data = buffer.subarray(begin, end);
     const from = this.#passed;

@@ -114,8 +114,8 @@ async function compareStep(deps: ConsistencyDeps, run: Run, nowMs: number): Prom
     checked,
     found,
   };
-  const room = deps.limits.keptFindings - run.keptFindings;
-  const written = await deps.runs.advance(run, progress, page.findings.slice(0, Math.max(0, room)));
+  const mayKeep = deps.limits.keptFindings - run.keptFindings;
+  const written = await deps.runs.advance(run, progress, page.findings.slice(0, Math.max(0, mayKeep)));
   if (written && next === undefined) deps.log.info("consistency run done", { run: run.id, ...checked, ...found });
   return written && next !== undefined ? [nextStep(run.id)] : [];
 }

@@ -14,15 +14,15 @@ export type OrientedFormat = "jpeg" | "png";
 
 export function createImagesProbe(images: ImagesBinding) {
   /** Results are stored as values, because a promise belongs to the request that made it. */
-  const turns = new Map<OrientedFormat, boolean>();
-  let keeps: boolean | undefined;
+  const applied = new Map<OrientedFormat, boolean>();
+  let keepsFrames: boolean | undefined;
 
   const probeOrientation = async (format: OrientedFormat): Promise<boolean | undefined> => {
     const made = await attempt(() => images.input(streamOf(SIDEWAYS[format])).output({ format: "image/png" }));
     const outcome = made === undefined ? undefined : readImageHeader(made);
     if (outcome?.kind !== "header") return undefined;
     const answer = outcome.header.height > outcome.header.width;
-    turns.set(format, answer);
+    applied.set(format, answer);
     return answer;
   };
   const isUp = async (): Promise<boolean> => (await probeOrientation("jpeg")) !== undefined;
@@ -30,8 +30,8 @@ export function createImagesProbe(images: ImagesBinding) {
     const made = await attempt(() => images.input(streamOf(TWO_FRAMES)).output({ format: "image/gif", anim: true }));
     // Error texts vary. A good image tells whether only gifs fail, or everything.
     if (made === undefined && !(await isUp())) return undefined;
-    keeps = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
-    return keeps;
+    keepsFrames = made !== undefined && readGifStructure(made, 3)?.frames.length === 2;
+    return keepsFrames;
   };
 
   return {
@@ -39,9 +39,9 @@ export function createImagesProbe(images: ImagesBinding) {
     isUp,
     /** It applies the orientation of images in this format by itself. Turning twice would be as wrong as never. */
     appliesOrientation: async (format: OrientedFormat): Promise<boolean | undefined> =>
-      turns.get(format) ?? probeOrientation(format),
+      applied.get(format) ?? probeOrientation(format),
     /** It writes gifs with all their frames. */
-    keepsAnimations: async (): Promise<boolean | undefined> => keeps ?? probeAnimation(),
+    keepsAnimations: async (): Promise<boolean | undefined> => keepsFrames ?? probeAnimation(),
   };
 }
 

@@ -9,9 +9,9 @@ import type { BulkVariantStore } from "../variants/bulk-store.ts";
 import { MOST_MOVES, sureOf } from "../shards/at-home.ts";
 
 /**
- * Stores of a shard that are asked about a tenant: they fail where they find nothing since the tenant has left, so that
- * `atHome` asks where it is. What they find is true: all of a tenant is hidden in one write, and its rows stay for
- * minutes. On the way nothing is asked more, but what is empty costs a round trip.
+ * Stores of a shard that fail if they find nothing because the tenant left; `atHome` then asks where it is. A result
+ * that is not empty is right: one write hides all of a tenant, and its rows stay for minutes. Only an empty result
+ * costs a round trip more.
  */
 export function sureListing(store: ListingStore, moved: MovedStore, isOne: boolean): ListingStore {
   const sure = sureOf(moved, isOne);

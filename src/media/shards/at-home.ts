@@ -12,9 +12,9 @@ export interface HomeDeps {
 export const MOST_MOVES = 3;
 
 /**
- * Runs work in the shard of a tenant. The isolate's copy of the place may be old: then the work fails, since that shard
- * changes nothing of a tenant that left, and finding none of its files is a failure too (`sureOf`). Who fails asks the
- * shard whether the tenant left, and goes where it is now. `mayRepeat`: the work reads no body that is gone then.
+ * Runs work in the shard of a tenant. If the isolate's copy of the place is old, the work fails: a shard changes
+ * nothing of a tenant that left, and an empty result is a failure too (`sureOf`). Then this asks the shard whether the
+ * tenant left, and repeats the work where it is now. `mayRepeat`: the work reads no body that is gone then.
  */
 export async function atHome<T>(
   { placement, moved }: HomeDeps,
@@ -37,8 +37,8 @@ export async function atHome<T>(
 }
 
 /**
- * Wraps reads of a shard: an empty answer about a tenant is one only if the tenant was here when it was read. One that
- * came here before may have come after the reading, so that is repeated until nothing moved meanwhile.
+ * Wraps reads of a shard. An empty answer counts only if the tenant was here during the read, so a read is repeated
+ * until the tenant did not move meanwhile.
  */
 export const sureOf =
   (moved: MovedStore, isOne: boolean) =>

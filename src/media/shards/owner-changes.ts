@@ -14,9 +14,8 @@ import type { Closing, NamedClient, OwnerStore } from "./owner-store.ts";
  *   closed in each shard, if there are no committed files ── from now on nothing is committed ──▶
  *   changed in the directory ──▶ ended in each shard: pending files follow, and the owner is open again
  *
- * The directory decides: whoever ends a change reads there whether it happened, so that an answer that was lost, or a
- * crash between any two writes, ends as what happened. Until then commits of this owner get 503. The sweep ends changes
- * that were left.
+ * The directory decides. Ending a change reads there whether it happened, so a lost answer or a crash between writes
+ * does no harm. Until the end, commits of this owner get 503. The sweep ends changes that broke off.
  */
 export interface OwnerChanges {
   /** Runs `write`, which changes a client. If there is none before, it is new; without `after` it is removed. */

@@ -19,7 +19,7 @@ import type { Moved, MovedStore } from "./moved-store.ts";
  *   arrive. A crash between any two steps leaves work that the next request or the sweep does.
  * - A repeated `arrive` finds the move noted, with the file or what came of it. A late one finds a higher number. The
  *   notes go with the last row of the file, those of other shards first.
- * - Its id keeps the number of the first shard. Who does not find it there follows `moved_file`.
+ * - Its id keeps the number of the first shard. A request that does not find it there follows `moved_file`.
  * - Bytes in R2 have no shard.
  */
 export interface RelocationDeps extends TenantAccess {
@@ -48,12 +48,11 @@ export async function arriveAt({ moved }: RelocationDeps, from: number, place: M
 }
 
 /**
- * Looks for a file where its id says, then where it moved, as long as the answer says that nothing was found: by itself
- * while it was pending, or with its tenant, to one of the shards to which tenants went from there. The old shard says
- * so in the transaction in which nobody finds the file there any more, and it is found in the new one before. A way is
- * gone again if a tenant went it since, so however often the file moves meanwhile, who finds nothing has followed it to
- * its end. Costs a round trip more for what is nowhere. `bring` may move the file on, from where it was found to its
- * place.
+ * Looks for a file in the shard of its id, then follows its moves until a shard has it. A pending file moves by itself,
+ * a committed one with its tenant, to one of the shards to which tenants went from there. The new shard shows the file
+ * before the old one hides it, and the old one names the new one in the same transaction. A way is followed again if a
+ * tenant took it since, so a file that is not found is nowhere, however often it moved meanwhile. That costs one round
+ * trip more. `bring` may move the file on, from where it was found to its place.
  */
 export async function look<T>(
   deps: RelocationDeps,

@@ -64,7 +64,7 @@ const CARRY_ON = `
   UPDATE session_client SET session = ?2
   WHERE session = (SELECT sid FROM session WHERE id_hash = ?1 AND email = ?3)
     AND EXISTS (SELECT 1 FROM session WHERE id_hash = ?4)`;
-/** Clients know how long a session lives at most, so its own end is no news. */
+/** Clients know how long a session lives at most, so nobody is told that it expired. */
 const FORGET_EXPIRED = `
   DELETE FROM session_client WHERE session IN (
     SELECT sid FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 LIMIT ?2)`;
@@ -79,12 +79,12 @@ const DUE = `
   WHERE next_at <= ?1 AND (coalesce(endpoint.paused_until, 0) <= ?1 OR coalesce(resent_at, notice.created_at) <= ?3)
   ORDER BY next_at LIMIT ?2`;
 const ANY_CLIENT = `SELECT 1 FROM client WHERE backchannel_logout_uri > '' LIMIT 1`;
-/** One drain sends a notice at a time. It is due again if that drain ends without a word. */
+/** One drain sends a notice at a time. If that drain breaks off, the notice is due again after its lease. */
 const TAKE = `
   UPDATE logout_notice SET attempts = attempts + 1, next_at = ?3
   WHERE id = ?1 AND attempts = ?2 AND dead_at IS NULL`;
 const SETTLE = `DELETE FROM logout_notice WHERE id = ?1`;
-/** Later than every clock: a dead letter is never due, neither for the last release. */
+/** Later than every clock, so a dead letter is never due, for release 0.1.0 either. */
 const NEVER_MS = 9_007_199_254_740_991;
 const FAILED = `
   UPDATE logout_notice SET next_at = ?3, step = ?4, named = ?5, dead_at = ?6, last_at = ?7, last_status = ?8, last_error = ?9

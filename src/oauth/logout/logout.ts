@@ -27,17 +27,17 @@ import { issueLogoutToken } from "./logout-token.ts";
  *
  *   tokens for a client ── with the code ──▶ session_client: who is to be told
  *   the session ends ───── same transaction, by trigger ──▶ logout_notice, one for each client: pending
- *   pending ── an attempt: 2xx ────────────────────────────▶ told, no row any more
+ *   pending ── an attempt: 2xx ────────────────────────────▶ told: its row is deleted
  *   pending ── any other answer, or none ──────────────────▶ pending, due by the schedule of push
  *   pending ── the ninth failure, 410, or a week ──────────▶ dead, kept for 30 days
  *   dead ── the operator redelivers ───────────────────────▶ pending, with its whole schedule
  *
  * A session ends by `/end_session`, at the account page, by another person's sign-in in the browser, by a new password,
- * and by the operator. Its own end after 12 h is not told, since clients know it.
+ * and by the operator. Clients know the 12 h of a session, so they are not told when these are over.
  *
  * The rules are those of push (platform/delivery): what an answer means, the pauses, `Retry-After`, and the circuit
  * breaker, whose state is in logout_endpoint while the endpoint is not well. A drain runs beside the answer that ended
- * a session, and waits there for what is soon due again. The rest waits for the cron, five minutes at most.
+ * a session, and waits for notices that are due again within seconds. The cron sends the others, every five minutes.
  *
  * At least once: a drain that is cut off after the client answered sends the notice again, with the same `jti`. Two
  * drains at a time share the notices, because taking one is a conditional write. So is a change of the health.

@@ -34,7 +34,7 @@ interface Row {
 const STATES = ["pending", "dead"] as const;
 const params = z.object({ clientId: identifier });
 
-/** In the order of the ids, which says nothing: a page goes on by it. */
+/** In the order of the ids, so that a page can go on. */
 const PAGE = `
   SELECT id, subject, sid, created_at AS createdAt, attempts, next_at AS nextAt, dead_at AS deadAt, last_at AS lastAt,
     last_status AS lastStatus, last_error AS lastError,

@@ -15,9 +15,9 @@ export default {
     const url = new URL(request.url);
     const [, , , first = "", second = "", third = "", fourth = ""] = url.pathname.split("/");
     const isPublic = first === "public";
-    const [room, id, action] = isPublic ? [second, third, fourth] : [first, second, third];
+    const [kind, id, action] = isPublic ? [second, third, fourth] : [first, second, third];
     const call: Call = { request, url, env, ctx, id, visibility: isPublic ? "public" : "private" };
-    switch (`${request.method} ${room}${id === "" ? "" : "/id"}${action === "" ? "" : `/${action}`}`) {
+    switch (`${request.method} ${kind}${id === "" ? "" : "/id"}${action === "" ? "" : `/${action}`}`) {
       case "POST files":
         return create(call);
       case "PUT uploads/id":
