@@ -33,8 +33,8 @@ export class Scan {
   }
 
   /**
-   * Returns the bytes to pass on; the chunk is in the buffer from `headroom` to `end`. They are in that buffer or in one
-   * that is reused, so they are valid until the next call. With `isLast` nothing is carried over.
+   * Returns the bytes to pass on; the chunk is in the buffer from `headroom` to `end`. They are in that buffer or in a
+   * reused one, so they are valid until the next call. With `isLast` nothing is carried over.
    */
   next(buffer: Uint8Array, end: number, isLast: boolean): Uint8Array {
     const begin = this.headroom - this.#carried.length;
