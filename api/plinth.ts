@@ -5601,8 +5601,9 @@ export function deleteRole(name: string, opts?: Oazapfts.RequestOpts) {
 /**
  * List every client
  */
-export function listClients({ q, pageNumber, pageSize, cursor }: {
+export function listClients({ q, tenant, pageNumber, pageSize, cursor }: {
     q?: string;
+    tenant?: string;
     pageNumber?: number;
     pageSize?: number;
     cursor?: string;
@@ -5636,6 +5637,7 @@ export function listClients({ q, pageNumber, pageSize, cursor }: {
         data: Error;
     }>(`/admin/v1/clients${QS.query(QS.explode({
         q,
+        tenant,
         pageNumber,
         pageSize,
         cursor

@@ -14,7 +14,7 @@ import {
   nearestCommand,
   pathOf,
   toUsageError,
-  withHelpLast,
+  withCommonWords,
 } from "./command-line/program.ts";
 import { report } from "./command-line/report.ts";
 import { allCommands, SUMMARIES } from "./commands.ts";
@@ -36,7 +36,7 @@ export async function main(argv: readonly string[], io: Io, about: About): Promi
     await io.out(found.map(({ text, help }) => `${text}\t${help}\n`).join(""));
     return 0;
   }
-  const line = withHelpLast(argv, commands);
+  const line = withCommonWords(argv, commands);
   let code = 0;
   let help = "";
   let changes = false;

@@ -26,6 +26,8 @@ export interface ResourceWords {
   readonly parent?: string;
   /** The list takes `?q=`: what of a record it finds. */
   readonly searched?: string;
+  /** The list takes `?tenant=` besides. */
+  readonly byTenant?: true;
   /** A component for the answer to PUT, if it shows a secret once. */
   readonly written?: string;
 }
@@ -48,7 +50,9 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
       id: `list${many}`,
       tag,
       about: `${what} The answer is one page; its \`Link\` header leads to the next.`,
-      ...(words.searched === undefined ? {} : { parameters: { q: searchParameter(words.searched) } }),
+      ...(words.searched === undefined
+        ? {}
+        : { parameters: { q: searchParameter(words.searched), ...(words.byTenant && { tenant: OF_TENANT }) } }),
       answers: {
         200: { text: "A page, ordered by name.", json: list(ref(shown)), headers: ["Link"] },
       },
@@ -82,6 +86,7 @@ export function resource(words: ResourceWords): Readonly<Record<string, Entry>> 
   };
 }
 
+const OF_TENANT: Parameter = { text: "Only those of this tenant.", example: "demo" };
 const searchParameter = (text: string): Parameter => ({
   text: `Only those whose ${text} begins so; of names, at most 1,000 are found.`,
   example: "a",
@@ -673,6 +678,7 @@ export const RESOURCES: Readonly<Record<string, Entry>> = {
   ...resource({
     path: "/clients",
     searched: "id, name or display name",
+    byTenant: true,
     key: "clientId",
     shown: "Client",
     written: "WrittenClient",

@@ -224,10 +224,11 @@ function sentence(message: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.)]$/.test(text) ? "" : "."}`;
 }
 
-/** `help tenant set`, `tenant help set` and `-h tenant set` mean `tenant set --help`. */
-export function withHelpLast(argv: readonly string[], commands: readonly Command[]): readonly string[] {
+/** `help tenant set`, `tenant help set` and `-h tenant set` mean `tenant set --help`; `version` and `-v` mean `--version`. */
+export function withCommonWords(argv: readonly string[], commands: readonly Command[]): readonly string[] {
   const line = argv[0] === "--" ? argv.slice(1) : argv;
   const [first = "", second] = line;
+  if (["version", "-v", "-V"].includes(first) && line.length === 1) return ["--version"];
   if (["help", "-h", "--help"].includes(first)) return [...line.slice(1), "--help"];
   const takesArgument = commands.some(({ words, args }) => words.join(" ") === first && args.length > 0);
   return second === "help" && !takesArgument ? [first, ...line.slice(2), "--help"] : line;

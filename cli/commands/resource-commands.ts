@@ -36,7 +36,16 @@ const nameOf = (resource: Resource, invocation: Invocation): string => {
   return clean(`${resource.noun} ${values.at(-1)}${owner}`);
 };
 
-const QUERY_OPTION: Option = { flag: "query", value: "<text>", help: "only those whose id or name begins so" };
+const SEARCH_OPTIONS: readonly Option[] = [
+  { flag: "query", value: "<text>", help: "only those whose id or name begins so" },
+  { flag: "disabled", help: "only those that are disabled" },
+];
+const TENANT_OPTION: Option = { flag: "tenant", value: "<id>", help: "only those of this tenant" };
+
+/** The service has no list of them alone: all are read. */
+async function* disabledOf<Row extends object>(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
+  for await (const row of rows) if ("disabled" in row && row.disabled === true) yield row;
+}
 
 const listCommand = (resource: Resource): Command => {
   const { noun, word, verbs, keys } = resource;
@@ -44,18 +53,24 @@ const listCommand = (resource: Resource): Command => {
     words: [word, verbs.list],
     summary: keys.length === 1 ? `List every ${noun}.` : `List the ${noun}s of ${article(keys[0]?.name ?? "")}.`,
     args: keys.slice(0, -1),
-    options: resource.searched === true ? [QUERY_OPTION, ...LIST_OPTIONS] : LIST_OPTIONS,
+    options: [
+      ...(resource.searched === true ? SEARCH_OPTIONS : []),
+      ...(resource.byTenant === true ? [TENANT_OPTION] : []),
+      ...LIST_OPTIONS,
+    ],
     examples: [
       ...(resource.examples.list ?? [lineOf(resource, "list", 1)]),
       `${lineOf(resource, "list", 1)} --limit 20 --json`,
       ...(resource.searched === true ? [`${lineOf(resource, "list", 1)} --query ac`] : []),
+      ...(resource.byTenant === true ? [`${lineOf(resource, "list", 1)} --tenant acme --disabled`] : []),
     ],
     async run(invocation) {
       const { options, io } = invocation;
       const { limit, pageSize } = readBounds(options);
       const owner = keysOf(resource, invocation).slice(0, -1);
-      const rows = resource.list(await invocation.client(), owner, { pageSize, q: options.value("query") });
-      await printRows(rows, {
+      const search = { pageSize, q: options.value("query"), tenant: options.value("tenant") };
+      const rows = resource.list(await invocation.client(), owner, search);
+      await printRows(options.has("disabled") ? disabledOf(rows) : rows, {
         io,
         asJson: options.has("json"),
         columns: resource.columns,

@@ -23,6 +23,8 @@ export interface Resource {
   readonly verbs: Verbs;
   /** The list can be searched. */
   readonly searched?: true;
+  /** The list can be that of one tenant. */
+  readonly byTenant?: true;
   /** Fields of the answer that a body does not have. */
   readonly readOnly: readonly string[];
   /** Consequences of a deletion, shown before it is confirmed. */
@@ -40,6 +42,7 @@ export interface Searched {
   readonly pageSize: number;
   /** Only what begins so. */
   readonly q?: string | undefined;
+  readonly tenant?: string | undefined;
 }
 
 export interface Verbs {

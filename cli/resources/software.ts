@@ -7,6 +7,7 @@ export const SOFTWARE = {
     noun: "client",
     word: "client",
     searched: true,
+    byTenant: true,
     operations: [api.listClients, api.getClient, api.putClient, api.deleteClient],
     keys: [{ name: "client", help: "its id" }],
     summary: "applications that get tokens",

@@ -585,7 +585,8 @@ describe("help", () => {
   test("of everything and of a resource names every verb; unrequested, it is an error", async () => {
     const all = (await plat({}, ["--help"])).out;
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
-    expect(await plat({}, ["--version"])).toMatchObject({ code: 0, out: `${version}\n` });
+    for (const word of ["--version", "version", "-v"])
+      expect(await plat({}, [word])).toMatchObject({ code: 0, out: `${version}\n` });
     for (const {
       words: [word = "", verb],
     } of commands) {

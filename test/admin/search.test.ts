@@ -41,6 +41,24 @@ describe("?q= of a list", () => {
     expect(await found(`clients?q=${id.toLowerCase()}`, "clientId")).toEqual([]);
   });
 
+  // shows: operator/search/of-a-tenant
+  it("lists the clients of one tenant, also by a text, from page to page", async () => {
+    const [tenant, other] = [await makeTenant(), await makeTenant()];
+    const body = { confidential: true, grantTypes: ["client_credentials"], scopes: [] };
+    for (const app of ["one", "other", "third"]) await put(`clients/${tenant}.${app}`, { ...body, tenant });
+    await put(`clients/${other}.one`, { ...body, tenant: other });
+    const own = ["one", "other", "third"].map((app) => `${tenant}.${app}`);
+    expect(await found(`clients?tenant=${tenant}`, "clientId")).toEqual(own);
+    expect(await found(`clients?tenant=${tenant}&q=${tenant}.o`, "clientId")).toEqual(own.slice(0, 2));
+    expect(await found(`clients?tenant=${other}&q=${tenant}.o`, "clientId")).toEqual([]);
+    const first = await ask(`clients?tenant=${tenant}&pageSize=2`);
+    expect((await rowsOf(first.clone())).map(({ clientId }) => clientId)).toEqual(own.slice(0, 2));
+    const next = /\/admin\/v1\/([^>]*)>; rel="?next/.exec(first.headers.get("link") ?? "")?.[1] ?? "";
+    expect(await found(next, "clientId")).toEqual(own.slice(2));
+    expect(await found("clients?tenant=nobody", "clientId")).toEqual([]);
+    expect((await ask("clients?tenant=Not+One")).status).toBe(400);
+  });
+
   it("goes on from page to page by the links, and back", async () => {
     const mark = unique("page");
     const all = ["a", "b", "c", "d"].map((letter) => `${letter}${mark}@example.org`);
@@ -64,6 +82,12 @@ describe("?q= of a list", () => {
     expect(await found(`tenants?q=${other}`, "id", token)).toEqual([]);
     expect(await found(`clients?q=${person.app.clientId}`, "clientId", token)).toEqual([person.app.clientId]);
     expect(await found(`clients?q=plat.`, "clientId", token)).toEqual([]);
+    expect(await found(`clients?tenant=${person.tenant}`, "clientId", token)).toContain(person.app.clientId);
+    const foreign = { tenant: other, confidential: true, grantTypes: ["client_credentials"], scopes: [] };
+    await put(`clients/${other}.app`, foreign);
+    expect(await found(`clients?tenant=${other}`, "clientId")).toEqual([`${other}.app`]);
+    expect(await found(`clients?tenant=${other}`, "clientId", token)).toEqual([]);
+    expect(await found(`clients?tenant=${other}&q=${other}`, "clientId", token)).toEqual([]);
     expect((await ask("users?q=a", token)).status).toBe(403);
   });
 

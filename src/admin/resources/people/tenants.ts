@@ -139,7 +139,7 @@ export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z
     ),
   within: {
     owns: ({ id }, organization) => ownsTenant(id, organization),
-    page: (organization, page) => search(db, SEARCHED).own(OWN_PAGE, "organization = ?8", organization, page),
+    page: (organization, page) => search(db, SEARCHED).own(OWN_PAGE, "organization = ?8", [organization], page),
   },
 });
 

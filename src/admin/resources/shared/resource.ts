@@ -16,7 +16,7 @@ import {
 import type { Schema } from "../../../http/input/validate.ts";
 import type { AuditRecord } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
-import { searchText } from "../../model/fields.ts";
+import { searchText, tenantId } from "../../model/fields.ts";
 import type { Dependent } from "../../model/ports.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { rowStatement, type LoggedField, type RowQuery } from "../../audit/change-store.ts";
@@ -61,6 +61,8 @@ export interface Resource<B> {
   page(params: Params, page: PageRequest): D1PreparedStatement;
   /** The list takes `?q=`, and `page` gets its text. */
   readonly searched?: true;
+  /** The list takes `?tenant=` besides, and `page` gets it. */
+  readonly byTenant?: true;
   toJson(row: Row): object;
   /** The fields of the body in the audit log. */
   readonly logged: { readonly [field in keyof B & string]-?: LoggedField };
@@ -104,6 +106,8 @@ export interface PageRequest extends RowRange {
   readonly after: string;
   /** Only rows whose id or name begins with this text. */
   readonly q?: string | undefined;
+  /** Only rows of this tenant. */
+  readonly tenant?: string | undefined;
 }
 
 export interface Change<B> {
@@ -160,10 +164,13 @@ export interface ResourceDeps {
 const NO_PARAMS: Schema<Params> = z.object({});
 const NO_SEARCH: Schema<ListQuery> = z.object({});
 const SEARCH: Schema<ListQuery> = z.object({ q: z.optional(searchText) });
+const SEARCH_OF_TENANT: Schema<ListQuery> = z.object({ q: z.optional(searchText), tenant: z.optional(tenantId) });
 
-interface ListQuery {
-  readonly q?: string | undefined;
-}
+type ListQuery = Pick<PageRequest, "q" | "tenant">;
+const queryOf = ({ searched, byTenant }: Pick<Resource<never>, "searched" | "byTenant">): Schema<ListQuery> => {
+  if (byTenant === true) return SEARCH_OF_TENANT;
+  return searched === true ? SEARCH : NO_SEARCH;
+};
 
 type AdminCall<B, Q = unknown> = Call<Params, Q, B, Principal>;
 
@@ -177,7 +184,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
       summary: `List every ${noun}`,
       operation: "listResources",
       params: resource.owner?.params ?? NO_PARAMS,
-      query: resource.searched === true ? SEARCH : NO_SEARCH,
+      query: queryOf(resource),
       paged: true,
       handle: (call) => {
         const record = listRecordOf(call, resource);
@@ -246,10 +253,9 @@ async function list<B>(
     const all = () => resource.page(call.params, range);
     return (await (by === undefined ? all() : (pageWithin?.(by.organization, range) ?? all())).all<Row>()).results;
   };
-  const { q } = call.query;
-  const rows = await read({ after, limit: pageSize + 1, skip, q });
+  const rows = await read({ ...call.query, after, limit: pageSize + 1, skip });
   const found = toPage(rows, call.paging, (row) => [row["page_key"] ?? null]);
-  const page = await checkPreviousPage(found, call.paging, (range) => read({ after: "", ...range, q }));
+  const page = await checkPreviousPage(found, call.paging, (range) => read({ ...call.query, after: "", ...range }));
   return json(200, page.items.map(resource.toJson), { link: pageLinks(call.url, call.paging, page) });
 }
 

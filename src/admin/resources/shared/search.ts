@@ -50,10 +50,10 @@ export function search(db: D1Database, searched: Searched) {
       q === undefined
         ? db.prepare(plain).bind(range.after, range.limit, range.skip)
         : db.prepare(everywhere).bind(...values(range, q)),
-    /** `condition`: rows of the organization `?8`, which an index finds. */
-    own: (plain: string, condition: string, organization: string, { q, ...range }: PageRequest) =>
+    /** Rows of an organization or a tenant, `?4` of `plain` and `?8` of `condition`, which an index finds. */
+    own: (plain: string, condition: string, of: readonly string[], { q, ...range }: PageRequest) =>
       q === undefined
-        ? db.prepare(plain).bind(range.after, range.limit, range.skip, organization)
-        : db.prepare(within(condition)).bind(...values(range, q), organization),
+        ? db.prepare(plain).bind(range.after, range.limit, range.skip, ...of)
+        : db.prepare(within(condition)).bind(...values(range, q), ...of),
   };
 }

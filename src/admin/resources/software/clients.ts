@@ -28,6 +28,7 @@ import {
   toList,
   type Change,
   type Resource,
+  type PageRequest,
 } from "../shared/resource.ts";
 import { search } from "../shared/search.ts";
 import { revokeManyFirst } from "../keys/revocations.ts";
@@ -233,9 +234,9 @@ const COLUMNS = `id, name, tenant, confidential, service, redirect_uris, post_lo
 const SELECT = `SELECT ${COLUMNS} FROM client WHERE id = ?1`;
 const PAGE = `SELECT ${COLUMNS}, id AS page_key FROM client WHERE id > ?1 AND tenant <> '~' ORDER BY id LIMIT ?2 OFFSET ?3`;
 /** The plus signs keep the plan to the clients of these tenants. */
-const OWN_PAGE = `
+const pageOf = (condition: string): string => `
   SELECT ${COLUMNS}, id AS page_key FROM client
-  WHERE tenant IN (SELECT id FROM tenant WHERE organization = ?4) AND +id > ?1 ORDER BY +id LIMIT ?2 OFFSET ?3`;
+  WHERE ${condition} AND +id > ?1 ORDER BY +id LIMIT ?2 OFFSET ?3`;
 const SEARCHED = {
   table: "client",
   columns: COLUMNS,
@@ -246,7 +247,11 @@ const SEARCHED = {
   ids: ["name"],
   names: ["display_name"],
 } as const;
-const OWN_CLIENTS = "tenant IN (SELECT id FROM tenant WHERE organization = ?8)";
+/** Clients of an organization, of a tenant, and of a tenant of an organization; `n` is the first parameter. */
+const ownClients = (n: number): string => `tenant IN (SELECT id FROM tenant WHERE organization = ?${n})`;
+const clientsOf = (n: number): string => `tenant = ?${n}`;
+const ownClientsOf = (n: number): string =>
+  `tenant = (SELECT id FROM tenant WHERE id = ?${n} AND organization = ?${n + 1})`;
 const OWNER = `SELECT name, tenant FROM client WHERE id = ?1`;
 const DELETE = `DELETE FROM client WHERE id = ?1`;
 
@@ -280,6 +285,8 @@ interface Deps extends Rules {
 
 export const clients = (deps: Deps): Resource<Body> => {
   const { db, oauth, events, media } = deps;
+  const listed = (condition: (parameter: number) => string, of: readonly string[], page: PageRequest) =>
+    search(db, SEARCHED).own(pageOf(condition(4)), condition(8), of, page);
   return {
     noun: "client",
     collection: "/clients",
@@ -288,7 +295,9 @@ export const clients = (deps: Deps): Resource<Body> => {
     schema,
     row: ({ clientId }) => ({ sql: SELECT, values: [clientId] }),
     searched: true,
-    page: (_, page) => search(db, SEARCHED).page(PAGE, page),
+    byTenant: true,
+    page: (_, page) =>
+      page.tenant === undefined ? search(db, SEARCHED).page(PAGE, page) : listed(clientsOf, [page.tenant], page),
     toJson: (row) => ({
       clientId: row["id"],
       name: row["name"],
@@ -376,7 +385,10 @@ export const clients = (deps: Deps): Resource<Body> => {
     },
     within: {
       owns: ({ clientId }, organization) => ownsClient(clientId, organization),
-      page: (organization, page) => search(db, SEARCHED).own(OWN_PAGE, OWN_CLIENTS, organization, page),
+      page: (organization, page) =>
+        page.tenant === undefined
+          ? listed(ownClients, [organization], page)
+          : listed(ownClientsOf, [page.tenant, organization], page),
       change: {
         permits: ({ params: { clientId = "" }, body: { tenant, service } }, organization) => ({
           sql: OWN_CHANGE,
