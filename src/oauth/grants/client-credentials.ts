@@ -7,6 +7,7 @@ import type { ClientRecord } from "../clients/directory-store.ts";
 import type { Entry } from "../clients/directory.ts";
 import { failure } from "../model/failure.ts";
 import {
+  EVERYTHING,
   grantScopes,
   mayActFor,
   type ScopeRefusal,
@@ -68,7 +69,9 @@ export function grantForClient(
   const place = placeOfClient(client, entry, request, names);
   if (!place.ok) return place;
   const tenant = place.value;
-  const service = grantScopes(request, client, tenant, builtIn);
+  const service = request.everything
+    ? everythingOf(entry, client, tenant, builtIn)
+    : grantScopes(request, client, tenant, builtIn);
   if (!service.ok) return service;
   return ok({
     clientId: client.id,
@@ -84,6 +87,22 @@ export function grantForClient(
     recordsAsOfMs: entry.asOfMs,
     userAsOfMs: entry.asOfMs,
   });
+}
+
+/** Most requests name no scope, and a copy of records serves many of them. */
+const everything = new WeakMap<Entry, Result<readonly string[], ScopeRefusal>>();
+
+function everythingOf(
+  entry: Entry,
+  client: ClientRecord,
+  tenant: TenantRights,
+  builtIn: BuiltIn,
+): Result<readonly string[], ScopeRefusal> {
+  const known = everything.get(entry);
+  if (known !== undefined) return known;
+  const scopes = grantScopes(EVERYTHING, client, tenant, builtIn);
+  everything.set(entry, scopes);
+  return scopes;
 }
 
 /** The tenant of a client's own token. */

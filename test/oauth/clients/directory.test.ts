@@ -3,6 +3,7 @@ import { createBuiltIn } from "../../../src/platform/model/built-in.ts";
 import { createNames } from "../../../src/platform/model/names.ts";
 import type { ClientRow, DirectoryStore } from "../../../src/oauth/clients/directory-store.ts";
 import { createDirectory } from "../../../src/oauth/clients/directory.ts";
+import { call, expectJson, makeClient, put } from "../../support/platform.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";
 
 /** A directory over a store that counts its reads and can be changed. */
@@ -66,5 +67,38 @@ describe("The cached record of a client", () => {
     expect((await directory.find("acme.app", "tenant1", 30_000)).client?.scopes).toEqual(["scope.2"]);
     directory.clear();
     expect((await directory.find("acme.app", "tenant2", 0)).client?.scopes).toEqual(["scope.2"]);
+  });
+});
+
+describe("A client that names no scope", () => {
+  const scopesOf = async (query: { tenant: string; clientId: string; clientSecret: string }) =>
+    (
+      await expectJson<{ scope: string }>(
+        await call("/oauth2/v1/token", {
+          form: { grant_type: "client_credentials", client_id: query.clientId, client_secret: query.clientSecret },
+        }),
+        200,
+      )
+    ).scope
+      .split(" ")
+      .toSorted();
+
+  it("gets the scopes of its records as they are: after each change, and of its own tenant alone", async () => {
+    const client = await makeClient({ scopes: ["plat.media_view"] });
+    const other = await makeClient({ scopes: ["plat.media_admin"] });
+    const withScopes = (scopes: readonly string[]) =>
+      put(`clients/${client.clientId}`, {
+        tenant: client.tenant,
+        confidential: true,
+        grantTypes: ["client_credentials"],
+        scopes,
+      });
+    for (const name of ["media_view", "media_manage", "pubsub_publish"]) {
+      await withScopes([`plat.${name}`]);
+      // The second one comes from the same copy of the records.
+      for (let time = 0; time < 2; time++)
+        expect(await scopesOf(client)).toEqual([`plat.${name}`, `plat.tenant=${client.tenant}`]);
+      expect(await scopesOf(other)).toEqual(["plat.media_admin", `plat.tenant=${other.tenant}`]);
+    }
   });
 });
