@@ -57,6 +57,15 @@ describe("A service that wants a token", () => {
     expect((await expectJson(await call(server), 200)).issuer).toBe(metadata.authorization_servers[0]);
   });
 
+  it("says nothing where there is nothing to say: no scopes, no empty list", async () => {
+    const name = unique("mcp-");
+    const service = { sourceUrl: `https://${name}.example.com`, proxyPath: `/${name}/v1`, scopes: [], access: "token" };
+    await put(`services/${name}`, { ...service, tenant: await makeTenant({ subscribed: false }) });
+    const metadata = await expectJson(await call(`${WELL_KNOWN}/${name}/v1`), 200);
+    expect(metadata).not.toHaveProperty("scopes_supported");
+    for (const value of Object.values(metadata)) expect(value).not.toEqual([]);
+  });
+
   it.each(["/sse", "/deeper/still", "/a%20b"])(
     "is described for the address %s below it too, by that",
     async (below) => {

@@ -127,11 +127,35 @@ describe("A proof of a key", () => {
       await call("/oauth2/v1/userinfo", { form: { access_token: bound as string } }),
     ])
       expect(answer.status).toBe(401);
+    // The scheme is for the service that is asked, not for proxies on the way.
+    const forProxy = { "proxy-authorization": `DPoP ${bound as string}`, dpop };
+    expect((await call(LIST, { headers: forProxy })).status).toBe(401);
     // A token of another kind has no proof to go with it.
     const plain = await tokenFor(client);
     const forPlain = await prover.proofFor("GET", LIST, { claims: { ath: await hashOf(plain) } });
     const sent = { authorization: `DPoP ${plain}`, dpop: forPlain };
     expect(refusalOf(await call(LIST, { headers: sent }))).toBe("401 invalid_token");
+  });
+});
+
+describe("The nonce of a proof", () => {
+  // shows: oauth/bound-tokens/forbidden
+  it("is one in each answer, where a token is asked for and where it is used", async () => {
+    const client = await makeClient({ tenant });
+    const prover = await makeProver();
+    const headers = { authorization: basic(client) };
+    const form = { grant_type: "client_credentials" };
+    const claims = { nonce: undefined };
+    const first = { ...headers, dpop: await prover.proofFor("POST", TOKEN, { claims }) };
+    const asked = await call(TOKEN, { form, headers: first });
+    expect(asked.headers.get("dpop-nonce")).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+$/);
+    // Whoever was told a nonce is not let in without one.
+    expect(await failureOf(asked)).toBe("400 use_dpop_nonce");
+    const { access_token: bound } = await expectJson(await prover.send(TOKEN, { form, headers }), 200);
+    const dpop = await prover.proofFor("GET", LIST, { token: bound as string, claims });
+    const refused = await call(LIST, { headers: { authorization: `DPoP ${bound as string}`, dpop } });
+    expect(refusalOf(refused)).toBe("401 use_dpop_nonce");
+    expect(refused.headers.get("dpop-nonce")).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+$/);
   });
 });
 
@@ -146,6 +170,8 @@ describe("The device grant", () => {
     expect((await call(`${ASK}?${new URLSearchParams(form).toString()}`)).status).toBe(405);
     for (const name of Object.keys(form))
       expect(await failureOf(await call(ASK, { form: twice(form, name) })), name).toBe("400 invalid_request");
+    // An empty parameter is none, and what means nothing is ignored.
+    await expectJson(await call(ASK, { form: { ...form, resource: "", anything: "x" } }), 200);
     // A client with a secret proves it, here and when it polls.
     expect(await failureOf(await call(ASK, { form: { client_id: shop.clientId } }))).toBe("401 invalid_client");
     const headers = { authorization: basic(shop) };
@@ -171,11 +197,13 @@ describe("The device grant", () => {
       Array.from({ length: 8 }, async () => {
         const answer = await call(ASK, { form: { client_id: tool.clientId } });
         expect(answer.headers.get("cache-control")).toBe("no-store");
-        return expectJson<{ device_code: string; user_code: string }>(answer, 200);
+        return expectJson<{ device_code: string; user_code: string; verification_uri: string }>(answer, 200);
       }),
     );
     expect(new Set(begun.flatMap(({ device_code, user_code }) => [device_code, user_code])).size).toBe(16);
-    for (const { device_code, user_code } of begun) {
+    for (const { device_code, user_code, verification_uri } of begun) {
+      // The page's address is shown to everybody who looks at the device.
+      expect(verification_uri).not.toContain(user_code);
       expect(user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
       expect(device_code).toMatch(/^[A-Za-z0-9_-]{43}$/);
     }

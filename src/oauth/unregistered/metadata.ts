@@ -90,13 +90,14 @@ function readKeys(
   // Nobody can keep a secret in a public document.
   if (origin !== undefined && ["client_secret", "client_secret_expires_at"].some((name) => name in document))
     return invalid("A client has no secret in its document.");
+  if (jwks !== undefined && jwksUri !== undefined) return invalid("Name jwks or jwks_uri, not both.");
   if (method !== "private_key_jwt") {
     const isTaken = method === "none" || (origin === undefined && typeof method === "string");
     return isTaken
       ? ok({ authMethod: "", jwks: "", jwksUri: "" })
       : invalid("token_endpoint_auth_method must be none or private_key_jwt.");
   }
-  if ((jwks === undefined) === (jwksUri === undefined)) return invalid("private_key_jwt needs jwks or jwks_uri.");
+  if (jwks === undefined && jwksUri === undefined) return invalid("private_key_jwt needs jwks or jwks_uri.");
   if (jwks !== undefined) {
     const text = JSON.stringify(jwks);
     const parsed = parseKeySet(text);

@@ -10,14 +10,22 @@ const HERE = join(TESTS, "acceptance", "negative");
 export function checklistSuite(): void {
   const page = readFileSync(join(HERE, "checklist.md"), "utf8");
   const parts = page.split(/^## /m).map((part) => part.trim());
-  const [sections, elsewhere, leftOut] = ["Sections that apply", "Shown elsewhere", "Left out"].map(
-    (title) => parts.find((part) => part.startsWith(title)) ?? "",
-  ) as [string, string, string];
+  const [sections, elsewhere, mustNots, leftOut] = [
+    "Sections that apply",
+    "Shown elsewhere",
+    "What must not be",
+    "Left out",
+  ].map((title) => parts.find((part) => part.startsWith(title)) ?? "") as [string, string, string, string];
 
   describe("checklist.md", () => {
-    test.each(rowsOf(elsewhere))("%s: %s", (_section, _asks, file, title) => {
+    test.each([...rowsOf(elsewhere), ...rowsOf(mustNots)])("%s: %s", (_section, _asks, file, title) => {
       const isThere = readFileSync(join(TESTS, file), "utf8").includes(JSON.stringify(title));
       expect(isThere, `${file} has no test "${title}"`).toBe(true);
+    });
+
+    test("every document whose MUST NOTs are listed has some", () => {
+      const documents = rowsOf(mustNots).map(([section]) => section.replace(/ [\d.]+$/, ""));
+      expect([...new Set(documents)].toSorted()).toEqual(LISTED_ONE_BY_ONE);
     });
 
     test("every section that applies is shown by a test, or said to be left out", () => {
@@ -32,6 +40,11 @@ export function checklistSuite(): void {
     });
   });
 }
+
+const LISTED_ONE_BY_ONE = ["9126", "9449", "8628", "8693", "8707", "9728", "7591"]
+  .map((number) => `RFC ${number}`)
+  .concat("FAPI 2.0")
+  .toSorted();
 
 type Row = [section: string, asks: string, file: string, title: string];
 

@@ -8,6 +8,7 @@ import {
   makeClient,
   makeTenant,
   OPERATOR,
+  ORIGIN,
   put,
   tokenFor,
   unique,
@@ -190,6 +191,8 @@ describe("Token exchange", () => {
       expect(await failureOf(await call("/oauth2/v1/token", { form: sent, headers })), what).toBe(
         "400 invalid_request",
       );
+    const part = { ...form, resource: `${ORIGIN}/${orders.name}/v1#part` };
+    expect(await failureOf(await call("/oauth2/v1/token", { form: part, headers }))).toBe("400 invalid_target");
     const named = { ...form, client_id: orders.client.clientId };
     expect(await failureOf(await call("/oauth2/v1/token", { form: named }))).toBe("401 invalid_client");
     expect(await failureOf(await call("/oauth2/v1/token", { form }))).toBe("401 invalid_client");

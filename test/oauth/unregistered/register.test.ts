@@ -107,6 +107,7 @@ describe("POST /register", () => {
     [{ response_types: ["token"] }, "invalid_client_metadata"],
     [{ client_name: {} }, "invalid_client_metadata"],
     [{ token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
+    [{ jwks: { keys: [] }, jwks_uri: "https://agent.example.com/k" }, "invalid_client_metadata"],
     [
       { token_endpoint_auth_method: "private_key_jwt", jwks_uri: "http://agent.example.com/k" },
       "invalid_client_metadata",
