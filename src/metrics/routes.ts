@@ -11,7 +11,10 @@ import { seriesOf } from "./series.ts";
 import { createStoredNow, type StoredNowDeps } from "./stored-now.ts";
 
 /** A time in milliseconds since 1970. */
-const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));
+const timeMs = z.pipe(
+  z.string().check(z.regex(/^\d{1,15}$/, "must be a time in milliseconds since 1970")),
+  z.transform(Number),
+);
 const NAMES = Object.keys(METRICS) as MetricName[];
 const metricNames = z.pipe(
   z

@@ -76,7 +76,7 @@ export function createPages(pathPrefix: string): Pages {
 }
 
 /** Shows words for the person, the exact fault for the application's developers, and the request id for support. */
-function errorPage({ kind, detail, requestId, account }: ErrorView, texts: Texts): Page {
+function errorPage({ kind, detail, requestId, account, publicBase }: ErrorView, texts: Texts): Page {
   const { title, text } = texts.errors[kind];
   return {
     title,
@@ -89,6 +89,11 @@ function errorPage({ kind, detail, requestId, account }: ErrorView, texts: Texts
           : html`<section class="detail" aria-labelledby="detail">
               <h2 id="detail">${texts.forDevelopers}</h2>
               <p lang="en">${detail}</p>
+              <p lang="en">
+                <a href="${publicBase}/docs/errors?request=${requestId}"
+                  >What errors mean, and how an operator finds the cause</a
+                >
+              </p>
             </section>`
       }`,
     footer: html`<p>${fill(texts.requestId, { id: html`<code>${requestId}</code>` })}</p>`,

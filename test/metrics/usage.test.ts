@@ -134,7 +134,7 @@ describe("GET /admin/v1/tenants/{id}/usage?month=", () => {
   });
 
   it.each([
-    ["2026-13", "must match"],
+    ["2026-13", "must be a month, such as 2026-11"],
     ["2099-01", "has not begun"],
     ["2020-01", "too long ago"],
   ])("refuses the month %s and says why", async (month, why) => {

@@ -656,6 +656,15 @@ describe("the error page", () => {
     expect(pages.error({ ...error, status: 503, kind: "unavailable" }).status).toBe(503);
   });
 
+  it("leads the developers to what errors mean, by the request's id", async () => {
+    const links = async (view: ErrorView) =>
+      (await parseHtml(pages.error(view))).tags.flatMap(({ name, attributes }) =>
+        name === "a" ? [attributes.get("href")] : [],
+      );
+    expect(await links(error)).toEqual([`${context.publicBase}/docs/errors?request=${context.requestId}`]);
+    expect(await links({ ...error, detail: "" })).toEqual([]);
+  });
+
   it("has no empty part without a detail", async () => {
     const { tags } = await parseHtml(pages.error({ ...error, kind: "internal", status: 500, detail: "" }));
     expect(named(tags, "section")).toEqual([]);

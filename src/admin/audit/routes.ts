@@ -7,7 +7,10 @@ import { createAuditStore, TEXT_CHARS, toJson, WALK_ROWS } from "./audit-store.t
 import type { AuditCopies, AuditCopy } from "./copies.ts";
 
 /** A time in milliseconds since 1970. */
-const timeMs = z.pipe(z.string().check(z.regex(/^\d{1,15}$/)), z.transform(Number));
+const timeMs = z.pipe(
+  z.string().check(z.regex(/^\d{1,15}$/, "must be a time in milliseconds since 1970")),
+  z.transform(Number),
+);
 /** Sanitized as the texts of rows are, so that they match. */
 const textFilter = (maxChars: number) =>
   z.pipe(
@@ -89,7 +92,9 @@ export const auditCopyRoutes = (copies: Pick<AuditCopies, "page" | "read" | "run
     path: "/audit/copies/{number}",
     summary: "Show a copy of the audit log with its lines, as they are in the bucket",
     operation: "readAuditCopy",
-    params: z.object({ number: z.string().check(z.regex(/^[1-9]\d{0,9}$/)) }),
+    params: z.object({
+      number: z.string().check(z.regex(/^[1-9]\d{0,9}$/, "must be the number of a copy, from 1 on")),
+    }),
     handle: async ({ params }) => {
       const copy = await copies.read(Number(params.number));
       if (copy === undefined) return noSuch("copy of the audit log");

@@ -45,7 +45,10 @@ export type NotLocked = "already_committed" | "lock_expired" | "unknown_token";
 export function toProblem(failure: Failure, names: Names): Problem {
   switch (failure.kind) {
     case "no_topic":
-      return notFound("topic");
+      return problem(
+        "element_resource_non_existing",
+        "There is no such topic, or it is not yours. Its owner creates it by POST /pubsub/v1/topics.",
+      );
     case "scope_missing":
       return scopeRefusal(failure.scope, names);
     case "no_client":

@@ -146,7 +146,12 @@ function challengeIsValid({ parameters, flow, client, device }: ParsedRequest) {
   const form = challenge.method === "S256" ? S256_CHALLENGE : CODE_VERIFIER;
   return form.test(challenge.value)
     ? undefined
-    : refused("invalid_request", `code_challenge must match ${form.source}`);
+    : refused(
+        "invalid_request",
+        challenge.method === "S256"
+          ? "code_challenge must be a SHA-256 in base64url: 43 characters."
+          : "code_challenge must be 43 to 128 letters, digits and - . _ ~.",
+      );
 }
 
 /** RFC 9449 10. Tokens by the browser cannot be bound to a key. */

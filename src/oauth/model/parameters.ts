@@ -1,6 +1,6 @@
 import type { Names } from "../../platform/model/names.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
-import { SESSION_ID } from "../../platform/model/session-id.ts";
+import { SESSION_ID, SESSION_ID_RULE } from "../../platform/model/session-id.ts";
 import { failure, type OAuthFailure } from "./failure.ts";
 import { joinResources } from "./resource.ts";
 
@@ -76,7 +76,7 @@ export function readSessionId(
   const name = names.header("session-id");
   const value = request.headers.get(name) || parameters.get(name);
   if (value === undefined || SESSION_ID.test(value)) return ok(value);
-  return err(failure("invalid_request", `${name} must match ${SESSION_ID.source}.`));
+  return err(failure("invalid_request", `${name} ${SESSION_ID_RULE}.`));
 }
 
 /** The parameters of an authorization request as sent (OIDC Core 3.1.2.1). */

@@ -5,7 +5,7 @@ import type { Schema } from "../../../http/input/validate.ts";
 import type { AuditRecord } from "../../../platform/ports/audit.ts";
 import type { BuiltIn } from "../../../platform/model/built-in.ts";
 import type { Names } from "../../../platform/model/names.ts";
-import { SESSION_ID } from "../../../platform/model/session-id.ts";
+import { SESSION_ID, SESSION_ID_RULE } from "../../../platform/model/session-id.ts";
 import { actorOf } from "../../audit/record.ts";
 import { email, clientIdentifier, tenantId } from "../../model/fields.ts";
 import { holds, ownsClient, ownsTenant, tenantOperator, type TenantOperator } from "../shared/within-organization.ts";
@@ -57,7 +57,7 @@ const REVOCABLE: readonly Revocable[] = [
     kind: "session",
     collection: "sessions",
     key: "sessionId",
-    params: z.object({ sessionId: z.string().check(z.regex(SESSION_ID)) }),
+    params: z.object({ sessionId: z.string().check(z.regex(SESSION_ID, SESSION_ID_RULE)) }),
     summary: "Void every token of the session, end its grants, sign its browser out",
   },
 ];

@@ -13,7 +13,7 @@ interface Deps {
 }
 
 /** At most 1023 bytes in base64url (WebAuthn 6.5.1). */
-const passkey = z.string().check(z.regex(/^[\w-]{1,1364}$/));
+const passkey = z.string().check(z.regex(/^[\w-]{1,1364}$/, "must be the id of a passkey, as the list shows it"));
 const EXISTS = `SELECT 1 FROM user WHERE email = ?1`;
 
 /** The passkeys of a person, who may have lost one. The operator makes sure who asks. */

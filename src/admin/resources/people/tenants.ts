@@ -159,7 +159,7 @@ interface UsageDeps extends Pick<RuleContext, "names"> {
 
 /** Days are kept for two years. */
 const MONTHS_KEPT = 24;
-const month = z.string().check(z.regex(/^20\d\d-(0[1-9]|1[0-2])$/));
+const month = z.string().check(z.regex(/^20\d\d-(0[1-9]|1[0-2])$/, "must be a month, such as 2026-11"));
 
 /** Undefined: there are numbers of this month. */
 function refusedMonth(asked: string, nowMs: number): Problem | undefined {

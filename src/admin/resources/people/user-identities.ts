@@ -5,7 +5,11 @@ import { refuseFaults, type Resource } from "../shared/resource.ts";
 
 export const params = z.object({ email, provider: identifier });
 /** `sub` of the provider's ID tokens: at most 255 characters of ASCII (OIDC Core 2). */
-export const schema = z.object({ subject: z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/)) });
+export const schema = z.object({
+  subject: z
+    .string()
+    .check(z.regex(/^[\x20-\x7e]{1,255}$/, "must be 1 to 255 ASCII characters, the sub of the provider")),
+});
 
 const USER = `SELECT 1 FROM user WHERE email = ?1`;
 const FAULTS = `

@@ -81,7 +81,9 @@ const redirectUris = z._default(z.array(redirectUri).check(z.maxLength(50)), [])
  * Printable ASCII, which every way of sending it preserves. At least 32 characters, since only a plain digest is
  * stored.
  */
-const secret = z.string().check(z.regex(/^[\x21-\x7e]{32,256}$/));
+const secret = z
+  .string()
+  .check(z.regex(/^[\x21-\x7e]{32,256}$/, "must be 32 to 256 visible ASCII characters, without spaces"));
 
 /** True for a picture that browsers show and that runs no script: of https, or as data. */
 function isLogo(text: string): boolean {

@@ -12,11 +12,17 @@ const PLACEHOLDER = "********";
 const RESERVED_IDS: readonly string[] = [DEFAULT_PROVIDER, LEGACY_PROVIDER];
 
 /** RFC 6749 appendix A: printable ASCII. A space at an end would be a mistake of copying. */
-const credential = z.string().check(z.regex(/^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/));
+const credential = z
+  .string()
+  .check(z.regex(/^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/, "must be 1 to 1024 visible ASCII characters"));
 /** RFC 6749 3.3. */
 const scopes = z._default(
   z
-    .array(z.string().check(z.regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/)))
+    .array(
+      z
+        .string()
+        .check(z.regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, "must be a scope: 1 to 128 visible ASCII characters")),
+    )
     .check(z.maxLength(50))
     .check(z.refine((list) => list.includes("openid"), "must include openid")),
   ["openid", "email"],

@@ -21,7 +21,10 @@ const RESERVED_PARTS: readonly string[] = [
   ".well-known",
 ];
 const proxyPath = z.string().check(
-  z.regex(/^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/),
+  z.regex(
+    /^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/,
+    "must be 1 to 8 parts, each / and 1 to 64 letters, digits and . _ ~ -, such as /orders/v1",
+  ),
   z.refine((path) => !/\/\.{1,2}(\/|$)/.test(path), "must have no . or .. in it"),
 );
 const sourceUrl = z.string().check(
