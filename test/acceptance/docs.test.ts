@@ -52,6 +52,13 @@ test("every page below docs/ is reached from docs/README.md", () => {
   expect(pages.filter((page) => page.startsWith("docs/") && !reached.has(page))).toEqual([]);
 });
 
+test("every concept has one picture, which says in words what it shows", () => {
+  const concepts = pages.filter((page) => page.startsWith("docs/concepts/"));
+  expect(concepts.length).toBeGreaterThan(4);
+  for (const page of concepts)
+    expect(read(page).match(/^!\[[^\]]{40,}\]\(\.\.\/pictures\/[\w-]+\.svg\)$/gm), page).toHaveLength(1);
+});
+
 test("every integration has a page, with its commands and the day it was tried", () => {
   const named = Object.keys(INTEGRATIONS).map((name) => `docs/integrations/${name}.md`);
   expect(pages.filter((page) => page.startsWith("docs/integrations/")).toSorted()).toEqual(named.toSorted());
