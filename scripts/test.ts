@@ -63,7 +63,7 @@ const TESTS = ["worker", "acceptance"];
 const SEARCHES = filesThat(/support\/model-runs\.ts"/);
 
 /** The tests of what lies in shards, which run with shards that are objects too. */
-const ON_SHARDS = ["test/media/", "test/shards/", "test/backup/"];
+const ON_SHARDS = ["test/media/", "test/shards/", "test/backup/", "test/oauth/homes/"];
 
 let vitestRuns = 0;
 

@@ -10,6 +10,8 @@ import { PUSH_SQL } from "../src/events/push/record/push-store.ts";
 import { USAGE_SQL } from "../src/media/files/usage-store.ts";
 import { BULK_SQL } from "../src/media/variants/bulk-store.ts";
 import { createIdentityStore } from "../src/oauth/federation/identity-store.ts";
+import { createElsewhere } from "../src/oauth/homes/elsewhere.ts";
+import { RUN_MS, RUNS_OF_AN_HOUR } from "../src/oauth/model/slice.ts";
 import { toBase64Url, utf8 } from "../src/platform/text/encoding.ts";
 import { runSchedule } from "../src/schedule.ts";
 import { SIZE_SQL } from "../src/shards/size-store.ts";
@@ -84,10 +86,10 @@ async function token(client: { clientId: string; clientSecret: string }): Promis
 }
 
 /** Signs in on the platform's page twice in one browser, then signs out. */
-async function signInHere(): Promise<void> {
-  const user = await makeUser();
+async function signInHere(home: number): Promise<void> {
+  const user = await makeUser({ home });
   const client = await makeApp({ tenant: user.tenant });
-  const recorded = isolate({ DB: recordingDb });
+  const recorded = isolate({ ...others, DB: recordingDb });
   const browser = new PageBrowser({ send: (at, init) => recorded.fetch(at.slice(ORIGIN.length), toInit(init)) });
   await signInThrough(browser, client, user);
   await signInThrough(browser, client, user, { prompt: "login" });
@@ -96,10 +98,26 @@ async function signInHere(): Promise<void> {
   await browser.get(`${ORIGIN}/oauth2/v1/end_session?client_id=${client.clientId}`);
 }
 
+/** What ends sign-ins of another shard. */
+async function endElsewhere(): Promise<void> {
+  const elsewhere = createElsewhere(shardsOf(recording));
+  const grant = { id: "g", clientId: "c", email: "a@b.example" };
+  for (const email of [undefined, grant.email]) {
+    await elsewhere.voidSession("s", email);
+    await elsewhere.endSession("s", email);
+  }
+  await elsewhere.removeOfSession("s", [grant]);
+  for (const kind of ["user", "client", "tenant"] as const) await elsewhere.end(kind, "x");
+  for (const kind of ["user", "client"] as const) await elsewhere.forget(kind, "x");
+  await elsewhere.endAccess(grant.email, grant.clientId);
+  await elsewhere.dropAnchors(1, [grant.email]);
+  for (let n = 0; n < RUNS_OF_AN_HOUR; n++) await elsewhere.sweep(n * RUN_MS);
+}
+
 /** Sets up an authenticator app, signs in by it and by a recovery code, and removes it. */
 async function useSecondFactor(): Promise<void> {
   const user = await makeUser();
-  const recorded = isolate({ DB: recordingDb });
+  const recorded = isolate({ ...others, DB: recordingDb });
   const browser = new PageBrowser({ send: (at, init) => recorded.fetch(at.slice(ORIGIN.length), toInit(init)) });
   const account = `${ORIGIN}/account`;
   const signIn = async () => browser.submit(await browser.get(account), { email: user.email, password: user.password });
@@ -128,25 +146,22 @@ async function signInOutside(): Promise<void> {
   const sent = await sendOffUnlinked(
     application,
     provider,
-    new Browser(isolate({ DB: recordingDb, SUBJECT: "opaque" })),
+    new Browser(isolate({ ...others, DB: recordingDb, SUBJECT: "opaque" })),
   );
   await answerToken(provider, await sign(claimsFor(application, provider, sent), provider.signer));
   if (!("code" in toClient(await comeBack(provider, sent)))) throw new Error("no code came of the sign-in");
   const { email } = application;
-  const { sid } = (await env.DB.prepare("SELECT sid FROM session WHERE email = ?")
-    .bind(email)
-    .first<{ sid: string }>())!;
   const identities = createIdentityStore(recordingDb);
   const account = { provider: provider.id, issuer: provider.issuer, subject: "another" };
-  await identities.linkInSession(account, { email, sid }, Date.now(), []);
+  await identities.linkInSession(account, email, { sid: "s", elsewhereSinceMs: null }, Date.now(), []);
   await identities.unlink(email, provider.id, []);
 }
 
 /** Redeems a code and uses its refresh token, for client and user. */
-async function useGrants(): Promise<void> {
-  const flow = await makePublicFlow();
+async function useGrants(home: number): Promise<void> {
+  const flow = await makePublicFlow({}, home);
   const { clientId } = flow.client;
-  const recorded = isolate({ DB: recordingDb });
+  const recorded = isolate({ ...others, DB: recordingDb });
   const post = async (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
     recorded.fetch(`/oauth2/v1/${path}`, { method: "POST", headers, body: new URLSearchParams(form) });
   const redeem = async (code: string): Promise<Tokens> => {
@@ -232,7 +247,7 @@ async function recover(): Promise<void> {
   const links: string[] = [];
   const sendMail = async ({ text }: { text: string }) => void links.push(/https:\S+/.exec(text)![0]);
   const mail = { MAIL: { send: sendMail } as unknown as SendEmail, MAIL_FROM: "a@b.example", PUBLIC_URL: ORIGIN };
-  const recorded = isolate({ DB: recordingDb, ...mail });
+  const recorded = isolate({ ...others, DB: recordingDb, ...mail });
   const browser = new PageBrowser({ send: (at, init) => recorded.fetch(at.slice(ORIGIN.length), toInit(init)) });
   const { fields } = (await visit(browser, client)).forms[0]!;
   await browser.post(`${ORIGIN}/oauth2/v1/forgot`, { ...fields, email: user.email, send: "1" });
@@ -412,10 +427,11 @@ beforeAll(async () => {
   await send(`/media/v2/erasures/${erasureId}`, "GET", access);
   // Files that wait for the second look.
   await deps.media.sweep(Date.now() + 2 * 86_400_000);
-  await signInHere();
+  for (const home of [0, 1]) await signInHere(home);
+  await endElsewhere();
   await useSecondFactor();
   await signInOutside();
-  await useGrants();
+  for (const home of [0, 1]) await useGrants(home);
   await recover();
   await runOrganization();
   await runSchedule(deps, Date.now());

@@ -58,8 +58,9 @@ import { createFederation } from "./federation/federation.ts";
 import { createSealStore } from "./federation/seal-store.ts";
 import { createPasskeyStore } from "./passkeys/passkey-store.ts";
 import { relyingPartyOf } from "./passkeys/relying-party.ts";
-import { createCodeStore } from "./grants/code-store.ts";
-import { createHeldTokens } from "./homes/held-token.ts";
+import { createCodes } from "./grants/codes.ts";
+import { createHeldTokens, type HeldKind } from "./homes/held-token.ts";
+import type { EndedWhere } from "./homes/home.ts";
 import { createDeviceStore } from "./grants/device-store.ts";
 import { createGrantListStore } from "./grants/grant-list-store.ts";
 import type { PasswordGrant } from "./grants/grant-step.ts";
@@ -76,7 +77,7 @@ import type { Mails, Pages } from "./pages/port.ts";
 import { createInvitationStore } from "./recovery/invitation-store.ts";
 import { invitationLink, sendInvitation } from "./recovery/invitation.ts";
 import { createMailLinkStore } from "./recovery/mail-link-store.ts";
-import { createLogoutStore } from "./logout/logout-store.ts";
+import { createLogoutShard, createLogoutStore } from "./logout/logout-store.ts";
 import { createLogouts } from "./logout/logout.ts";
 import { withParameters } from "./model/redirect.ts";
 import type { MailNotice, SendMail } from "../platform/ports/mail.ts";
@@ -87,7 +88,7 @@ import type { GuessCounter } from "./sign-in/guess-counter.do.ts";
 import { createGuessGuard, noGuessGuard } from "./sign-in/guess-guard.ts";
 import type { LoginAttempts } from "./sign-in/login-attempts.do.ts";
 import { createTell } from "./sign-in/tell.ts";
-import { createSessionStore } from "./sign-in/session-store.ts";
+import { createSessions } from "./sign-in/session-homes.ts";
 import { idleSince } from "./sign-in/sessions.ts";
 import { allExpiredSec, createTokenVerifier } from "./tokens/access-token.ts";
 import { createKeyRotation, type EarlierKeys, type Operator } from "./tokens/key-rotation.ts";
@@ -107,7 +108,7 @@ import { createUserStore, type Subject } from "./users/user-store.ts";
 export interface OAuthDeps {
   readonly names: Names;
   readonly builtIn: BuiltIn;
-  /** The directory, and shards with refresh grants. */
+  /** The directory, and shards with sign-ins. */
   readonly shards: Shards;
   readonly loginAttempts: DurableObjectNamespace<LoginAttempts>;
   /** Undefined: sign-ins are not counted by network and password. */
@@ -213,28 +214,29 @@ export function createOAuth(settings: OAuthDeps) {
 
   const users = createUserStore(deps.db, deps.subject, random);
   const explainStore = createExplainStore(deps.db, builtIn);
-  const sessions = createSessionStore(deps.db);
+  const heldTokens = (kind: HeldKind) => createHeldTokens(deps.sealer, random, deps.shards.length, kind);
+  const sessions = createSessions(deps.shards, users, heldTokens("session"));
   const factors = createFactorStore(deps.db);
   const passkeys = createPasskeyStore(deps.db, users);
   const mailLinks = createMailLinkStore(deps.db);
   const invitations = createInvitationStore(deps.db);
-  const codes = createCodeStore(deps.db, users);
+  const codes = createCodes(deps.shards, users, heldTokens("code"));
   const devices = createDeviceStore(deps.db);
   const pushedRequests = createPushedStore(deps.db);
   const usedAssertions = createAssertionStore(deps.db);
   const fetchKeySet = keySetSource(fetchOutside);
   const clientKeys = createClientKeys(deps.isolate, fetchKeySet, deps.allowLoopback, FETCH_LIMITS.timeoutMs);
-  const heldTokens = createHeldTokens(deps.sealer, random, deps.shards.length);
-  const refreshGrants = createRefreshGrants(deps.shards, users, heldTokens);
+  const refreshGrants = createRefreshGrants(deps.shards, users, heldTokens("refresh token"));
   const elsewhere = createElsewhere(deps.shards);
   const federation = createFederation(deps);
-  const revocations = createRevokeAll(createRevokeAllStore(deps.db, trustStore, audit), elsewhere, refreshGrants);
+  const revocations = createRevokeAll(createRevokeAllStore(deps.db, trustStore, audit), elsewhere);
   const guesses =
     deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });
 
   const logouts = createLogouts({
     store: createLogoutStore(deps.db),
+    elsewhere: deps.shards.slice(1).map(({ db }) => createLogoutShard(db)),
     trust,
     isolate: deps.isolate,
     log,
@@ -242,11 +244,11 @@ export function createOAuth(settings: OAuthDeps) {
     tracing: deps.tracing,
     allowLoopback: deps.allowLoopback,
   });
-  const sessionsEnded = (): void => {
+  const sessionsEnded = (where: EndedWhere): void => {
     if (!logouts.isUsed()) return;
     deps.isolate.keepAlive(
       logouts
-        .drain("nothing is soon due")
+        .drain("nothing is soon due", where)
         .catch((thrown: unknown) => log.error("clients not told", { error: describeError(thrown) })),
     );
   };
@@ -381,7 +383,7 @@ export function createOAuth(settings: OAuthDeps) {
     unlock: accounts.unlock,
     sessionsEnded,
     /** Tells clients of sessions that ended, as far as it is their time. */
-    tellClients: () => logouts.drain("nothing is due"),
+    tellClients: () => logouts.drain("nothing is due", "anywhere"),
     redeliverLogouts: logouts.redeliver,
     blockedUntil: accounts.blockedUntil,
     /** Removes the user's second factor, in the operator's transaction. */
@@ -433,15 +435,11 @@ export function createOAuth(settings: OAuthDeps) {
     async sweep(nowMs: number): Promise<void> {
       const steps: readonly ((rows: number) => Promise<number>)[] = [
         (rows) => trustStore.deleteExpired(toSec(nowMs), rows),
-        (rows) => sessions.deleteExpired(nowMs, rows),
+        (rows) => sessions.deleteExpired(nowMs, rows, elsewhere.dropAnchors),
         (rows) => federation.deleteExpired(nowMs, rows),
         (rows) => mailLinks.deleteOld(nowMs, rows),
         (rows) => invitations.deleteExpired(nowMs, rows),
-        async (rows) => {
-          // Elsewhere a grant is added before its code is redeemed (grants/refresh-grants.ts).
-          if (deps.shards.length > 1) await refreshGrants.removeElsewhere(await codes.neverRedeemed(nowMs, rows));
-          return codes.deleteExpired(nowMs, rows);
-        },
+        (rows) => codes.deleteExpired(nowMs, rows, elsewhere.dropAnchors),
         (rows) => usedAssertions.deleteExpired(nowMs, rows),
         (rows) => pushedRequests.deleteExpired(nowMs, rows),
         (rows) => devices.deleteExpired(nowMs, rows),

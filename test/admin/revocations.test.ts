@@ -142,7 +142,7 @@ describe("revocation by an operator", () => {
     expect((await revoke(`sessions/${encodeURIComponent(named)}`)).status).toBe(204);
     expect(await isLiving(own.access_token)).toBe(true);
 
-    const user = await makeUser();
+    const user = await makeUser({ home: 0 });
     const app = await makeApp({ tenant: user.tenant });
     const [browser, another] = [new Browser(), new Browser()];
     const tokens = async (at: Browser): Promise<Tokens> => {

@@ -39,7 +39,7 @@ const MORE = [
     VALUES (1700000000000, 'grant', 'g', 9007199254740991, 9)`,
 ];
 
-/** Rows of files and refresh grants in each shard, of which the story has some. */
+/** Rows of files and sign-ins in each shard, of which the story has some. */
 const MORE_FILES = [
   `INSERT INTO organization (id, name, created_at) VALUES ('~', '', 0) ON CONFLICT DO NOTHING`,
   `INSERT INTO tenant (id, organization, name, disabled, created_at) VALUES ('~', '~', '', 1, 0)
@@ -48,6 +48,13 @@ const MORE_FILES = [
       require_pkce, created_at)
     VALUES ('some.app', '~some.app', '~', 0, '[]', '[]', '[]', '[]', 1, 0)`,
   `INSERT INTO user (email, name, created_at) VALUES ('some@example.org', '', 0)`,
+  `INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at)
+    VALUES ('0c', 'some@example.org', '0c', 'default_idp', 1, 2)`,
+  `INSERT INTO session_client (sid, client, session, email, subject, issuer)
+    VALUES ('0c', 'some.app', '0c', 'some@example.org', 'sub', 'i')`,
+  `INSERT INTO logout_notice (id, client, subject, sid, issuer, created_at, next_at) VALUES ('n0', 'some.app', 'sub', '0c', 'i', 1, 1)`,
+  `INSERT INTO authorization_code (code_hash, grant_id, client, email, authorization, expires_at)
+    VALUES ('0d', '5.7', 'some.app', 'some@example.org', '{}', 1)`,
   `INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
     VALUES ('5.6', 'some.app', 'some@example.org', '{"authenticatedAtMs":1}', 1, 1)`,
   `INSERT INTO refresh_token (token_hash, grant_id, created_at, used_at) VALUES ('0a', '5.6', 1, 2), ('0b', '5.6', 2, NULL)`,
@@ -117,6 +124,8 @@ describe("a backup with a copy of the files", () => {
     expect(TABLES.filter((table) => before[table]!.length === 0)).toEqual([]);
     expect(before["file@3"]!.length).toBeGreaterThan(0);
     expect(before["refresh_token@3"]!.length).toBeGreaterThan(1);
+    for (const table of ["session", "session_client", "logout_notice", "authorization_code"])
+      expect(before[`${table}@3`]!.length).toBeGreaterThan(0);
     expect(files.length).toBeGreaterThan(2);
   });
 

@@ -86,7 +86,7 @@ function expectPage(answer: Answered, route?: Route): void {
 const cookiesOf = ({ headers }: Answered): string[] => headers.getSetCookie();
 /** Attributes of cookies by https; test/oauth/sign-in has those of plain http. */
 const COOKIE =
-  /^__Host-plat_(browser|session|notice|device)=(?:(?:(?<!notice=)[\w.-]{43,}|(?<=notice=)[a-zA-Z]+); Path=\/; HttpOnly; SameSite=Lax; Secure(?:; Max-Age=\d+)?|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
+  /^__Host-plat_(browser|session|notice|device)=(?:(?:(?<!notice=)[\w.~-]{43,}|(?<=notice=)[a-zA-Z]+); Path=\/; HttpOnly; SameSite=Lax; Secure(?:; Max-Age=\d+)?|; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0)$/;
 
 const addresses = [...platformRoutes, ...everyRoute];
 

@@ -232,7 +232,7 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
 describe("The cost of a person who signs in", () => {
   it.each([
     { home: 0, trips: 4 },
-    { home: 1, trips: 5 },
+    { home: 1, trips: 4 },
   ])(
     "is $trips round trips and 11 rows from the form to the code, 2 and 4 for a refresh token: shard $home",
     async ({ home, trips }) => {

@@ -1,10 +1,16 @@
 import { env } from "cloudflare:workers";
-import { systemRandom } from "../../src/platform/runtime/random.ts";
+import { randomId, systemRandom } from "../../src/platform/runtime/random.ts";
 import { createUserStore } from "../../src/oauth/users/user-store.ts";
-import { type CodeRequest, createCodeStore } from "../../src/oauth/grants/code-store.ts";
+import type { CodeRequest } from "../../src/oauth/grants/code-store.ts";
+import { createCodes } from "../../src/oauth/grants/codes.ts";
 import { createCode } from "../../src/oauth/grants/authorization-code.ts";
+import { createHeldTokens } from "../../src/oauth/homes/held-token.ts";
+import { homeOf } from "../../src/oauth/homes/home.ts";
 import type { Authorization } from "../../src/oauth/model/authorization.ts";
-import { addressIn } from "../support/shards.ts";
+import { createSessionStore } from "../../src/oauth/sign-in/session-store.ts";
+import { createSealer, parseSealKeys } from "../../src/platform/secrets/seal.ts";
+import { shardsOf } from "../../src/platform/storage/shards.ts";
+import { addressIn, shardDb } from "../support/shards.ts";
 import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
 
 /** Users, their clients, and codes as `/authorize` makes them, without the pages before. */
@@ -73,36 +79,59 @@ export const makePublicFlow = (client: object = {}, home?: number): Promise<Flow
 
 export interface CodeOptions extends Partial<Omit<CodeRequest, "authorization">> {
   readonly authorization?: Partial<Authorization>;
+  /** Another database than the home, as from before there were as many shards. */
+  readonly shard?: number;
 }
 
-/** A code, with PKCE and S256 by default. */
+const shards = shardsOf(env);
+const sealKeys = parseSealKeys(env.SEAL_KEYS);
+if (!sealKeys.ok) throw new Error(sealKeys.error);
+const heldCodes = createHeldTokens(createSealer(sealKeys.value, systemRandom), systemRandom, shards.length, "code");
+const codes = createCodes(shards, createUserStore(env.DB, "email", systemRandom), heldCodes);
+
+/** In a shard a code needs its session: one with this id, of a browser that nobody has. */
+async function sessionIn(shard: number, email: string, sid: string, authenticatedAtMs: number): Promise<void> {
+  const store = createSessionStore(shardDb(shard), false);
+  const idHash = `${sid}${randomId(systemRandom)}`;
+  const times = { authenticatedAtMs, seenAtMs: authenticatedAtMs, expiresAtMs: Date.now() + 43_200_000 };
+  const where = { browser: "", system: "", country: "", city: "" };
+  const record = { idHash, email, sid, provider: "default_idp", ...times, ...where };
+  await store.run(store.startStatements(record, undefined).statements);
+}
+
+/** A code, with PKCE and S256 by default, in the home of its person. */
 export async function codeFor(flow: Flow, options: CodeOptions = {}): Promise<string> {
-  const { authorization, ...request } = options;
+  const { authorization: some, ...request } = options;
   const nowMs = Date.now();
+  const email = request.email ?? flow.email;
+  const { shard = homeOf(email, shards.length) } = options;
+  const authorization = {
+    tenant: flow.tenant,
+    tenantExplicit: false,
+    org: "",
+    openid: false,
+    scopes: MEDIA,
+    sessionId: "session-1",
+    authenticatedAtMs: nowMs,
+    ...some,
+  };
+  if (shard > 0) await sessionIn(shard, email, authorization.sessionId, authorization.authenticatedAtMs);
   const code = await createCode(
-    { codes: createCodeStore(env.DB, createUserStore(env.DB, "email", systemRandom)), random: systemRandom },
+    { codes, random: systemRandom },
     {
       clientId: flow.client.clientId,
-      email: flow.email,
+      email,
       redirectUri: REDIRECT,
       challenge: { value: CHALLENGE, method: "S256" },
       nonce: undefined,
+      shard,
       ...request,
-      authorization: {
-        tenant: flow.tenant,
-        tenantExplicit: false,
-        org: "",
-        openid: false,
-        scopes: MEDIA,
-        sessionId: "session-1",
-        authenticatedAtMs: nowMs,
-        ...authorization,
-      },
+      authorization,
     },
     nowMs,
   );
   if (code === undefined) throw new Error("the client or the user is not there");
-  return code;
+  return code.text;
 }
 
 type Form = Record<string, string>;

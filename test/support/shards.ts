@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
+import type { Env } from "../../src/env.ts";
 import { homeOf } from "../../src/oauth/homes/home.ts";
-import { shardsOf } from "../../src/platform/storage/shards.ts";
+import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
 /** `make` anew until it gives an address whose grants will lie in this shard. */
 export function addressIn(shard: number, make: () => string): string {
@@ -10,8 +11,17 @@ export function addressIn(shard: number, make: () => string): string {
   }
 }
 
+/** A cookie, code or refresh token: of the directory, or of another shard. */
+export const HELD = /^(?:[\w-]{43}|[\w-]{44}(?:~[\w-]+){3})$/;
+
 /** The database with a number. */
 export const shardDb = (number: number): D1Database => shardsOf(env)[number]!.db;
+
+/** The bindings of a platform with the first `count` databases, as before the others were added. */
+export const onlyShards = (count: number): Partial<Env> => ({
+  ...Object.fromEntries(shardsOf(env).map(({ number, db }) => [shardBinding(number), number < count ? db : undefined])),
+  OBJECT_SHARDS: "",
+});
 
 /** Values of a statement, to be bound in each database. */
 class Statement {

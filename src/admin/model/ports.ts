@@ -42,7 +42,7 @@ export interface OAuthPort {
    */
   forgetElsewhere(kind: "user" | "client", key: string): Promise<void>;
   /** To be called after sessions ended: clients are told beside the answer. */
-  sessionsEnded(): void;
+  sessionsEnded(where: { readonly email: string } | "anywhere"): void;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
   secondFactorRemoval(email: string): readonly D1PreparedStatement[];
   /** The valid sessions of a user, the last used first. */

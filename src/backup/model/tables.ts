@@ -64,7 +64,7 @@ export const TABLES = [
 export type Table = (typeof TABLES)[number];
 
 /**
- * Those that shards beside the directory have rows in, in the same order. What refresh grants refer to is a copy or an
+ * Those that shards beside the directory have rows in, in the same order. What sign-ins refer to is a copy or an
  * anchor of a row of the directory.
  */
 const SHARD_TABLES = [
@@ -72,6 +72,10 @@ const SHARD_TABLES = [
   "tenant",
   "user",
   "client",
+  "session",
+  "session_client",
+  "logout_notice",
+  "authorization_code",
   "refresh_grant",
   "refresh_token",
   ...FILE_TABLES,

@@ -102,7 +102,7 @@ export async function endSession(deps: AccountDeps, call: FormCall): Promise<Res
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
-    deps.sessionsEnded();
+    deps.sessionsEnded({ email });
   }
   deps.log.info("session ended", { requestId, user: email });
   return redirectToAccount(deps, call, "sessionEnded");
@@ -126,7 +126,7 @@ export async function revokeAll(deps: AccountDeps, call: FormCall): Promise<Resp
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
-    deps.sessionsEnded();
+    deps.sessionsEnded({ email });
   }
   deps.log.info("everything of a user ended", { requestId, user: email });
   return withCookie(redirectToAccount(deps, call, "ended"), await endBrowserSession(deps, call));

@@ -55,7 +55,7 @@ export async function accountPage(
   const [{ applications, words }, { hasPassword, sessions, linked }, recoveryCodes, linkable, current, passkeys] =
     await Promise.all([
       deps.grantLists.applications(user, MOST_APPLICATIONS + 1),
-      deps.sessions.list(user.email, ownHash, {
+      deps.sessions.list(user, ownHash, {
         nowMs: call.nowMs,
         idleSinceMs: idleSince(deps, call.nowMs),
         limit: MOST_SESSIONS + 1,

@@ -25,6 +25,7 @@ import { COSE_ALGS } from "../passkeys/public-key.ts";
 import { csrfToken } from "../sign-in/browser.ts";
 import { lacksProof, type Session } from "../sign-in/sessions.ts";
 import { whereaboutsOf } from "../sign-in/whereabouts.ts";
+import { changingSession } from "../users/user-store.ts";
 import { admit } from "./changes.ts";
 import { accountCodePage } from "./code-page.ts";
 import type { AccountDeps } from "./deps.ts";
@@ -122,7 +123,7 @@ export async function addPasskey(deps: AccountDeps, call: FormCall): Promise<Res
     email,
     userHandle,
     name: nameOf(form) ?? site.id,
-    sid: session.sid,
+    session: changingSession(session),
     nowMs,
   };
   if (

@@ -81,6 +81,7 @@ async function startNewSession(
   const renewed = { email, provider: DEFAULT_PROVIDER, authenticatedAtMs: signedOutAtMs + 1, methods: shown };
   try {
     await deps.revocations.deleteSignedOut(email, call.nowMs);
+    deps.sessionsEnded({ email });
     return (await startSession(deps, call, renewed))?.cookie;
   } catch (thrown) {
     const { requestId } = call;
@@ -111,6 +112,6 @@ async function storePassword(
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
-    deps.sessionsEnded();
+    deps.sessionsEnded({ email });
   }
 }

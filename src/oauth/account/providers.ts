@@ -21,6 +21,7 @@ import type { FederationFailure } from "../model/provider-failure.ts";
 import { redirect } from "../model/redirect.ts";
 import { recognizeBrowser, withCookie } from "../sign-in/browser.ts";
 import { findAccountSession, type Session } from "../sign-in/sessions.ts";
+import { changingSession } from "../users/user-store.ts";
 import { admit } from "./changes.ts";
 import type { AccountDeps } from "./deps.ts";
 import { accountErrorPage, redirectToAccount } from "./notice.ts";
@@ -67,7 +68,7 @@ export async function finishLink(
   if (linked === undefined) {
     const { identities } = deps.federation;
     const subject = `users/${email}/identities/${account.provider}`;
-    await identities.linkInSession(account, linkFor, call.nowMs, [
+    await identities.linkInSession(account, email, changingSession(session), call.nowMs, [
       deps.audit.statement(
         "if changed",
         ownChange(call, { email, action: LINK, subject, reason: "by the person, signed in" }),

@@ -15,5 +15,5 @@ export interface AuthorizeDeps extends PasskeyDeps, FederationDeps, GrantDeps, R
   readonly audit: AuditTrail;
   readonly pushedRequests: PushedStore;
   readonly unregistered: Pick<Unregistered, "adopt">;
-  readonly logouts: Pick<Logouts, "rememberStatement">;
+  readonly logouts: Pick<Logouts, "remember" | "rememberStatements">;
 }

@@ -1,4 +1,3 @@
-import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { DEFAULT_PROVIDER } from "../../platform/model/names.ts";
 import { createCode } from "../grants/authorization-code.ts";
 import { DEVICE_LIFETIME_SEC } from "../grants/device-code.ts";
@@ -115,7 +114,7 @@ async function issue(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   granted: Granted,
-  { user, sid: sessionId, hint, beginning, ...signIn }: Identity,
+  { user, sid: sessionId, shard, hint, beginning, ...signIn }: Identity,
   call: AnyCall,
 ): Promise<Response> {
   const { client, flow, nonce, challenge, callerSessionId } = request;
@@ -144,6 +143,7 @@ async function issue(
       {
         clientId: client.id,
         email: user.email,
+        shard,
         redirectUri,
         challenge,
         nonce,
@@ -152,11 +152,10 @@ async function issue(
         ...(device === undefined ? {} : { lifetimeMs: DEVICE_LIFETIME_SEC * 1000 }),
       },
       call.nowMs,
-      { beginning, beside: toldOfLogout.map(deps.logouts.rememberStatement) },
+      { beginning, beside: toldOfLogout.flatMap((told) => deps.logouts.rememberStatements(told, shard)) },
     );
     const allowed =
-      code !== undefined &&
-      (device === undefined || (await deps.devices.decide(device.hash, await sha256Hex(code), call.nowMs)));
+      code !== undefined && (device === undefined || (await deps.devices.decide(device.hash, code, call.nowMs)));
     if (!allowed) {
       const failure = refused("access_denied", "The client, the user or the session has just been removed.");
       return refusedAnswer(deps, request, failure, call);
@@ -170,11 +169,11 @@ async function issue(
       sessionId,
       callerSessionId,
     });
-    return grantedAnswer(deps, request, device === undefined ? { code } : { allowed: "true" }, call);
+    return grantedAnswer(deps, request, device === undefined ? { code: code.text } : { allowed: "true" }, call);
   }
   if (beginning !== undefined && !(await beginning.start()))
     return refusedAnswer(deps, request, refused("access_denied", "The user may not sign in here."), call);
-  for (const told of toldOfLogout) await deps.logouts.rememberStatement(told).run();
+  for (const told of toldOfLogout) await deps.logouts.remember(told, shard);
   const recordsAsOfMs = Math.min(granted.recordsAsOfMs, request.clientAsOfMs);
   const idToken = { ...signInTimes(times), nonce };
   const of = {

@@ -13,6 +13,8 @@ export interface Identity extends SignInTimes {
   readonly user: UserRecord;
   /** The browser's session id, or for a hint, the id of the session that its token came from. */
   readonly sid: string;
+  /** The database of that session. */
+  readonly shard: number;
   /** The binding of the identity provider that vouched. */
   readonly binding: Binding;
   readonly from: "sign-in" | "hint" | "session";
@@ -125,7 +127,10 @@ async function identifyByHint(
   nowMs: number,
 ): Promise<Identity | string> {
   const { trust } = deps;
-  const [session, isNew] = await Promise.all([findSessionById(deps, sid, nowMs), trust.ensure(nowMs, "now")]);
+  const [session, isNew] = await Promise.all([
+    findSessionById(deps, { sid, email }, nowMs),
+    trust.ensure(nowMs, "now"),
+  ]);
   if (!isNew) return "revocations cannot be read";
   if (session?.user.email !== email) return `session ${sid} of ${email} is over`;
   // In the implicit flow the access token has no grant of its own, so its token id is the grant id.
@@ -133,8 +138,8 @@ async function identifyByHint(
   if ([tenant, grantTenant].some((one) => trust.isRevoked({ ...issued, tenant: one })))
     return `grant ${grantId} or something that it depends on was revoked`;
   const hint = { grantId, tenant: grantTenant, scopes, endsAtMs };
-  const { user, provider, binding } = session;
+  const { user, shard, provider, binding } = session;
   if (identifyBySession({ provider: requestedProvider }, session) === undefined)
     return `${provider} vouched for the session, and the request needs ${requestedProvider}`;
-  return { user, ...signInTimes({ ...times, provider }), sid, binding, from: "hint", hint };
+  return { user, ...signInTimes({ ...times, provider }), sid, shard, binding, from: "hint", hint };
 }

@@ -76,7 +76,8 @@ export async function startSessionAndFinish(
   const user = known ?? (await deps.users.find(newSignIn.email));
   const binding = await deps.federation.findBinding(newSignIn.email, times);
   if (user === undefined || binding === undefined) return undefined;
-  const identity: Identity = { user, sid: session.sid, ...times, binding, from: "sign-in", beginning: session };
+  const { sid, shard } = session;
+  const identity: Identity = { user, sid, shard, ...times, binding, from: "sign-in", beginning: session };
   const response = await finish(deps, request, identity, call);
   if (!(await session.start())) return undefined;
   const { methods } = newSignIn;

@@ -75,7 +75,7 @@ export async function upgradeSession(
   if (started === undefined) return undefined;
   const device = (await knownDevice(deps, call, email)) !== undefined;
   return {
-    session: { ...one, sid: started.sid, methods },
+    session: { ...one, sid: started.sid, shard: started.shard, methods },
     signIn(answer) {
       answer.headers.append("set-cookie", started.cookie);
       return methods.includes("pwd")

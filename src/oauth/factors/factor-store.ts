@@ -1,4 +1,4 @@
-import { isSignedIn } from "../users/user-store.ts";
+import { isSignedIn, type ChangingSession } from "../users/user-store.ts";
 
 /** A secret that makes codes. */
 export interface StoredTotp {
@@ -11,7 +11,7 @@ export interface NewTotp extends StoredTotp {
   readonly email: string;
   readonly recoveryHashes: readonly string[];
   /** The session that sets it up, which must not have ended. */
-  readonly sid: string;
+  readonly session: ChangingSession;
   readonly nowMs: number;
 }
 
@@ -23,7 +23,7 @@ const USE_RECOVERY = `DELETE FROM recovery_code WHERE email = ?1 AND code_hash =
 const COUNT_RECOVERY = `SELECT count(*) AS n FROM recovery_code WHERE email = ?1`;
 const ADD = `
   INSERT INTO totp (email, sealed_secret, last_step, created_at)
-  SELECT email, ?2, ?3, ?4 FROM user WHERE email = ?1 AND ${isSignedIn("?5", "?4")}
+  SELECT email, ?2, ?3, ?4 FROM user WHERE email = ?1 AND ${isSignedIn("?5", "?4", "?6")}
   ON CONFLICT (email) DO NOTHING`;
 const MARK = `UPDATE user SET second_factor_at = ?2 WHERE email = ?1 AND changes() > 0`;
 const DROP_RECOVERY = `DELETE FROM recovery_code WHERE email = ?1`;
@@ -59,11 +59,11 @@ export const createFactorStore = (db: D1Database) => {
      * the result by `changes()`.
      */
     async add(
-      { email, sealedSecret, lastStep, recoveryHashes, sid, nowMs }: NewTotp,
+      { email, sealedSecret, lastStep, recoveryHashes, session, nowMs }: NewTotp,
       audit: D1PreparedStatement,
     ): Promise<boolean> {
       const [added] = await db.batch([
-        db.prepare(ADD).bind(email, sealedSecret, lastStep, nowMs, sid),
+        db.prepare(ADD).bind(email, sealedSecret, lastStep, nowMs, session.sid, session.elsewhereSinceMs),
         db.prepare(MARK).bind(email, nowMs),
         audit,
         db.prepare(ADD_RECOVERY).bind(email, JSON.stringify(recoveryHashes), sealedSecret),

@@ -1,6 +1,7 @@
 import type { AnyCall } from "../model/call.ts";
 import { withCode } from "../model/methods.ts";
 import type { Session } from "../sign-in/sessions.ts";
+import { changingSession } from "../users/user-store.ts";
 import { upgradeSession, type Upgraded } from "./check.ts";
 import type { FactorDeps } from "./factors.ts";
 import { newRecoveryCodes, recoveryHashes } from "./recovery-codes.ts";
@@ -72,7 +73,7 @@ export async function setUp(
   const audit = deps.audit.statement("if changed", ownChange(call, { email, action: "set up second factor" }));
   const sealedSecret = await deps.sealer.seal(secret, totpSealContext(email));
   const hashes = await recoveryHashes(email, recoveryCodes);
-  const added = { email, sealedSecret, lastStep, recoveryHashes: hashes, sid: session.sid, nowMs };
+  const added = { email, sealedSecret, lastStep, recoveryHashes: hashes, session: changingSession(session), nowMs };
   if (!(await deps.factors.add(added, audit))) return undefined;
   deps.log.info("second factor set up", { requestId, user: email });
   deps.tell(call, "factor", email);

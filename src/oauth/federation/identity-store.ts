@@ -1,5 +1,5 @@
 import type { Binding } from "../model/binding.ts";
-import { isSignedIn } from "../users/user-store.ts";
+import { isSignedIn, type ChangingSession } from "../users/user-store.ts";
 
 /** An account at an identity provider. */
 export interface Account {
@@ -53,7 +53,7 @@ const LINK_IN_SESSION = `
   INSERT INTO user_identity (email, provider, subject, linked_by, linked_at)
   SELECT user.email, provider.id, ?3, 'password', ?6
   FROM user JOIN identity_provider AS provider ON provider.id = ?2
-  WHERE user.email = ?1 AND ${isSignedIn("?4", "?6")} AND provider.issuer = ?5 AND provider.linking <> 'operator' AND provider.tenants = '[]'
+  WHERE user.email = ?1 AND ${isSignedIn("?4", "?6", "?7")} AND provider.issuer = ?5 AND provider.linking <> 'operator' AND provider.tenants = '[]'
     AND provider.trusted_since <= ?6 AND ${MAY_VOUCH}
   ON CONFLICT DO NOTHING`;
 /** Keeps one way to sign in: a password, a passkey, or a provider that reaches all of the account. */
@@ -98,11 +98,12 @@ export const createIdentityStore = (db: D1Database) => ({
   /** Links the account to the user of a session that is valid still, unless either is linked already. */
   async linkInSession(
     { provider, issuer, subject }: Account,
-    { email, sid }: LinkFor,
+    email: string,
+    { sid, elsewhereSinceMs }: ChangingSession,
     nowMs: number,
     beside: readonly D1PreparedStatement[],
   ): Promise<void> {
-    const linkTo = db.prepare(LINK_IN_SESSION).bind(email, provider, subject, sid, issuer, nowMs);
+    const linkTo = db.prepare(LINK_IN_SESSION).bind(email, provider, subject, sid, issuer, nowMs, elsewhereSinceMs);
     await db.batch([linkTo, ...beside]);
   },
   /** Returns false if the account is not linked, or is the only way to sign in. */

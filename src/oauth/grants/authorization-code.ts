@@ -1,30 +1,41 @@
 import { StoreUnavailable } from "../../platform/storage/database.ts";
-import { sha256Hex } from "../../platform/secrets/hash.ts";
-import { randomId, randomSecret, type Random } from "../../platform/runtime/random.ts";
+import { sha256 } from "../../platform/secrets/hash.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
 import { err, ok } from "../../platform/model/result.ts";
+import { toBase64Url } from "../../platform/text/encoding.ts";
 import type { Caller } from "../clients/authentication.ts";
 import type { ClientRecord } from "../clients/directory-store.ts";
+import type { HeldToken, TokenPlace } from "../homes/held-token.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure } from "../model/failure.ts";
 import { newGrantId } from "../model/grant-id.ts";
 import { needsPkce, matchesChallenge } from "../model/pkce.ts";
 import { onlyRedirectUri } from "../model/redirect.ts";
-import type { CodeCompany, CodeStore, Redemption, StoredCode, CodeRequest } from "./code-store.ts";
-import { idTokenAlg, identifyGrantClient, type GrantDeps, type GrantStep, type TokenRequest } from "./grant-step.ts";
-import { reauthorize, invalidGrant } from "./reauthorize.ts";
+import type { CodeCompany, StoredCode, CodeRequest, SentWithCode } from "./code-store.ts";
+import type { Codes } from "./codes.ts";
+import { asksForNothing, idTokenAlg, identifyGrantClient } from "./grant-step.ts";
+import type { GrantDeps, GrantStep, TokenRequest } from "./grant-step.ts";
+import { reauthorize, invalidGrant, type Reauthorized } from "./reauthorize.ts";
 import { revokeGrants } from "./revoke-grants.ts";
 
 /**
- * A client redeems a code (RFC 6749 4.1.3). Every check runs before the one conditional write, so a failed request
- * leaves the code as it was. A redeemed code that comes back ends its grant, with any verifier: one of the two senders
- * stole it.
+ * A client redeems a code (RFC 6749 4.1.3).
+ *
+ *   of the directory     code and user read ──▶ checked ──▶ redeemed
+ *   of another shard     user read ──▶ redeemed if it fits the request ──▶ the user's rights checked; if refused, the
+ *                        code is given back
+ *
+ * So each takes two round trips, and a failed request leaves the code as it was. A request that names scopes or
+ * resources, and a code that does not say whose it is, is checked first in any shard: three round trips elsewhere. Code
+ * and grant change in one transaction. A redeemed code that comes back ends its grant, with any verifier: one of the
+ * two senders stole it.
  */
 export const authorizationCodeGrant: GrantStep = async (deps, request) => {
   const caller = await identifyGrantClient(deps, request, "authorization_code");
   if (!caller.ok) return caller;
   const text = request.parameters.get("code");
   if (text === undefined) return err(failure("invalid_request", "code is missing.", undefined, caller.value.client.id));
-  return redeemCode(deps, request, caller.value, await sha256Hex(text), "browser");
+  return redeemCode(deps, request, caller.value, await deps.codes.tokens.read(text), "browser");
 };
 
 /** `browser`: the code came by one, so address and verifier have to fit. `device`: the client never saw it. */
@@ -32,55 +43,141 @@ export async function redeemCode(
   deps: GrantDeps,
   request: TokenRequest,
   caller: Caller,
-  codeHash: string,
+  place: TokenPlace,
   by: "browser" | "device",
 ): ReturnType<GrantStep> {
-  const { call } = request;
-  const { client } = caller;
-  const code = await deps.codes.find(codeHash);
-  if (code === undefined) return err(invalidGrant("the code is unknown", client.id));
-  if (code.clientId !== client.id) return err(invalidGrant(`the code is for client ${code.clientId}`, client.id));
+  const use: Use = { deps, request, caller, place, by, id: randomId(deps.random) };
+  return place.email !== undefined && asksForNothing(request) ? takeFirst(use, place.email) : checkFirst(use);
+}
 
-  const replayed = async () => {
-    const subject = `grants/${code.grantId}`;
-    const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
-    // The code is removed too. Otherwise each repetition would write to the audit log.
-    const grant = { id: code.grantId, email: code.email, clientId: client.id };
-    await revokeGrants(deps, [grant], why, call, [deps.codes.removeStatement(code.codeHash)]);
-    return err(invalidGrant("the code was used already", client.id));
-  };
-  if (code.redeemed) return replayed();
-  const { proofKey } = request;
-  const boundTo = code.authorization.proofKey;
-  if (boundTo !== undefined && boundTo !== proofKey)
-    return err(invalidGrant("the code is bound to another key", client.id));
-  const fault = by === "browser" ? await codeFault(code, request, caller) : undefined;
-  if (fault !== undefined) return err(invalidGrant(fault, client.id));
-  const reauthorized = await reauthorize(deps, caller, code, request, call.nowMs);
+interface Use {
+  readonly deps: GrantDeps;
+  readonly request: TokenRequest;
+  readonly caller: Caller;
+  readonly place: TokenPlace;
+  readonly by: "browser" | "device";
+  /** Identifies the attempt. */
+  readonly id: string;
+}
+
+type Redeemed = Awaited<ReturnType<GrantStep>>;
+
+async function checkFirst(use: Use): Promise<Redeemed> {
+  const { deps, request, caller, place, id } = use;
+  const { client } = caller;
+  const { nowMs } = request.call;
+  const code = await deps.codes.in(place).find(place.hash);
+  const refused = await refusal(use, code);
+  if (refused !== undefined || code === undefined) return refused ?? unknownCode(client.id);
+  const reauthorized = await reauthorize(deps, caller, code, request, nowMs);
   if (!reauthorized.ok) return reauthorized;
 
-  const { granted, authorization } = reauthorized.value;
-  const wantsRefresh = client.grantTypes.includes("refresh_token") && authorization.hint === undefined;
-  const refreshToken = wantsRefresh ? await deps.refreshGrants.newToken(code.email) : undefined;
-  // The secret of a client binds its refresh tokens already (RFC 9449 5).
-  const bound = { ...authorization, proofKey: client.confidential ? undefined : proofKey };
-  const isHere = refreshToken?.shard === 0;
-  // A grant in another database is there before the code is redeemed, which happens once (refresh-grants.ts).
-  if (refreshToken !== undefined && !isHere) {
-    const { grantId: id, clientId, email } = code;
-    await deps.refreshGrants.add({ id, clientId, email, authorization: bound }, refreshToken, call.nowMs);
+  const { authorization } = reauthorized.value;
+  const refreshToken =
+    wantsRefresh(caller) && authorization.hint === undefined ? await newToken(use, code.email) : undefined;
+  const refresh = refreshToken && {
+    tokenHash: refreshToken.hash,
+    authorization: { ...authorization, proofKey: boundKey(use) },
+  };
+  if (!(await withRetry(() => deps.codes.in(place).redeem(place.hash, { id, refresh }, nowMs))))
+    return replayed(use, code);
+  return outcome(use, code, reauthorized.value, refreshToken);
+}
+
+async function takeFirst(use: Use, email: string): Promise<Redeemed> {
+  const { deps, request, caller, place, by, id } = use;
+  const { client } = caller;
+  const { nowMs } = request.call;
+  const user = await deps.users.find(email);
+  const refreshToken = wantsRefresh(caller) ? await newToken(use, email) : undefined;
+  const taking = {
+    id,
+    clientId: client.id,
+    proofKey: request.proofKey,
+    sent: by === "browser" ? await sentWith(request, client) : undefined,
+    refresh: refreshToken && { tokenHash: refreshToken.hash, proofKey: boundKey(use) },
+  };
+  const taken = await withRetry(() => deps.codes.in(place).take(place.hash, taking, nowMs));
+  if (taken === undefined) return unknownCode(client.id);
+  const code: StoredCode = { ...taken.code, user: async () => user };
+  let isChecked = false;
+  try {
+    const refused = await refusal(use, taken.isTaken ? { ...code, redeemed: false } : code);
+    if (refused !== undefined) return refused;
+    if (!taken.isTaken) return err(invalidGrant("the code does not fit the request", client.id));
+    const reauthorized = await reauthorize(deps, caller, code, request, nowMs);
+    if (!reauthorized.ok) return reauthorized;
+    isChecked = true;
+    const isGranted = reauthorized.value.authorization.hint === undefined;
+    return outcome(use, code, reauthorized.value, isGranted ? refreshToken : undefined);
+  } finally {
+    if (!isChecked && taken.isTaken) await deps.codes.in(place).giveBack(place.hash, id);
   }
-  const refresh = isHere ? { tokenHash: refreshToken.hash, authorization: bound } : undefined;
-  const redemption = { id: randomId(deps.random), refresh };
-  if (!(await redeemWithRetry(deps.codes, code.codeHash, redemption, call.nowMs))) return replayed();
-  return ok({
+}
+
+const unknownCode = (clientId: string): Redeemed => err(invalidGrant("the code is unknown", clientId));
+
+const wantsRefresh = ({ client }: Caller): boolean => client.grantTypes.includes("refresh_token");
+
+/** Its grant lies with the code. */
+const newToken = ({ deps, place }: Use, email: string): Promise<HeldToken> =>
+  deps.refreshGrants.tokens.make(email, place.shard);
+
+/** The secret of a client binds its refresh tokens already (RFC 9449 5). */
+const boundKey = ({ caller, request }: Use): string | undefined =>
+  caller.client.confidential ? undefined : request.proofKey;
+
+/** Why the code gives this request nothing, whatever its user may do. */
+async function refusal(use: Use, code: StoredCode | undefined): Promise<Redeemed | undefined> {
+  const { request, caller, by } = use;
+  const { client } = caller;
+  if (code === undefined) return unknownCode(client.id);
+  if (code.clientId !== client.id) return err(invalidGrant(`the code is for client ${code.clientId}`, client.id));
+  if (code.redeemed) return replayed(use, code);
+  const boundTo = code.authorization.proofKey;
+  if (boundTo !== undefined && boundTo !== request.proofKey)
+    return err(invalidGrant("the code is bound to another key", client.id));
+  const fault = by === "browser" ? await codeFault(code, request, caller) : undefined;
+  return fault === undefined ? undefined : err(invalidGrant(fault, client.id));
+}
+
+async function replayed({ deps, request, caller, place }: Use, code: StoredCode): Promise<Redeemed> {
+  const { client } = caller;
+  const subject = `grants/${code.grantId}`;
+  const why = { actor: client.id, action: "end grant", subject, reason: "a code was used twice" };
+  // The code is removed too. Otherwise each repetition would write to the audit log.
+  const grant = { id: code.grantId, email: code.email, clientId: client.id };
+  const codes = deps.codes.in(place);
+  const beside = place.shard === 0 ? [codes.removeStatement(code.codeHash)] : [];
+  await revokeGrants(deps, [grant], why, request.call, beside);
+  if (place.shard !== 0) await codes.remove(code.codeHash);
+  return err(invalidGrant("the code was used already", client.id));
+}
+
+const outcome = (
+  { caller }: Use,
+  code: StoredCode,
+  { granted, authorization }: Reauthorized,
+  refreshToken: HeldToken | undefined,
+): Redeemed =>
+  ok({
     granted,
     sessionId: authorization.sessionId,
     grantId: code.grantId,
     refreshToken: refreshToken?.text,
-    idToken: { ...signInTimes(authorization), nonce: code.nonce, alg: idTokenAlg(client) },
+    idToken: { ...signInTimes(authorization), nonce: code.nonce, alg: idTokenAlg(caller.client) },
     hint: authorization.hint,
   });
+
+async function sentWith({ parameters }: TokenRequest, client: ClientRecord): Promise<SentWithCode> {
+  const verifier = parameters.get("code_verifier");
+  return {
+    redirectUri: parameters.get("redirect_uri"),
+    onlyRedirectUri: onlyRedirectUri(client.redirectUris),
+    verifier,
+    s256: verifier === undefined ? undefined : toBase64Url(await sha256(verifier)),
+    needsPkce: needsPkce(client),
+  };
 }
 
 /** Returns why the code does not fit this request, for the operator. */
@@ -111,17 +208,12 @@ const isSameAddress = (sent: string | undefined, code: StoredCode, { redirectUri
   sent === code.redirectUri || (code.redirectUri === undefined && sent === onlyRedirectUri(redirectUris));
 
 /** Repeats a write whose response was lost. Under the same id it is done once, and each attempt learns who did it. */
-async function redeemWithRetry(
-  codes: CodeStore,
-  codeHash: string,
-  redemption: Redemption,
-  nowMs: number,
-): Promise<boolean> {
+async function withRetry<T>(write: () => Promise<T>): Promise<T> {
   try {
-    return await codes.redeem(codeHash, redemption, nowMs);
+    return await write();
   } catch (thrown) {
     if (!(thrown instanceof StoreUnavailable)) throw thrown;
-    return codes.redeem(codeHash, redemption, nowMs);
+    return write();
   }
 }
 
@@ -136,22 +228,26 @@ async function redeemWithRetry(
 const CODE_LIFETIME_MS = 60_000;
 
 /**
- * Makes a code for the client. Undefined if the client or the user has just been removed, or the session revoked.
- * `beginning`: the session that begins with the code.
+ * Makes a code for the client, in the database of its session. Undefined if the client or the user has just been
+ * removed, or the session has ended. `beginning`: the session that begins with the code.
  */
 export async function createCode(
-  deps: { readonly codes: CodeStore; readonly random: Random },
-  { lifetimeMs = CODE_LIFETIME_MS, ...request }: CodeRequest & { readonly lifetimeMs?: number },
+  deps: { readonly codes: Codes; readonly random: Random },
+  {
+    lifetimeMs = CODE_LIFETIME_MS,
+    shard,
+    ...request
+  }: CodeRequest & { readonly shard: number; readonly lifetimeMs?: number },
   nowMs: number,
   company: CodeCompany = {},
-): Promise<string | undefined> {
-  const code = randomSecret(deps.random);
+): Promise<HeldToken | undefined> {
+  const code = await deps.codes.tokens.make(request.email, shard);
   const record = {
     ...request,
-    codeHash: await sha256Hex(code),
+    codeHash: code.hash,
     grantId: request.grantId ?? newGrantId(request.authorization.sessionId, deps.random),
     expiresAtMs: Math.min(nowMs + lifetimeMs, request.authorization.hint?.endsAtMs ?? Infinity),
   };
-  const added = await deps.codes.add(record, nowMs, company);
+  const added = await deps.codes.in(code).add(record, nowMs, company);
   return added ? code : undefined;
 }

@@ -1,3 +1,5 @@
+import { clientAnchor, toExpired, type Expired } from "../homes/anchor-store.ts";
+import type { BeginningSession } from "../homes/beginning.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
 import { RUNS_OF_AN_HOUR, sliceAt } from "../model/slice.ts";
@@ -28,20 +30,33 @@ export interface StoredCode extends CodeRecord, Pick<WithUser<unknown>, "user"> 
   readonly redeemed: boolean;
 }
 
-/** A session whose row is written with its first code. */
-export interface BeginningSession {
-  /** The key of its row. */
-  readonly idHash: string;
-  /** The first begins it, if its user may sign in. */
-  readonly statements: readonly D1PreparedStatement[];
-  /** Takes the result of the first. */
-  tookEffect(result: D1Result | undefined): boolean;
-}
-
 export interface Redemption {
   /** Identifies the attempt. */
   readonly id: string;
   readonly refresh: { readonly tokenHash: string; readonly authorization: Authorization } | undefined;
+}
+
+/** A redemption that finds out by itself whether it may be (`take`). */
+export interface Taking {
+  /** Identifies the attempt. */
+  readonly id: string;
+  readonly clientId: string;
+  /** The key that proved itself with the request. */
+  readonly proofKey: string | undefined;
+  /** Undefined: the code came by no browser. */
+  readonly sent: SentWithCode | undefined;
+  /** The refresh token that is wanted, and the key that its grant is bound to. */
+  readonly refresh: { readonly tokenHash: string; readonly proofKey: string | undefined } | undefined;
+}
+
+export interface SentWithCode {
+  readonly redirectUri: string | undefined;
+  /** The one that counts if none was sent. */
+  readonly onlyRedirectUri: string | undefined;
+  readonly verifier: string | undefined;
+  /** The verifier as the method S256 has it. */
+  readonly s256: string | undefined;
+  readonly needsPkce: boolean;
 }
 
 /**
@@ -55,6 +70,16 @@ const ADD = `
   WHERE client.id = ?3 AND user.email = ?4
     AND NOT EXISTS (SELECT 1 FROM revocation WHERE kind = 'session' AND key = ?9 ->> 'sessionId')
     AND (?11 IS NULL OR EXISTS (SELECT 1 FROM session WHERE id_hash = ?11))`;
+/**
+ * In a shard, where client and person are anchors. The session lies there too: one that has just ended gets no code,
+ * and one that ends takes its codes along.
+ */
+const ADD_ELSEWHERE = `
+  INSERT INTO authorization_code (code_hash, grant_id, client, email, redirect_uri, code_challenge,
+    code_challenge_method, nonce, authorization, expires_at)
+  SELECT ?1, ?2, ?3, session.email, ?5, ?6, ?7, ?8, ?9, ?10 FROM session
+  WHERE id_hash >= ?9 ->> 'sessionId' AND id_hash < (?9 ->> 'sessionId') || 'g' AND email = ?4 AND session.expires_at > ?11
+  LIMIT 1`;
 /** The last use of the session, to the hour. */
 const SEEN_EVERY_MS = 3_600_000;
 const TOUCH = `UPDATE session SET seen_at = ?2 WHERE id_hash IN (${SESSIONS_OF_SID}) AND seen_at <= ?2 - ${SEEN_EVERY_MS}`;
@@ -73,15 +98,32 @@ const ADD_REFRESH_TOKEN = `
 /** Last in the batch: the statements before it insert only while the code is not redeemed. */
 const REDEEM = `
   UPDATE authorization_code SET redemption = ?2 WHERE code_hash = ?1 AND (redemption IS NULL OR redemption = ?2)`;
+/** The checks of authorization-code.ts. `?5` to `?9` count if the code came by a browser: `?4`. */
+const MAY_TAKE = `
+  code_hash = ?1 AND client = ?2 AND coalesce(authorization ->> 'proofKey' = ?3, authorization ->> 'proofKey' IS NULL)
+  AND (?4 = 0 OR (expires_at > ?10
+    AND (redirect_uri IS ?5 OR (redirect_uri IS NULL AND ?5 = ?6))
+    AND iif(code_challenge IS NULL, ?9 = 0 AND ?7 IS NULL, code_challenge IS iif(code_challenge_method = 'plain', ?7, ?8))))`;
+/** A code of a hint continues a grant that is there. */
+const TAKE_GRANT = `
+  INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
+  SELECT grant_id, client, email, iif(?11 IS NULL, json_remove(authorization, '$.proofKey'), json_set(authorization, '$.proofKey', ?11)),
+    ?10, ?10
+  FROM authorization_code WHERE ${MAY_TAKE} AND redemption IS NULL AND authorization ->> 'hint' IS NULL`;
+const TAKE_TOKEN = `
+  INSERT INTO refresh_token (token_hash, grant_id, created_at)
+  SELECT ?11, grant_id, ?10 FROM authorization_code WHERE ${MAY_TAKE} AND redemption IS NULL AND authorization ->> 'hint' IS NULL`;
+const TAKE = `
+  UPDATE authorization_code SET redemption = ?11 WHERE ${MAY_TAKE} AND (redemption IS NULL OR redemption = ?11)`;
+const UNGRANT = `
+  DELETE FROM refresh_grant WHERE id = (
+    SELECT grant_id FROM authorization_code WHERE code_hash = ?1 AND redemption = ?2 AND authorization ->> 'hint' IS NULL)`;
+const GIVE_BACK = `UPDATE authorization_code SET redemption = NULL WHERE code_hash = ?1 AND redemption = ?2`;
 const REMOVE = `DELETE FROM authorization_code WHERE code_hash = ?1`;
-/** Codes that `DELETE_EXPIRED` takes and that nobody redeemed. */
-const NEVER_REDEEMED = `
-  SELECT grant_id AS id, email FROM authorization_code WHERE code_hash IN (
-    SELECT code_hash FROM authorization_code WHERE code_hash >= ?3 AND code_hash < ?4 AND expires_at <= ?1 LIMIT ?2)
-    AND redemption IS NULL`;
 const DELETE_EXPIRED = `
   DELETE FROM authorization_code WHERE code_hash IN (
-    SELECT code_hash FROM authorization_code WHERE code_hash >= ?3 AND code_hash < ?4 AND expires_at <= ?1 LIMIT ?2)`;
+    SELECT code_hash FROM authorization_code WHERE code_hash >= ?3 AND code_hash < ?4 AND expires_at <= ?1 LIMIT ?2)
+  RETURNING email`;
 /** Counted from the end of the code: a replay is recognized while a token issued for the code may be valid. */
 const REPLAY_KNOWN_MS = ALL_EXPIRED_AFTER_SEC * 1000;
 
@@ -104,41 +146,73 @@ export interface CodeCompany {
 
 export type CodeStore = ReturnType<typeof createCodeStore>;
 
-/** Authorization codes in D1. */
-export const createCodeStore = (db: D1Database, users: Pick<UserStore, "findBeside">) => ({
+/** Authorization codes of one database. `isDirectory`: it has the people and clients too. */
+export const createCodeStore = (db: D1Database, users: Pick<UserStore, "find" | "findBeside">, isDirectory = true) => ({
   /**
-   * Returns false if the client, the user or the session is gone.
+   * Returns false if the session is gone; of the directory, also if the client or the user is.
    */
   async add(code: CodeRecord, nowMs: number, { beginning, beside = [] }: CodeCompany = {}): Promise<boolean> {
     const { challenge } = code;
     const nulled = [code.redirectUri, challenge?.value, challenge?.method, code.nonce].map((value) => value ?? null);
     const authorization = JSON.stringify(code.authorization);
     const values = [code.codeHash, code.grantId, code.clientId, code.email, ...nulled, authorization, code.expiresAtMs];
-    const add = db.prepare(ADD).bind(...values, beginning?.idHash ?? null);
+    const add = isDirectory
+      ? [db.prepare(ADD).bind(...values, beginning?.idHash ?? null)]
+      : [...clientAnchor(db, code.clientId), db.prepare(ADD_ELSEWHERE).bind(...values, nowMs)];
     if (beginning !== undefined) {
-      const results = await db.batch([...beginning.statements, ...beside, add]);
-      beginning.tookEffect(results[0]);
+      const results = await db.batch([...beginning.statements, ...beside, ...add]);
+      await beginning.tookEffect(results);
       return (results.at(-1)?.meta.changes ?? 0) > 0;
     }
     const touch = db.prepare(TOUCH).bind(code.authorization.sessionId, nowMs);
-    const [added] = await db.batch([add, touch, ...beside]);
-    return (added?.meta.changes ?? 0) > 0;
+    const results = await db.batch([...add, touch, ...beside]);
+    return (results[add.length - 1]?.meta.changes ?? 0) > 0;
   },
-  /** The code and its user, in one round trip. */
+  /** The code and its user: one round trip of the directory, or one of each database. */
   async find(codeHash: string): Promise<StoredCode | undefined> {
-    const { rows, user } = await users.findBeside<CodeRow>(FIND, codeHash, OWNER);
-    const [row] = rows;
-    if (row === undefined) return undefined;
-    const { challengeValue, challengeMethod, redemption, ...code } = row;
-    return {
-      ...code,
-      user,
-      redirectUri: code.redirectUri ?? undefined,
-      challenge: challengeValue === null ? undefined : { value: challengeValue, method: challengeMethod },
-      nonce: code.nonce ?? undefined,
-      authorization: JSON.parse(code.authorization) as Authorization,
-      redeemed: redemption !== null,
-    };
+    if (isDirectory) {
+      const { rows, user } = await users.findBeside<CodeRow>(FIND, codeHash, OWNER);
+      return rows[0] && { ...toCode(rows[0]), user };
+    }
+    const row = await db.prepare(FIND).bind(codeHash).first<CodeRow>();
+    return row === null ? undefined : { ...toCode(row), user: async () => users.find(row.email) };
+  },
+  /**
+   * Redeems the code if this request may, with the grant that it asks for. Returns the code as it was, and whether
+   * this attempt has it. Can be repeated under the same id.
+   */
+  async take(
+    codeHash: string,
+    { id, clientId, proofKey, sent, refresh }: Taking,
+    nowMs: number,
+  ): Promise<{ readonly code: Omit<StoredCode, "user">; readonly isTaken: boolean } | undefined> {
+    const may = [
+      codeHash,
+      clientId,
+      proofKey ?? null,
+      sent === undefined ? 0 : 1,
+      sent?.redirectUri ?? null,
+      sent?.onlyRedirectUri ?? null,
+      sent?.verifier ?? null,
+      sent?.s256 ?? null,
+      sent?.needsPkce === true ? 1 : 0,
+      nowMs,
+    ];
+    const grant =
+      refresh === undefined
+        ? []
+        : [
+            db.prepare(TAKE_GRANT).bind(...may, refresh.proofKey ?? null),
+            db.prepare(TAKE_TOKEN).bind(...may, refresh.tokenHash),
+          ];
+    const found = db.prepare(FIND).bind(codeHash);
+    const results = await db.batch<CodeRow>([found, ...grant, db.prepare(TAKE).bind(...may, id)]);
+    const row = results[0]?.results[0];
+    return row && { code: toCode(row), isTaken: (results.at(-1)?.meta.changes ?? 0) > 0 };
+  },
+  /** The code is as before this attempt took it. Nobody has its tokens. */
+  async giveBack(codeHash: string, id: string): Promise<void> {
+    await db.batch([UNGRANT, GIVE_BACK].map((sql) => db.prepare(sql).bind(codeHash, id)));
   },
   /**
    * Redeems the code unless it was redeemed, and adds its refresh grant if one is wanted. Returns true to one caller
@@ -157,19 +231,25 @@ export const createCodeStore = (db: D1Database, users: Pick<UserStore, "findBesi
   },
   /** Removes the code, as part of the caller's transaction. */
   removeStatement: (codeHash: string): D1PreparedStatement => db.prepare(REMOVE).bind(codeHash),
-  /** The grants of codes that `deleteExpired` would delete and that were never redeemed. */
-  async neverRedeemed(
-    nowMs: number,
-    limit: number,
-  ): Promise<readonly { readonly id: string; readonly email: string }[]> {
-    const { from, to } = sliceAt(nowMs, RUNS_OF_AN_HOUR);
-    const found = db.prepare(NEVER_REDEEMED).bind(nowMs - REPLAY_KNOWN_MS, limit, from, to);
-    return (await found.all<{ id: string; email: string }>()).results;
+  /** The same in a transaction of its own. */
+  async remove(codeHash: string): Promise<void> {
+    await db.prepare(REMOVE).bind(codeHash).run();
   },
-  /** Deletes at most `limit` codes whose tokens have expired, of an hour's part of all, and returns how many. */
-  async deleteExpired(nowMs: number, limit: number): Promise<number> {
+  /** Deletes at most `limit` codes whose tokens have expired, of an hour's part of all. */
+  async deleteExpired(nowMs: number, limit: number): Promise<Expired> {
     const { from, to } = sliceAt(nowMs, RUNS_OF_AN_HOUR);
     const deletion = db.prepare(DELETE_EXPIRED).bind(nowMs - REPLAY_KNOWN_MS, limit, from, to);
-    return (await deletion.run()).meta.changes;
+    return toExpired((await deletion.all<{ email: string }>()).results);
   },
 });
+
+function toCode({ challengeValue, challengeMethod, redemption, ...code }: CodeRow): Omit<StoredCode, "user"> {
+  return {
+    ...code,
+    redirectUri: code.redirectUri ?? undefined,
+    challenge: challengeValue === null ? undefined : { value: challengeValue, method: challengeMethod },
+    nonce: code.nonce ?? undefined,
+    authorization: JSON.parse(code.authorization) as Authorization,
+    redeemed: redemption !== null,
+  };
+}

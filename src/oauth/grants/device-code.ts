@@ -1,5 +1,6 @@
 import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { err } from "../../platform/model/result.ts";
+import { fromPlaceText } from "../homes/held-token.ts";
 import { failure } from "../model/failure.ts";
 import { redeemCode } from "./authorization-code.ts";
 import { identifyGrantClient, type GrantStep } from "./grant-step.ts";
@@ -16,6 +17,10 @@ import { invalidGrant } from "./reauthorize.ts";
  * The page (endpoints/device.ts) continues as a pushed authorization request of the client, so the person signs in,
  * chooses and decides as for every client (authorize/). An allowed device redeems an authorization code that nobody
  * saw, so what ends codes and grants ends it too.
+ *
+ * The device is in the directory: nobody knows its person when it begins, and the letters that it shows must be no
+ * other device's. Its code lies with the session of the person (homes/home.ts), and is written first: the device is
+ * allowed once, and a code that no device has says nothing to anybody.
  */
 export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 export const DEVICE_LIFETIME_SEC = 600;
@@ -34,7 +39,7 @@ export const deviceCodeGrant: GrantStep = async (deps, request) => {
   if (device === undefined) return err(invalidGrant("the device code is unknown, or of another client", id));
   if (device.state === "denied") return refuse("access_denied", "The person denied the request.");
   if (device.expiresAtMs <= call.nowMs) return refuse("expired_token", "Nobody decided in time: begin again.");
-  if (device.codeHash !== null) return redeemCode(deps, request, caller.value, device.codeHash, "device");
+  if (device.code !== null) return redeemCode(deps, request, caller.value, fromPlaceText(device.code), "device");
   return device.tooSoon === 1
     ? refuse("slow_down", "Wait five seconds longer between two requests from now on.")
     : refuse("authorization_pending", "The person has not decided yet: ask again after the interval.");

@@ -1,3 +1,5 @@
+import { toPlaceText, type TokenPlace } from "../homes/held-token.ts";
+
 export interface NewDevice {
   /** SHA-256 in hex. */
   readonly deviceHash: string;
@@ -15,7 +17,8 @@ export type FoundDevice = Pick<NewDevice, "deviceHash" | "clientId" | "scope" | 
 /** A device as its poll finds it. */
 export interface PolledDevice {
   readonly state: "pending" | "allowed" | "denied";
-  readonly codeHash: string | null;
+  /** The place of the code by which the device gets its tokens, as a text (homes/held-token.ts). */
+  readonly code: string | null;
   readonly expiresAtMs: number;
   /** The poll before came less than the interval ago. */
   readonly tooSoon: number;
@@ -30,7 +33,7 @@ const FIND = `
 const DECIDE = `
   UPDATE device_code SET state = ?2, code_hash = ?3 WHERE device_hash = ?1 AND state = 'pending' AND expires_at > ?4`;
 const POLLED = `
-  SELECT state, code_hash AS codeHash, expires_at AS expiresAtMs, polled_at + interval_ms > ?3 AS tooSoon
+  SELECT state, code_hash AS code, expires_at AS expiresAtMs, polled_at + interval_ms > ?3 AS tooSoon
   FROM device_code WHERE device_hash = ?1 AND client = ?2`;
 /** A device that polls too soon has to wait five seconds longer from then on (RFC 8628 3.5). */
 const NOTE_POLL = `
@@ -59,12 +62,12 @@ export const createDeviceStore = (db: D1Database) => ({
   async find(userCode: string, nowMs: number): Promise<FoundDevice | undefined> {
     return (await db.prepare(FIND).bind(userCode, nowMs).first<FoundDevice>()) ?? undefined;
   },
-  /** Decides once. `codeHash`: of the code by which the device gets its tokens. */
-  async decide(deviceHash: string, codeHash: string | undefined, nowMs: number): Promise<boolean> {
-    const state = codeHash === undefined ? "denied" : "allowed";
+  /** Decides once. `code`: the place of the code by which the device gets its tokens. */
+  async decide(deviceHash: string, code: TokenPlace | undefined, nowMs: number): Promise<boolean> {
+    const state = code === undefined ? "denied" : "allowed";
     const decided = await db
       .prepare(DECIDE)
-      .bind(deviceHash, state, codeHash ?? null, nowMs)
+      .bind(deviceHash, state, code === undefined ? null : toPlaceText(code), nowMs)
       .run();
     return decided.meta.changes > 0;
   },

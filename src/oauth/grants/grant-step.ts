@@ -22,7 +22,7 @@ import type { Issue, IssueDeps } from "../tokens/issue.ts";
 import type { StrictVerifier } from "../tokens/access-token.ts";
 import { FAPI_ID_TOKEN_ALG, type SigningAlg } from "../tokens/signing-key.ts";
 import type { UserStore } from "../users/user-store.ts";
-import type { CodeStore } from "./code-store.ts";
+import type { Codes } from "./codes.ts";
 import type { DeviceStore } from "./device-store.ts";
 import type { RevokeGrantsDeps } from "./revoke-grants.ts";
 
@@ -34,7 +34,7 @@ export interface GrantDeps extends IssueDeps, RevokeGrantsDeps, AuthenticationDe
   readonly accounts: Accounts;
   readonly passwordGrant: PasswordGrant;
   readonly federation: Bindings;
-  readonly codes: CodeStore;
+  readonly codes: Codes;
   readonly proofs: ProofVerifier;
   readonly devices: DeviceStore;
   readonly verifier: StrictVerifier;
@@ -54,6 +54,10 @@ export interface TokenRequest {
   /** The thumbprint of the key that proved itself with the request (RFC 9449). */
   readonly proofKey: string | undefined;
 }
+
+/** The request takes what was granted before, as it is. */
+export const asksForNothing = ({ parameters, resources }: Pick<TokenRequest, "parameters" | "resources">): boolean =>
+  parameters.get("scope") === undefined && resources.length === 0;
 
 export type GrantStep = (deps: GrantDeps, request: TokenRequest) => Promise<Result<GrantOutcome, OAuthFailure>>;
 

@@ -16,13 +16,12 @@ import {
 } from "./refresh-store.ts";
 
 /**
- * Refresh grants of all shards. A grant lies in the home of its person (homes/home.ts) with all its tokens, and stays
- * there. The directory is one of the homes; what is said of "elsewhere" is nothing on a platform of one database.
+ * Refresh grants of all shards. A grant lies with its code, or in the home of its person (homes/home.ts), with all its
+ * tokens, and stays there. The directory is one of the homes; what is said of "elsewhere" is nothing on a platform of
+ * one database.
  *
  * No transaction spans two databases. Where one did:
  *
- *   a code is redeemed       the grant is added elsewhere ──▶ the code is redeemed, once. If it is not, the grant is
- *                            removed: at once, or by the sweep when the code has expired. Nobody knows its token.
  *   grants are revoked       made void elsewhere ──▶ revoked for good in the directory, with the audit row ──▶ removed
  *                            elsewhere ──▶ answered. A void grant is there and gives nothing: who got an error can
  *                            repeat the request, and the sweep removes it if nobody does.

@@ -1,4 +1,4 @@
-import { anchorStatements } from "../homes/anchor-store.ts";
+import { clientAnchor, personAnchor } from "../homes/anchor-store.ts";
 import type { Authorization } from "../model/authorization.ts";
 import { RUNS_OF_A_DAY, sliceAt } from "../model/slice.ts";
 import type { UserStore, WithUser } from "../users/user-store.ts";
@@ -48,10 +48,9 @@ export interface TokenUser {
   readonly proofKey: string | undefined;
 }
 
-/** A grant may be there already: a code is redeemed again after a lost answer. */
 const ADD_GRANT = `
   INSERT INTO refresh_grant (id, client, email, authorization, created_at, last_used_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (id) DO NOTHING`;
+  VALUES (?1, ?2, ?3, ?4, ?5, ?5)`;
 const ADD_TOKEN = `INSERT INTO refresh_token (token_hash, grant_id, created_at) VALUES (?1, ?2, ?3)`;
 const FIND = `
   SELECT refresh_grant.id, refresh_grant.client AS clientId, refresh_grant.email, refresh_grant.authorization,
@@ -118,7 +117,7 @@ export const createRefreshStore = (
   async add(grant: RefreshGrant, tokenHash: string, nowMs: number): Promise<void> {
     const authorization = JSON.stringify(grant.authorization);
     await db.batch([
-      ...(isDirectory ? [] : anchorStatements(db, grant)),
+      ...(isDirectory ? [] : [...clientAnchor(db, grant.clientId), personAnchor(db, grant.email)]),
       db.prepare(ADD_GRANT).bind(grant.id, grant.clientId, grant.email, authorization, nowMs),
       db.prepare(ADD_TOKEN).bind(tokenHash, grant.id, nowMs),
     ]);

@@ -4,6 +4,7 @@ import type { HeldToken } from "../homes/held-token.ts";
 import { signInTimes } from "../model/authorization.ts";
 import { failure, type OAuthFailure } from "../model/failure.ts";
 import {
+  asksForNothing,
   idTokenAlg,
   identifyGrantClient,
   type GrantDeps,
@@ -47,9 +48,6 @@ interface Use {
 }
 
 type Used = Result<GrantOutcome, OAuthFailure>;
-
-const asksForNothing = ({ parameters, resources }: TokenRequest): boolean =>
-  parameters.get("scope") === undefined && resources.length === 0;
 
 async function checkFirst(use: Use): Promise<Used> {
   const { deps, request, caller, token } = use;

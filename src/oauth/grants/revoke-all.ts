@@ -1,7 +1,6 @@
 import type { AuditRecord } from "../../platform/ports/audit.ts";
 import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Elsewhere } from "../homes/elsewhere.ts";
-import type { RefreshGrants } from "./refresh-grants.ts";
 import type { RevokeAllStore } from "./revoke-all-store.ts";
 
 /** Lists of a session's grants, each revoked in one transaction. */
@@ -9,21 +8,19 @@ const MAX_STEPS = 20;
 
 export type RevokeAll = ReturnType<typeof createRevokeAll>;
 
-/** `RevokeAllStore`, with the grants that lie elsewhere. homes/elsewhere.ts says in which order. */
-export function createRevokeAll(
-  store: RevokeAllStore,
-  elsewhere: Elsewhere,
-  refreshGrants: Pick<RefreshGrants, "voidElsewhere" | "removeElsewhere">,
-) {
+/** `RevokeAllStore`, with what lies elsewhere. homes/elsewhere.ts says in which order. */
+export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere) {
   async function revokeSession(sid: string, nowMs: number, record: AuditRecord | undefined, email?: string) {
     for (let step = 0; step < MAX_STEPS; step++) {
-      const grants = await elsewhere.ofSession(sid, email);
-      if (step > 0 && grants.length === 0) return "ended";
-      await refreshGrants.voidElsewhere(grants);
+      const grants = await elsewhere.voidSession(sid, email);
+      if (step > 0 && grants.length === 0) {
+        await elsewhere.endSession(sid, email);
+        return "ended";
+      }
       const first = step === 0 ? record : undefined;
       const ended = await store.revokeAll("session", sid, nowMs, first, email, grants);
       if (ended === "more") return ended;
-      await refreshGrants.removeElsewhere(grants);
+      await elsewhere.removeOfSession(sid, grants);
     }
     return "more";
   }

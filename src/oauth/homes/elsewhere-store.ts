@@ -1,7 +1,9 @@
 import type { Slice } from "../model/slice.ts";
 import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Application, GrantCursor, ListedGrant } from "./listed-grant.ts";
-import { grantsOf, MAX_ROWS } from "./owner-store.ts";
+import { SESSIONS_OF_SID } from "../users/user-store.ts";
+import type { RevokedGrant } from "./grant-revocation.ts";
+import { COLUMN, grantsOf, MAX_ROWS } from "./owner-store.ts";
 
 /** A grant with what the directory decides about it. */
 export interface ComparedGrant {
@@ -10,6 +12,12 @@ export interface ComparedGrant {
   readonly clientId: string;
   readonly authenticatedAtMs: number;
 }
+
+/** The same of a session; the id is the key of its row. */
+export type ComparedSession = Omit<ComparedGrant, "clientId">;
+
+/** A session ends by itself (`voidSession`). */
+export type EndedKind = Exclude<OwnerKind, "session">;
 
 /** As JSON of a row. */
 type Text<T, Json extends keyof T> = Omit<T, Json> & Record<Json, string>;
@@ -30,15 +38,40 @@ const APPLICATIONS = `
   GROUP BY client ORDER BY max(last_used_at) DESC, client LIMIT ?3`;
 const IDS = `SELECT id FROM refresh_grant WHERE email = ?1 AND +client = ?2 LIMIT ?3`;
 const BELONGS_TO_USER = `SELECT 1 FROM refresh_grant WHERE id = ?3 AND email = ?1 AND client = ?2`;
-const END_ACCESS = `DELETE FROM refresh_grant WHERE email = ?1 AND +client = ?2`;
-const OF_SESSION = `SELECT id, client AS clientId, email FROM ${grantsOf("session", "id, client, email")} LIMIT ?2`;
-const end = (kind: OwnerKind): string =>
+const END_ACCESS = ["authorization_code", "refresh_grant"].map(
+  (table) => `DELETE FROM ${table} WHERE email = ?1 AND +client = ?2`,
+);
+/** A walk through the codes of the last hours, unless their person (`?2`) is known. */
+const codesOf = (isPersonKnown: boolean): string =>
+  `authorization_code WHERE ${isPersonKnown ? "email = ?2 AND " : ""}${COLUMN.session} = ?1`;
+const someOfSession = (isPersonKnown: boolean): string => `
+  SELECT id, client AS clientId, email FROM ${grantsOf("session", "id, client, email")}
+  UNION SELECT grant_id, client, email FROM ${codesOf(isPersonKnown)}
+  ORDER BY 1 LIMIT ${MAX_ROWS.session}`;
+/** One that has expired. No clock is before it, so the sweep tells clients of its end. */
+const VOID_SESSION = `UPDATE session SET expires_at = 0 WHERE id_hash IN (${SESSIONS_OF_SID}) AND expires_at > 0`;
+const SET_VOID = `SET authorization = json_set(authorization, '$.authenticatedAtMs', 0)`;
+const VOID_GRANTS = `UPDATE refresh_grant ${SET_VOID} WHERE id IN (SELECT id FROM ${grantsOf("session")} LIMIT ${MAX_ROWS.session})`;
+const voidCodes = (isPersonKnown: boolean): string =>
+  codesOf(isPersonKnown).replace("authorization_code", `UPDATE authorization_code ${SET_VOID}`);
+const REMOVE_CODES = `DELETE FROM ${codesOf(true)} AND grant_id IN (SELECT value FROM json_each(?3))`;
+const END_SESSION = `DELETE FROM session WHERE id_hash IN (${SESSIONS_OF_SID})`;
+const endGrants = (kind: OwnerKind): string =>
   `DELETE FROM refresh_grant WHERE id IN (SELECT id FROM ${grantsOf(kind)} LIMIT ${MAX_ROWS[kind]})`;
+const endCodes = (kind: OwnerKind): string => `
+  DELETE FROM authorization_code WHERE code_hash IN (
+    SELECT code_hash FROM authorization_code WHERE ${COLUMN[kind]} = ?1 LIMIT ${MAX_ROWS[kind]})`;
+const END_SESSIONS = `DELETE FROM session WHERE email = ?1`;
 const REMOVE = `DELETE FROM refresh_grant WHERE id IN (SELECT value FROM json_each(?1))`;
-const DROP_PERSON = `
-  DELETE FROM user WHERE email = ?1 AND NOT EXISTS (SELECT 1 FROM refresh_grant WHERE refresh_grant.email = user.email)`;
+const IS_ALONE = ["refresh_grant", "authorization_code", "session"]
+  .map((table) => `NOT EXISTS (SELECT 1 FROM ${table} WHERE ${table}.email = user.email)`)
+  .join(" AND ");
+const DROP_PERSON = `DELETE FROM user WHERE email = ?1 AND ${IS_ALONE}`;
+/** Rows about logouts go with the client. */
 const DROP_CLIENT = `
-  DELETE FROM client WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM refresh_grant WHERE refresh_grant.client = client.id)`;
+  DELETE FROM client WHERE id = ?1
+    AND NOT EXISTS (SELECT 1 FROM refresh_grant WHERE refresh_grant.client = client.id)
+    AND NOT EXISTS (SELECT 1 FROM authorization_code WHERE authorization_code.client = client.id)`;
 const OF_CLIENTS = `client IN (SELECT value FROM json_each(?1))`;
 const END_CLIENTS = [
   `DELETE FROM refresh_grant WHERE ${OF_CLIENTS}`,
@@ -50,15 +83,21 @@ const LAST_USES = `
 const PART = `
   SELECT id, email, client AS clientId, authorization ->> 'authenticatedAtMs' AS authenticatedAtMs
   FROM refresh_grant WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`;
-const ANCHORS_LEFT = `
-  SELECT email FROM user WHERE email IN (SELECT value FROM json_each(?1))
-    AND NOT EXISTS (SELECT 1 FROM refresh_grant WHERE refresh_grant.email = user.email)`;
-/** In the directory: of the grants `?1`, those whose person, sign-in or client is gone. */
+const DROP_PEOPLE = `DELETE FROM user WHERE email IN (SELECT value FROM json_each(?1)) AND ${IS_ALONE}`;
+/** Sessions of whose end a client is to be told. Any other one that is over expires. */
+const TOLD = `
+  SELECT id_hash AS id, email, authenticated_at AS authenticatedAtMs FROM session
+  WHERE id_hash > ?1 AND id_hash < ?2 AND EXISTS (SELECT 1 FROM session_client WHERE session_client.session = session.sid)
+  ORDER BY id_hash LIMIT ?3`;
+const END_THESE_SESSIONS = `DELETE FROM session WHERE id_hash IN (SELECT value FROM json_each(?1))`;
+/** In the directory: of the grants or sessions `?1`, those whose person, sign-in or client is gone. */
 const OVER = `
   SELECT value ->> 'id' AS id FROM json_each(?1) WHERE NOT EXISTS (
     SELECT 1 FROM user WHERE email = value ->> 'email'
       AND max(signed_out_at, created_at - 1) < value ->> 'authenticatedAtMs')
-    OR NOT EXISTS (SELECT 1 FROM client WHERE id = value ->> 'clientId')`;
+    OR (value ->> 'clientId' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM client WHERE id = value ->> 'clientId'))`;
+/** In the directory: those of the addresses `?1` that nobody has. */
+const GONE = `SELECT value AS email FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = value)`;
 /** In the directory: the name of a client, and until when sign-ins of a person are not valid. */
 const LISTED_FOR = `
   SELECT client.name AS clientName, max(user.signed_out_at, user.created_at - 1) AS signedOutAtMs
@@ -87,22 +126,48 @@ export const createElsewhereStore = (db: D1Database) => ({
   belongsToUser: async (email: string, clientId: string, grantId: string): Promise<boolean> =>
     (await db.prepare(BELONGS_TO_USER).bind(email, clientId, grantId).first()) !== null,
   async endAccess(email: string, clientId: string): Promise<number> {
-    return (await db.prepare(END_ACCESS).bind(email, clientId).run()).meta.changes;
+    const ended = await db.batch(END_ACCESS.map((sql) => db.prepare(sql).bind(email, clientId)));
+    return changesOf(ended);
   },
-  ofSession: async (
-    sid: string,
-    limit: number,
-  ): Promise<readonly { readonly id: string; readonly clientId: string; readonly email: string }[]> =>
-    (await db.prepare(OF_SESSION).bind(sid, limit).all<{ id: string; clientId: string; email: string }>()).results,
-  /** Removes at most as many grants of an owner as one transaction should. */
-  async end(kind: OwnerKind, key: string): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
-    const removed = (await db.prepare(end(kind)).bind(key).run()).meta.changes;
-    return { removed, mayHaveMore: removed >= MAX_ROWS[kind] };
+  /**
+   * Makes a session void, and some of its codes and grants. There are no new ones from then on. Returns what these
+   * codes and grants are to be revoked by. `email`: its person, if known.
+   */
+  async voidSession(sid: string, email: string | undefined): Promise<readonly RevokedGrant[]> {
+    const isPersonKnown = email !== undefined;
+    const keys = isPersonKnown ? [sid, email] : [sid];
+    const results = await db.batch([
+      db.prepare(VOID_SESSION).bind(sid),
+      db.prepare(voidCodes(isPersonKnown)).bind(...keys),
+      db.prepare(VOID_GRANTS).bind(sid),
+      db.prepare(someOfSession(isPersonKnown)).bind(...keys),
+    ]);
+    return (results.at(-1)?.results ?? []) as RevokedGrant[];
+  },
+  /** Removes these codes and grants of a person's session. */
+  async removeOfSession(sid: string, email: string, ids: readonly string[]): Promise<void> {
+    const listed = JSON.stringify(ids);
+    await db.batch([db.prepare(REMOVE).bind(listed), db.prepare(REMOVE_CODES).bind(sid, email, listed)]);
+  },
+  /** Removes the session, and lets its clients be told. */
+  async endSession(sid: string): Promise<void> {
+    await db.prepare(END_SESSION).bind(sid).run();
+  },
+  /** Removes at most as much of an owner as one transaction should. */
+  async end(kind: EndedKind, key: string): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
+    const sessions = kind === "user" ? [END_SESSIONS] : [];
+    const ended = await db.batch(
+      [endGrants(kind), endCodes(kind), ...sessions].map((sql) => db.prepare(sql).bind(key)),
+    );
+    return {
+      removed: changesOf(ended.slice(0, 2)),
+      mayHaveMore: ended.slice(0, 2).some(({ meta }) => meta.changes >= MAX_ROWS[kind]),
+    };
   },
   async remove(ids: readonly string[]): Promise<void> {
     await db.prepare(REMOVE).bind(JSON.stringify(ids)).run();
   },
-  /** Removes the anchor of a person or a client without grants. */
+  /** Removes the anchor of a person or a client to which nothing refers. */
   async dropAnchor(kind: "user" | "client", key: string): Promise<void> {
     await db
       .prepare(kind === "user" ? DROP_PERSON : DROP_CLIENT)
@@ -121,19 +186,29 @@ export const createElsewhereStore = (db: D1Database) => ({
   /** Grants of a part of all, after one of them. */
   part: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedGrant[]> =>
     (await db.prepare(PART).bind(after, to, limit).all<ComparedGrant>()).results,
-  /** Finds those of some people that have an anchor and no grant. */
-  async anchorsLeft(emails: readonly string[]): Promise<readonly string[]> {
-    const { results } = await db.prepare(ANCHORS_LEFT).bind(JSON.stringify(emails)).all<{ email: string }>();
-    return results.map(({ email }) => email);
+  /** Sessions of a part of all, after one of them, of whose end a client is to be told. */
+  told: async (after: string, { to }: Slice, limit: number): Promise<readonly ComparedSession[]> =>
+    (await db.prepare(TOLD).bind(after, to, limit).all<ComparedSession>()).results,
+  async endSessions(ids: readonly string[]): Promise<void> {
+    await db.prepare(END_THESE_SESSIONS).bind(JSON.stringify(ids)).run();
+  },
+  /** Removes the anchors of those of some people to which nothing refers. */
+  async dropAnchors(emails: readonly string[]): Promise<void> {
+    await db.prepare(DROP_PEOPLE).bind(JSON.stringify(emails)).run();
   },
 });
 
 /** The directory, as grants that lie elsewhere need it. */
 export const createElsewhereDirectory = (db: D1Database) => ({
-  /** Finds those of some grants whose person, sign-in or client is gone. */
-  async over(grants: readonly ComparedGrant[]): Promise<readonly string[]> {
+  /** Finds those of some grants or sessions whose person, sign-in or client is gone. */
+  async over(grants: readonly (ComparedGrant | ComparedSession)[]): Promise<readonly string[]> {
     const { results } = await db.prepare(OVER).bind(JSON.stringify(grants)).all<{ id: string }>();
     return results.map(({ id }) => id);
+  },
+  /** Finds those of some people that are gone. */
+  async gone(emails: readonly string[]): Promise<readonly string[]> {
+    const { results } = await db.prepare(GONE).bind(JSON.stringify(emails)).all<{ email: string }>();
+    return results.map(({ email }) => email);
   },
   /** Reads what a list of the grants of a person to a client needs; undefined if one of them is gone. */
   listedFor: async (
@@ -143,3 +218,5 @@ export const createElsewhereDirectory = (db: D1Database) => ({
     (await db.prepare(LISTED_FOR).bind(email, clientId).first<{ clientName: string; signedOutAtMs: number }>()) ??
     undefined,
 });
+
+const changesOf = (results: readonly D1Result[]): number => results.reduce((sum, { meta }) => sum + meta.changes, 0);

@@ -1,36 +1,41 @@
 import { inParallel, mapInParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../../platform/storage/shards.ts";
-import { RUNS_OF_A_DAY, sliceAt } from "../model/slice.ts";
-import type { OwnerKind } from "../tokens/trust-store.ts";
-import { createElsewhereDirectory, createElsewhereStore, type ElsewhereStore } from "./elsewhere-store.ts";
+import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR, sliceAt } from "../model/slice.ts";
+import {
+  createElsewhereDirectory,
+  createElsewhereStore,
+  type ElsewhereStore,
+  type EndedKind,
+} from "./elsewhere-store.ts";
 import type { RevokedGrant } from "./grant-revocation.ts";
 import { homesOf } from "./home.ts";
 
 /**
- * Refresh grants that lie elsewhere than in the directory, when all of a person, client, tenant or session ends. On a
- * platform of one database there are none, and nothing is asked.
+ * Sign-ins that lie elsewhere than in the directory, when all of a person, client, tenant or session ends: sessions,
+ * codes and refresh grants. On a platform of one database there are none, and nothing is asked.
  *
- * A person's grants are asked for in the person's homes (homes/home.ts), those of a client or tenant in every shard. No
+ * A person's are asked for in the person's homes (homes/home.ts), those of a client or tenant in every shard. No
  * transaction spans two databases; what the directory decides is in one of its own:
  *
  *   person             signed out or removed in the directory ──▶ removed elsewhere. Until then each use finds in the
  *                      directory that the sign-in is not valid.
- *   client, tenant     removed elsewhere ──▶ revoked until now in the directory, codes removed ──▶ removed elsewhere,
- *                      since codes may have been redeemed; if there were any, revoked until now once more
- *   session            its grants read ──▶ made void ──▶ revoked in the directory, each by its id ──▶ removed
- *                      elsewhere, until there are none
+ *   client, tenant     removed elsewhere ──▶ revoked until now in the directory ──▶ removed elsewhere, since a code may
+ *                      have been made and redeemed; if there were any, revoked until now once more
+ *   session            it, its codes and its grants made void, in one transaction ──▶ revoked in the directory, each
+ *                      grant by its id ──▶ codes and grants removed, until there are none ──▶ the session removed, so
+ *                      that its clients are told. A void session gives no code, so there are no new ones. It is found
+ *                      until it is removed, so the person can ask for its end again.
  *
- * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. Grants that
- * are left over are void, or of people and clients that are gone. They give nothing, and `sweep` removes them within a
- * day.
+ * A crash between two steps is an error for the caller, who repeats the request: each step can be repeated. What is
+ * left over is void, or of people and clients that are gone. It gives nothing. The sweep removes grants within a day,
+ * and within an hour sessions of whose end a client has to be told; the others and codes expire. The anchor of a person
+ * who is gone goes with the last of these.
  */
 export type Elsewhere = ReturnType<typeof createElsewhere>;
 
 /** As grants/revoke-all-store.ts. */
 const MAX_STEPS = 20;
-/** Grants of a session that are revoked one by one, in one transaction. */
-const SESSION_PAGE = 500;
-/** Grants that one statement compares with the directory. */
+/** Grants or sessions that one statement compares with the directory. */
 const COMPARED = 500;
 
 export function createElsewhere(shards: Shards) {
@@ -39,12 +44,10 @@ export function createElsewhere(shards: Shards) {
   const stores = shards.slice(1).map((shard) => createElsewhereStore(shard.db));
   const homes = (email: string): readonly ElsewhereStore[] =>
     homesOf(email, shards.length).flatMap((number) => stores[number - 1] ?? []);
-  const placesOf = (kind: OwnerKind, key: string, email: string | undefined): readonly ElsewhereStore[] => {
-    const person = kind === "user" ? key : email;
-    return person === undefined ? stores : homes(person);
-  };
+  const placesOf = (person: string | undefined): readonly ElsewhereStore[] =>
+    person === undefined ? stores : homes(person);
 
-  async function endIn(store: ElsewhereStore, kind: OwnerKind, key: string) {
+  async function endIn(store: ElsewhereStore, kind: EndedKind, key: string) {
     let [removed, mayHaveMore] = [0, true];
     for (let step = 0; step < MAX_STEPS && mayHaveMore; step++) {
       const ended = await store.end(kind, key);
@@ -63,44 +66,62 @@ export function createElsewhere(shards: Shards) {
       const over = new Set(await directory.over(grants));
       if (over.size > 0) {
         await store.remove([...over]);
-        const people = grants.filter(({ id }) => over.has(id)).map(({ email }) => email);
-        for (const email of await store.anchorsLeft([...new Set(people)])) await store.dropAnchor("user", email);
+        await store.dropAnchors(grants.filter(({ id }) => over.has(id)).map(({ email }) => email));
       }
       if (grants.length < COMPARED) return;
       after = grants.at(-1)!.id;
     }
   }
 
+  /** Ends sessions whose sign-in is not valid any more, so that their clients are told. */
+  async function sweepSessionsIn(store: ElsewhereStore, nowMs: number): Promise<void> {
+    const part = sliceAt(nowMs, RUNS_OF_AN_HOUR);
+    for (let after = part.from; ;) {
+      const sessions = await store.told(after, part, COMPARED);
+      if (sessions.length === 0) return;
+      const over = await directory.over(sessions);
+      if (over.length > 0) await store.endSessions(over);
+      if (sessions.length < COMPARED) return;
+      after = sessions.at(-1)!.id;
+    }
+  }
+
   return {
     homes,
     directory,
-    /** Removes all grants of an owner. `email`: the person of a session, if known. */
-    async end(
-      kind: OwnerKind,
-      key: string,
-      email?: string,
-    ): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
-      const ended = await mapInParallel(placesOf(kind, key, email), SHARDS_AT_ONCE, (store) => endIn(store, kind, key));
+    /** Removes all codes and grants of an owner, and the sessions of a person. */
+    async end(kind: EndedKind, key: string): Promise<{ readonly removed: number; readonly mayHaveMore: boolean }> {
+      const places = placesOf(kind === "user" ? key : undefined);
+      const ended = await mapInParallel(places, SHARDS_AT_ONCE, (store) => endIn(store, kind, key));
       return {
         removed: ended.reduce((sum, { removed }) => sum + removed, 0),
         mayHaveMore: ended.some(({ mayHaveMore }) => mayHaveMore),
       };
     },
-    /** Some grants of a session. */
-    async ofSession(sid: string, email: string | undefined): Promise<readonly RevokedGrant[]> {
-      const found = await mapInParallel(placesOf("session", sid, email), SHARDS_AT_ONCE, (store) =>
-        store.ofSession(sid, SESSION_PAGE),
-      );
-      return found.flat().slice(0, SESSION_PAGE);
+    /** Makes a session void. Returns some of its codes and grants, to be revoked. `email`: its person, if known. */
+    async voidSession(sid: string, email: string | undefined): Promise<readonly RevokedGrant[]> {
+      const found = await mapInParallel(placesOf(email), SHARDS_AT_ONCE, (store) => store.voidSession(sid, email));
+      return found.flat();
+    },
+    /** Removes these codes and grants of a session. */
+    async removeOfSession(sid: string, grants: readonly RevokedGrant[]): Promise<void> {
+      await inParallel([...Map.groupBy(grants, ({ email }) => email)], SHARDS_AT_ONCE, async ([email, some]) => {
+        const ids = some.map(({ id }) => id);
+        for (const store of homes(email)) await store.removeOfSession(sid, email, ids);
+      });
+    },
+    /** Removes a session to which nothing belongs any more. */
+    async endSession(sid: string, email: string | undefined): Promise<void> {
+      await inParallel(placesOf(email), SHARDS_AT_ONCE, (store) => store.endSession(sid));
     },
     /** Removes all of a person or client that is removed from the directory, with its anchors. */
     async forget(kind: "user" | "client", key: string): Promise<void> {
-      await inParallel(placesOf(kind, key, undefined), SHARDS_AT_ONCE, async (store) => {
+      await inParallel(placesOf(kind === "user" ? key : undefined), SHARDS_AT_ONCE, async (store) => {
         await endIn(store, kind, key);
         await store.dropAnchor(kind, key);
       });
     },
-    /** Removes all grants of a person to a client, and returns how many. */
+    /** Removes all codes and grants of a person for a client, and returns how many. */
     async endAccess(email: string, clientId: string): Promise<number> {
       const removed = await mapInParallel(homes(email), SHARDS_AT_ONCE, (store) => store.endAccess(email, clientId));
       return removed.reduce((sum, n) => sum + n, 0);
@@ -118,9 +139,17 @@ export function createElsewhere(shards: Shards) {
     async endClients(clientIds: readonly string[]): Promise<void> {
       if (clientIds.length > 0) await inParallel(stores, SHARDS_AT_ONCE, (store) => store.endClients(clientIds));
     },
+    /** Removes the anchors of those of these people of a shard that are gone. */
+    async dropAnchors(shard: number, emails: readonly string[]): Promise<void> {
+      const gone = await directory.gone(emails);
+      if (gone.length > 0) await stores[shard - 1]!.dropAnchors(gone);
+    },
     /** Removes what is left over of people and clients that are gone. */
     async sweep(nowMs: number): Promise<void> {
-      await inParallel(stores, SHARDS_AT_ONCE, (store) => sweepIn(store, nowMs));
+      await inParallel(stores, SHARDS_AT_ONCE, async (store) => {
+        await sweepSessionsIn(store, nowMs);
+        await sweepIn(store, nowMs);
+      });
     },
   };
 }

@@ -1,13 +1,13 @@
 import { utf8 } from "../../platform/text/encoding.ts";
 
 /**
- * The home of a person: the shard with the refresh grants of their sign-ins from now on.
+ * The home of a person: the shard with their sign-ins from now on: sessions, codes, refresh grants and their tokens.
  *
  * A hash of the address says which (Lamping and Veach, "jump consistent hash"): with one shard more, a person stays or
- * gets the new one. Nothing moves: earlier grants stay where they are, since each refresh token names its shard
- * (held-token.ts). So a person's grants lie in the homes that the person has had, some `ln(shards) + 0.6` of them:
+ * gets the new one. Nothing moves: earlier sign-ins stay where they are, since what their holders have names its shard
+ * (held-token.ts). So a person's sign-ins lie in the homes that the person has had, some `ln(shards) + 0.6` of them:
  *
- *   1 shard: 0 │ 2 to 6 shards: 1 │ 7 shards and more: 6    ──▶ the homes are 0, 1 and 6, the last one takes new grants
+ *   1 shard: 0 │ 2 to 6 shards: 1 │ 7 shards and more: 6   ──▶ the homes are 0, 1 and 6; the last takes new sign-ins
  *
  * The address of a person never changes.
  */
@@ -22,6 +22,16 @@ export function homesOf(email: string, shards: number): readonly number[] {
   }
   return homes;
 }
+
+/** Where sessions ended: in one database, in the homes of a person, or nobody knows. */
+export type EndedWhere = { readonly shard: number } | { readonly email: string } | "anywhere";
+
+/** The shards besides the directory. */
+export const shardsOfEnd = (where: EndedWhere, shards: number): readonly number[] => {
+  if (where === "anywhere") return Array.from({ length: shards - 1 }, (_, at) => at + 1);
+  const numbers = "shard" in where ? [where.shard] : homesOf(where.email, shards);
+  return numbers.filter((number) => number > 0);
+};
 
 export const homeOf = (email: string, shards: number): number => homesOf(email, shards).at(-1)!;
 

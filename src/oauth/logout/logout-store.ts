@@ -1,3 +1,4 @@
+import { clientAnchor } from "../homes/anchor-store.ts";
 import type { EndpointHealth } from "../../platform/delivery/endpoint-health.ts";
 import type { AttemptError } from "../../platform/delivery/response.ts";
 import type { Progress } from "../../platform/delivery/retry-schedule.ts";
@@ -59,15 +60,33 @@ const REMEMBER = `
   SELECT ?1, client.id, session.sid, ?3, ?4, ?5 FROM client, session
   WHERE client.id = ?2 AND client.backchannel_logout_uri <> '' AND session.sid = ?1 AND session.email = ?3
   ON CONFLICT (sid, client) DO NOTHING`;
+/** In a shard, where the client is an anchor: its address counts when it is told. */
+const REMEMBER_ELSEWHERE = `
+  INSERT INTO session_client (sid, client, session, email, subject, issuer)
+  SELECT ?1, ?2, session.sid, ?3, ?4, ?5 FROM session
+  WHERE id_hash >= ?1 AND id_hash < ?1 || 'g' AND session.email = ?3
+  ON CONFLICT (sid, client) DO NOTHING`;
+/** One drain brings a notice to the directory at a time. It comes again if that drain ends without a word. */
+const CLAIM = `
+  UPDATE logout_notice SET next_at = ?2
+  WHERE id IN (SELECT id FROM logout_notice WHERE next_at <= ?1 ORDER BY next_at LIMIT ?3)
+  RETURNING id, client, subject, sid, issuer, created_at AS createdAt`;
+/** A client that is gone is told nothing. */
+const ADOPT = `
+  INSERT INTO logout_notice (id, client, subject, sid, issuer, created_at, next_at)
+  SELECT value ->> 'id', client.id, value ->> 'subject', value ->> 'sid', value ->> 'issuer', value ->> 'createdAt', 0
+  FROM json_each(?1) JOIN client ON client.id = value ->> 'client' WHERE true
+  ON CONFLICT (id) DO NOTHING`;
+const DROP = `DELETE FROM logout_notice WHERE id IN (SELECT value ->> 'id' FROM json_each(?1))`;
 /** The person signed in again in this browser: the clients of the last session belong to the new one. */
 const CARRY_ON = `
   UPDATE session_client SET session = ?2
   WHERE session = (SELECT sid FROM session WHERE id_hash = ?1 AND email = ?3)
     AND EXISTS (SELECT 1 FROM session WHERE id_hash = ?4)`;
-/** Clients know how long a session lives at most, so nobody is told that it expired. */
+/** Clients know how long a session lives at most, so nobody is told that it expired. A void one did not expire. */
 const FORGET_EXPIRED = `
   DELETE FROM session_client WHERE session IN (
-    SELECT sid FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 LIMIT ?2)`;
+    SELECT sid FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 AND expires_at > 0 LIMIT ?2)`;
 /** Those of a paused endpoint wait, unless their time is over. */
 const DUE = `
   SELECT notice.id, notice.client AS clientId, subject, sid, issuer, coalesce(resent_at, notice.created_at) AS waitsSinceMs,
@@ -107,12 +126,44 @@ const DELETE_SURPLUS = `
   DELETE FROM logout_notice WHERE id IN (
     SELECT id FROM logout_notice WHERE dead_at > 0 ORDER BY dead_at DESC LIMIT ?1 OFFSET ?2)`;
 
+/** A notice that waits where its session was. */
+export interface WaitingNotice {
+  readonly id: string;
+  readonly client: string;
+  readonly subject: string;
+  readonly sid: string;
+  readonly issuer: string;
+  readonly createdAt: number;
+}
+
+/** A shard beside the directory: it has who is to be told of its sessions, and of which that ended. */
+export const createLogoutShard = (db: D1Database) => ({
+  rememberStatements: ({ sid, clientId, email, subject, issuer }: SessionClient): readonly D1PreparedStatement[] => [
+    ...clientAnchor(db, clientId),
+    db.prepare(REMEMBER_ELSEWHERE).bind(sid, clientId, email, subject, issuer),
+  ],
+  run: async (statements: readonly D1PreparedStatement[]): Promise<void> => void (await db.batch([...statements])),
+  /** Notices that no other drain has until `untilMs`. */
+  async claim(nowMs: number, untilMs: number, limit: number): Promise<readonly WaitingNotice[]> {
+    return (await db.prepare(CLAIM).bind(nowMs, untilMs, limit).all<WaitingNotice>()).results;
+  },
+  async drop(notices: readonly WaitingNotice[]): Promise<void> {
+    await db.prepare(DROP).bind(JSON.stringify(notices)).run();
+  },
+});
+
 export type LogoutStore = ReturnType<typeof createLogoutStore>;
 
 export const createLogoutStore = (db: D1Database) => ({
   /** To run beside what gives the client its tokens. */
-  rememberStatement: ({ sid, clientId, email, subject, issuer }: SessionClient): D1PreparedStatement =>
+  rememberStatements: ({ sid, clientId, email, subject, issuer }: SessionClient): readonly D1PreparedStatement[] => [
     db.prepare(REMEMBER).bind(sid, clientId, email, subject, issuer),
+  ],
+  run: async (statements: readonly D1PreparedStatement[]): Promise<void> => void (await db.batch([...statements])),
+  /** Takes notices over from a shard. Can be repeated until the shard has dropped them. */
+  async adopt(notices: readonly WaitingNotice[]): Promise<void> {
+    await db.prepare(ADOPT).bind(JSON.stringify(notices)).run();
+  },
   /**
    * The notices whose time has come, and those that wait since `oldMs`. `isUsed`: a client is registered to be told.
    * One round trip.

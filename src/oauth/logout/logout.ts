@@ -12,13 +12,23 @@ import {
 import { ENDPOINT } from "../../platform/delivery/limits.ts";
 import { errorOf, judge, type EndpointResponse } from "../../platform/delivery/response.ts";
 import { afterAttempt } from "../../platform/delivery/retry-schedule.ts";
+import { inParallel } from "../../platform/runtime/parallel.ts";
+import { SHARDS_AT_ONCE } from "../../platform/storage/shards.ts";
+import { shardsOfEnd, type EndedWhere } from "../homes/home.ts";
 import { throwTogether } from "../../platform/runtime/attempt-each.ts";
 import type { Log } from "../../platform/runtime/log.ts";
 import { parseOutboundUrl } from "../../platform/outside/outbound-url.ts";
 import type { Meter } from "../../platform/ports/metrics.ts";
 import type { Tracing } from "../../platform/ports/tracing.ts";
 import type { Trust } from "../tokens/trust.ts";
-import type { AfterFailure, FailedAttempt, LogoutNotice, LogoutStore } from "./logout-store.ts";
+import type {
+  AfterFailure,
+  createLogoutShard,
+  FailedAttempt,
+  LogoutNotice,
+  LogoutStore,
+  SessionClient,
+} from "./logout-store.ts";
 import { issueLogoutToken } from "./logout-token.ts";
 
 /**
@@ -32,6 +42,13 @@ import { issueLogoutToken } from "./logout-token.ts";
  *   pending ── the ninth failure, 410, or a week ──────────▶ dead, kept for 30 days
  *   dead ── the operator redelivers ───────────────────────▶ pending, with its whole schedule
  *
+ * A session of another database than the directory has its rows there, and the notice waits there until a drain has
+ * brought it to the directory, which has the clients:
+ *
+ *   logout_notice of a shard ──▶ claimed by a drain ──▶ the same in the directory, by its id ──▶ removed there
+ *
+ * One that a drain was cut off with is claimed again: a client may then be told twice, as it may anyway.
+ *
  * A session ends by `/end_session`, at the account page, by another person's sign-in in the browser, by a new password,
  * and by the operator. Clients know the 12 h of a session, so they are not told when these are over.
  *
@@ -44,6 +61,8 @@ import { issueLogoutToken } from "./logout-token.ts";
  */
 export interface LogoutDeps {
   readonly store: LogoutStore;
+  /** The databases besides the directory, by number, from 1 on. */
+  readonly elsewhere: readonly LogoutShard[];
   readonly trust: Pick<Trust, "signingKey">;
   readonly isolate: Pick<Isolate, "nowMs" | "chance" | "pause">;
   readonly log: Log;
@@ -53,7 +72,7 @@ export interface LogoutDeps {
 }
 
 /** A drain takes at most the 30 s that an invocation has after its answer: its last attempt begins before `runMs`. */
-const DRAIN = { notices: 50, atOnce: 6, runMs: 12_000, leaseMs: 30_000 } as const;
+const DRAIN = { notices: 50, atOnce: 6, collected: 200, runMs: 12_000, leaseMs: 30_000 } as const;
 /** As long as a topic keeps events. */
 const WAITS_MS = 7 * 86_400_000;
 /** Dead letters of all clients, and those that one request sends again. */
@@ -64,9 +83,11 @@ const HEALTH_CHANGES = 5;
 /** A platform without such clients is asked for them this often, beside an answer. */
 const UNUSED_MS = 60_000;
 
+type LogoutShard = ReturnType<typeof createLogoutShard>;
+
 export type Logouts = ReturnType<typeof createLogouts>;
 
-export function createLogouts({ store, trust, isolate, log, meter, tracing, allowLoopback }: LogoutDeps) {
+export function createLogouts({ store, elsewhere, trust, isolate, log, meter, tracing, allowLoopback }: LogoutDeps) {
   /** Changes the health of the client's endpoint from what is stored now. Returns what it became. */
   async function changeHealth(
     notice: Pick<LogoutNotice, "clientId" | "address" | "health">,
@@ -189,16 +210,39 @@ export function createLogouts({ store, trust, isolate, log, meter, tracing, allo
     return soonestMs;
   }
 
+  /** Brings the notices of a shard to the directory. */
+  async function collect(shard: LogoutShard): Promise<void> {
+    for (;;) {
+      const nowMs = isolate.nowMs();
+      const notices = await shard.claim(nowMs, nowMs + DRAIN.leaseMs, DRAIN.collected);
+      if (notices.length === 0) return;
+      await store.adopt(notices);
+      await shard.drop(notices);
+      if (notices.length < DRAIN.collected) return;
+    }
+  }
+
+  const storeOf = (shard: number): Pick<LogoutStore, "rememberStatements" | "run"> =>
+    shard === 0 ? store : elsewhere[shard - 1]!;
+
   /** When no client was registered to be told. */
   let unusedAtMs = Number.NEGATIVE_INFINITY;
   return {
-    rememberStatement: store.rememberStatement,
+    /** To run beside what gives the client its tokens, in the database of the session. */
+    rememberStatements: (told: SessionClient, shard: number): readonly D1PreparedStatement[] =>
+      storeOf(shard).rememberStatements(told),
+    /** The same in a transaction of its own. */
+    remember: (told: SessionClient, shard: number): Promise<void> =>
+      storeOf(shard).run(storeOf(shard).rememberStatements(told)),
     /** False while this isolate knows that nobody is to be told; the cron tells those who are registered meanwhile. */
     isUsed: (): boolean => Math.abs(isolate.nowMs() - unusedAtMs) >= UNUSED_MS,
     recordsChanged: (): void => void (unusedAtMs = Number.NEGATIVE_INFINITY),
     /** Tells every client that is to be told now, or also those that are to be told again in a few seconds. */
-    async drain(until: "nothing is due" | "nothing is soon due"): Promise<void> {
+    async drain(until: "nothing is due" | "nothing is soon due", ended: EndedWhere): Promise<void> {
       const endsMs = isolate.nowMs() + DRAIN.runMs;
+      await inParallel(shardsOfEnd(ended, elsewhere.length + 1), SHARDS_AT_ONCE, (number) =>
+        collect(elsewhere[number - 1]!),
+      );
       for (;;) {
         const nowMs = isolate.nowMs();
         const { due, isUsed } = await store.due(nowMs, DRAIN.notices, nowMs - WAITS_MS);

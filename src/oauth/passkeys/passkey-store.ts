@@ -1,5 +1,5 @@
 import { MAY_VOUCH } from "../federation/identity-store.ts";
-import { isSignedIn, type UserStore, type WithUser } from "../users/user-store.ts";
+import { isSignedIn, type ChangingSession, type UserStore, type WithUser } from "../users/user-store.ts";
 import type { Verifier } from "./ceremony.ts";
 import type { Challenge } from "./challenge.ts";
 import { MOST_PASSKEYS } from "./relying-party.ts";
@@ -30,7 +30,7 @@ export interface AddedPasskey extends Omit<Verifier, "userHandle"> {
   readonly transports: readonly string[];
   readonly name: string;
   /** The session that adds it, which must not have ended. */
-  readonly sid: string;
+  readonly session: ChangingSession;
   readonly nowMs: number;
 }
 
@@ -61,7 +61,7 @@ const USE = `
 const ADD = `
   INSERT INTO passkey (id, email, user_handle, public_key, sign_count, backup_eligible, backed_up, transports, name, created_at)
   SELECT ?2, email, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM user
-  WHERE changes() > 0 AND email = ?1 AND ${isSignedIn("?11", "?10")}
+  WHERE changes() > 0 AND email = ?1 AND ${isSignedIn("?11", "?10", "?12")}
     AND (SELECT count(*) FROM passkey WHERE email = ?1) < ${MOST_PASSKEYS}
   ON CONFLICT (id) DO NOTHING`;
 const RENAME = `UPDATE passkey SET name = ?3 WHERE id = ?2 AND email = ?1`;
@@ -120,7 +120,8 @@ export const createPasskeyStore = (db: D1Database, users: Pick<UserStore, "findB
           JSON.stringify(added.transports),
           added.name,
           nowMs,
-          added.sid,
+          added.session.sid,
+          added.session.elsewhereSinceMs,
         );
       const results = await db.batch([
         db.prepare(USE_CHALLENGE).bind(digest, endsAtMs),

@@ -48,7 +48,7 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   deps.tell(call, "password", email);
   // Codes of a second factor count on: whoever reads the mails would else get a new count with each link.
   if (!done.hasSecondFactor) call.waitUntil(deps.accounts.unlock(email));
-  call.waitUntil(deps.revocations.deleteSignedOut(email, call.nowMs));
+  call.waitUntil(removeSignedOut(deps, call, email));
   const page = deps.pages.linkUsed({
     ...pageContext(call, localesOf(link), await brandOfRequest(deps, link.request, call.nowMs)),
     kind: "reset",
@@ -56,6 +56,11 @@ export async function resetPassword(deps: RecoveryDeps, call: FormCall): Promise
   });
   // The person is known to use this browser now; with a second factor, only after it.
   return done.hasSecondFactor ? page : withCookie(page, await deviceCookie(deps, call, email, done.signedOutAtMs + 1));
+}
+
+async function removeSignedOut(deps: RecoveryDeps, { nowMs }: AnyCall, email: string): Promise<void> {
+  await deps.revocations.deleteSignedOut(email, nowMs);
+  deps.sessionsEnded({ email });
 }
 
 /** Changes the password, signs everybody out, revokes all tokens and writes the audit row, in one transaction. */
@@ -81,7 +86,7 @@ async function store(
   } finally {
     // The statement may have run even if its response was lost.
     deps.trust.markStale();
-    deps.sessionsEnded();
+    deps.sessionsEnded({ email });
   }
 }
 

@@ -2,6 +2,7 @@ import { fromBase64Url, toBase64Url, utf8 } from "../../platform/text/encoding.t
 import type { Names } from "../../platform/model/names.ts";
 import { randomSecret, type Random } from "../../platform/runtime/random.ts";
 import type { Sealer } from "../../platform/secrets/seal.ts";
+import { looksHeld } from "../homes/held-token.ts";
 import type { AnyCall } from "../model/call.ts";
 
 /** Dependencies of cookies and form tokens. */
@@ -28,7 +29,7 @@ export type CookieKind = "browser" | "session" | "device" | "notice";
 /** Undefined unless the value has the form of our cookies. */
 export function readCookie(call: AnyCall, kind: "browser" | "session", names: Names): string | undefined {
   const value = readRawCookie(call, kind, names);
-  return fromBase64Url(value ?? "")?.length === 32 ? value : undefined;
+  return value !== undefined && looksHeld(value) ? value : undefined;
 }
 
 /** The value as sent. */

@@ -1,6 +1,8 @@
+import { personAnchor, toExpired, type Expired } from "../homes/anchor-store.ts";
 import { carryOnStatement, forgetExpiredStatement } from "../logout/logout-store.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { RUNS_OF_AN_HOUR, sliceAt } from "../model/slice.ts";
+import { session, type SessionKey, type SessionRow } from "../users/user-store.ts";
 import type { Whereabouts } from "./whereabouts.ts";
 
 /** A signed-in browser. Its user is read with the user's other records (`UserStore.findBySession`). */
@@ -28,14 +30,14 @@ export interface ListedSession extends Whereabouts {
 }
 
 /** Which sessions are listed. */
-interface Listed {
+export interface Listed {
   readonly nowMs: number;
   /** Those that were last used before are over. */
   readonly idleSinceMs: number;
   readonly limit: number;
 }
 
-interface SignIns {
+export interface SignIns {
   readonly sessions: readonly ListedSession[];
   /** The user can sign in by password. */
   readonly hasPassword: boolean;
@@ -47,12 +49,19 @@ const START = `
   INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at, proven_at, browser, system, country,
     city, seen_at, amr)
   SELECT ?1, email, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM user WHERE email = ?2 AND disabled = 0 AND signed_out_at < ?5`;
-const LIST = `
+/** In a shard, where the person is an anchor: each use finds out in the directory whether the sign-in is valid. */
+const START_ELSEWHERE = `
+  INSERT INTO session (id_hash, email, sid, provider, authenticated_at, expires_at, proven_at, browser, system, country,
+    city, seen_at, amr)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`;
+const list = (signedOutAt: string): string => `
   SELECT sid, provider, browser, system, country, city, authenticated_at AS authenticatedAtMs,
     max(seen_at, authenticated_at) AS seenAtMs, id_hash = ?2 AS isCurrent
   FROM session WHERE email = ?1 AND expires_at > ?3 AND max(seen_at, authenticated_at) > ?5
-    AND authenticated_at > (SELECT signed_out_at FROM user WHERE email = ?1)
+    AND authenticated_at > ${signedOutAt}
   ORDER BY isCurrent DESC, seenAtMs DESC LIMIT ?4`;
+const LIST = list("(SELECT signed_out_at FROM user WHERE email = ?1)");
+const LIST_ELSEWHERE = list("?6");
 const HAS_PASSWORD = `SELECT 1 FROM user WHERE email = ?1 AND password_hash IS NOT NULL`;
 const LINKED = `
   SELECT linked.provider, iif(provider.button = '', provider.id, provider.button) AS name
@@ -63,27 +72,42 @@ const END = `DELETE FROM session WHERE id_hash = ?1`;
 const TOUCH = `UPDATE session SET seen_at = ?2 WHERE id_hash = ?1 AND seen_at < ?2`;
 const DELETE_EXPIRED = `
   DELETE FROM session WHERE id_hash IN (
-    SELECT id_hash FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 LIMIT ?2)`;
+    SELECT id_hash FROM session WHERE id_hash >= ?3 AND id_hash < ?4 AND expires_at <= ?1 LIMIT ?2)
+  RETURNING email`;
+
+export interface StartStatements {
+  readonly statements: readonly D1PreparedStatement[];
+  /** Which of them begins the session. */
+  readonly startsAt: number;
+}
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-export const createSessionStore = (db: D1Database) => ({
+/** Sessions of one database. `isDirectory`: it has the people too. */
+export const createSessionStore = (db: D1Database, isDirectory: boolean) => ({
   /**
-   * Statements of one transaction: the first stores the session, unless the user was removed, disabled or signed out
-   * since the sign-in began; the other ends the session that the browser had.
+   * Statements of one transaction: one stores the session; in the directory unless the user was removed, disabled or
+   * signed out since the sign-in began. The others end the session that the browser had in this database.
    */
-  startStatements(session: SessionRecord, replacedHash: string | undefined): readonly D1PreparedStatement[] {
-    const { idHash, email, sid, provider, authenticatedAtMs, expiresAtMs, provenAtMs = null, seenAtMs } = session;
-    const { browser, system, country, city } = session;
+  startStatements(started: SessionRecord, replacedHash: string | undefined): StartStatements {
+    const { idHash, email, sid, provider, authenticatedAtMs, expiresAtMs, provenAtMs = null, seenAtMs } = started;
+    const { browser, system, country, city } = started;
     const times = [authenticatedAtMs, expiresAtMs, provenAtMs];
-    const methods = session.methods?.join(" ") ?? null;
+    const methods = started.methods?.join(" ") ?? null;
     const where = [browser, system, country, city];
-    const start = db.prepare(START).bind(idHash, email, sid, provider, ...times, ...where, seenAtMs, methods);
+    const anchor = isDirectory ? [] : [personAnchor(db, email)];
+    const start = db
+      .prepare(isDirectory ? START : START_ELSEWHERE)
+      .bind(idHash, email, sid, provider, ...times, ...where, seenAtMs, methods);
     const replaced =
       replacedHash === undefined
         ? []
-        : [carryOnStatement(db, replacedHash, session), db.prepare(END).bind(replacedHash)];
-    return [start, ...replaced];
+        : [carryOnStatement(db, replacedHash, started), db.prepare(END).bind(replacedHash)];
+    return { statements: [...anchor, start, ...replaced], startsAt: anchor.length };
+  },
+  /** The session with a key, if it has not expired. */
+  async find(key: SessionKey, value: string, nowMs: number): Promise<SessionRow | undefined> {
+    return (await db.prepare(session(key)).bind(value, nowMs).first<SessionRow>()) ?? undefined;
   },
   run: async (statements: readonly D1PreparedStatement[]): Promise<readonly D1Result[]> => db.batch([...statements]),
   /** The valid sessions of a user, the browser that asks first, then the last used. One round trip. */
@@ -99,7 +123,20 @@ export const createSessionStore = (db: D1Database) => ({
       sessions: (sessions?.results ?? []) as ListedSession[],
     };
   },
-  /** The valid sessions of a user, the last used first. */
+  /** The valid sessions of a user, the browser that asks first, then the last used; not of the directory. */
+  listElsewhere: async (
+    email: string,
+    ownHash: string,
+    signedOutAtMs: number,
+    { nowMs, idleSinceMs, limit }: Listed,
+  ): Promise<readonly ListedSession[]> =>
+    (
+      await db
+        .prepare(LIST_ELSEWHERE)
+        .bind(email, ownHash, nowMs, limit, idleSinceMs, signedOutAtMs)
+        .all<ListedSession>()
+    ).results,
+  /** The same of the directory, without a browser. */
   listAll: async (email: string, { nowMs, idleSinceMs, limit }: Listed): Promise<readonly ListedSession[]> =>
     (await db.prepare(LIST).bind(email, "", nowMs, limit, idleSinceMs).all<ListedSession>()).results,
   /** True if the session is one of the user's. It never becomes another's. */
@@ -112,10 +149,11 @@ export const createSessionStore = (db: D1Database) => ({
   async end(idHash: string): Promise<void> {
     await db.prepare(END).bind(idHash).run();
   },
-  /** Deletes at most `limit` expired sessions, of an hour's part of all, and returns how many. */
-  async deleteExpired(nowMs: number, limit: number): Promise<number> {
+  /** Deletes at most `limit` expired sessions, of an hour's part of all. */
+  async deleteExpired(nowMs: number, limit: number): Promise<Expired> {
     const part = { nowMs, limit, ...sliceAt(nowMs, RUNS_OF_AN_HOUR) };
     const deletion = db.prepare(DELETE_EXPIRED).bind(nowMs, limit, part.from, part.to);
-    return (await db.batch([forgetExpiredStatement(db, part), deletion])).at(-1)!.meta.changes;
+    const deleted = (await db.batch<{ email: string }>([forgetExpiredStatement(db, part), deletion])).at(-1)!;
+    return toExpired(deleted.results);
   },
 });

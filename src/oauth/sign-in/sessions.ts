@@ -1,25 +1,26 @@
-import { sha256Hex } from "../../platform/secrets/hash.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
-import { randomSecret } from "../../platform/runtime/random.ts";
+import type { TokenPlace } from "../homes/held-token.ts";
+import type { EndedWhere } from "../homes/home.ts";
+import type { BeginningSession } from "../homes/beginning.ts";
 import type { SignInTimes } from "../model/authorization.ts";
 import { isBoundToTenants, type Binding, type Bindings } from "../model/binding.ts";
 import type { AnyCall } from "../model/call.ts";
 import { hasTwoFactors } from "../model/methods.ts";
 import { SID_CHARS, type SignedIn, type UserRecord, type UserStore } from "../users/user-store.ts";
 import { deleteCookie, readCookie, setCookie, type BrowserDeps } from "./browser.ts";
-import type { SessionStore } from "./session-store.ts";
+import type { Sessions } from "./session-homes.ts";
 import { whereaboutsOf } from "./whereabouts.ts";
 
 /** Dependencies of sessions. */
 export interface SessionDeps extends BrowserDeps {
   readonly log: Log;
   readonly users: UserStore;
-  readonly sessions: SessionStore;
+  readonly sessions: Sessions;
   readonly federation: Bindings;
   /** A session that was not used for so long is over; undefined: none is for that. */
   readonly sessionIdleMs: number | undefined;
   /** To be called after sessions ended: clients are told beside the answer (logout/logout.ts). */
-  sessionsEnded(): void;
+  sessionsEnded(where: EndedWhere): void;
 }
 
 /**
@@ -43,6 +44,8 @@ const TOUCHES = 10;
 export interface Session extends SignInTimes {
   readonly user: UserRecord;
   readonly sid: string;
+  /** The database with its row, and with all that comes of it. */
+  readonly shard: number;
   /** `default_idp`, `legacy_idp`, or the id of the identity provider that vouched for the user. */
   readonly provider: string;
   /** The binding of that provider. */
@@ -50,24 +53,25 @@ export interface Session extends SignInTimes {
 }
 
 /**
- * The session of the browser's cookie, with its user's records. One round trip; none without a cookie; one more if a
- * provider vouched, to check that the provider and the link to the account are still valid.
+ * The session of the browser's cookie, with its user's records. One round trip, or one of each database at the same
+ * time; none without a cookie; one more if a provider vouched, to check that the provider and the link to the account
+ * are still valid.
  */
 export async function findSession(deps: SessionDeps, call: AnyCall): Promise<Session | undefined> {
   const cookie = readCookie(call, "session", deps.names);
   if (cookie === undefined) return undefined;
-  const idHash = await sha256Hex(cookie);
-  const found = await deps.users.findBySession(idHash, call.nowMs);
+  const token = await deps.sessions.tokens.read(cookie);
+  const found = await deps.sessions.find(token, call.nowMs);
   const session = await ifValid(deps, found, call.nowMs);
   const idleMs = deps.sessionIdleMs ?? Infinity;
   if (session !== undefined && found !== undefined && call.nowMs - found.seenAtMs >= idleMs / TOUCHES)
-    call.waitUntil(touch(deps, call, idHash));
+    call.waitUntil(touch(deps, call, token));
   return session;
 }
 
-async function touch({ sessions, log }: SessionDeps, { nowMs, requestId }: AnyCall, idHash: string): Promise<void> {
+async function touch({ sessions, log }: SessionDeps, { nowMs, requestId }: AnyCall, token: TokenPlace): Promise<void> {
   try {
-    await sessions.touch(idHash, nowMs);
+    await sessions.in(token).touch(token.hash, nowMs);
   } catch (thrown) {
     log.error("use of a session not written", { requestId, error: describeError(thrown) });
   }
@@ -93,9 +97,12 @@ export const needsCode = ({ user, methods }: Session): boolean => user.hasSecond
 export const lacksProof = ({ user, methods }: Session): boolean =>
   (user.hasSecondFactor || user.hasPasskey) && !hasTwoFactors(methods);
 
-/** The session of this id, in any browser. As many round trips. */
-export const findSessionById = async (deps: SessionDeps, sid: string, nowMs: number): Promise<Session | undefined> =>
-  ifValid(deps, await deps.users.findBySessionId(sid, nowMs), nowMs);
+/** The session of this person and id, in any browser. */
+export const findSessionById = async (
+  deps: SessionDeps,
+  { sid, email }: { readonly sid: string; readonly email: string },
+  nowMs: number,
+): Promise<Session | undefined> => ifValid(deps, await deps.sessions.findById(sid, email, nowMs), nowMs);
 
 async function ifValid(deps: SessionDeps, found: SignedIn | undefined, nowMs: number): Promise<Session | undefined> {
   if (found === undefined || found.authenticatedAtMs <= found.user.signedOutAtMs) return undefined;
@@ -114,17 +121,12 @@ export interface NewSignIn extends Partial<SignInTimes> {
 
 export interface NewSession {
   readonly sid: string;
+  readonly shard: number;
   readonly cookie: string;
 }
 
 /** A session whose row is not written yet: with its first code, or alone. */
-export interface PreparedSession extends NewSession {
-  /** The key of its row. */
-  readonly idHash: string;
-  /** The first begins it, if its user may sign in. */
-  readonly statements: readonly D1PreparedStatement[];
-  /** Takes the result of the first, from the transaction that ran them all. */
-  tookEffect(result: D1Result | undefined): boolean;
+export interface PreparedSession extends NewSession, BeginningSession {
   /** Writes the row unless it is written. False if the user has just been disabled, signed out or removed. */
   start(): Promise<boolean>;
 }
@@ -145,40 +147,41 @@ export async function prepareSession(
   call: AnyCall,
   { email, provider, authenticatedAtMs = call.nowMs, provenAtMs, methods }: NewSignIn,
 ): Promise<PreparedSession> {
-  const { names, random } = deps;
-  const secret = randomSecret(random);
-  const replaced = readCookie(call, "session", names);
-  const idHash = await sha256Hex(secret);
+  const { names, sessions } = deps;
+  const cookie = readCookie(call, "session", names);
+  const replaced = cookie === undefined ? undefined : await sessions.tokens.read(cookie);
+  const { text, hash: idHash, shard } = await sessions.newToken(email);
   const sid = sidOf(idHash);
-  const statements = deps.sessions.startStatements(
-    {
-      idHash,
-      email,
-      sid,
-      provider,
-      authenticatedAtMs,
-      provenAtMs,
-      methods,
-      expiresAtMs: authenticatedAtMs + SESSION_LIFETIME_MS,
-      seenAtMs: call.nowMs,
-      ...whereaboutsOf(call),
-    },
-    replaced === undefined ? undefined : await sha256Hex(replaced),
-  );
+  const record = {
+    idHash,
+    email,
+    sid,
+    provider,
+    authenticatedAtMs,
+    provenAtMs,
+    methods,
+    expiresAtMs: authenticatedAtMs + SESSION_LIFETIME_MS,
+    seenAtMs: call.nowMs,
+    ...whereaboutsOf(call),
+  };
+  const isBeside = replaced?.shard === shard;
+  const { statements, startsAt } = sessions.in({ shard }).startStatements(record, isBeside ? replaced.hash : undefined);
   let started: boolean | undefined;
-  const tookEffect = (result: D1Result | undefined): boolean => {
-    started = result?.meta.changes === 1;
-    if (replaced !== undefined) deps.sessionsEnded();
+  const tookEffect = async (results: readonly D1Result[]): Promise<boolean> => {
+    started = results[startsAt]?.meta.changes === 1;
+    if (replaced !== undefined && !isBeside) await sessions.in(replaced).end(replaced.hash);
+    if (replaced !== undefined) deps.sessionsEnded(replaced);
     if (started) deps.log.info("session started", { requestId: call.requestId, user: email, provider, sessionId: sid });
     return started;
   };
   return {
     sid,
     idHash,
-    cookie: setCookie(call, "session", secret, names),
+    shard,
+    cookie: setCookie(call, "session", text, names),
     statements,
     tookEffect,
-    start: async () => started ?? tookEffect((await deps.sessions.run(statements))[0]),
+    start: async () => started ?? tookEffect(await sessions.in({ shard }).run(statements)),
   };
 }
 
@@ -186,8 +189,9 @@ export async function prepareSession(
 export async function endBrowserSession(deps: SessionDeps, call: AnyCall): Promise<string> {
   const cookie = readCookie(call, "session", deps.names);
   if (cookie !== undefined) {
-    await deps.sessions.end(await sha256Hex(cookie));
-    deps.sessionsEnded();
+    const token = await deps.sessions.tokens.read(cookie);
+    await deps.sessions.in(token).end(token.hash);
+    deps.sessionsEnded(token);
   }
   return deleteCookie(call, "session", deps.names);
 }

@@ -59,6 +59,8 @@ export interface Credential {
 export interface SignedIn extends SignInTimes {
   readonly user: UserRecord;
   readonly sid: string;
+  /** The database with its row (homes/home.ts). */
+  readonly shard: number;
   readonly provider: string;
   /** The last use that was written: to the hour, or better where sessions end by idleness (sign-in/sessions.ts). */
   readonly seenAtMs: number;
@@ -89,19 +91,42 @@ export const SID_CHARS = 32;
 export const SESSIONS_OF_SID = `
   SELECT id_hash FROM session WHERE id_hash >= ?1 AND id_hash < ?1 || 'g' AND +sid = ?1
   UNION ALL SELECT id_hash FROM session WHERE sid = ?1 AND sid <> substr(id_hash, 1, ${SID_CHARS})`;
-/** For a statement on `user`: the person is not disabled, and this session of theirs is valid still. */
-export const isSignedIn = (sid: string, nowMs: string): string => `user.disabled = 0 AND EXISTS (
+/** As a statement names a session that changes its person's way to sign in: its id, and `elsewhereSince` of it. */
+export interface ChangingSession {
+  readonly sid: string;
+  /** The time of the sign-in, if the session's row is in another database; null: it is in the directory. */
+  readonly elsewhereSinceMs: number | null;
+}
+
+export const changingSession = ({
+  sid,
+  shard,
+  authenticatedAtMs,
+}: Pick<SignedIn, "sid" | "shard" | "authenticatedAtMs">): ChangingSession => ({
+  sid,
+  elsewhereSinceMs: shard === 0 ? null : authenticatedAtMs,
+});
+
+/**
+ * For a statement on `user`: the person is not disabled, and this session of theirs is valid still. One that lies
+ * elsewhere was read before; what an operator or the person ended meanwhile is in the directory.
+ */
+export const isSignedIn = (sid: string, nowMs: string, elsewhereSince: string): string => `user.disabled = 0
+  AND iif(${elsewhereSince} IS NULL, EXISTS (
     SELECT 1 FROM session WHERE session.email = user.email AND session.sid = ${sid} AND session.expires_at > ${nowMs}
-      AND session.authenticated_at > user.signed_out_at)`;
+      AND session.authenticated_at > user.signed_out_at),
+    ${elsewhereSince} > max(user.signed_out_at, user.created_at - 1)
+      AND NOT EXISTS (SELECT 1 FROM revocation WHERE kind = 'session' AND key = ${sid}))`;
 const WITH_KEY = { id_hash: "id_hash = ?1", sid: `id_hash IN (${SESSIONS_OF_SID})` } as const;
-const session = (key: SessionKey) => `
-  SELECT sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr,
+/** The valid session with a key `?1`, in the database that has it. */
+export const session = (key: SessionKey): string => `
+  SELECT email, sid, provider, authenticated_at AS authenticatedAtMs, proven_at AS provenAtMs, amr,
     max(seen_at, authenticated_at) AS seenAtMs
   FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2`;
 /** Expressions for the user's address in the statements below. */
 const BY_EMAIL = `?1`;
 const bySession = (key: SessionKey) => `(SELECT email FROM session WHERE ${WITH_KEY[key]} AND expires_at > ?2)`;
-type SessionKey = "id_hash" | "sid";
+export type SessionKey = "id_hash" | "sid";
 /** A grant in another database may outlive its person: a sign-in before the person was added is another's. */
 const user = (email: string) => `
   SELECT email, name, picture, locale, subject AS storedSubject, max(signed_out_at, created_at - 1) AS signedOutAtMs,
@@ -188,8 +213,7 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
     const [row] = (sessions?.results ?? []) as SessionRow[];
     const found = await withSubject(toUser(times, records));
     if (row === undefined || found === undefined) return undefined;
-    const { provenAtMs, amr, ...signedIn } = row;
-    return { ...signedIn, user: found, methods: toMethods(amr), ...(provenAtMs === null ? {} : { provenAtMs }) };
+    return toSignedIn(row, found, 0);
   }
 
   return {
@@ -204,9 +228,14 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
       return { credential: toCredential(found.rows[0]), user: found.user };
     },
     findBeside,
-    /** The user of a session, by the hash of its cookie. One round trip. */
+    /** Sign-ins of the user up to this time are invalid. Undefined for an unknown or disabled user. */
+    async signedOutAt(email: string): Promise<number | undefined> {
+      const sql = `SELECT max(signed_out_at, created_at - 1) AS atMs FROM user WHERE email = ?1 AND disabled = 0`;
+      return (await db.prepare(sql).bind(email).first<number>("atMs")) ?? undefined;
+    },
+    /** The user of a session of the directory, by the hash of its cookie. One round trip. */
     findBySession: (sessionHash: string, nowMs: number) => findBySessionKey("id_hash", sessionHash, nowMs),
-    /** The user of a session, by the session id in tokens. One round trip. */
+    /** The same by the session id in tokens. One round trip. */
     findBySessionId: (sid: string, nowMs: number) => findBySessionKey("sid", sid, nowMs),
     /** Undefined for an unknown user. */
     async profile(email: string): Promise<StoredProfile | undefined> {
@@ -238,7 +267,8 @@ export function createUserStore(db: D1Database, subject: Subject, random: Random
   };
 }
 
-type SessionRow = Omit<SignedIn, "user" | "provenAtMs" | "methods"> & {
+export type SessionRow = Omit<SignedIn, "user" | "shard" | "provenAtMs" | "methods"> & {
+  readonly email: string;
   readonly provenAtMs: number | null;
   readonly amr: string | null;
 };
@@ -264,6 +294,18 @@ interface ForSignIn extends Pick<WithUser<unknown>, "user"> {
 }
 /** Lists are JSON. */
 type MembershipRow = Pick<Membership, "id" | "name"> & Record<"roles" | "subscribed" | "services" | "brand", string>;
+
+/** `shard`: where the row is. */
+export const toSignedIn = (row: SessionRow, whose: UserRecord, shard: number): SignedIn => ({
+  user: whose,
+  shard,
+  sid: row.sid,
+  provider: row.provider,
+  authenticatedAtMs: row.authenticatedAtMs,
+  seenAtMs: row.seenAtMs,
+  methods: toMethods(row.amr),
+  ...(row.provenAtMs === null ? {} : { provenAtMs: row.provenAtMs }),
+});
 
 const toCredential = (row: CredentialRow | undefined): Credential | undefined =>
   row && {

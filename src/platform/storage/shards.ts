@@ -3,7 +3,7 @@ import type { ObjectDatabase } from "./object-protocol.ts";
 import { MOST_SHARDS, parseObjectShards, type LocationHint, type ObjectShards } from "./object-shards.ts";
 
 /**
- * A database that stores files and what belongs to them, and refresh grants: one of D1, or a Durable Object that has
+ * A database that stores files and what belongs to them, and sign-ins: one of D1, or a Durable Object that has
  * the same shape (object-database.ts). Number 0 is the directory, which has everything else besides; a platform of one
  * database has no other.
  */

@@ -1,6 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createIdentityStore } from "../../../src/oauth/federation/identity-store.ts";
+import { homeOf } from "../../../src/oauth/homes/home.ts";
+import type { ChangingSession } from "../../../src/oauth/users/user-store.ts";
+import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { Browser, type Form, type From, type Visit } from "../../support/browser.ts";
 import { expectJson, call, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
 import {
@@ -13,6 +16,7 @@ import {
   subjectOf,
   type Provider,
 } from "../../support/parties/scripted-provider.ts";
+import { everywhere } from "../../support/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { mailPlatform } from "../recovery/mail-platform.ts";
 
@@ -63,8 +67,15 @@ async function vouchedAddress(sent: Visit, provider: Provider, subject: string, 
 }
 const linkAs = async (subject: string, provider: Provider, at = browser): Promise<Visit> =>
   at.get(await vouchedAddress(await press("link", provider, at), provider, subject), "cross-site");
-const sidOf = async (email: string): Promise<string> =>
-  (await env.DB.prepare("SELECT sid FROM session WHERE email = ?").bind(email).first<string>("sid")) ?? "";
+/** A session of the person as a statement of the directory names it. */
+const sessionOf = async (email: string): Promise<ChangingSession> => {
+  const found = await everywhere
+    .prepare("SELECT sid, authenticated_at AS at FROM session WHERE email = ?")
+    .bind(email)
+    .first<{ sid: string; at: number }>();
+  const { sid, at } = found!;
+  return { sid, elsewhereSinceMs: homeOf(email, shardsOf(env).length) === 0 ? null : at };
+};
 /** Whose account it is, by the operator's word. */
 async function subjectAt(provider: Provider, user = ada): Promise<string | undefined> {
   const answer = await call(`/admin/v1/users/${user.email}/identities/${provider.id}`, {
@@ -221,8 +232,8 @@ describe("Nobody links an account", () => {
     await signIn(other, bob);
     const identities = createIdentityStore(env.DB);
     const account = { provider: provider.id, issuer: provider.issuer, subject: "shared" };
-    const people = await Promise.all([ada, bob].map(async ({ email }) => ({ email, sid: await sidOf(email) })));
-    await Promise.all(people.map((person) => identities.linkInSession(account, person, Date.now(), [])));
+    const people = await Promise.all([ada, bob].map(async ({ email }) => ({ email, by: await sessionOf(email) })));
+    await Promise.all(people.map(({ email, by }) => identities.linkInSession(account, email, by, Date.now(), [])));
     const subjects = [await subjectAt(provider), await subjectAt(provider, bob)];
     expect(subjects).toContain("shared");
     expect(subjects).toContain(undefined);

@@ -1,8 +1,8 @@
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, OPERATOR, ORIGIN, tokenFor } from "../../support/platform.ts";
+import { everywhere } from "../../support/shards.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
@@ -138,7 +138,10 @@ describe("the account page", () => {
     const there = browserAt(SAFARI);
     await signInThrough(there, app, stranger);
     const here = await signedIn(browserAt(FIREFOX));
-    const sid = await env.DB.prepare(`SELECT sid FROM session WHERE email = ?1`).bind(stranger.email).first("sid");
+    const sid = await everywhere
+      .prepare(`SELECT sid FROM session WHERE email = ?1`)
+      .bind(stranger.email)
+      .first<string>("sid");
     const { fields } = (await here.get(ACCOUNT)).forms.find(({ action }) => action.endsWith("/sign-out"))!;
     const form = { ...fields, session: String(sid) };
     await here.post(`${ACCOUNT}/end-session`, form);
@@ -150,7 +153,8 @@ describe("the account page", () => {
 
   it("shows the last use, which is written once an hour, beside a code", async () => {
     const here = await signedIn(browserAt(FIREFOX));
-    const seen = () => env.DB.prepare(`SELECT seen_at FROM session WHERE email = ?1`).bind(user.email).first("seen_at");
+    const seen = () =>
+      everywhere.prepare(`SELECT seen_at FROM session WHERE email = ?1`).bind(user.email).first("seen_at");
     const first = Number(await seen());
     expect(first).toBeGreaterThan(0);
     await visit(here, app);
@@ -191,7 +195,7 @@ describe("the account page", () => {
   // shows: asvs/v7-session-management/7.3.2
   it("lists no session that has ended by itself", async () => {
     await signedIn(browserAt(SAFARI));
-    await env.DB.prepare(`UPDATE session SET expires_at = 1 WHERE email = ?1`).bind(user.email).run();
+    await everywhere.prepare(`UPDATE session SET expires_at = 1 WHERE email = ?1`).bind(user.email).run();
     const here = await signedIn(browserAt(FIREFOX));
     expect(cards((await here.get(ACCOUNT)).html).length).toBe(1);
   });

@@ -17,8 +17,10 @@ import {
   unique,
 } from "../../support/platform.ts";
 import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 import { runs } from "../../support/model-runs.ts";
+import { everywhere, HELD, shardDb } from "../../support/shards.ts";
 
 const ISSUER = `${ORIGIN}/oauth2/v1`;
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -67,7 +69,7 @@ describe("/authorize for a signed-in user", () => {
     const { at, query, fragment } = landed(answer);
     expect(at).toBe(APP_URI);
     expect(Object.fromEntries(query)).toEqual({
-      code: expect.stringMatching(/^[\w-]{43}$/),
+      code: expect.stringMatching(HELD),
       state: "a state",
       iss: ISSUER,
     });
@@ -82,7 +84,7 @@ describe("/authorize for a signed-in user", () => {
   it("does the same by POST, with 303", async () => {
     const answer = await browser.post(`${ISSUER}/authorize`, requestFor(app));
     expect(answer.status).toBe(303);
-    expect(landed(answer).query.get("code")).toMatch(/^[\w-]{43}$/);
+    expect(landed(answer).query.get("code")).toMatch(HELD);
   });
 
   // shows: oauth/get-authorize/post
@@ -206,7 +208,7 @@ describe("/authorize for a signed-in user", () => {
 
 describe("HEAD", () => {
   it("changes nothing that a GET would change: no code, no sign-out, no state used up", async () => {
-    const codes = async () => env.DB.prepare("SELECT count(*) AS n FROM authorization_code").first<number>("n");
+    const codes = async () => everywhere.prepare("SELECT count(*) AS n FROM authorization_code").first<number>("n");
     const before = await codes();
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const query = new URLSearchParams(requestFor(app)).toString();
@@ -651,16 +653,16 @@ describe("A refusal redirects to the client, with state and issuer", () => {
 });
 
 describe("A session that is revoked while a code is made", () => {
-  it("gets no code", async () => {
-    const person = await makeUser({ tenant: app.tenant });
+  it.each([0, 1])("gets no code: shard %i", async (home) => {
+    const person = await makeUser({ tenant: app.tenant, home });
     let [isEnding, isMaking] = [false, false];
     const own = new Browser({ send: (address, init) => racing.fetch(address, toInit(init)) });
     const sidOf = () =>
-      env.DB.prepare("SELECT sid FROM session WHERE email = ?1").bind(person.email).first<string>("sid");
+      everywhere.prepare("SELECT sid FROM session WHERE email = ?1").bind(person.email).first<string>("sid");
     const revoke = async () =>
       isEnding &&
       call(`/admin/v1/sessions/${await sidOf()}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
-    const db = new Proxy(env.DB, {
+    const db = new Proxy(shardDb(home), {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
         if (name === "prepare")
@@ -676,7 +678,7 @@ describe("A session that is revoked while a code is made", () => {
         return typeof value === "function" ? (value.bind(target) as unknown) : value;
       },
     });
-    const racing = isolate({ DB: db });
+    const racing = isolate({ [shardBinding(home)]: db });
     await signInThrough(own, app, person);
     [isEnding, isMaking] = [true, false];
     const answer = landed(await visit(own, app)).query;
@@ -685,16 +687,21 @@ describe("A session that is revoked while a code is made", () => {
 });
 
 describe("The D1 cost of /authorize", () => {
-  it("is a read of the session and a write of the code for a signed-in browser, once the client is cached", async () => {
+  it.each([
+    { home: 0, trips: 2 },
+    { home: 1, trips: 3 },
+  ])("is $trips for a signed-in browser, once the client is cached: shard $home", async ({ home, trips }) => {
+    const own = new Browser();
+    await signInThrough(own, app, await makeUser({ tenant: app.tenant, home }));
     const counted = counting(env);
     const worker = isolate(counted.env);
-    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const cookie = [...own.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const ask = () => worker.fetch(authorizeAddress(requestFor(app)).slice(ORIGIN.length), { headers: { cookie } });
     expect((await ask()).status).toBe(302);
-    expect(counted.tally.d1RoundTrips).toBe(3);
+    expect(counted.tally.d1RoundTrips).toBe(trips + 1);
     counted.reset();
     expect((await ask()).status).toBe(302);
-    expect(counted.tally.d1RoundTrips).toBe(2);
+    expect(counted.tally.d1RoundTrips).toBe(trips);
     expect(counted.tally.objectCalls).toEqual({});
   });
 

@@ -32,7 +32,7 @@ let web: TestApp;
 let spa: TestApp;
 beforeAll(async () => {
   home = await makeTenant();
-  ada = await makeUser({ tenant: home });
+  ada = await makeUser({ tenant: home, home: 0 });
   web = await makeApp({ tenant: home });
   browser = new Browser();
   await signInThrough(browser, web, ada);

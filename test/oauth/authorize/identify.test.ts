@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
@@ -14,6 +13,7 @@ import {
   tokenFor,
   unique,
 } from "../../support/platform.ts";
+import { everywhere } from "../../support/shards.ts";
 import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
@@ -261,7 +261,7 @@ describe("A session", () => {
 
   // shows: oauth/access-tokens/refresh-tokens-codes-sessions
   it("is stored as a hash only", async () => {
-    const { results } = await env.DB.prepare("SELECT * FROM session WHERE email = ?").bind(user.email).all();
+    const { results } = await everywhere.prepare("SELECT * FROM session WHERE email = ?").bind(user.email).all();
     expect(results.length).toBeGreaterThan(0);
     expect(JSON.stringify(results)).not.toContain(shared.cookie("session"));
   });

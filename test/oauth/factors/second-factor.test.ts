@@ -363,6 +363,7 @@ describe("The account page", () => {
   });
 
   it("sets up no app in a session that ends at the same moment, and takes no new recovery codes then", async () => {
+    user = await makeUser({ home: 0 });
     const endSessions = () => set("DELETE FROM session WHERE email = ?", user.email);
     const { browser, state } = meddled(endSessions, [4]);
     await atAccount(browser);
@@ -408,6 +409,7 @@ describe("The account page", () => {
 
 describe("The cost of a sign-in", () => {
   it("is what it was without a second factor, and 5 round trips more with one", async () => {
+    user = await makeUser({ tenant: client.tenant, home: 0 });
     const { env: counted, tally, reset } = counting(env);
     const own = isolate(counted);
     const send = (address: string, init: Parameters<typeof toInit>[0]) =>

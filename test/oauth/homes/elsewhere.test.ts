@@ -4,12 +4,13 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import { createElsewhere } from "../../../src/oauth/homes/elsewhere.ts";
 import { homesOf } from "../../../src/oauth/homes/home.ts";
+import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
 import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts";
-import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
+import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
-import { everywhere, shardDb } from "../../support/shards.ts";
+import { everywhere, onlyShards, shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import {
   codeFor,
@@ -59,18 +60,10 @@ const inSession = () => ({ authorization: { sessionId: randomId(systemRandom) } 
 
 /** A grant of the directory, as one from before there were shards, and one of another shard. */
 async function inBothHomes(flow: Flow): Promise<readonly [Tokens, Tokens]> {
-  const one = isolate(Object.fromEntries([1, 2, 3].map((number) => [shardBinding(number), undefined])));
-  const form = {
-    grant_type: "authorization_code",
-    code: await codeFor(flow, { authorization: { sessionId: unique("session") } }),
-    redirect_uri: "https://app.example/callback",
-    code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
-    client_id: flow.client.clientId,
-  };
-  const answer = await one.fetch("/oauth2/v1/token", { method: "POST", body: new URLSearchParams(form) });
-  const before = await expectJson<Tokens>(answer, 200);
+  const sid = () => ({ authorization: { sessionId: unique("session") } });
+  const before = await signIn(flow, { shard: 0, ...sid() });
   expect(await grantsIn(0, flow.email)).toBe(1);
-  return [before, await signIn(flow, { authorization: { sessionId: unique("session") } })];
+  return [before, await signIn(flow, sid())];
 }
 
 describe("The refresh grants of a person", () => {
@@ -88,31 +81,18 @@ describe("The refresh grants of a person", () => {
   });
 
   it("lie where they were when a shard is added, also if the person's home changes", async () => {
-    const grown = (shards: number) =>
-      isolate(
-        Object.fromEntries(
-          [1, 2, 3].map((n) => [shardBinding(n), n < shards ? env[`SHARD_0${n}` as "SHARD_01"] : undefined]),
-        ),
-      );
     // Homes 0, 1 and 3 with one, two or three, and four shards.
     let flow = await makePublicFlow({}, 3);
     while (homesOf(flow.email, 4).join() !== "0,1,3") flow = await makePublicFlow({}, 3);
     const held: string[] = [];
-    for (const shards of [1, 2, 4]) {
-      const code = await codeFor(flow);
-      const form = { grant_type: "authorization_code", code, redirect_uri: "https://app.example/callback" };
-      const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-      const body = new URLSearchParams({ ...form, code_verifier: verifier, client_id: flow.client.clientId });
-      const answer = await grown(shards).fetch("/oauth2/v1/token", { method: "POST", body });
-      held.push((await expectJson<Tokens>(answer, 200)).refresh_token);
-    }
+    for (const shard of [0, 1, 3]) held.push((await signIn(flow, { shard })).refresh_token);
     expect(await Promise.all([0, 1, 2, 3].map((shard) => grantsIn(shard, flow.email)))).toEqual([1, 1, 0, 1]);
     const last = await Promise.all(held.map((token) => refreshed(flow.client, token)));
     expect((await list(last[0]!.access_token)).length).toBe(3);
     // An isolate from before the last shard was added cannot tell; the client tries again, and meets another.
     const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: last[2]!.refresh_token });
     body.set("client_id", flow.client.clientId);
-    expect((await grown(2).fetch("/oauth2/v1/token", { method: "POST", body })).status).toBe(503);
+    expect((await isolate(onlyShards(2)).fetch("/oauth2/v1/token", { method: "POST", body })).status).toBe(503);
     expect((await refresh(flow.client, last[2]!.refresh_token)).status).toBe(200);
     expect((await call("/oauth2/v1/refreshtokens", { method: "DELETE", token: last[1]!.access_token })).status).toBe(
       204,
@@ -286,15 +266,25 @@ describe("A person or client that is removed", () => {
     expect(await grantsOf(flow.email)).toBe(1);
     expect((await call("/oauth2/v1/revoke", { form })).status).toBe(200);
     await env.DB.prepare("DELETE FROM user WHERE email = ?").bind(flow.email).run();
-    const left = await shardDb(1)
-      .prepare("SELECT id FROM refresh_grant WHERE email = ?")
-      .bind(flow.email)
-      .first<string>("id");
-    await createElsewhere(shardsOf(env)).sweep(sweptAt(left!, Date.now()));
-    expect([
-      await grantsOf(flow.email),
-      await everywhere.prepare("SELECT count(*) AS n FROM user WHERE email = ?").bind(flow.email).first("n"),
-    ]).toEqual([0, 0]);
+    const rows = await Promise.all(
+      ["id FROM refresh_grant", "id_hash FROM session", "code_hash FROM authorization_code"].map(async (key) =>
+        shardDb(1)
+          .prepare(`SELECT ${key.replace(" ", " AS id ")} WHERE email = ?`)
+          .bind(flow.email)
+          .all<{ id: string }>(),
+      ),
+    );
+    const left = rows.flatMap(({ results }) => results);
+    expect(left.length).toBeGreaterThanOrEqual(3);
+    const afterMs = Date.now() + 13 * 3_600_000;
+    for (const { id } of left)
+      for (const rounds of [RUNS_OF_A_DAY, RUNS_OF_AN_HOUR])
+        await createDeps(env).oauth.sweep(sweptAt(id, afterMs, rounds));
+    const tables = ["refresh_grant", "session", "authorization_code", "user"];
+    const counts = tables.map((table) =>
+      everywhere.prepare(`SELECT count(*) AS n FROM ${table} WHERE email = ?`).bind(flow.email).first("n"),
+    );
+    expect(await Promise.all(counts)).toEqual([0, 0, 0, 0]);
   });
 
   it("of a client: its grants elsewhere give nothing, and go within a day", async () => {

@@ -53,7 +53,7 @@ describe("A refresh token as its client holds it", () => {
   const key = (id: string) => ({ id, bytes: systemRandom.bytes(32) });
   const [old, current] = [key("k1"), key("k2")];
   const tokensOf = (keys: ReturnType<typeof key>[], shards = 4) =>
-    createHeldTokens(createSealer(keys, systemRandom), systemRandom, shards);
+    createHeldTokens(createSealer(keys, systemRandom), systemRandom, shards, "refresh token");
   const tokens = tokensOf([old]);
 
   it("of the directory is as it was before there were shards", async () => {

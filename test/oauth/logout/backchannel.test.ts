@@ -11,6 +11,7 @@ import { Browser } from "../../support/browser.ts";
 import { heardLog } from "../../support/runtime/heard-log.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { everywhere } from "../../support/shards.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
@@ -196,7 +197,7 @@ describe("a client with a back-channel logout address", () => {
   it("is not told of a session that ended by its time", async () => {
     const told = await makeTold();
     await signIn(new Browser(), told);
-    await env.DB.prepare(`UPDATE session SET expires_at = 1 WHERE email = ?`).bind(user.email).run();
+    await everywhere.prepare(`UPDATE session SET expires_at = 1 WHERE email = ?`).bind(user.email).run();
     const { oauth } = createDeps(env);
     await oauth.sweep(Date.now());
     await oauth.tellClients();
@@ -255,6 +256,7 @@ describe("a client that does not answer 2xx", () => {
     const paused: number[] = [];
     const logouts = createLogouts({
       store: createLogoutStore(env.DB),
+      elsewhere: [],
       trust: { signingKey: async () => ({ kid: "k", key: privateKey }) },
       isolate: {
         nowMs: () => Date.now() + offsetMs,
@@ -266,7 +268,7 @@ describe("a client that does not answer 2xx", () => {
       tracing: noTracing,
       allowLoopback: false,
     });
-    await logouts.drain("nothing is soon due");
+    await logouts.drain("nothing is soon due", "anywhere");
     expect(paused).toHaveLength(1);
     expect(paused[0]).toBeGreaterThan(ENDPOINT.retryMs[0] * 0.9);
     expect(await requestsTo(told.address)).toHaveLength(2);
@@ -434,7 +436,10 @@ describe("a registration", () => {
   it("without an address costs nothing and remembers nobody", async () => {
     const app = await makeApp({ tenant: user.tenant });
     await signInThrough(new Browser(), app, user, { scope: "openid" });
-    const { results } = await env.DB.prepare(`SELECT 1 FROM session_client WHERE client = ?`).bind(app.clientId).all();
+    const { results } = await everywhere
+      .prepare(`SELECT 1 FROM session_client WHERE client = ?`)
+      .bind(app.clientId)
+      .all();
     expect(results).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ import { meddled } from "../../support/meddling.ts";
 import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { setUpApp } from "../../support/parties/totp.ts";
+import { everywhere } from "../../support/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 const ACCOUNT = `${ORIGIN}/account`;
@@ -339,7 +340,7 @@ describe("A new passkey", () => {
     expect([late.status, late.html.includes("Please sign in again first")]).toEqual([400, true]);
     expect((await press(browser, "/passkeys/new")).html).toContain("Please sign in again first");
     expect(await stored()).toEqual([]);
-    await env.DB.prepare("UPDATE session SET provider = 'corporate' WHERE email = ?").bind(user.email).run();
+    await everywhere.prepare("UPDATE session SET provider = 'corporate' WHERE email = ?").bind(user.email).run();
     expect((await press(await atAccount(), "/passkeys/new")).status).toBe(200);
   });
 
@@ -381,6 +382,7 @@ describe("A new passkey", () => {
   });
 
   it("is added by no session that ends at the same moment", async () => {
+    user = await makeUser({ home: 0 });
     const endSessions = () => env.DB.prepare("DELETE FROM session WHERE email = ?").bind(user.email).run();
     const { browser, state } = meddled(endSessions, [4]);
     const page = await press(await atAccount(browser), "/passkeys/new");
@@ -437,6 +439,7 @@ describe("A platform", () => {
   });
 
   it("reads and writes what a passkey costs", async () => {
+    user = await makeUser({ tenant: client.tenant, home: 0 });
     const { passkey } = await withPasskey();
     const counted = counting(env);
     const own = isolate(counted.env);

@@ -7,6 +7,7 @@ import { RUN_MS, RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
+import { everywhere } from "../../support/shards.ts";
 import { errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
 
@@ -36,7 +37,7 @@ function expectFormAgain(answer: Visit, email: string): void {
   expect(answer.html).toContain('role="alert"');
 }
 const sessionsOf = async (email: string): Promise<number> =>
-  (await env.DB.prepare("SELECT count(*) AS n FROM session WHERE email = ?").bind(email).first<number>("n")) ?? 0;
+  (await everywhere.prepare("SELECT count(*) AS n FROM session WHERE email = ?").bind(email).first<number>("n")) ?? 0;
 
 describe("The right password", () => {
   // shows: oauth/what-the-service-does/sign-in-of-the-resource-owner
@@ -50,7 +51,7 @@ describe("The right password", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
     const [, session] = browser.setCookies;
-    expect(session).toMatch(/^__Host-plat_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    expect(session).toMatch(/^__Host-plat_session=[\w~-]{43,}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   });
 
   it("signs in though it is a common one, which nobody can set any more", async () => {

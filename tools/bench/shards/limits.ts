@@ -35,8 +35,8 @@ export const ASSUMED = {
 export const COUNTED = {
   /** Create, PUT, commit. All are of the tenant's shard, by a client whose records are at hand. */
   upload: { shard: 3, directory: 0 },
-  /** From the page to the redeemed code. All are of the directory. */
-  signIn: { shard: 0, directory: 4 },
+  /** From the page to the redeemed code. The shard is the person's home, which may be the directory. */
+  signIn: { shard: 2, directory: 2 },
   /** With three attributes (docs/operate/cost-and-scaling.md, "Stored"). */
   fileBytes: 868,
 } as const;

@@ -42,7 +42,8 @@ export function capacityOf(shards: number, seed: number): Capacity {
     uploadsPerSec: even / fullest,
     uploadsPerSecEven: even,
     waitMs: waitOf(tripsPerSec, random),
-    signInsPerSec: (tripsPerSec - background) / COUNTED.signIn.directory,
+    // The directory is the home of its share of people, too.
+    signInsPerSec: (tripsPerSec - background) / (COUNTED.signIn.directory + COUNTED.signIn.shard / shards),
     files: shards * filesOf(PUBLISHED.objectBytes),
     filesInD1: filesOf(Math.min(shards * PUBLISHED.databaseBytes, PUBLISHED.databasesBytes)),
   };

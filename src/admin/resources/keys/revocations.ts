@@ -92,7 +92,8 @@ export const revocationRoutes = (deps: Deps): readonly Route[] =>
         } finally {
           // Even if it failed, it may have been written.
           deps.recordsChanged();
-          if (kind === "user" || kind === "session") deps.oauth.sessionsEnded();
+          if (kind === "user" || kind === "session")
+            deps.oauth.sessionsEnded(kind === "user" ? { email: id } : "anywhere");
         }
       },
     }),

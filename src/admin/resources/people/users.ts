@@ -147,7 +147,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     // The rest is revoked already, so the answer may be 200 even if removing it fails.
     if (written.changes.some((rows) => rows >= mostRows)) await oauth.revokeAll("user", address, nowMs, undefined);
     await oauth.endElsewhere("user", address);
-    oauth.sessionsEnded();
+    oauth.sessionsEnded({ email: address });
     if (hash !== null && !written.isNew) oauth.tellByOperator(call, "password", address);
     return written;
   },
@@ -158,8 +158,8 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     const removed = await remove(db.prepare(DELETE).bind(address), {
       after: oauth.revokeStatement("user", address, nowMs, "if changed"),
     });
-    oauth.sessionsEnded();
     await oauth.forgetElsewhere("user", address);
+    oauth.sessionsEnded({ email: address });
     return removed;
   },
 });

@@ -1,0 +1,104 @@
+import { mapInParallel } from "../../platform/runtime/parallel.ts";
+import { SHARDS_AT_ONCE, type Shards } from "../../platform/storage/shards.ts";
+import { deleteExpired, type DropAnchors } from "../homes/expiry.ts";
+import type { HeldToken, HeldTokens, TokenPlace } from "../homes/held-token.ts";
+import { homeOf, homesOf } from "../homes/home.ts";
+import { toSignedIn, type SessionRow, type SignedIn, type UserStore } from "../users/user-store.ts";
+import {
+  createSessionStore,
+  type Listed,
+  type ListedSession,
+  type SessionStore,
+  type SignIns,
+} from "./session-store.ts";
+
+/**
+ * Sessions of all databases. A new one lies in the home of its person (homes/home.ts), and its cookie says where. All
+ * that comes of it lies there too: its codes, their grants, and who is to be told of its end. So each of a sign-in's
+ * changes is one transaction.
+ *
+ * The person is in the directory, and is read beside the session: at the same time, since the cookie has the address.
+ * What ends a person's sign-ins is a time in the person's row, so the session may be read before or after it.
+ */
+export type Sessions = ReturnType<typeof createSessions>;
+
+export function createSessions(shards: Shards, users: UserStore, tokens: HeldTokens) {
+  const stores = shards.map(({ db, number }) => createSessionStore(db, number === 0));
+  const [directory] = stores as [SessionStore, ...SessionStore[]];
+  const storeOf = ({ shard }: Pick<TokenPlace, "shard">): SessionStore => stores[shard]!;
+  /** The homes of a person besides the directory. */
+  const elsewhere = (email: string): readonly SessionStore[] =>
+    homesOf(email, shards.length).flatMap((number) => (number === 0 ? [] : [stores[number]!]));
+  const inHomes = async <T>(email: string, ask: (store: SessionStore) => Promise<T>): Promise<readonly T[]> =>
+    mapInParallel(elsewhere(email), SHARDS_AT_ONCE, ask);
+
+  const signedIn = async (row: SessionRow, shard: number): Promise<SignedIn | undefined> => {
+    const user = await users.find(row.email);
+    return user && toSignedIn(row, user, shard);
+  };
+
+  return {
+    tokens,
+    /** A cookie for a new session of this person. */
+    newToken: (email: string): Promise<HeldToken> => tokens.make(email, homeOf(email, shards.length)),
+    in: storeOf,
+    /** The session with its user. One round trip of the directory, or one of each database. */
+    async find(token: TokenPlace, nowMs: number): Promise<SignedIn | undefined> {
+      const { hash, shard, email } = token;
+      if (shard === 0) return users.findBySession(hash, nowMs);
+      const row = storeOf(token).find("id_hash", hash, nowMs);
+      if (email === undefined) {
+        const found = await row;
+        return found && signedIn(found, shard);
+      }
+      const [found, user] = await Promise.all([row, users.find(email)]);
+      return found && user && toSignedIn(found, user, shard);
+    },
+    /** The same by its id in tokens; `email`: of the token. The homes of the person are asked at the same time. */
+    async findById(sid: string, email: string, nowMs: number): Promise<SignedIn | undefined> {
+      const asked = homesOf(email, shards.length).map((number) =>
+        number === 0
+          ? users.findBySessionId(sid, nowMs)
+          : storeOf({ shard: number })
+              .find("sid", sid, nowMs)
+              .then((row) => row && signedIn(row, number)),
+      );
+      return (await Promise.all(asked)).find((found) => found !== undefined);
+    },
+    /** The valid sessions of a person, the browser that asks first, then the last used. */
+    async list(
+      { email, signedOutAtMs }: { readonly email: string; readonly signedOutAtMs: number },
+      ownHash: string,
+      listed: Listed,
+    ): Promise<SignIns> {
+      const [here, others] = await Promise.all([
+        directory.list(email, ownHash, listed),
+        inHomes(email, (store) => store.listElsewhere(email, ownHash, signedOutAtMs, listed)),
+      ]);
+      return { ...here, sessions: merged([here.sessions, ...others], listed) };
+    },
+    /** The valid sessions of a person, the last used first. */
+    async listAll(email: string, listed: Listed): Promise<readonly ListedSession[]> {
+      const here = await directory.listAll(email, listed);
+      if (elsewhere(email).length === 0) return here;
+      const signedOutAtMs = await users.signedOutAt(email);
+      if (signedOutAtMs === undefined) return here;
+      const others = await inHomes(email, (store) => store.listElsewhere(email, "", signedOutAtMs, listed));
+      return merged([here, ...others], listed);
+    },
+    /** True if the session is one of the user's. It never becomes another's. */
+    async owns(email: string, sid: string): Promise<boolean> {
+      const stored = [directory, ...elsewhere(email)];
+      return (await mapInParallel(stored, SHARDS_AT_ONCE, (store) => store.owns(email, sid))).includes(true);
+    },
+    /** Deletes at most `limit` expired sessions of each database. Returns the largest number. */
+    deleteExpired: (nowMs: number, limit: number, dropAnchors: DropAnchors): Promise<number> =>
+      deleteExpired(stores, { nowMs, limit, dropAnchors }),
+  };
+}
+
+const merged = (lists: readonly (readonly ListedSession[])[], { limit }: Listed): readonly ListedSession[] =>
+  lists
+    .flat()
+    .sort((a, b) => b.isCurrent - a.isCurrent || b.seenAtMs - a.seenAtMs)
+    .slice(0, limit);
