@@ -4,4 +4,3 @@ import { SOFTWARE } from "./software.ts";
 
 /** Every resource of the operator service, in the order in which a platform is set up. */
 export const RESOURCES = { ...PEOPLE, ...SOFTWARE } satisfies Readonly<Record<string, Resource>>;
-export type ResourceName = keyof typeof RESOURCES;

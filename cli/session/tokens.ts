@@ -11,8 +11,6 @@ class SignedOut extends UserError {
   override name = "SignedOut";
 }
 
-export type SessionTokens = ReturnType<typeof createSessionTokens>;
-
 /**
  * Valid access tokens of a sign-in. The file is read for each token, because another program may have renewed it. One
  * renewal at a time serves every caller in this program.

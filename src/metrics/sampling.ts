@@ -3,7 +3,7 @@ import { EVERYBODY, seriesName, type ByMinute } from "./model/counts.ts";
 import { startOf } from "./model/limits.ts";
 import { collectorName, hashOf } from "./model/places.ts";
 
-/** Port to the media service: what each tenant stores whose name lies between the two, in D1. */
+/** Port to the media service: files and bytes of each tenant whose name lies between the two. */
 export type StoredByTenant = (from: string, before: string) => Promise<readonly StoredOfTenant[]>;
 
 export interface StoredOfTenant {

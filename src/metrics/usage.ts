@@ -44,7 +44,7 @@ const PARTS: Readonly<Record<keyof Used, { readonly metric: MetricName; readonly
 };
 const NAMES = Object.keys(PARTS) as (keyof Used)[];
 
-/** Isolates and collectors have passed on what they counted in a month so long after its end. */
+/** So long after the end of a month, isolates and collectors have passed on all of its counts. */
 const SETTLED_MS = STEPS.hour.ms;
 
 /** The first millisecond of a month, `2026-11`, and of the next one. */

@@ -30,7 +30,7 @@ export interface RestoreDeps {
   readonly events: EventsCheck;
   readonly isMaintained: boolean;
   readonly restoreShard: RestoreShard;
-  /** Tells the shards what they must know of their tenants, as the directory has it again. */
+  /** Copies the records of tenants, as the restored directory has them, to their shards. */
   readonly copyTenants: () => Promise<void>;
   /** Removes what a row of the audit log names, with the rights of the caller. */
   erase(subject: string, call: Operated, madeUntilMs: number): ReturnType<ReplayDeps["erase"]>;

@@ -52,7 +52,7 @@ export function createMoveStore(db: D1Database) {
   const prepared = (sql: string, ...values: unknown[]) => db.prepare(sql).bind(...values);
   const of = ({ tenant, move, turn }: Pick<Move, "tenant" | "move" | "turn">) => [tenant, move, turn];
   return {
-    /** Begins a move, unless one is under way or the tenant is there. The tenant's move then, if it has one. */
+    /** Begins a move, unless one is under way or the tenant is in that shard. Returns its move then, if it has one. */
     async begin(
       tenant: string,
       move: string,
@@ -86,7 +86,7 @@ export function createMoveStore(db: D1Database) {
       (await prepared(SQL.advance, ...of(run), run.state, state, dueMs, doneMs).first()) !== null,
     postpone: async (run: Move, dueMs: number): Promise<void> =>
       void (await prepared(SQL.postpone, ...of(run), dueMs).run()),
-    /** Names the new shard, if that has this version of what it must know of the tenant. The state then. */
+    /** Names the new shard, if its copy of the tenant's record has this version. Returns the state then. */
     async switch(run: Move, version: number): Promise<MoveState | undefined> {
       const results = await db.batch<Move>([
         prepared(SQL.switch, ...of(run), run.from, run.to, version),

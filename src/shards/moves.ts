@@ -101,7 +101,7 @@ export function createMoves(deps: MovesDeps): Moves {
   }
   const soon = (): number => clock.nowMs() + MOVE_LIMITS.leaseMs;
 
-  /** The new shard must know what the directory has of the tenant. The version that it knows. */
+  /** Copies the tenant's record from the directory to the new shard. Returns the version of the copy. */
   async function copyTenant({ tenant, to }: Move): Promise<number> {
     const known = await places.copyOf(tenant);
     if (known === undefined) throw new Error("the tenant that moves has no place");

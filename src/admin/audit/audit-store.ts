@@ -113,8 +113,6 @@ export interface AuditPage {
   readonly walkedTo: number | undefined;
 }
 
-export type AuditStore = ReturnType<typeof createAuditStore>;
-
 export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<void> = async () => {}) {
   const valuesOf = (record: AuditRecord, share: Share): readonly (string | number)[] => [
     record.atMs,

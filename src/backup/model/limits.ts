@@ -5,7 +5,7 @@ export const LIMITS = {
   pageChars: 2_000_000,
   /** Characters of rows that are bound to one statement: D1 takes 2 MB. */
   bindChars: 900_000,
-  /** A part ends at a key of which one in so many is: then a new row changes one part, not all behind it. */
+  /** One key in so many ends a part, so a new row changes one part, and not all behind it. */
   rowsPerPart: 256,
   /** Parts of an index part. */
   indexLines: 500,

@@ -64,8 +64,8 @@ export const TABLES = [
 export type Table = (typeof TABLES)[number];
 
 /**
- * Those that shards beside the directory have rows in, in the same order. What sign-ins refer to is a copy or an
- * anchor of a row of the directory.
+ * The tables in which shards beside the directory have rows, in the same order. Sign-ins refer to copies or anchors of
+ * rows of the directory.
  */
 const SHARD_TABLES = [
   "organization",

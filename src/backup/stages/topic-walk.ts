@@ -13,8 +13,6 @@ export interface TopicPlace {
 
 export const FIRST_TOPIC: TopicPlace = { part: 0, line: 0 };
 
-export type TopicWalk = ReturnType<typeof createTopicWalk>;
-
 export function createTopicWalk(parts: PartStore) {
   let last: { readonly digest: string; readonly lines: readonly string[] } | undefined;
 

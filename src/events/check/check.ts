@@ -8,7 +8,7 @@ import { pushOf } from "../push/stub.ts";
 import type { EventNamespaces } from "../transfer/objects.ts";
 
 /**
- * Checks whether what the parts of the events service say of each other fits, a page at a time, in the order of topics:
+ * Checks whether the parts of the events service agree with each other, a page at a time, in the order of topics:
  *
  *   topic ──→ its logs ──→ its consumers, some at a time ──→ its push subscriptions, some at a time ──→ next topic
  *

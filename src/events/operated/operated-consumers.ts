@@ -131,7 +131,7 @@ const idOf = async (name: string): Promise<string> => (await sha256Hex(name)).sl
 const placeOf = (position: readonly number[] | undefined, { firstSeq, lastSeq }: LogStats, shard: number): number =>
   Math.min(Math.max(position?.[shard] ?? 0, firstSeq - 1), lastSeq);
 
-/** A reader of one tenant's events has not to read the others, which are not told apart here. */
+/** Null for a reader of one tenant's events: `count` is of all tenants. */
 const toldTo = ({ onlyTenant }: DescribedConsumer, count: number): number | null =>
   onlyTenant === null ? count : null;
 

@@ -48,7 +48,7 @@ const ERASURE_OF = "coalesce(file.erased_by, file.erasure_id)";
 export const provableAt = (createdAt: string, removedAt: string): string =>
   `max(${createdAt} + ${LIMITS.uncommittedTtlMs}, ${removedAt} + ${LIMITS.lastWriteMs})`;
 
-/** A restore may have undone the commits of older files. The directory has the row that says so, ?5 is it elsewhere. */
+/** A restore may have undone the commits of older files. The directory has its time in a row, other shards get ?5. */
 const NOT_HELD = `created_at > coalesce(?5, (SELECT restored_to FROM restore_point WHERE id = 1 AND held = 1), -1)`;
 
 const SQL = {

@@ -114,7 +114,7 @@ async function workOnOwn<T>(
   return after.ok && after.value.tenant !== before.value.tenant ? work(after.value) : done;
 }
 
-/** The own client of a file that is shared with the caller. Who may not read it does not learn that it exists. */
+/** The own client of a file that is shared with the caller. A caller that may not read it gets `no_file`. */
 async function sharedCaller(
   deps: AccessDeps,
   principal: Principal,

@@ -55,4 +55,3 @@ export const sureOf =
     }
     throw new StoreUnavailable("the tenant moves to and fro");
   };
-export type Sure = ReturnType<typeof sureOf>;

@@ -3,7 +3,7 @@ import { IS_COMING } from "./moved-store.ts";
 /** A shard's part in changes of clients and tenants by an operator (owner-changes.ts). */
 export type OwnerStore = ReturnType<typeof createOwnerStore>;
 
-/** A client (by its name) or tenant that is being changed: nothing of it is committed meanwhile. */
+/** A client (by its name) or tenant that is being changed: its files cannot be committed meanwhile. */
 export interface Closing {
   readonly kind: "client" | "tenant";
   readonly name: string;

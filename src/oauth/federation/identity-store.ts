@@ -69,8 +69,6 @@ const BINDING = `
   FROM user_identity AS linked JOIN identity_provider AS provider ON provider.id = linked.provider
   WHERE linked.email = ?1 AND linked.provider = ?2 AND linked.linked_at <= ?3 AND provider.trusted_since <= ?3`;
 
-export type IdentityStore = ReturnType<typeof createIdentityStore>;
-
 /** Links between accounts at identity providers and users here. */
 export const createIdentityStore = (db: D1Database) => ({
   /** The address of the user whom the account is linked to. */

@@ -21,8 +21,6 @@ export interface ProviderMetadata {
 /** Our choice: metadata rarely changes. Failures are not cached. */
 const CACHE = { ttlMs: 600_000, maxEntries: 100 } as const;
 
-export type MetadataSource = ReturnType<typeof createMetadataSource>;
-
 export function createMetadataSource(allowLoopback: boolean, isolate: Isolate, fetchJson: FetchJson) {
   const cache = new FreshCache<string, Result<ProviderMetadata, FederationFailure>>(
     { ...CACHE, keeps: (kept) => kept.ok },

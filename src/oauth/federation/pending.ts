@@ -26,8 +26,6 @@ export const FOR_ACCOUNT = "";
 /** Leaves people time at the provider. */
 const LIFETIME_MS = 600_000;
 
-export type PendingSignIns = ReturnType<typeof createPendingSignIns>;
-
 export function createPendingSignIns(store: FederationStore, sealer: Sealer) {
   return {
     /** Returns false if the provider has just been removed. */

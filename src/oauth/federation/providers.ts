@@ -17,8 +17,6 @@ const ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** A sign-in is for clients of a tenant, or, undefined, for the account page, which has all of the account. */
 type Place = string | undefined;
 
-export type Providers = ReturnType<typeof createProviders>;
-
 /** The registered providers. The isolate keeps each for 30 s, unknown ids too. */
 export function createProviders(store: FederationStore, sealer: Sealer, isolate: Isolate) {
   const cache = new FreshCache<string, ProviderRecord | undefined>(CACHE, isolate);

@@ -91,7 +91,7 @@ export async function targetsOf(
   if (beyond !== undefined) return err(`${beyond.path} was not authorized`);
   if (asked.length > 0) return ok(asked);
   const found = await Promise.all(authorized.map((path) => findResource(path, nowMs)));
-  // A service that moved away is none that the person authorized.
+  // The person did not authorize a service that moved to another path.
   const live = found.filter((one) => one !== undefined).filter(({ path }) => authorized.includes(path));
   return live.length === 0 ? err(`no service is at ${authorized.join(" ")} any more`) : ok(live);
 }

@@ -53,7 +53,6 @@ const PROBE_MS = 4_000;
 const BASE_AGE_MS = 300_000;
 
 export type TrustFrom = "location" | "D1";
-export type TrustSource = ReturnType<typeof createTrustSource>;
 
 /**
  * Reads keys and revocations for an isolate: the location's news, and for a new isolate its base, else D1. What comes

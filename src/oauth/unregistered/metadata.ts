@@ -17,7 +17,7 @@ export interface ClientMetadata {
 }
 
 /**
- * `origin`: of the document; redirect URIs and keys elsewhere count nothing. Undefined: the client registers itself.
+ * `origin`: of the document; redirect URIs and keys elsewhere do not count. Undefined: the client registers itself.
  */
 export interface MetadataRules {
   readonly origin: string | undefined;

@@ -104,7 +104,7 @@ export function topicChangeRoutes(topics: OperatedTopics, deps: Deps): readonly 
 const subjectOf = ({ owner, eventType }: TopicId): string => `topics/${owner}/${eventType}`;
 const reasonOf = (to: Place): string => `to ${typeof to === "number" ? new Date(to).toISOString() : to}`;
 
-/** Refuses who runs an organization's tenants a change of what clients of others own. */
+/** Refuses people who run an organization's tenants changes of topics of other organizations. */
 async function refuseForeign(
   principal: Principal,
   clientId: string,

@@ -121,7 +121,7 @@ export const tenants = ({ db, builtIn, oauth, media, shards }: Deps): Resource<z
     ];
     const revoked = disabled === true ? [oauth.revokeStatement("tenant", id, nowMs, "always")] : [];
     const written = await write([...shards.placeStatements(id, nowMs), db.prepare(UPSERT).bind(...values), ...revoked]);
-    // Where the shard does not answer, neither is the change done: the operator hears of it, and the cron goes on.
+    // If the shard does not answer, the operator gets an error. The change is stored, and the cron copies it.
     await shards.copies.copy(id);
     return written;
   },

@@ -226,7 +226,7 @@ export function resourceRoutes<B>(resource: Resource<B>, deps: ResourceDeps): Ro
   ];
 }
 
-/** True if what the path names belongs to the organization. Nothing does of a resource that is closed to it. */
+/** True if the path names something of the organization. A resource without `within` has nothing of it. */
 const owns = async (
   params: Params,
   { organization }: TenantOperator,

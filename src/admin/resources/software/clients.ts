@@ -402,7 +402,7 @@ export const clients = (deps: Deps): Resource<Body> => {
   };
 };
 
-/** Neither takes a client of others nor one of their services, and stays in its own tenants. */
+/** The client's tenant is the organization's, before and after, and so is the service that it belongs to. */
 const OWN_CHANGE = `
   ?3 IN (SELECT id FROM tenant WHERE organization = ?2)
   AND NOT EXISTS (SELECT 1 FROM client WHERE id = ?1 AND tenant NOT IN (SELECT id FROM tenant WHERE organization = ?2))
