@@ -2,7 +2,8 @@ import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Browser, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeTenant, ORIGIN } from "../../support/platform.ts";
+import { basic, call, expectJson, makeTenant, ORIGIN, put } from "../../support/platform.ts";
+import { appOf, recoveryCodesOf } from "../../support/parties/totp.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
@@ -97,6 +98,34 @@ describe("The device grant", () => {
       await decide(from, page, "allow");
       await expectJson(await poll(device), 200);
     }
+  });
+
+  // shows: asvs/v6-authentication/6.3.4
+  it("gives nothing before the person has set up the second factor that the tenant requires", async () => {
+    const strict = await makeTenant();
+    const grace = await makeUser({ tenant: strict });
+    await put(`tenants/${strict}`, { organization: `${strict}-org`, name: "Strict", requireSecondFactor: true });
+    const theirs = { tenant: strict, confidential: false, redirectUris: [], grantTypes: [GRANT] };
+    const theirTool = await makeApp(theirs);
+    const device = await begin({}, theirTool);
+    const from = new Browser();
+    const asked = await type(from, device.user_code);
+    const page = await follow(from, await from.submit(asked, { email: grace.email, password: grace.password }));
+    const app = appOf(page);
+    // The decision that the page would send is no way round it.
+    const again = await follow(from, await from.get(device.verification_uri_complete));
+    expect((await follow(from, await from.submit(again, { decision: "allow" }))).html).not.toContain("is connected");
+    expect(await failureOf(await poll(device, theirTool))).toBe("400 authorization_pending");
+    const codes = await from.submit(page, { code: app.code() });
+    expect(recoveryCodesOf(codes).length).toBe(10);
+    const consent = await follow(from, await from.submit(codes, {}));
+    expect(consent.html).toContain(device.user_code);
+    later(10);
+    expect(await failureOf(await poll(device, theirTool))).toBe("400 authorization_pending");
+    await decide(from, consent, "allow");
+    later(20);
+    const { id_token } = await expectJson<{ id_token: string }>(await poll(device, theirTool), 200);
+    expect(decodeJwt(id_token)["amr"]).toEqual(["pwd", "otp", "mfa"]);
   });
 
   // shows: oauth/devices/errors
