@@ -86,6 +86,14 @@ export const ownedBy = (fileId: string, { client, visibility, tenant, isPerson }
 export const ENSURE_OWNER = `INSERT INTO owner (client, tenant, visibility) SELECT ?1, ?2, ?3
   WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?1 AND tenant = ?2 AND visibility = ?3 AND erasure_id IS NULL)`;
 
+/**
+ * The owner of the caller's pending file in its tenant, ?6. Nothing for another file: the shard in the id of one may be
+ * one that the tenant left, where owners are not made.
+ */
+const ENSURE_OWNER_OF_PENDING = `INSERT INTO owner (client, tenant, visibility) SELECT ?2, ?6, ?3
+  WHERE NOT EXISTS (SELECT 1 FROM owner WHERE client = ?2 AND tenant = ?6 AND visibility = ?3 AND erasure_id IS NULL)
+    AND EXISTS (SELECT 1 FROM file WHERE ${OWNED} AND state = 'pending')`;
+
 /** Changes of `state` use RETURNING, since D1 counts the changes of triggers too. */
 const SQL = {
   tenantOf: `SELECT owner.tenant FROM file JOIN owner ON owner.id = file.owner_id
@@ -168,7 +176,7 @@ export function createFileStore(db: D1Database) {
       const seen = [commit.person, commit.contentType];
       const share = commit.isShared ? shareOf(caller.visibility, tenant) : null;
       const [, over, committed, started] = await db.batch<{ nonce: string }>([
-        prepared(ENSURE_OWNER, caller.client, tenant, caller.visibility),
+        prepared(ENSURE_OWNER_OF_PENDING, ...ownedBy(fileId, caller), tenant),
         prepared(SQL.isOverQuota, tenant, sizeBytes, fileId),
         prepared(SQL.commit, ...ownedBy(fileId, caller), ...values, ...place, ...index, share, ...seen),
         prepared(SQL.startVariants, fileId, commit.variantsDueAt),

@@ -211,6 +211,20 @@ describe("a tenant that moves", () => {
     expect(await keysOf(file.id)).toEqual(keys);
   });
 
+  it("answers a commit in the shard of the file's id as before: again for its client, 404 for another one", async () => {
+    const file = await stored(app, PICTURE, { as, metadata: { at: 1 } });
+    const waiting = await uploaded(app, PICTURE, { as });
+    await move(TO);
+    const again = { method: "POST", json: { at: 1 } };
+    await expectJson(await app.call(file.commitLink, { as, ...again }), 202);
+    for (const { commitLink } of [file, waiting])
+      await expectProblem(
+        await app.call(commitLink, { as: principal({ tenant }), ...again }),
+        404,
+        "element_resource_non_existing",
+      );
+  });
+
   it("is not removed or renamed away meanwhile", async () => {
     await stored(app, PICTURE, { as });
     await runUntil(async () => (await rowsIn(TO, "file")) === 1);
