@@ -34,15 +34,30 @@ export interface EraseDeps extends PurgeDeps {
 }
 
 /**
- * Does one step of a deletion, a page of its files. May be repeated, run twice at once or break off anywhere:
- * unfinished work stays due, and the sweep sends the deletion again.
+ * Does one step of a deletion: some pages of its files, as many as one invocation can. May be repeated, run twice at
+ * once or break off anywhere: unfinished work stays due, and the sweep sends the deletion again.
  */
 export async function eraseStep(deps: EraseDeps, id: string, nowMs: number): Promise<undefined> {
-  const files = await deps.erasures.takePage(id, nowMs, LIMITS.erasePage);
-  await processRemoved(deps, files, nowMs);
-  const isMore = files.length === LIMITS.erasePage || (await deps.erasures.finishPages(id, nowMs));
-  if (isMore) await deps.queue.send([{ work: "erase", id }]);
+  for (let page = 1; ; page++) {
+    const due = await deps.erasures.takePage(id, nowMs, LIMITS.eraseRows);
+    const files = withFewAsking(due);
+    await processRemoved(deps, files, nowMs);
+    const isCut = files.length < due.length || due.length === LIMITS.eraseRows;
+    if (!isCut && !(await deps.erasures.finishPages(id, nowMs))) return undefined;
+    if (page === LIMITS.erasePages || files.some(asks)) break;
+  }
+  await deps.queue.send([{ work: "erase", id }]);
   return undefined;
+}
+
+/** The bucket is asked for this file: whether it is gone, or where its bytes are. */
+const asks = ({ purgedAt, knownPlaces }: RemovedFile): boolean => purgedAt !== null || knownPlaces === null;
+
+/** The first files, up to the one too many that asks. */
+function withFewAsking(files: readonly RemovedFile[]): readonly RemovedFile[] {
+  let asking = 0;
+  const end = files.findIndex((file) => asks(file) && ++asking > LIMITS.erasePage);
+  return end === -1 ? files : files.slice(0, end);
 }
 
 /** Starts the work after the answer: few files at once, many by the queue. */

@@ -104,8 +104,11 @@ export const LIMITS = {
   verifyAgainMs: 60 * 60_000,
   /** Reports of deletions are kept for this time. */
   erasureKeptMs: 400 * 24 * 60 * 60_000,
-  /** Files of one step of a deletion. Each costs up to three listings, and an invocation may run four steps. */
+  /** Files of one step of a deletion that ask the bucket, each up to three times; an invocation may run four steps. */
   erasePage: 100,
+  /** Files of a page whose bytes the rows name: a thousand keys are one call. Pages of one step, if none asks. */
+  eraseRows: 500,
+  erasePages: 5,
   /** Renditions that a proof asks for one by one: a listing costs as much as twelve of these. */
   namedPlaces: 8,
   /** Rows of an index, or old reports, that one statement deletes. */
