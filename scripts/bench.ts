@@ -14,6 +14,7 @@ import { mediaBench } from "../tools/bench/media/bench.ts";
 import { oauthBench } from "../tools/bench/oauth/bench.ts";
 import { runMoves } from "../tools/bench/moves/run.ts";
 import { runArchive } from "../tools/bench/shards/archive.ts";
+import { runMemory } from "../tools/bench/shards/memory.ts";
 import { runShards } from "../tools/bench/shards/run.ts";
 import { ROOT } from "./lib/root.ts";
 import { paint } from "./lib/terminal.ts";
@@ -120,6 +121,15 @@ program
   .option("--minutes <n>", "deletions end after so long, done or not", positive, 20)
   .option("--out <dir>", "where shard-archive.csv is written", join(ROOT, ".build", "bench"))
   .action(runArchive);
+program
+  .command("memory")
+  .description("The memory of the runtime while tenants of many shards work, and leave nothing behind.")
+  .option("--shards <n>", "over so many", whole(64), 16)
+  .option("--objects <n>", "so many of them are objects", whole(63), 8)
+  .option("--clients <n>", "so many tenants are at work at a time", whole(64), 4)
+  .option("--minutes <n>", "so long", positive, 10)
+  .option("--out <dir>", "where shard-memory.csv is written", join(ROOT, ".build", "bench"))
+  .action(runMemory);
 program
   .command("moves")
   .description(

@@ -1,4 +1,4 @@
-import { RUN_MS, RUNS_OF_A_DAY } from "../../../src/oauth/model/slice.ts";
+import { RUN_MS, RUNS_OF_A_DAY } from "../../../src/platform/storage/slice.ts";
 import { call } from "../lib/exchange.ts";
 import type { Meter } from "./meter.ts";
 import type { StudyContext } from "../lib/study.ts";
