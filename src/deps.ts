@@ -235,7 +235,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
     meter,
     random,
     sealer,
-    store: createPushStore(dbFor("events"), audit, names),
+    store: createPushStore({ shards: shardsFor("events"), audit, names, isolate, location, log }),
     clients: oauth.access,
     tracing,
     maintenance: config.maintenance,
@@ -244,6 +244,7 @@ export function createDeps(env: Env, waitUntil?: (work: Promise<unknown>) => voi
   const events = createEvents({
     push,
     db: dbFor("events"),
+    shards: shardsOf(env).length,
     isolate,
     location,
     topicLogs: objects.TOPIC_LOG,

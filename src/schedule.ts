@@ -12,7 +12,7 @@ export async function runSchedule(deps: Deps, nowMs: number): Promise<void> {
   const sweeps = {
     outbox: () => deps.outbox.drain(),
     logouts: () => deps.oauth.tellClients(),
-    subscriptions: () => deps.events.wakeSubscriptions(),
+    subscriptions: () => deps.events.wakeSubscriptions(nowMs),
     seals: () => deps.events.reseal(),
     oauthSeals: () => deps.oauth.reseal(),
     revocations: () => deps.oauth.sweep(nowMs),

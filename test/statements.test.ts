@@ -6,14 +6,16 @@ import { AUDIT_SQL } from "../src/admin/audit/audit-store.ts";
 import { createApp } from "../src/app.ts";
 import { createDeps } from "../src/deps.ts";
 import { BY_PLATFORM, pushAudit } from "../src/events/push/record/audit.ts";
-import { PUSH_SQL } from "../src/events/push/record/push-store.ts";
+import { PUSH_SQL } from "../src/events/push/record/record-store.ts";
 import { USAGE_SQL } from "../src/media/files/usage-store.ts";
 import { BULK_SQL } from "../src/media/variants/bulk-store.ts";
 import { createIdentityStore } from "../src/oauth/federation/identity-store.ts";
 import { createElsewhere } from "../src/oauth/homes/elsewhere.ts";
-import { RUN_MS, RUNS_OF_AN_HOUR } from "../src/oauth/model/slice.ts";
+import { RUN_MS, RUNS_OF_AN_HOUR } from "../src/platform/storage/slice.ts";
 import { toBase64Url, utf8 } from "../src/platform/text/encoding.ts";
+import { systemRandom } from "../src/platform/runtime/random.ts";
 import { runSchedule } from "../src/schedule.ts";
+import { homeOf } from "../src/platform/storage/home.ts";
 import { SIZE_SQL } from "../src/shards/size-store.ts";
 import {
   answerToken,
@@ -363,42 +365,9 @@ beforeAll(async () => {
 
   const client = { clientId: "acme.app", clientSecret };
   const access = await token(client);
-  const topic = "/pubsub/v1/topics/acme.app/orders";
-  await send("/pubsub/v1/topics", "POST", access, { eventType: "orders" });
-  await send("/pubsub/v1/topics", "GET", access);
-  await send(topic, "GET", access);
-  await send(`${topic}/publish`, "POST", access, { payload: "x" });
-  const read = await send(`${topic}/read`, "POST", access, {});
-  await send(`${topic}/commit`, "POST", access, { token: read.token });
-
-  const pushConfig = { endpoint: "https://shop.example/", basicAuth: { username: "shop", password: "secret" } };
-  for (const name of ["one", "two"]) await send(`${topic}/subscriptions`, "POST", access, { name, pushConfig });
-  await send(`${topic}/subscriptions`, "GET", access);
-  await send(`${topic}/subscriptions/one`, "GET", access);
-  await send(`${topic}/subscriptions/one`, "PUT", access, { pushConfig });
-  await send(`${topic}/subscriptions/one/signing-secret`, "POST", access, {});
-  await send(`${topic}/subscriptions/one`, "DELETE", access);
-  await send(`${topic}/subscribers`, "GET", access);
-  for (const filter of [
-    "",
-    "?client=acme.app",
-    "?topic=a.b.c",
-    "?client=a&topic=a.b.c&maker=unknown",
-    "?maker=unknown",
-  ])
-    await admin(`push-subscriptions${filter}`, "GET");
-  // Statements of the object, which uses the database itself, and data to be sealed anew.
-  const [subscription] = await deps.push.store.activeAfter("", 1);
-  await deps.push.store.findById(subscription!.id);
-  const row = pushAudit(subscription!, "disable", BY_PLATFORM, Date.now());
-  await deps.push.store.disable(subscription!.id, 0, Date.now(), row);
-  await deps.push.store.verify(subscription!.id, 0, "done", Date.now(), row);
-  await deps.push.store.reseal(subscription!, subscription!.credentials, "other");
-  await deps.events.reseal();
-  await admin("seal-keys", "GET");
-  await admin("shards", "GET");
-
-  await send(topic, "DELETE", access);
+  // Push records in the directory, and in another shard.
+  expect(["invoices", "orders"].map((eventType) => homeOf(`acme.app.${eventType}`, 4))).toEqual([0, 2]);
+  for (const eventType of ["invoices", "orders"]) await pushEvents(eventType, access, admin);
 
   const file = await send("/media/v2/public/files?clip=10x10", "POST", access, { "Content-Type": "image/png" });
   const context = createExecutionContext();
@@ -473,6 +442,49 @@ const MAY_BE_WALKED =
 const MAY_WALK = new Set<string>([USAGE_SQL.total, SIZE_SQL.tenants, SIZE_SQL.keep, AUDIT_SQL.countShares]);
 /** A row for each shard, of 256 at most. */
 const OF_SHARDS = /^SCAN shard_size/;
+
+async function pushEvents(
+  eventType: string,
+  access: string,
+  admin: (path: string, method: string, body?: unknown) => Promise<any>,
+): Promise<void> {
+  const topic = `/pubsub/v1/topics/acme.app/${eventType}`;
+  await send("/pubsub/v1/topics", "POST", access, { eventType });
+  await send("/pubsub/v1/topics", "GET", access);
+  await send(topic, "GET", access);
+  await send(`${topic}/publish`, "POST", access, { payload: "x" });
+  const read = await send(`${topic}/read`, "POST", access, {});
+  await send(`${topic}/commit`, "POST", access, { token: read.token });
+
+  const pushConfig = { endpoint: "https://shop.example/", basicAuth: { username: "shop", password: "secret" } };
+  for (const name of ["one", "two"]) await send(`${topic}/subscriptions`, "POST", access, { name, pushConfig });
+  await send(`${topic}/subscriptions`, "GET", access);
+  await send(`${topic}/subscriptions/one`, "GET", access);
+  await send(`${topic}/subscriptions/one`, "PUT", access, { pushConfig });
+  await send(`${topic}/subscriptions/one/signing-secret`, "POST", access, {});
+  await send(`${topic}/subscriptions/one`, "DELETE", access);
+  await send(`${topic}/subscribers`, "GET", access);
+  for (const filter of [
+    "",
+    "?client=acme.app",
+    "?topic=a.b.c",
+    "?client=a&topic=a.b.c&maker=unknown",
+    "?maker=unknown",
+  ])
+    await admin(`push-subscriptions${filter}`, "GET");
+  // Statements of the object, which uses the database itself, and data to be sealed anew.
+  const [subscription] = await deps.push.store.someActive(systemRandom, 1);
+  await deps.push.store.findById(subscription!.id);
+  const row = pushAudit(subscription!, "disable", BY_PLATFORM, Date.now());
+  await deps.push.store.disable(subscription!.id, 0, Date.now(), row);
+  await deps.push.store.verify(subscription!.id, 0, "done", Date.now(), row);
+  await deps.push.store.reseal(subscription!, subscription!.credentials, "other");
+  await deps.events.reseal();
+  await admin("seal-keys", "GET");
+  await admin("shards", "GET");
+
+  await send(topic, "DELETE", access);
+}
 
 describe("every statement for D1", () => {
   it("is in the story", () => {

@@ -1,5 +1,6 @@
 import type { Route } from "../http/route.ts";
 import type { AuditRecord } from "../platform/ports/audit.ts";
+import { attemptEach } from "../platform/runtime/attempt-each.ts";
 import { systemClock } from "../platform/runtime/clock.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
 import type { Isolate } from "../platform/copies/isolate.ts";
@@ -19,7 +20,7 @@ import type { TopicId } from "./model/topic.ts";
 import type { NamedEvent } from "./publish/event-input.ts";
 import type { PushSubscriptionObject } from "./push/push-subscription.do.ts";
 import type { PushPorts } from "./push/types.ts";
-import { endSubscriptionsOfClient } from "./subscriptions/end.ts";
+import { endSubscriptionsElsewhere, endSubscriptionsOfClient } from "./subscriptions/end.ts";
 import { subscriptionRoutes } from "./subscriptions/routes.ts";
 import { subscriberRoutes } from "./subscriptions/subscriber-routes.ts";
 import { resealSubscriptions, wakeSubscriptions } from "./subscriptions/sweep.ts";
@@ -33,6 +34,8 @@ import { topicRoutes } from "./topics/routes.ts";
 export interface EventsDeps {
   readonly push: PushPorts;
   readonly db: D1Database;
+  /** So many shards have push records. */
+  readonly shards: number;
   readonly isolate: Isolate;
   readonly location?: LocationCache;
   readonly topicLogs: DurableObjectNamespace<TopicLog>;
@@ -57,6 +60,8 @@ export interface Events {
    * `record` is the audit row of that removal.
    */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
+  /** Removes those that are in other databases, after the client was removed. */
+  endSubscriptionsElsewhere(clientId: string, record: AuditRecord): Promise<void>;
   /** Push subscriptions and topics as the operator sees them. */
   readonly operated: OperatedSubscriptions;
   readonly operatedTopics: OperatedTopics;
@@ -74,8 +79,8 @@ export interface Events {
   recordsChanged(): void;
   /** Continues deletions that were started. */
   sweep(nowMs: number): Promise<void>;
-  /** Wakes some push subscriptions, which repairs losses between record and object. */
-  wakeSubscriptions(): Promise<void>;
+  /** Wakes some push subscriptions, which repairs losses between record and object, and removes records left over. */
+  wakeSubscriptions(nowMs: number): Promise<void>;
   /** Seals credentials that are sealed under an old key with the current one. */
   reseal(): Promise<void>;
 }
@@ -96,7 +101,7 @@ export interface Events {
 export function createEvents(deps: EventsDeps): Events {
   const { push, topicLogs: logs, topicConsumers: consumers, retention, platformTopics } = deps;
   const { names, log, random, clients, meter, tracing } = push;
-  const store = createTopicStore(deps.db);
+  const store = createTopicStore(deps.db, deps.shards);
   const making = { store, logs, random, retention, meter, tracing };
   const directory = new TopicDirectory(
     (id, nowMs) => findOrCreate(making, platformTopics, id, nowMs),
@@ -125,6 +130,7 @@ export function createEvents(deps: EventsDeps): Events {
     topicsOf: store.ownedBy,
     publish: (topic, events, key, nowMs) => publishToPlatformTopic(ports, topic, events, key, nowMs),
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
+    endSubscriptionsElsewhere: (clientId, record) => endSubscriptionsElsewhere(push.store, clientId, record),
     operated: operatedSubscriptions(ports),
     operatedTopics: operatedTopics(ports),
     objects: eventObjects(ports),
@@ -136,7 +142,12 @@ export function createEvents(deps: EventsDeps): Events {
     },
     recordsChanged: () => directory.clear(),
     sweep: (nowMs) => sweepTopics(ports, nowMs),
-    wakeSubscriptions: () => wakeSubscriptions(ports),
+    wakeSubscriptions: (nowMs) =>
+      attemptEach(
+        [() => push.store.sweep(nowMs), () => wakeSubscriptions(ports)],
+        (part) => part(),
+        () => undefined,
+      ),
     reseal: () => resealSubscriptions(ports),
   };
 }

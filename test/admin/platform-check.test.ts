@@ -12,6 +12,7 @@ import { systemRandom } from "../../src/platform/runtime/random.ts";
 import { createRestore } from "../../src/restore/service.ts";
 import { makeTopic } from "../fuzz/belongings.ts";
 import { call, expectJson, makeClient, OPERATOR, tokenFor, type TestClient } from "../support/platform.ts";
+import { everywhere } from "../support/shards.ts";
 
 const NEEDED = {
   restoreShard: async () => undefined,
@@ -74,7 +75,8 @@ describe("The check of the platform", () => {
     );
     expect(created.name).toBe("orders");
     const [{ id }] = (
-      await env.DB.prepare("SELECT id FROM push_subscription WHERE incarnation = ?")
+      await everywhere
+        .prepare("SELECT id FROM push_subscription WHERE incarnation = ?")
         .bind(pushed.topic.incarnation)
         .all<{ id: string }>()
     ).results as [{ id: string }];

@@ -21,6 +21,7 @@ import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../src/platform/t
 import { createLog, type Log } from "../../src/platform/runtime/log.ts";
 import { createNames } from "../../src/platform/model/names.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
+import type { Shards } from "../../src/platform/storage/shards.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { unique } from "../support/platform.ts";
@@ -73,6 +74,7 @@ export function eventsApp(
   bindings: typeof env = env,
   platformTopics: readonly PlatformTopic[] = [],
   retention: Retention = KEPT,
+  shards: Shards = [{ number: 0, db: bindings.DB }],
 ): EventsApp {
   const names = createNames("plat");
   const registered = new Set<string>();
@@ -87,7 +89,7 @@ export function eventsApp(
       tracing: noTracing,
       random: systemRandom,
       sealer: createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom),
-      store: createPushStore(bindings.DB, auditedBy(bindings.DB).audit, names),
+      store: createPushStore({ ...auditedBy(bindings.DB), shards, isolate: ownIsolate, log: LOG }),
       clients: {
         servesOthers: async (clientId) => [...actsFor].some((entry) => entry.startsWith(`${clientId} `)),
         mayActFor: async ({ clientId }, tenant) => actsFor.has(`${clientId} ${tenant}`),
@@ -100,6 +102,7 @@ export function eventsApp(
       allowLoopback: false,
     },
     db: bindings.DB,
+    shards: shards.length,
     topicLogs: bindings.TOPIC_LOG,
     topicConsumers: bindings.TOPIC_CONSUMER,
     pushSubscriptions: bindings.PUSH_SUBSCRIPTION,

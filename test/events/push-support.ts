@@ -5,6 +5,10 @@ import type { PushRecord } from "../../src/events/push/record/record.ts";
 import type { Principal } from "../../src/http/callers/auth.ts";
 import { guardDatabase } from "../../src/platform/storage/database.ts";
 import { systemRandom } from "../../src/platform/runtime/random.ts";
+import { createLog } from "../../src/platform/runtime/log.ts";
+import { shardsOf, type Shards } from "../../src/platform/storage/shards.ts";
+import { everywhere } from "../support/shards.ts";
+import { ownIsolate } from "../support/runtime/own-isolate.ts";
 import { createSealer } from "../../src/platform/secrets/seal.ts";
 import { makeClient, makeTenant } from "../support/platform.ts";
 import { auditedBy, eventsApp, someClient, type EventsApp, type EventsCall, type TestTopic } from "./events-app.ts";
@@ -140,12 +144,18 @@ export function faultyDatabase(
 
 /** The key of events-app.ts. */
 export const sealer = createSealer([{ id: "t1", bytes: new Uint8Array(32).fill(7) }], systemRandom);
-export const store = pushStoreOn();
+/** All records, and those of the directory alone. */
+export const store = pushStoreOn(shardsOf(env));
+export const directoryStore = pushStoreOn([{ number: 0, db: env.DB }]);
 
 /** The store, with a row of the audit log and a maker where a test does not care. */
-function pushStoreOn() {
-  const { audit, names } = auditedBy(env.DB);
-  const real = createPushStore(env.DB, audit, names);
+function pushStoreOn(shards: Shards) {
+  const real = createPushStore({
+    ...auditedBy(env.DB),
+    shards,
+    isolate: ownIsolate,
+    log: createLog("error"),
+  });
   const row = { atMs: 0, requestId: "", actor: "", action: "", subject: "", outcome: "done", reason: "" } as const;
   type Change = Parameters<typeof real.update>[2];
   return {
@@ -162,7 +172,8 @@ function pushStoreOn() {
 
 /** All records of a topic. */
 export async function recordsOf(topic: Topic): Promise<PushRecord[]> {
-  const { results } = await env.DB.prepare(`SELECT id FROM push_subscription WHERE incarnation = ? ORDER BY id`)
+  const { results } = await everywhere
+    .prepare(`SELECT id FROM push_subscription WHERE incarnation = ? ORDER BY id`)
     .bind(topic.incarnation)
     .all<{ id: string }>();
   return Promise.all(results.map(async ({ id }) => (await store.findById(id))!));

@@ -5,7 +5,7 @@ import type { CodeRequest } from "../../src/oauth/grants/code-store.ts";
 import { createCodes } from "../../src/oauth/grants/codes.ts";
 import { createCode } from "../../src/oauth/grants/authorization-code.ts";
 import { createHeldTokens } from "../../src/oauth/homes/held-token.ts";
-import { homeOf } from "../../src/oauth/homes/home.ts";
+import { homeOf } from "../../src/platform/storage/home.ts";
 import type { Authorization } from "../../src/oauth/model/authorization.ts";
 import { createSessionStore } from "../../src/oauth/sign-in/session-store.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/secrets/seal.ts";

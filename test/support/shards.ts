@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import type { Env } from "../../src/env.ts";
-import { homeOf } from "../../src/oauth/homes/home.ts";
+import { homeOf } from "../../src/platform/storage/home.ts";
 import { shardBinding, shardsOf } from "../../src/platform/storage/shards.ts";
 
 /** `make` anew until it gives an address whose grants will lie in this shard. */

@@ -1,4 +1,4 @@
-import { RUN_MS, RUNS_OF_A_DAY, sliceAt } from "../../src/oauth/model/slice.ts";
+import { RUN_MS, RUNS_OF_A_DAY, sliceAt } from "../../src/platform/storage/slice.ts";
 
 /** The first time from this one on when the cron looks at a row with this key, if `rounds` runs look at all. */
 export function sweptAt(key: string, nowMs: number, rounds: number = RUNS_OF_A_DAY): number {

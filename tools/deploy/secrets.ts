@@ -38,7 +38,7 @@ export interface SecretSources {
   readonly mayMake: boolean;
 }
 
-export function planSecrets({ database, worker }: Found, { env, path, mayMake }: SecretSources): Secrets {
+export function planSecrets({ database, shards, worker }: Found, { env, path, mayMake }: SecretSources): Secrets {
   const kept = readDevVars(path);
   const values: Record<string, string> = {};
   const made: Record<string, string> = {};
@@ -70,7 +70,8 @@ export function planSecrets({ database, worker }: Found, { env, path, mayMake }:
       }
     }
   }
-  const lost = sealKeysThatAreMissing(values["SEAL_KEYS"], database?.sealKeyIds ?? []);
+  const used = [database, ...shards].flatMap((one) => one?.sealKeyIds ?? []);
+  const lost = sealKeysThatAreMissing(values["SEAL_KEYS"], [...new Set(used)]);
   if (lost.length > 0)
     refusals.push(
       `SEAL_KEYS has no ${lost.join(", ")}, and records are sealed with it. Put the new key in front of the old ones.`,

@@ -1,6 +1,7 @@
-import { OPERATOR_PERSON, type AuditRecord, type AuditTrail } from "../../platform/ports/audit.ts";
+import { OPERATOR_PERSON, type AuditRecord, type AuditTrail, type AuditTrails } from "../../platform/ports/audit.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
 import { createAuditStore, type Share } from "./audit-store.ts";
+import { createCarrier, forgetArrived } from "./carry-store.ts";
 import { createNoteQueue } from "./note-queue.ts";
 import type { LoggedFields, RowQuery } from "./change-store.ts";
 import { createNoteBudget, type Counted } from "./note-budget.ts";
@@ -14,7 +15,7 @@ import { createNoteBudget, type Counted } from "./note-budget.ts";
  * their share. So neither refused requests nor thousands of revoked tokens push the operator's changes out of the log.
  * If no copy can be made, refusals beyond a ceiling are dropped, which a row reports; rows of changes stay.
  */
-export interface AuditLog extends AuditTrail {
+export interface AuditLog extends AuditTrails {
   /**
    * The row of a change that names the changed fields, in the transaction of the change: `before` it, `row` directly
    * after it, `end` anywhere later. A PUT that changes nothing leaves no row, and neither does a removal of nothing.
@@ -64,6 +65,8 @@ interface Kept {
 }
 /** Our choice: rows of the release before stay in its own table while it may still be looked at. */
 const ENTERED_KEPT_MS = 86_400_000;
+/** Our choice: see `forgetArrived`. */
+const ARRIVED_KEPT_MS = 86_400_000;
 /** Our choice: often enough to see who reads, and seldom enough to push nothing out. */
 const LISTED = { everyMs: 600_000, remembered: 100 } as const;
 
@@ -95,6 +98,7 @@ export function createAuditLog(
 
   return {
     statement,
+    inShard: (shard) => createCarrier(db, shard, (_, record) => shareOf(record, operatorClientId)),
     change: (kind, record, row, fields) =>
       store.changeStatements(kind, record, shareOf(record, operatorClientId), row, fields),
     async note(record) {
@@ -116,6 +120,7 @@ export function createAuditLog(
     },
     async sweep(nowMs) {
       await store.removeEntered(nowMs - ENTERED_KEPT_MS);
+      await forgetArrived(db, nowMs - ARRIVED_KEPT_MS);
       const copied = await store.lastCopiedSeq();
       await store.removeOld(nowMs - kept.ageMs, copied);
       const { oldest, newest } = await store.ends();

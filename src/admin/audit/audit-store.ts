@@ -37,9 +37,9 @@ export const toJson = ({ at, requestId, actor, action, subject, outcome, reason,
 });
 
 /** The number of the next row. Rows leave the log, their numbers do not come again: a copy has the last ones. */
-const NEXT = `1 + max(coalesce((SELECT max(seq) FROM audit_entry), 0),
+export const NEXT = `1 + max(coalesce((SELECT max(seq) FROM audit_entry), 0),
     coalesce((SELECT last_seq FROM audit_copy WHERE number > 0 ORDER BY number DESC LIMIT 1), 0))`;
-const INTO = `INSERT INTO audit_entry (seq, at, request_id, actor, action, subject, outcome, reason, share, changes)`;
+export const INTO = `INSERT INTO audit_entry (seq, at, request_id, actor, action, subject, outcome, reason, share, changes)`;
 const INSERT = `
   ${INTO} SELECT ${NEXT}, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
 /** The row of a change, before it. Behind ?8 the parameters of the changed row. */
@@ -113,18 +113,24 @@ export interface AuditPage {
   readonly walkedTo: number | undefined;
 }
 
-export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<void> = async () => {}) {
-  const valuesOf = (record: AuditRecord, share: Share): readonly (string | number)[] => [
-    record.atMs,
-    sanitizeForLog(record.requestId, TEXT_CHARS.requestId),
-    sanitizeForLog(record.actor, TEXT_CHARS.actor),
-    sanitizeForLog(record.action, TEXT_CHARS.action),
-    sanitizeForLog(record.subject, TEXT_CHARS.subject),
-    record.outcome,
-    sanitizeForLog(record.reason, TEXT_CHARS.reason),
-    share,
-  ];
+const valuesOf = (record: AuditRecord, share: Share): readonly (string | number)[] => [
+  record.atMs,
+  sanitizeForLog(record.requestId, TEXT_CHARS.requestId),
+  sanitizeForLog(record.actor, TEXT_CHARS.actor),
+  sanitizeForLog(record.action, TEXT_CHARS.action),
+  sanitizeForLog(record.subject, TEXT_CHARS.subject),
+  record.outcome,
+  sanitizeForLog(record.reason, TEXT_CHARS.reason),
+  share,
+];
 
+/** The values of a row, in the order of `INTO` behind its number. */
+export const rowValues = (record: AuditRecord, share: Share): readonly (string | number)[] => [
+  ...valuesOf(record, share),
+  JSON.stringify((record.changed ?? []).map((field) => ({ field }))),
+];
+
+export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<void> = async () => {}) {
   /** Removes in bounded steps and leaves the rest to the next run. Returns how many rows it removed. */
   async function inSteps(removal: (rows: number) => D1PreparedStatement, most = Infinity): Promise<number> {
     let removed = 0;
@@ -144,9 +150,7 @@ export function createAuditStore(db: D1Database, wait: (ms: number) => Promise<v
 
   return {
     insertStatement: (when: "always" | "if changed", record: AuditRecord, share: Share): D1PreparedStatement =>
-      db
-        .prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`)
-        .bind(...valuesOf(record, share), JSON.stringify((record.changed ?? []).map((field) => ({ field })))),
+      db.prepare(when === "always" ? INSERT : `${INSERT} WHERE changes() > 0`).bind(...rowValues(record, share)),
 
     /** Statements around a change: `before` it, `row` directly after it, `end` anywhere later. */
     changeStatements(kind: "put" | "delete", record: AuditRecord, share: Share, row: RowQuery, fields: LoggedFields) {

@@ -110,6 +110,8 @@ export interface EventsPort {
   topicsOf(owner: string, limit: number): D1PreparedStatement;
   /** Removes the push subscriptions of a client, as a part of the transaction that removes the client. */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
+  /** Removes those that are in other databases, after the client. */
+  endSubscriptionsElsewhere(clientId: string, record: AuditRecord): Promise<void>;
 }
 
 export interface MediaPort {

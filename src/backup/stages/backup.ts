@@ -25,12 +25,13 @@ export function backupStages(deps: StageDeps): readonly Stage[] {
   const { parts } = deps;
   const dumps = deps.shards.map(({ db }) => createDumpStore(db));
   const inDirectory = (tables: readonly Table[]) => tables.map((table) => placed(table, 0));
-  const others = inDirectory(TABLES.filter((table) => !BEFORE_OBJECTS.includes(table)));
+  const all = [...inDirectory(TABLES), ...tablesOfShards(dumps.length)];
+  const ofShards = all.filter(({ table, shard }) => shard > 0 && BEFORE_OBJECTS.includes(table));
   // Files before the tenants that they belong to.
-  const rest = [...others, ...tablesOfShards(dumps.length)].toReversed();
+  const rest = all.filter(({ table }) => !BEFORE_OBJECTS.includes(table)).toReversed();
   return [
     earlierBackup(deps),
-    dumpTables("first_tables", inDirectory(BEFORE_OBJECTS), dumps, parts),
+    dumpTables("first_tables", [...ofShards, ...inDirectory(BEFORE_OBJECTS)], dumps, parts),
     dumpObjects(deps.objects, parts),
     dumpMetrics(deps),
     dumpTables("tables", rest, dumps, parts),

@@ -1,5 +1,7 @@
 import type { CursorPart, Page, Paging } from "../../http/input/paging.ts";
 import { checkPreviousPage, toPage } from "../../http/input/paging.ts";
+import type { Random } from "../../platform/runtime/random.ts";
+import { incarnationOf } from "../model/place.ts";
 import { nameOf, type Topic, type TopicId } from "../model/topic.ts";
 
 /** Names from `from` up to, not including, `to`. */
@@ -28,10 +30,13 @@ export const TOPIC_SQL = {
 
 export type TopicStore = ReturnType<typeof createTopicStore>;
 
-/** The topics in D1. */
-export function createTopicStore(db: D1Database) {
+/** The topics in D1. `databases`: so many have push records. */
+export function createTopicStore(db: D1Database, databases = 1) {
   const find = (id: TopicId) => db.prepare(TOPIC_SQL.find).bind(nameOf(id));
   return {
+    /** Makes the incarnation of a new topic of this name. */
+    newIncarnation: (id: TopicId, random: Random): string => incarnationOf(nameOf(id), databases, random),
+
     find: async (id: TopicId): Promise<Topic | undefined> => (await find(id).first<Topic>()) ?? undefined,
 
     /** Creates the topic unless its name is taken. Returns the topic that then has the name. */

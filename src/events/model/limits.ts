@@ -204,6 +204,9 @@ export const HANDSHAKE = {
   maxAnswerBytes: 4_096,
 } as const;
 
+/** Copies of what a client may do, for deliveries whose records lie in another shard than the directory. */
+export const RIGHT_COPY = { ttlMs: 5_000, maxEntries: 10_000 } as const;
+
 /** Delivery of events to an endpoint. */
 export const DELIVERY = {
   ...ENDPOINT,

@@ -6,7 +6,7 @@ import { withRetryAfter, type RequestPorts } from "../access/request.ts";
 import type { Failure } from "../model/failure.ts";
 import { OPERATED } from "../model/limits.ts";
 import type { ChangedBy } from "../push/record/audit.ts";
-import type { PushFilter } from "../push/record/push-store.ts";
+import type { PushFilter } from "../push/record/record-store.ts";
 import type { PushRecord } from "../push/record/record.ts";
 import type { DeliveryState } from "../push/types.ts";
 import { troubledSubscriptions, type Troubled } from "./troubled.ts";

@@ -113,12 +113,13 @@ export class PushEligibility {
   async #ask(nowMs: number): Promise<Omit<Known, "atMs">> {
     const { store, log } = this.#ports;
     const { id, openedAtMs, health } = this.#state;
-    const freshUntilMs = nowMs + DELIVERY.recordTtlMs;
+    const found = await store.forDelivery(id, nowMs);
+    const freshUntilMs = Math.min(nowMs, found?.asOfMs ?? nowMs) + DELIVERY.recordTtlMs;
     const waitFor = (waitMs: number, fresh = freshUntilMs): Omit<Known, "atMs"> => ({
       eligibility: { kind: "wait", untilMs: nowMs + waitMs },
       freshUntilMs: fresh,
     });
-    const record = await this.#unlessUnwanted(await store.findById(id), nowMs);
+    const record = await this.#unlessUnwanted(found, nowMs);
     // A record never seen may still be about to be inserted.
     if (record === undefined)
       return health.version === 0 && nowMs < openedAtMs + DELIVERY.openingMs

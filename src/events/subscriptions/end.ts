@@ -12,34 +12,40 @@ export async function endSubscriptionsOf(
   by: ChangedBy,
   nowMs: number,
 ): Promise<void> {
-  const rows = await rowsOf(store, { incarnation }, by, nowMs, "ended with its topic");
-  await store.removeOfTopic(incarnation, rows);
+  const found = await store.ofTopic(incarnation, SUBSCRIPTION.endedNamed + 1);
+  await store.removeOfTopic(incarnation, rowsOf(found, by, nowMs, "ended with its topic"));
 }
 
 /**
- * Statements that remove all subscriptions of a client, for the transaction that removes it. `record` is the audit row
- * of that removal.
+ * Statements that remove the subscriptions of a client that are in the directory, for the transaction that removes it.
+ * `record` is the audit row of that removal.
  */
 export async function endSubscriptionsOfClient(
   store: PushStore,
   client: string,
-  { actor, requestId, atMs }: AuditRecord,
+  record: AuditRecord,
 ): Promise<readonly D1PreparedStatement[]> {
-  const rows = await rowsOf(store, { client }, { actor, requestId }, atMs, "ended with its client");
-  return store.removeOfClientStatements(client, rows);
+  const found = await store.ofClient(client, SUBSCRIPTION.endedNamed + 1);
+  return store.removeOfClientStatements(client, rowsOf(found, record, record.atMs, WITH_CLIENT));
 }
 
+/** Removes the subscriptions of a removed client that are in other shards. May be repeated. */
+export const endSubscriptionsElsewhere = (store: PushStore, client: string, record: AuditRecord): Promise<void> =>
+  store.removeOfClientElsewhere(client, record.atMs, SUBSCRIPTION.endedNamed + 1, (found) =>
+    rowsOf(found, record, record.atMs, WITH_CLIENT),
+  );
+
+const WITH_CLIENT = "ended with its client";
+
 /** A row for each of the first ones; the last row says if there are more. */
-async function rowsOf(
-  store: PushStore,
-  of: Parameters<PushStore["some"]>[0],
-  by: ChangedBy,
+function rowsOf(
+  found: readonly PushRecord[],
+  { actor, requestId }: ChangedBy,
   nowMs: number,
   reason: string,
-): Promise<readonly AuditRecord[]> {
-  const found = await store.some(of, SUBSCRIPTION.endedNamed + 1);
+): readonly AuditRecord[] {
   const named = found.slice(0, SUBSCRIPTION.endedNamed);
-  const rows = named.map((record: PushRecord) => pushAudit(record, "end", by, nowMs, reason));
+  const rows = named.map((record) => pushAudit(record, "end", { actor, requestId }, nowMs, reason));
   const last = rows.at(-1);
   return last === undefined || found.length === named.length
     ? rows

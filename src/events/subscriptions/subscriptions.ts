@@ -1,6 +1,5 @@
 import type { Principal } from "../../http/callers/auth.ts";
 import { describeError } from "../../platform/runtime/log.ts";
-import { randomId } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { scopeMatches } from "../../platform/model/scope-pattern.ts";
 import { retryOnce } from "../../platform/runtime/retry-once.ts";
@@ -12,7 +11,7 @@ import { SUBSCRIPTION } from "../model/limits.ts";
 import { addressOf, nameOf, topicNamed, type Incarnation, type Topic, type TopicId } from "../model/topic.ts";
 import { describeCreation, pushAudit, type ChangedBy } from "../push/record/audit.ts";
 import { makeCredentials } from "../push/record/credentials.ts";
-import type { Admission } from "../push/record/push-store.ts";
+import type { Admission } from "../push/record/record-store.ts";
 import type { PushSubscriptionObject } from "../push/push-subscription.do.ts";
 import { stateBy, type PushMaking, type PushRecord } from "../push/record/record.ts";
 import { pushOf } from "../push/stub.ts";
@@ -77,7 +76,7 @@ async function createOn(
   waitUntil: WaitUntil,
 ): Promise<Result<CreatedSubscription, Failure> | undefined> {
   const { store, random } = ports.push;
-  const id = randomId(random);
+  const id = store.newId(topic.incarnation, random);
   const { endpoint, basicAuth, handshake } = body.pushConfig;
   const verification = handshake === true ? "pending" : undefined;
   const { sealed, signingSecret } = await makeCredentials(ports.push, id, basicAuth.password);

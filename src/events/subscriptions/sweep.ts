@@ -1,6 +1,5 @@
 import { throwTogether } from "../../platform/runtime/attempt-each.ts";
 import { describeError, type Log } from "../../platform/runtime/log.ts";
-import { randomId } from "../../platform/runtime/random.ts";
 import { withTimeout } from "../../platform/runtime/with-timeout.ts";
 import { SUBSCRIPTION } from "../model/limits.ts";
 import { changePassword } from "../push/record/credentials.ts";
@@ -13,11 +12,7 @@ import { topicOf, type SubscriptionPorts } from "./subscriptions.ts";
  * object that lost its record is not met here; it checks for its record at least once a day.
  */
 export async function wakeSubscriptions({ push, pushSubscriptions }: SubscriptionPorts): Promise<void> {
-  const from = randomId(push.random);
-  const records = [...(await push.store.activeAfter(from, SUBSCRIPTION.wokenASweep))];
-  // Wrap around, or records close to the beginning would seldom be met.
-  const missing = SUBSCRIPTION.wokenASweep - records.length;
-  if (missing > 0) records.push(...(await push.store.activeAfter("", missing)).filter(({ id }) => id <= from));
+  const records = await push.store.someActive(push.random, SUBSCRIPTION.wokenASweep);
   throwTogether(
     await forEach(records, push.log, "push subscription not woken", (record) =>
       withTimeout(SUBSCRIPTION.objectWaitMs, pushOf(pushSubscriptions, topicOf(record), record.id).wake()),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Principal } from "../../http/callers/auth.ts";
 import { matching } from "../../http/input/validate.ts";
 import { PATTERNS } from "../../platform/model/names.ts";
-import { randomId, type Random } from "../../platform/runtime/random.ts";
+import type { Random } from "../../platform/runtime/random.ts";
 import { err, ok, type Result } from "../../platform/model/result.ts";
 import { retryOnce } from "../../platform/runtime/retry-once.ts";
 import type { Reader } from "../access/reader.ts";
@@ -76,7 +76,12 @@ export async function makeTopic(
   wanted: NewTopic,
   nowMs: number,
 ): Promise<{ readonly topic: Topic; readonly isOurs: boolean }> {
-  const topic: Topic = { ...wanted, incarnation: randomId(ports.random), state: "active", createdAtMs: nowMs };
+  const topic: Topic = {
+    ...wanted,
+    incarnation: ports.store.newIncarnation(wanted, ports.random),
+    state: "active",
+    createdAtMs: nowMs,
+  };
   await Promise.all(shardsOf(topic).map((shard) => logOf(ports.logs, topic, shard).init(shard, ports.retention)));
   const stored = await retryOnce(() => ports.store.insert(topic));
   if (stored.incarnation === topic.incarnation) return { topic, isOurs: true };

@@ -2,7 +2,7 @@ import { clientAnchor, toExpired, type Expired } from "../homes/anchor-store.ts"
 import type { BeginningSession } from "../homes/beginning.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { CodeChallenge } from "../model/pkce.ts";
-import { RUNS_OF_AN_HOUR, sliceAt } from "../model/slice.ts";
+import { RUNS_OF_AN_HOUR, sliceAt } from "../../platform/storage/slice.ts";
 import { ALL_EXPIRED_AFTER_SEC } from "../tokens/access-token.ts";
 import { SESSIONS_OF_SID, type UserStore, type WithUser } from "../users/user-store.ts";
 

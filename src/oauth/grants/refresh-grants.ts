@@ -2,7 +2,7 @@ import { inParallel, mapInParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../../platform/storage/shards.ts";
 import type { HeldToken, HeldTokens } from "../homes/held-token.ts";
 import type { GrantOf } from "../homes/grant-revocation.ts";
-import { homeOf, homesOf } from "../homes/home.ts";
+import { homeOf, homesOf } from "../../platform/storage/home.ts";
 import type { UserStore } from "../users/user-store.ts";
 import {
   createRefreshStore,

@@ -1,6 +1,6 @@
 import { clientAnchor, personAnchor } from "../homes/anchor-store.ts";
 import type { Authorization } from "../model/authorization.ts";
-import { RUNS_OF_A_DAY, sliceAt } from "../model/slice.ts";
+import { RUNS_OF_A_DAY, sliceAt } from "../../platform/storage/slice.ts";
 import type { UserStore, WithUser } from "../users/user-store.ts";
 
 /** A refresh grant. Refresh tokens stand for it. */

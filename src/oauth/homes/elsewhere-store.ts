@@ -1,4 +1,4 @@
-import type { Slice } from "../model/slice.ts";
+import type { Slice } from "../../platform/storage/slice.ts";
 import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Application, GrantCursor, ListedGrant } from "./listed-grant.ts";
 import { SESSIONS_OF_SID } from "../users/user-store.ts";

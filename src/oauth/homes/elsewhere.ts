@@ -1,6 +1,6 @@
 import { inParallel, mapInParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../../platform/storage/shards.ts";
-import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR, sliceAt } from "../model/slice.ts";
+import { RUNS_OF_A_DAY, RUNS_OF_AN_HOUR, sliceAt } from "../../platform/storage/slice.ts";
 import {
   createElsewhereDirectory,
   createElsewhereStore,
@@ -8,7 +8,7 @@ import {
   type EndedKind,
 } from "./elsewhere-store.ts";
 import type { RevokedGrant } from "./grant-revocation.ts";
-import { homesOf } from "./home.ts";
+import { homesOf } from "../../platform/storage/home.ts";
 
 /**
  * Sign-ins that lie elsewhere than in the directory, when all of a person, client, tenant or session ends: sessions,

@@ -2,7 +2,7 @@ import { mapInParallel } from "../../platform/runtime/parallel.ts";
 import { SHARDS_AT_ONCE, type Shards } from "../../platform/storage/shards.ts";
 import { deleteExpired, type DropAnchors } from "../homes/expiry.ts";
 import type { HeldToken, HeldTokens, TokenPlace } from "../homes/held-token.ts";
-import { homeOf, homesOf } from "../homes/home.ts";
+import { homeOf, homesOf } from "../../platform/storage/home.ts";
 import { toSignedIn, type SessionRow, type SignedIn, type UserStore } from "../users/user-store.ts";
 import {
   createSessionStore,

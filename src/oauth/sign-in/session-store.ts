@@ -1,7 +1,7 @@
 import { personAnchor, toExpired, type Expired } from "../homes/anchor-store.ts";
 import { carryOnStatement, forgetExpiredStatement } from "../logout/logout-store.ts";
 import type { SignInTimes } from "../model/authorization.ts";
-import { RUNS_OF_AN_HOUR, sliceAt } from "../model/slice.ts";
+import { RUNS_OF_AN_HOUR, sliceAt } from "../../platform/storage/slice.ts";
 import { session, type SessionKey, type SessionRow } from "../users/user-store.ts";
 import type { Whereabouts } from "./whereabouts.ts";
 

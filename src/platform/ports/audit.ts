@@ -26,3 +26,14 @@ export interface AuditTrail {
   /** Writes a row after the response. The number of rows by kind and subject is limited. Never throws. */
   note(record: AuditRecord): Promise<void>;
 }
+
+/** The log of a platform of several databases. */
+export interface AuditTrails extends AuditTrail {
+  inShard(db: D1Database): ShardTrail;
+}
+
+/** Rows about changes in a shard, each in the transaction of its change there, and in the log soon. */
+export interface ShardTrail extends Pick<AuditTrail, "statement"> {
+  /** Moves the rows to the log. A failure leaves them for the next time; a repeat adds none twice. */
+  carry(): Promise<void>;
+}

@@ -308,8 +308,8 @@ describe("while the text of an event is being read", () => {
     await withPorts(push, ({ store }) => ({
       store: {
         ...store,
-        async findById(id) {
-          const found = await store.findById(id);
+        async forDelivery(...given) {
+          const found = await store.forDelivery(...given);
           record.asked = true;
           while (!record.open) await scheduler.wait(1);
           return found;
@@ -422,8 +422,8 @@ describe("the record changes in the middle of a run", () => {
     await withPorts(push, ({ store }) => ({
       store: {
         ...store,
-        async findById(id) {
-          const record = await store.findById(id);
+        async forDelivery(...given) {
+          const record = await store.forDelivery(...given);
           if (gate.asked++ === 0) while (!gate.told) await scheduler.wait(1);
           return record;
         },
@@ -507,6 +507,7 @@ describe("D1 does not answer", () => {
     withPorts(push, ({ store }) => ({
       store: {
         ...store,
+        forDelivery: () => Promise.reject(new Error("D1 is down")),
         findById: () => Promise.reject(new Error("D1 is down")),
         disable: () => Promise.reject(new Error("D1 is down")),
       },

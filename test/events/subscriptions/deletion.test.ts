@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createTopicStore } from "../../../src/events/access/topic-store.ts";
 import { DELETE } from "../../../src/events/model/limits.ts";
 import { pushObjectName } from "../../../src/events/model/topic.ts";
-import { PUSH_SQL } from "../../../src/events/push/record/push-store.ts";
+import { PUSH_SQL } from "../../../src/events/push/record/record-store.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, makeClient, OPERATOR, put, tokenFor, unique } from "../../support/platform.ts";
@@ -21,6 +21,7 @@ import {
   registeredClient,
   subscriptionsOf,
 } from "../push-support.ts";
+import { everywhere } from "../../support/shards.ts";
 
 const objects = playedObjects();
 const app = playedApp(objects);
@@ -263,7 +264,7 @@ describe("a client that is removed", () => {
     return { answer, list: () => recorded.fetch(path, { headers }) };
   };
   const count = async (clientId: string) =>
-    env.DB.prepare(`SELECT count(*) AS n FROM push_subscription WHERE client = ?`).bind(clientId).first("n");
+    everywhere.prepare(`SELECT count(*) AS n FROM push_subscription WHERE client = ?`).bind(clientId).first("n");
 
   it("removes its subscriptions; a new client of the same id has none of them", async () => {
     const owner = await makeClient({ scopes: ["plat.pubsub_publish"] });

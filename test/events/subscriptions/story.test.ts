@@ -6,13 +6,14 @@ import { createTopicStore } from "../../../src/events/access/topic-store.ts";
 import { logOf } from "../../../src/events/log/client.ts";
 import { shardsOf, type Topic } from "../../../src/events/model/topic.ts";
 import { openCredentials } from "../../../src/events/push/record/credentials.ts";
-import { PUSH_SQL } from "../../../src/events/push/record/push-store.ts";
+import { PUSH_SQL } from "../../../src/events/push/record/record-store.ts";
 import type { PushRecord } from "../../../src/events/push/record/record.ts";
 import { pushOf } from "../../../src/events/push/stub.ts";
 import { isolate } from "../../support/isolate.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
 import { call, expectJson, makeClient, OPERATOR, tokenFor, unique, type CallInit } from "../../support/platform.ts";
 import { body, bodyWith, faultyDatabase, PASSWORD, playedObjects, recordsOf, store } from "../push-support.ts";
+import { everywhere } from "../../support/shards.ts";
 
 /** Push subscriptions as they are: the real Worker, real clients and tokens, the real objects, an endpoint outside. */
 const { events } = createDeps(env);
@@ -36,7 +37,7 @@ async function setUp(options: { shards?: number; scopes?: readonly string[] } = 
     create: (address: string) => send("/subscriptions", { json: bodyWith({ endpoint: address }) }),
     async publish(payload: string): Promise<string> {
       const { ids } = await expectJson(await send("/publish", { json: { payload } }), 201);
-      await events.wakeSubscriptions();
+      await events.wakeSubscriptions(Date.now());
       return ids[0] as string;
     },
   };
@@ -298,7 +299,7 @@ describe("password and signing secret", () => {
     await nextRequest(failing);
     await send("POST", "/orders/test");
     await until(async () => ((await send("GET", "/orders/deliveries")).includes('"status":500') ? true : undefined));
-    const rows = await env.DB.prepare(`SELECT * FROM push_subscription`).all();
+    const rows = await everywhere.prepare(`SELECT * FROM push_subscription`).all();
     await send("DELETE", "/orders");
     const secrets = [
       secret,

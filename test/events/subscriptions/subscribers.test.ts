@@ -15,6 +15,7 @@ import {
   type TestClient,
 } from "../../support/platform.ts";
 import { bodyWith } from "../push-support.ts";
+import { everywhere } from "../../support/shards.ts";
 
 /** A topic's subscribers as its owner and the operator see them, and their audit rows. */
 const { events, push } = createDeps(env);
@@ -115,7 +116,7 @@ describe("DELETE …/subscribers/{id}", () => {
     expect((await here.asOwner(`/subscribers/${id}`, { method: "DELETE" })).status).toBe(404);
     expect((await here.asClient("/subscriptions/orders")).status).toBe(404);
     await here.asOwner("/publish", { json: { payload: "x" } });
-    await events.wakeSubscriptions();
+    await events.wakeSubscriptions(Date.now());
     await scheduler.wait(100);
     expect(await requestsTo(here.address)).toEqual([]);
     expect((await here.told()).at(-1)).toEqual({
@@ -165,9 +166,10 @@ describe("/admin/v1/push-subscriptions", () => {
     const { client, topic, address, asClient, told } = await setUp();
     const unknown = `client=${client.clientId}&maker=unknown`;
     expect(await operated(unknown)).toEqual([]);
-    await env.DB.prepare(
-      `UPDATE push_subscription SET made_in_tenant = NULL, made_by_request = NULL, made_by_scope = NULL WHERE topic = ?`,
-    )
+    await everywhere
+      .prepare(
+        `UPDATE push_subscription SET made_in_tenant = NULL, made_by_request = NULL, made_by_scope = NULL WHERE topic = ?`,
+      )
       .bind(topic)
       .run();
     expect(await operated(unknown)).toMatchObject([{ made: null, halt: null }]);
@@ -209,7 +211,7 @@ describe("a subscription ends with the right by which it was made", () => {
     expect((await viewer("/publish", { json: { payload: "x" } })).status).toBe(201);
     const record = (await push.store.listAll({ topic }, FIRST_PAGE))!.items[0]!;
     expect(record.halt).toBe(halt);
-    await events.wakeSubscriptions();
+    await events.wakeSubscriptions(Date.now());
     await scheduler.wait(150);
     expect(await requestsTo(address)).toEqual([]);
   });
@@ -276,7 +278,7 @@ describe("the audit log", () => {
     ];
     expect(await told()).toEqual(expected);
     await asOwner("/publish", { json: { payload: "x" } });
-    await events.wakeSubscriptions();
+    await events.wakeSubscriptions(Date.now());
     await expect.poll(async () => (await told()).length, { timeout: 5_000 }).toBe(4);
     await putBody(gone, { username: "new", password: "a-new-secret" });
     expect((await asClient("/subscriptions/orders", { method: "DELETE" })).status).toBe(204);

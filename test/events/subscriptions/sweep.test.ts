@@ -20,7 +20,7 @@ import {
   recordsOf,
   registeredClient,
   sealer,
-  store,
+  directoryStore as store,
   subscriptionsOf,
 } from "../push-support.ts";
 import { ownIsolate } from "../../support/runtime/own-isolate.ts";

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createTopicStore } from "../../../src/events/access/topic-store.ts";
 import { pushObjectName } from "../../../src/events/model/topic.ts";
 import { openCredentials } from "../../../src/events/push/record/credentials.ts";
-import { PUSH_SQL } from "../../../src/events/push/record/push-store.ts";
+import { PUSH_SQL } from "../../../src/events/push/record/record-store.ts";
 import { expectProblem, faults, makeTopic, objectsOf, ORIGIN } from "../events-app.ts";
 import {
   body,

@@ -274,7 +274,7 @@ function movingMeanwhile(at: "before" | "after", sql: string, moves: Record<numb
 }
 
 describe("a tenant that moves twice within one request", () => {
-  // shows: operator/shards/tenant-move
+  // shows: operator/shards/tenant-move-twice
   it("has its files, wherever the search for one has been before", async () => {
     const file = await stored(app, PICTURE, { as, metadata: { at: 1 } });
     await move(TO);

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createIdentityStore } from "../../../src/oauth/federation/identity-store.ts";
-import { homeOf } from "../../../src/oauth/homes/home.ts";
+import { homeOf } from "../../../src/platform/storage/home.ts";
 import type { ChangingSession } from "../../../src/oauth/users/user-store.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { Browser, type Form, type From, type Visit } from "../../support/browser.ts";

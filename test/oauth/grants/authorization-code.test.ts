@@ -26,7 +26,7 @@ import {
   VERIFIER,
   type Tokens,
 } from "../user-flow.ts";
-import { RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
+import { RUNS_OF_AN_HOUR } from "../../../src/platform/storage/slice.ts";
 import { sha256Hex } from "../../../src/platform/secrets/hash.ts";
 import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
 import { everywhere } from "../../support/shards.ts";

@@ -5,8 +5,8 @@ import { createDeps } from "../../../src/deps.ts";
 import { createElsewhere } from "../../../src/oauth/homes/elsewhere.ts";
 import { randomId, systemRandom } from "../../../src/platform/runtime/random.ts";
 import { shardBinding, shardsOf } from "../../../src/platform/storage/shards.ts";
-import { faultAt } from "../../media/faults.ts";
 import { Browser, landed, toInit } from "../../support/browser.ts";
+import { atEachCall } from "../../support/each-call.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
 import { casesOf, modelRuns, strideOf } from "../../support/model-runs.ts";
 import { answerAt, requestsTo } from "../../support/outside.ts";
@@ -66,35 +66,6 @@ const operateBy = async (fetch: Fetch, method: string, path: string, json?: obje
   const headers = { authorization: `Bearer ${await tokenFor(OPERATOR)}`, "content-type": "application/json" };
   return fetch(`/admin/v1/${path}`, { method, headers, ...(json && { body: JSON.stringify(json) }) });
 };
-
-/**
- * Runs a story with each fault, or every `stride`-th, until it has no more calls. `breaking` gives an isolate that
- * breaks off.
- */
-async function atEachCall(
-  story: (breaking: () => Fetch, number: number) => Promise<void>,
-  stride = 1,
-): Promise<number> {
-  vi.spyOn(console, "error").mockImplementation(() => {});
-  vi.spyOn(console, "warn").mockImplementation(() => {});
-  let calls = 0;
-  for (const when of ["before", "after"] as const) {
-    const faults = faultAt();
-    const bindings = Object.fromEntries(faults.shards.map(({ number, db }) => [shardBinding(number), db]));
-    for (let number = 0; ; number += stride) {
-      faults.arm(Infinity, when);
-      await story(() => {
-        const { fetch } = isolate(bindings);
-        faults.arm(number, when);
-        return fetch;
-      }, number);
-      if (faults.seen() <= number) break;
-      calls++;
-    }
-  }
-  vi.restoreAllMocks();
-  return calls;
-}
 
 describe("A break between two databases", () => {
   // shows: operator/shards/grants-crash

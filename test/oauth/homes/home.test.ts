@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { homeOf, homesOf } from "../../../src/oauth/homes/home.ts";
+import { homeOf, homesOf } from "../../../src/platform/storage/home.ts";
 import { createHeldTokens, secretOf } from "../../../src/oauth/homes/held-token.ts";
 import { systemRandom } from "../../../src/platform/runtime/random.ts";
 import { createSealer } from "../../../src/platform/secrets/seal.ts";

@@ -3,7 +3,7 @@ import { decodeJwt } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeps } from "../../../src/deps.ts";
 import { createFactorStore } from "../../../src/oauth/factors/factor-store.ts";
-import { RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
+import { RUNS_OF_AN_HOUR } from "../../../src/platform/storage/slice.ts";
 import { parseObjectShards } from "../../../src/platform/storage/object-shards.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
-import { RUN_MS, RUNS_OF_AN_HOUR } from "../../../src/oauth/model/slice.ts";
+import { RUN_MS, RUNS_OF_AN_HOUR } from "../../../src/platform/storage/slice.ts";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";

@@ -383,6 +383,7 @@ export const clients = (deps: Deps): Resource<Body> => {
         }),
       );
       await oauth.forgetElsewhere("client", clientId);
+      await events.endSubscriptionsElsewhere(clientId, record);
       return removed;
     },
     within: {

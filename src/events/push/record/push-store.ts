@@ -6,277 +6,347 @@ import {
   type Paging,
   type RowRange,
 } from "../../../http/input/paging.ts";
-import type { AuditRecord, AuditTrail } from "../../../platform/ports/audit.ts";
+import { FreshCache } from "../../../platform/copies/fresh-cache.ts";
+import type { Isolate } from "../../../platform/copies/isolate.ts";
+import { noLocationCache, throughLocation, type LocationCache } from "../../../platform/copies/location-cache.ts";
+import type { AuditRecord, AuditTrails } from "../../../platform/ports/audit.ts";
 import type { Names } from "../../../platform/model/names.ts";
+import { describeError, type Log } from "../../../platform/runtime/log.ts";
+import { inParallel, mapInParallel } from "../../../platform/runtime/parallel.ts";
+import type { Random } from "../../../platform/runtime/random.ts";
+import { RUNS_OF_A_DAY, sliceAt } from "../../../platform/storage/slice.ts";
+import { SHARDS_AT_ONCE, type Shards } from "../../../platform/storage/shards.ts";
+import { RIGHT_COPY } from "../../model/limits.ts";
+import { idIn, shardIn } from "../../model/place.ts";
+import { BY_PLATFORM, pushAudit } from "./audit.ts";
 import {
-  COLUMNS,
-  SELECT,
-  stateBy,
-  storedState,
-  toRecord,
-  type PushKey,
-  type PushRecord,
-  type PushRow,
-} from "./record.ts";
+  createRecordStore,
+  type Admission,
+  type PushChange,
+  type PushFilter,
+  type PushLimits,
+  type RecordStore,
+} from "./record-store.ts";
+import { withRight, type PushKey, type PushRecord } from "./record.ts";
+import { createRightStore, rightKey, type KnownRight } from "./right-store.ts";
 
-/** Fields that an update may change. `made` is set if it was unknown. */
-export type PushChange = Pick<
-  PushRecord,
-  "endpoint" | "username" | "credentials" | "sealKey" | "made" | "verification"
->;
-
-/** Maximum numbers of subscriptions. */
-export interface PushLimits {
-  readonly ofClient: number;
-  readonly ofTopic: number;
+export interface PushStoreDeps {
+  readonly shards: Shards;
+  readonly audit: AuditTrails;
+  readonly names: Names;
+  readonly isolate: Isolate;
+  readonly location?: LocationCache;
+  readonly log: Log;
 }
-
-/** The operator's filter. */
-export interface PushFilter {
-  readonly client?: string | undefined;
-  /** `<owner>.<eventType>` */
-  readonly topic?: string | undefined;
-  readonly maker?: "unknown" | undefined;
-}
-
-/** Tells whether a new record may be inserted: `free` may be, `inserted` exists already, anything else prevents it. */
-export type Admission = "free" | "inserted" | "no_topic" | "no_client" | "exists" | "too_many";
-
-/**
- * Admission of a record: ?1 to ?5 are its id, topic, incarnation, client and name, ?6 and ?7 the limits. A removed
- * client must leave none behind, or a new client of the same id would own it, with its endpoint.
- */
-const ADMISSION = `CASE
-  WHEN EXISTS (SELECT 1 FROM push_subscription WHERE id = ?1) THEN 'inserted'
-  WHEN NOT EXISTS (SELECT 1 FROM topic WHERE name = ?2 AND incarnation = ?3 AND state = 'active') THEN 'no_topic'
-  WHEN NOT EXISTS (SELECT 1 FROM client WHERE id = ?4) THEN 'no_client'
-  WHEN EXISTS (SELECT 1 FROM push_subscription WHERE incarnation = ?3 AND client = ?4 AND name = ?5) THEN 'exists'
-  WHEN (SELECT count(*) FROM push_subscription WHERE incarnation = ?3 AND client = ?4) >= ?6
-    OR (SELECT count(*) FROM push_subscription WHERE incarnation = ?3) >= ?7 THEN 'too_many'
-  ELSE 'free' END`;
-
-/** Wherever records are read, `?1` is the beginning of a topic's scope (record.ts). */
-export const PUSH_SQL = {
-  find: `${SELECT} WHERE incarnation = ?2 AND client = ?3 AND name = ?4`,
-  findById: `${SELECT} WHERE id = ?2`,
-  list: `${SELECT} WHERE incarnation = ?2 AND client = ?3 ORDER BY name`,
-  listOfTopic: `${SELECT} WHERE incarnation = ?2 AND (client, name) > (?3, ?4) ORDER BY client, name LIMIT ?5 OFFSET ?6`,
-  ofTopic: `${SELECT} WHERE incarnation = ?2 LIMIT ?3`,
-  ofClient: `${SELECT} WHERE client = ?2 LIMIT ?3`,
-  admission: `SELECT ${ADMISSION} AS admission`,
-  insert: `INSERT INTO push_subscription (${COLUMNS})
-    SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20 WHERE ${ADMISSION} = 'free'`,
-  update: `UPDATE push_subscription SET endpoint = ?3, username = ?4, credentials = ?5, seal_key = ?6, state = ?11, verification = ?12,
-    made_in_tenant = ?8, made_by_request = ?9, made_by_scope = ?10, version = version + 1, updated_at = ?7
-    WHERE id = ?1 AND version = ?2`,
-  renew: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4, version = version + 1, updated_at = ?5
-    WHERE id = ?1 AND version = ?2`,
-  remove: `DELETE FROM push_subscription WHERE id = ?`,
-  disable: `UPDATE push_subscription SET state = 'disabled', version = version + 1, updated_at = ?3
-    WHERE id = ?1 AND version = ?2 AND state = 'active'`,
-  verify: `UPDATE push_subscription SET verification = ?3, state = iif(?3 = 'done', 'active', 'disabled'),
-    version = version + 1, updated_at = ?4 WHERE id = ?1 AND version = ?2 AND verification = 'pending'`,
-  removeOfTopic: `DELETE FROM push_subscription WHERE incarnation = ?`,
-  removeOfClient: `DELETE FROM push_subscription WHERE client = ?`,
-  activeAfter: `${SELECT} WHERE id > ?2 AND (state = 'active' OR verification = 'pending') ORDER BY id LIMIT ?3`,
-  // Random order, so that records that do not open do not block the others.
-  sealedOtherwise: `${SELECT} WHERE rowid IN (
-      SELECT rowid FROM push_subscription WHERE seal_key < ?2 OR seal_key > ?2 ORDER BY random() LIMIT ?3)`,
-  nextSealKey: `SELECT min(seal_key) AS key FROM push_subscription WHERE seal_key > ?1`,
-  countSealed: `SELECT count(*) AS n FROM (SELECT 1 FROM push_subscription WHERE seal_key = ?1 LIMIT ?2)`,
-  reseal: `UPDATE push_subscription SET credentials = ?3, seal_key = ?4 WHERE id = ?1 AND credentials = ?2`,
-} as const;
-
-/** More keys than anybody rotates through at once. */
-const MOST_SEAL_KEYS = 20;
-
-/** Conditions of the operator's list; ?2 to ?4 are the last id of the previous page and the range. */
-const FILTERS = {
-  client: (at: number) => `client = ?${at}`,
-  topic: (at: number) => `topic = ?${at}`,
-  maker: () => `made_by_request IS NULL`,
-} as const satisfies Record<keyof PushFilter, (at: number) => string>;
 
 export type PushStore = ReturnType<typeof createPushStore>;
 
-/** The records of push subscriptions in D1. A row of the audit log is written if and only if its change is. */
-export function createPushStore(db: D1Database, audit: AuditTrail, names: Names) {
-  const topicScope = names.scope("pubsub.topic=");
-  const many = async (sql: string, ...values: unknown[]): Promise<PushRecord[]> => {
-    const { results } = await db
-      .prepare(sql)
-      .bind(topicScope, ...values)
-      .all<PushRow>();
-    return results.map((row) => toRecord(row, topicScope));
-  };
-  const one = async (sql: string, ...values: unknown[]): Promise<PushRecord | undefined> =>
-    (await many(sql, ...values))[0];
-  /** Runs a change with its audit rows. True if it changed anything. */
-  const change = async (statement: D1PreparedStatement, audits: readonly AuditRecord[]): Promise<boolean> => {
-    const [changed] = await db.batch([statement, ...rowsIfChanged(audits)]);
-    return changed!.meta.changes > 0;
-  };
-  /** Writes each row only if the one before it was written, so the first only if there was a change. */
-  const rowsIfChanged = (audits: readonly AuditRecord[]) => audits.map((row) => audit.statement("if changed", row));
-  const keyAndLimits = ({ id, topic, incarnation, client, name }: PushRecord, { ofClient, ofTopic }: PushLimits) =>
-    [id, topic, incarnation, client, name, ofClient, ofTopic] as const;
-  const admission = (record: PushRecord, limits: PushLimits) =>
-    db.prepare(PUSH_SQL.admission).bind(...keyAndLimits(record, limits));
-  return {
-    find: ({ incarnation, client, name }: PushKey): Promise<PushRecord | undefined> =>
-      one(PUSH_SQL.find, incarnation, client, name),
+/** Our choice. */
+const COMPARED = 500;
+const CREATED_AGAIN = new Set<Admission>(["exists", "too_many"]);
 
-    findById: (id: string): Promise<PushRecord | undefined> => one(PUSH_SQL.findById, id),
+/**
+ * The records of push subscriptions. All of a topic lie in one shard, which the topic's incarnation and the ids of the
+ * records name (model/place.ts), so each call about one topic or one record is a call of one database. Nothing above
+ * knows of shards.
+ *
+ * The directory says who exists and who may do what. Its own records are read with that in one statement. For those of
+ * another shard it is asked besides; for deliveries, a copy of a few seconds counts, which all subscriptions of a
+ * client share. No transaction spans the two:
+ *
+ *   created   inserted, with its row of the audit log ──▶ does the directory have topic and client? ── no ──▶ removed
+ *   changed, removed   with the row of the audit log ──▶ the row carried to the directory
+ *   topic     its logs closed, so nobody subscribes ──▶ its records removed ──▶ its row removed
+ *   client    removed in the directory ──▶ its records removed elsewhere
+ *
+ * A crash between two steps leaves a record whose topic or client is gone, or whose client was made again after it. It
+ * does not count: nobody sees it, nothing is delivered, and `sweep` removes it within a day. Rows of the audit log that
+ * are left are carried by the next change or by `sweep`.
+ */
+export function createPushStore(deps: PushStoreDeps) {
+  const { shards, audit, names, isolate, location = noLocationCache, log } = deps;
+  const topicScope = names.scope("pubsub.topic=");
+  const [{ db: directoryDb }, ...others] = shards;
+  const directory = createRecordStore(directoryDb, audit, topicScope, true);
+  const rights = createRightStore(directoryDb, topicScope);
+  const trails = others.map(({ db }) => audit.inShard(db));
+  const stores = [directory, ...others.map(({ db }, at) => createRecordStore(db, trails[at]!, topicScope, false))];
+  const elsewhere = [...stores.keys()].slice(1);
+  const copies = new FreshCache<string, Copy>(RIGHT_COPY, isolate);
+
+  const placeOf = (id: string): number => shardIn(id, shards.length);
+  const storeOf = (id: string): RecordStore => stores[placeOf(id)]!;
+  const ofEach = <T>(ask: (store: RecordStore, shard: number) => Promise<T>): Promise<readonly T[]> =>
+    mapInParallel([...stores.entries()], SHARDS_AT_ONCE, ([shard, store]) => ask(store, shard));
+
+  /** A record of another shard counts if its client was there before it. */
+  const rightTo = (record: PushRecord, right: KnownRight | undefined): readonly PushRecord[] =>
+    right === undefined || right.clientCreatedAtMs > record.createdAtMs ? [] : [withRight(record, right, topicScope)];
+  async function withRights(shard: number, records: readonly PushRecord[]): Promise<readonly PushRecord[]> {
+    if (shard === 0 || records.length === 0) return records;
+    const known = await rights.rights(records);
+    return records.flatMap((record) => rightTo(record, known.get(rightKey(record))));
+  }
+  async function one(id: string, find: (store: RecordStore) => Promise<PushRecord | undefined>) {
+    const found = await find(storeOf(id));
+    return found === undefined ? undefined : (await withRights(placeOf(id), [found]))[0];
+  }
+  const all = async (id: string, find: (store: RecordStore) => Promise<readonly PushRecord[]>) =>
+    withRights(placeOf(id), await find(storeOf(id)));
+
+  /** The change is certain, and its row will be carried. */
+  async function carry(shard: number): Promise<void> {
+    await trails[shard - 1]?.carry().catch((thrown: unknown) => {
+      log.warn("audit rows of a shard wait", { shard, error: describeError(thrown) });
+    });
+  }
+  async function changed<T>(id: string, change: (store: RecordStore) => Promise<T>): Promise<T> {
+    const shard = placeOf(id);
+    const outcome = await change(stores[shard]!);
+    await carry(shard);
+    return outcome;
+  }
+
+  /** A record of an earlier client with the same id stands in nobody's way. */
+  async function admitted<A extends Admission>(record: PushRecord, ask: () => Promise<A>): Promise<A> {
+    const standing = await ask();
+    if (!CREATED_AGAIN.has(standing)) return standing;
+    const { clientCreatedAtMs } = await rights.counts(record);
+    const isFree = await storeOf(record.id).removeEarlier(record.client, clientCreatedAtMs ?? 0);
+    return isFree ? ask() : standing;
+  }
+  async function refusalOf(record: PushRecord): Promise<"no_topic" | "no_client" | undefined> {
+    const { isTopicActive, clientCreatedAtMs } = await rights.counts(record);
+    return isTopicActive === 0 ? "no_topic" : clientCreatedAtMs === null ? "no_client" : undefined;
+  }
+
+  /** All that match, shard after shard, each by id. */
+  async function matching(
+    filter: PushFilter,
+    after: string,
+    { limit, skip }: RowRange,
+  ): Promise<readonly PushRecord[]> {
+    if (stores.length === 1) return directory.matchingAfter(filter, after, { limit, skip });
+    const from = after === "" ? 0 : placeOf(after);
+    const counts = await ofEach(async (store, shard) =>
+      shard < from ? 0 : store.countAfter(filter, shard === from ? after : "", limit + skip),
+    );
+    const parts: (RowRange & { readonly shard: number })[] = [];
+    let [left, skipped] = [limit, skip];
+    for (const [shard, count] of counts.entries()) {
+      const behind = Math.min(skipped, count);
+      skipped -= behind;
+      const taken = Math.min(left, count - behind);
+      left -= taken;
+      if (taken > 0) parts.push({ shard, skip: behind, limit: taken });
+    }
+    const found = await mapInParallel(parts, SHARDS_AT_ONCE, async ({ shard, ...range }) =>
+      withRights(shard, await stores[shard]!.matchingAfter(filter, shard === from ? after : "", range)),
+    );
+    return found.flat();
+  }
+
+  /** Removes records of a day's part whose topic or client is gone. */
+  async function removeLeftOver(shard: number, nowMs: number): Promise<void> {
+    const store = stores[shard]!;
+    const number = shard.toString(16).padStart(2, "0");
+    const part = sliceAt(nowMs, RUNS_OF_A_DAY);
+    for (let after = number + part.from; ;) {
+      const records = await store.part(after, number + part.to, COMPARED);
+      const over = new Set(records.length === 0 ? [] : await rights.leftOver(records));
+      for (const { id } of records.filter((record) => over.has(record.id))) {
+        const record = await store.findById(id);
+        if (record === undefined) continue;
+        await store.remove(id, pushAudit(record, "end", BY_PLATFORM, nowMs, "its topic or client is gone"));
+      }
+      if (records.length < COMPARED) return;
+      after = records.at(-1)!.id;
+    }
+  }
+
+  return {
+    /** The id of a new subscription on a topic. */
+    newId: (incarnation: string, random: Random): string => idIn(placeOf(incarnation), random),
+
+    find: ({ incarnation, client, name }: PushKey): Promise<PushRecord | undefined> =>
+      one(incarnation, (store) => store.find({ incarnation, client, name })),
+
+    findById: (id: string): Promise<PushRecord | undefined> => one(id, (store) => store.findById(id)),
+
+    /** The record for its deliveries: `halt` may be a copy, and `asOfMs` says of when. */
+    async forDelivery(id: string, nowMs: number): Promise<PushRecord | undefined> {
+      const record = await storeOf(id).findById(id);
+      if (record === undefined || placeOf(id) === 0) return record;
+      const key = rightKey(record);
+      const shared = throughLocation<Copy, Copy>(location, {
+        name: `push right of ${key}`,
+        nowMs,
+        maxAgeMs: RIGHT_COPY.ttlMs,
+        read: async () => ({ right: (await rights.rights([record])).get(key), readAtMs: nowMs }),
+        valueOf: (copy) => copy,
+      });
+      const { right, readAtMs } = await copies.getFrom(key, nowMs, shared);
+      return rightTo({ ...record, asOfMs: readAtMs }, right)[0];
+    },
 
     /** All of a client's on a topic, by name. `insert` bounds their number. */
     list: ({ incarnation, client }: Omit<PushKey, "name">): Promise<readonly PushRecord[]> =>
-      many(PUSH_SQL.list, incarnation, client),
+      all(incarnation, (store) => store.list({ incarnation, client })),
 
     /** Everybody's on a topic, by client and name; undefined if the cursor belongs to another list. */
     async listOfTopic(incarnation: string, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 2);
       if (after === undefined) return undefined;
-      const read = (from: readonly string[], { limit, skip }: RowRange) =>
-        many(PUSH_SQL.listOfTopic, incarnation, ...from, limit, skip);
+      const read = (from: readonly string[], range: RowRange) =>
+        all(incarnation, (store) => store.ofTopicAfter(incarnation, from, range));
       return pageOf(paging, after, read, ({ client, name }) => [client, name]);
     },
 
     /** Some on a topic, by client and name, behind one of them. */
     ofTopicAfter: (incarnation: string, client: string, name: string, limit: number): Promise<readonly PushRecord[]> =>
-      many(PUSH_SQL.listOfTopic, incarnation, client, name, limit, 0),
+      all(incarnation, (store) => store.ofTopicAfter(incarnation, [client, name], { limit, skip: 0 })),
 
-    /** All that match the filter, by id; undefined if the cursor belongs to another list. */
+    /** All that match the filter, shard after shard, each by id; undefined if the cursor belongs to another list. */
     async listAll(filter: PushFilter, paging: Paging): Promise<Page<PushRecord> | undefined> {
       const after = textsOf(paging, 1);
       if (after === undefined) return undefined;
-      const given = (["client", "topic", "maker"] as const).filter((name) => filter[name] !== undefined);
-      const conditions = given.map((name, index) => FILTERS[name](index + 5));
-      const sql = `${SELECT} WHERE ${["id > ?2", ...conditions].join(" AND ")} ORDER BY id LIMIT ?3 OFFSET ?4`;
-      const values = given.filter((name) => name !== "maker").map((name) => filter[name]);
-      const read = (from: readonly string[], { limit, skip }: RowRange) => many(sql, ...from, limit, skip, ...values);
+      const read = ([from = ""]: readonly string[], range: RowRange) => matching(filter, from, range);
       return pageOf(paging, after, read, ({ id }) => [id]);
     },
 
-    /** Some of a topic or of a client. */
-    some: (
-      of: { readonly incarnation: string } | { readonly client: string },
-      limit: number,
-    ): Promise<readonly PushRecord[]> =>
-      "client" in of ? many(PUSH_SQL.ofClient, of.client, limit) : many(PUSH_SQL.ofTopic, of.incarnation, limit),
+    /** Some of a topic. */
+    ofTopic: (incarnation: string, limit: number): Promise<readonly PushRecord[]> =>
+      all(incarnation, (store) => store.some({ incarnation }, limit)),
+
+    /** Some of a client in the directory. */
+    ofClient: (client: string, limit: number): Promise<readonly PushRecord[]> => directory.some({ client }, limit),
 
     /** Tells whether a record could be inserted now. */
-    admission: async (record: PushRecord, limits: PushLimits): Promise<Admission> =>
-      (await admission(record, limits).first<Admission>("admission"))!,
+    async admission(record: PushRecord, limits: PushLimits): Promise<Admission> {
+      if (placeOf(record.id) === 0) return directory.admission(record, limits);
+      const [refusal, standing] = await Promise.all([
+        refusalOf(record),
+        admitted(record, () => storeOf(record.id).admission(record, limits)),
+      ]);
+      return refusal ?? standing;
+    },
 
     /**
      * Inserts if the topic is active, the client exists and has no subscription of that name on it, and neither has too
      * many. Returns the admission afterwards, which is the same for a repeat after a lost answer.
      */
     async insert(record: PushRecord, limits: PushLimits, row: AuditRecord): Promise<Exclude<Admission, "free">> {
-      const insert = db
-        .prepare(PUSH_SQL.insert)
-        .bind(
-          ...keyAndLimits(record, limits),
-          Number(record.asOwner),
-          ...makingColumns(record.made),
-          record.endpoint,
-          record.username,
-          record.credentials,
-          record.sealKey,
-          storedState(record.state),
-          record.verification ?? null,
-          record.version,
-          record.createdAtMs,
-          record.updatedAtMs,
-        );
-      const asked = [insert, ...rowsIfChanged([row]), admission(record, limits)];
-      const results = await db.batch<{ admission: Admission }>(asked);
-      return results.at(-1)!.results[0]!.admission as Exclude<Admission, "free">;
+      const shard = placeOf(record.id);
+      const store = stores[shard]!;
+      if (shard === 0) return store.insert(record, limits, row);
+      const standing = await admitted(record, () => store.insert(record, limits, row));
+      if (standing !== "inserted") return standing;
+      const { isTopicActive, clientCreatedAtMs } = await rights.counts(record);
+      if (isTopicActive === 1 && clientCreatedAtMs !== null) {
+        // Clocks of two machines differ.
+        if (clientCreatedAtMs > record.createdAtMs) await store.makeYounger(record.id, clientCreatedAtMs);
+        await carry(shard);
+        return standing;
+      }
+      const gone = isTopicActive === 0 ? "no_topic" : "no_client";
+      await store.remove(record.id, { ...row, action: "end push subscription", reason: "its topic or client is gone" });
+      await carry(shard);
+      return gone;
     },
 
     /** Changes and enables a subscription if it still has this version. Writes no audit row if nothing differs. */
-    update(id: string, version: number, to: PushChange, nowMs: number, row?: AuditRecord): Promise<boolean> {
-      const { endpoint, username, credentials, sealKey, made, verification } = to;
-      const state = storedState(stateBy(verification));
-      const update = db
-        .prepare(PUSH_SQL.update)
-        .bind(
-          id,
-          version,
-          endpoint,
-          username,
-          credentials,
-          sealKey,
-          nowMs,
-          ...makingColumns(made),
-          state,
-          verification ?? null,
-        );
-      return change(update, row === undefined ? [] : [row]);
-    },
+    update: (id: string, version: number, to: PushChange, nowMs: number, row?: AuditRecord): Promise<boolean> =>
+      changed(id, (store) => store.update(id, version, to, nowMs, row)),
 
     /** Stores other credentials if the record still has this version. Enables nothing. */
     renew: (
-      { id, version }: PushRecord,
-      { credentials, sealKey }: Pick<PushRecord, "credentials" | "sealKey">,
+      record: PushRecord,
+      sealed: Pick<PushRecord, "credentials" | "sealKey">,
       nowMs: number,
       row: AuditRecord,
-    ): Promise<boolean> => change(db.prepare(PUSH_SQL.renew).bind(id, version, credentials, sealKey, nowMs), [row]),
+    ): Promise<boolean> => changed(record.id, (store) => store.renew(record, sealed, nowMs, row)),
 
     /** True if it was there. */
-    remove: (id: string, row: AuditRecord): Promise<boolean> => change(db.prepare(PUSH_SQL.remove).bind(id), [row]),
+    remove: (id: string, row: AuditRecord): Promise<boolean> => changed(id, (store) => store.remove(id, row)),
 
     /** Disables it if it still has this version: a change by the client wins. */
-    async disable(id: string, version: number, nowMs: number, row: AuditRecord): Promise<void> {
-      await change(db.prepare(PUSH_SQL.disable).bind(id, version, nowMs), [row]);
-    },
+    disable: (id: string, version: number, nowMs: number, row: AuditRecord): Promise<void> =>
+      changed(id, (store) => store.disable(id, version, nowMs, row)),
 
     /** Stores the endpoint's answer to the handshake if the record still has this version and waits for it. */
-    async verify(id: string, version: number, to: "done" | "failed", nowMs: number, row: AuditRecord): Promise<void> {
-      await change(db.prepare(PUSH_SQL.verify).bind(id, version, to, nowMs), [row]);
-    },
+    verify: (id: string, version: number, to: "done" | "failed", nowMs: number, row: AuditRecord): Promise<void> =>
+      changed(id, (store) => store.verify(id, version, to, nowMs, row)),
 
     /** Removes all of a topic. `rows` describe those that existed a moment ago. */
-    async removeOfTopic(incarnation: string, rows: readonly AuditRecord[]): Promise<void> {
-      await change(db.prepare(PUSH_SQL.removeOfTopic).bind(incarnation), rows);
+    removeOfTopic: (incarnation: string, rows: readonly AuditRecord[]): Promise<void> =>
+      changed(incarnation, (store) => store.removeOfTopic(incarnation, rows)),
+
+    /** Statements that remove all of a client's in the directory, for the transaction that removes the client. */
+    removeOfClientStatements: directory.removeOfClientStatements,
+
+    /**
+     * Removes all of a client in the other shards, after the client. One that is made again meanwhile keeps its own.
+     * `rowsOf` gives the rows for those that are found.
+     */
+    async removeOfClientElsewhere(
+      client: string,
+      atMs: number,
+      most: number,
+      rowsOf: (found: readonly PushRecord[]) => readonly AuditRecord[],
+    ): Promise<void> {
+      await inParallel(elsewhere, SHARDS_AT_ONCE, async (shard) => {
+        const found = await stores[shard]!.some({ client }, most);
+        if (found.length === 0) return;
+        await stores[shard]!.removeOfClient(client, atMs, rowsOf(found));
+        await carry(shard);
+      });
     },
 
-    /** Statements that remove all of a client's, for the transaction that removes the client. */
-    removeOfClientStatements: (client: string, rows: readonly AuditRecord[]): readonly D1PreparedStatement[] => [
-      db.prepare(PUSH_SQL.removeOfClient).bind(client),
-      ...rowsIfChanged(rows),
-    ],
-
-    /** Some that deliver or ask whether they may, by id, after an id. */
-    activeAfter: (id: string, limit: number): Promise<readonly PushRecord[]> => many(PUSH_SQL.activeAfter, id, limit),
+    /** Some of each shard that deliver or ask whether they may, others each time; some `limit` in all. */
+    async someActive(random: Random, limit: number): Promise<readonly PushRecord[]> {
+      const share = Math.ceil(limit / stores.length);
+      const found = await ofEach(async (store, shard) => {
+        const from = idIn(shard, random);
+        const some = await store.activeAfter(from, share);
+        // Wrap around, or records close to the beginning would seldom be met.
+        if (some.length === share) return some;
+        const first = await store.activeAfter("", share - some.length);
+        return [...some, ...first.filter(({ id }) => id <= from)];
+      });
+      return found.flat();
+    },
 
     /** Some that are sealed under another key. */
-    sealedOtherwise: (sealKey: string, limit: number): Promise<readonly PushRecord[]> =>
-      many(PUSH_SQL.sealedOtherwise, sealKey, limit),
+    sealedOtherwise: async (sealKey: string, limit: number): Promise<readonly PushRecord[]> =>
+      (await ofEach((store) => store.sealedOtherwise(sealKey, limit))).flat().slice(0, limit),
 
-    /** Counts the records under each key, up to `most` of each. */
+    /** Counts the records under each key, up to `most` of each in each shard. */
     async countSealed(most: number): Promise<ReadonlyMap<string, number>> {
       const counts = new Map<string, number>();
-      for (let key: string | null = ""; counts.size < MOST_SEAL_KEYS;) {
-        key = await db.prepare(PUSH_SQL.nextSealKey).bind(key).first<string>("key");
-        if (key === null) break;
-        counts.set(key, (await db.prepare(PUSH_SQL.countSealed).bind(key, most).first<number>("n")) ?? 0);
-      }
+      for (const [key, count] of (await ofEach((store) => store.countSealed(most))).flatMap((of) => [...of]))
+        counts.set(key, (counts.get(key) ?? 0) + count);
       return counts;
     },
 
     /** Stores the same credentials sealed under another key, unless they changed meanwhile. */
-    async reseal({ id, credentials: before }: PushRecord, credentials: string, sealKey: string): Promise<void> {
-      await db.prepare(PUSH_SQL.reseal).bind(id, before, credentials, sealKey).run();
+    reseal: (record: PushRecord, credentials: string, sealKey: string): Promise<void> =>
+      storeOf(record.id).reseal(record, credentials, sealKey),
+
+    /** Removes what does not count any more, and carries rows of the audit log that were left. */
+    async sweep(nowMs: number): Promise<void> {
+      await inParallel(elsewhere, SHARDS_AT_ONCE, async (shard) => {
+        await removeLeftOver(shard, nowMs);
+        await trails[shard - 1]!.carry();
+      });
     },
   };
 }
 
-const makingColumns = (made: PushRecord["made"]) => [
-  made?.tenant ?? null,
-  made?.requestId ?? null,
-  made?.scope ?? null,
-];
+/** As the isolates of a location share it. */
+interface Copy {
+  readonly right?: KnownRight | undefined;
+  readonly readAtMs: number;
+}
 
 /**
  * The position where a page starts: this many texts, empty for the first page. Undefined if the cursor belongs to

@@ -15,6 +15,8 @@ export interface PushRecord extends PushKey {
   readonly made: PushMaking | undefined;
   /** Why nothing is delivered; undefined while its right exists. Computed, never stored. */
   readonly halt?: Halt | undefined;
+  /** When `halt` was read, if it is a copy. */
+  readonly asOfMs?: number | undefined;
   readonly endpoint: string;
   readonly username: string;
   /** See credentials.ts. */
@@ -29,6 +31,9 @@ export interface PushRecord extends PushKey {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
+
+/** The fields of a record that are compared with the directory. */
+export type PlacedRecord = Pick<PushRecord, "id" | "topic" | "incarnation" | "client" | "createdAtMs">;
 
 /** The client's key of a subscription. */
 export interface PushKey {
@@ -71,31 +76,37 @@ export const storedState = (state: RecordState): "active" | "disabled" => (state
 export const COLUMNS = `id, topic, incarnation, client, name, as_owner, made_in_tenant, made_by_request, made_by_scope,
   endpoint, username, credentials, seal_key, state, verification, version, created_at, updated_at`;
 
+/** The directory's word on a client, in the tenant that a subscription was made in. */
+export interface ClientRight {
+  readonly isDisabled: 0 | 1;
+  /** The client's own tenant, or that of the making. */
+  readonly isTenantDisabled: 0 | 1;
+  readonly name: string;
+  /** Those that may cover the topic's scope; `haltOf` checks them exactly. */
+  readonly scopes: readonly string[];
+}
+
 /**
- * The missing right at this moment, except for the scope; isolates remember older client records. An owner's name has
- * exactly one dot, so no other name followed by a dot is a prefix of the topic's.
+ * SQL in the directory: the right of `push_subscription` as JSON; null: there is no such client. `?1`: the beginning of
+ * a topic's scope. A topic that is not known may be any.
  */
-const HALT = `CASE
-  WHEN NOT EXISTS (SELECT 1 FROM client WHERE id = push_subscription.client AND disabled = 0) THEN 'client_disabled'
-  WHEN EXISTS (SELECT 1 FROM tenant WHERE disabled = 1 AND id IN
-      (made_in_tenant, (SELECT tenant FROM client WHERE id = push_subscription.client))) THEN 'tenant_disabled'
-  WHEN as_owner = 1 AND NOT EXISTS (SELECT 1 FROM client WHERE id = push_subscription.client
-      AND substr(push_subscription.topic, 1, length(client.name) + 1) = client.name || '.') THEN 'owner_changed'
-  END AS halt`;
-/** The client's scopes that may cover the topic's, which starts with `?1`. `haltOf` checks them exactly. */
-const COVERING = `(SELECT json_group_array(listed.value) FROM client, json_each(client.scopes) AS listed
-    WHERE client.id = push_subscription.client AND (listed.value = ?1 || topic OR (substr(listed.value, -1) = '*'
-      AND substr(?1 || topic, 1, length(listed.value) - 1) = substr(listed.value, 1, length(listed.value) - 1)))
-  ) AS covering`;
+export const RIGHT = `(SELECT json_object('isDisabled', client.disabled, 'name', client.name, 'isTenantDisabled', EXISTS (
+    SELECT 1 FROM tenant WHERE tenant.disabled = 1 AND tenant.id IN (made_in_tenant, client.tenant)),
+  'scopes', json((SELECT json_group_array(listed.value) FROM json_each(client.scopes) AS listed
+    WHERE listed.value = ?1 || topic OR topic IS NULL AND substr(listed.value, 1, length(?1)) = ?1
+      OR (substr(listed.value, -1) = '*' AND (topic IS NULL
+        OR substr(?1 || topic, 1, length(listed.value) - 1) = substr(listed.value, 1, length(listed.value) - 1))))))
+  FROM client WHERE client.id = push_subscription.client)`;
 
 const SELECTED = `id, topic, incarnation, client, name, as_owner AS asOwner, made_in_tenant AS madeInTenant,
   made_by_request AS madeByRequest, made_by_scope AS madeByScope, endpoint, username, credentials, seal_key AS sealKey, state,
   verification, version, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
-/** Reads records. */
-export const SELECT = `SELECT ${SELECTED}, ${HALT}, ${COVERING} FROM push_subscription`;
+/** Reads records: in the directory, and in another shard, which knows no clients. */
+export const SELECT = `SELECT ${SELECTED}, ${RIGHT} AS standing FROM push_subscription`;
+export const SELECT_IN_SHARD = `SELECT ${SELECTED}, NULL AS standing FROM push_subscription`;
 
-type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state">;
+type Columns = Omit<PushRecord, "asOwner" | "made" | "halt" | "verification" | "state" | "asOfMs">;
 
 export interface PushRow extends Columns {
   readonly asOwner: number;
@@ -104,23 +115,12 @@ export interface PushRow extends Columns {
   readonly madeByScope: string | null;
   readonly state: "active" | "disabled";
   readonly verification: Verification | null;
-  readonly halt: Halt | null;
-  readonly covering: string;
+  readonly standing: string | null;
 }
 
-/** `topicScope` is the beginning of every topic's scope. */
-export function toRecord(row: PushRow, topicScope: string): PushRecord {
-  const {
-    asOwner,
-    madeInTenant,
-    madeByRequest,
-    madeByScope,
-    state,
-    verification,
-    halt: _,
-    covering: __,
-    ...rest
-  } = row;
+/** A record without its right. */
+export function toRecord(row: PushRow): PushRecord {
+  const { asOwner, madeInTenant, madeByRequest, madeByScope, state, verification, standing: _, ...rest } = row;
   return {
     ...rest,
     asOwner: asOwner === 1,
@@ -128,14 +128,21 @@ export function toRecord(row: PushRow, topicScope: string): PushRecord {
       madeByRequest === null
         ? undefined
         : { tenant: madeInTenant ?? "", requestId: madeByRequest, scope: madeByScope ?? undefined },
-    halt: haltOf(row, topicScope),
     state: verification === null || verification === "done" ? state : stateBy(verification),
     verification: verification ?? undefined,
   };
 }
 
-function haltOf(row: PushRow, topicScope: string): Halt | undefined {
-  if (row.halt !== null || row.asOwner === 1) return row.halt ?? undefined;
-  const covering = JSON.parse(row.covering) as readonly string[];
-  return covering.some((pattern) => scopeMatches(pattern, topicScope + row.topic)) ? undefined : "scope_lost";
+/** `topicScope` is the beginning of every topic's scope. */
+export const withRight = (record: PushRecord, right: ClientRight | null, topicScope: string): PushRecord => ({
+  ...record,
+  halt: haltOf(record, right, topicScope),
+});
+
+/** An owner's name has exactly one dot, so no other name followed by a dot is a prefix of the topic's. */
+function haltOf({ asOwner, topic }: PushRecord, right: ClientRight | null, topicScope: string): Halt | undefined {
+  if (right === null || right.isDisabled === 1) return "client_disabled";
+  if (right.isTenantDisabled === 1) return "tenant_disabled";
+  if (asOwner) return topic.startsWith(`${right.name}.`) ? undefined : "owner_changed";
+  return right.scopes.some((pattern) => scopeMatches(pattern, topicScope + topic)) ? undefined : "scope_lost";
 }

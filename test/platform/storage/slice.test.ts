@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RUN_MS, sliceAt } from "../../../src/oauth/model/slice.ts";
+import { RUN_MS, sliceAt } from "../../../src/platform/storage/slice.ts";
 
 describe("The parts of a table that the cron walks through", () => {
   it("hold each key exactly once in a round, whenever the round begins", () => {

@@ -1,0 +1,31 @@
+import { homeOf } from "../../platform/storage/home.ts";
+import { StoreUnavailable } from "../../platform/storage/database.ts";
+import { randomId, type Random } from "../../platform/runtime/random.ts";
+import { toHex } from "../../platform/text/encoding.ts";
+
+/**
+ * The push records of a topic lie in one shard, all together, as long as the topic exists: the home of its name
+ * (platform/storage/home.ts) when it was created. The topic's incarnation and the ids of its subscriptions have the
+ * number of the shard in front, as a byte, so everybody who has one of them knows the place:
+ *
+ *   32 characters of hex   the directory; also every topic from before there were shards
+ *   34 characters          the number of the shard, and 128 random bits
+ */
+export const idIn = (shard: number, random: Random): string =>
+  shard === 0 ? randomId(random) : toHex(Uint8Array.of(shard, ...random.bytes(RANDOM_BYTES)));
+
+/** The incarnation of a new topic. */
+export const incarnationOf = (name: string, shards: number, random: Random): string =>
+  idIn(homeOf(name, shards), random);
+
+/** The shard in an incarnation or in the id of a subscription. Anybody can send any text as an id. */
+export function shardIn(id: string, shards: number): number {
+  if (shards === 1 || !OF_SHARD.test(id)) return 0;
+  const shard = Number.parseInt(id.slice(0, 2), 16);
+  if (shard < shards) return shard;
+  // While a shard is added, an isolate may be older than the topic.
+  throw new StoreUnavailable(`shard ${shard} is not bound`);
+}
+
+const RANDOM_BYTES = 16;
+const OF_SHARD = /^[0-9a-f]{34}$/;

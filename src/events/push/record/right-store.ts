@@ -1,0 +1,68 @@
+import { RIGHT, type ClientRight, type PlacedRecord, type PushRecord } from "./record.ts";
+
+/** The directory, as records that lie in other shards need it: whose they are, and whether that still holds. */
+export type RightStore = ReturnType<typeof createRightStore>;
+
+/** The client, and the tenant of the making. */
+export type OfClient = Pick<PushRecord, "client" | "made">;
+
+export interface KnownRight extends ClientRight {
+  /** Records from before this are of an earlier client with the same id. */
+  readonly clientCreatedAtMs: number;
+}
+
+/** ?1: the beginning of a topic's scope, ?2: pairs of a client and the tenant of a making. */
+const RIGHTS = `
+  WITH push_subscription AS (
+    SELECT value ->> 0 AS client, value ->> 1 AS made_in_tenant, NULL AS topic FROM json_each(?2))
+  SELECT push_subscription.client, made_in_tenant AS tenant, ${RIGHT} AS standing, client.created_at AS createdAtMs
+  FROM push_subscription CROSS JOIN client ON client.id = push_subscription.client`;
+const COUNTS = `
+  SELECT EXISTS (SELECT 1 FROM topic WHERE name = ?1 AND incarnation = ?2 AND state = 'active') AS isTopicActive, (
+    SELECT created_at FROM client WHERE id = ?3) AS clientCreatedAtMs`;
+/** ?1: records. Those whose topic or client is gone. */
+const LEFT_OVER = `
+  SELECT value ->> 'id' AS id FROM json_each(?1)
+  WHERE NOT EXISTS (SELECT 1 FROM topic WHERE name = value ->> 'topic' AND incarnation = value ->> 'incarnation')
+    OR NOT EXISTS (SELECT 1 FROM client WHERE id = value ->> 'client' AND created_at <= value ->> 'createdAtMs')`;
+
+export const rightKey = ({ client, made }: OfClient): string => JSON.stringify([client, made?.tenant ?? null]);
+
+export function createRightStore(db: D1Database, topicScope: string) {
+  return {
+    /** By `rightKey`; a client that does not exist is left out. */
+    async rights(of: readonly OfClient[]): Promise<ReadonlyMap<string, KnownRight>> {
+      const keys = [...new Set(of.map(rightKey))];
+      if (keys.length === 0) return new Map();
+      type Row = {
+        readonly client: string;
+        readonly tenant: string | null;
+        readonly standing: string;
+        readonly createdAtMs: number;
+      };
+      const asked = db.prepare(RIGHTS).bind(topicScope, `[${keys.join(",")}]`);
+      const { results } = await asked.all<Row>();
+      return new Map(
+        results.map(({ client, tenant, standing, createdAtMs }) => [
+          JSON.stringify([client, tenant]),
+          { ...(JSON.parse(standing) as ClientRight), clientCreatedAtMs: createdAtMs },
+        ]),
+      );
+    },
+
+    /** Says whether a topic still takes subscriptions, and since when the client exists; null: it does not. */
+    async counts({ topic, incarnation, client }: Pick<PushRecord, "topic" | "incarnation" | "client">): Promise<{
+      readonly isTopicActive: 0 | 1;
+      readonly clientCreatedAtMs: number | null;
+    }> {
+      const asked = db.prepare(COUNTS).bind(topic, incarnation, client);
+      return (await asked.first<{ isTopicActive: 0 | 1; clientCreatedAtMs: number | null }>())!;
+    },
+
+    /** Ids of those records whose topic or client is gone. */
+    async leftOver(records: readonly PlacedRecord[]): Promise<readonly string[]> {
+      const { results } = await db.prepare(LEFT_OVER).bind(JSON.stringify(records)).all<{ id: string }>();
+      return results.map(({ id }) => id);
+    },
+  };
+}
