@@ -2,7 +2,7 @@
 import "./base64.ts";
 import * as z from "zod/mini";
 import { builtInFault, type Fault, type RuleContext } from "../../src/admin/model/rules.ts";
-import * as clients from "../../src/admin/resources/software/clients.ts";
+import * as clients from "../../src/admin/resources/software/client-body.ts";
 import * as identityProviders from "../../src/admin/resources/software/identity-providers.ts";
 import * as members from "../../src/admin/resources/people/members.ts";
 import * as organizations from "../../src/admin/resources/people/organizations.ts";

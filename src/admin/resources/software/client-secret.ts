@@ -7,7 +7,7 @@ import { actorOf } from "../../audit/record.ts";
 import { identifier } from "../../model/fields.ts";
 import { guard, holds, ownsClient, tenantOperator } from "../shared/within-organization.ts";
 import { builtInRefusal } from "../../model/rules.ts";
-import { isBuiltIn } from "./clients.ts";
+import { isBuiltIn } from "./client-body.ts";
 import type { OAuthPort } from "../../model/ports.ts";
 import type { ResourceDeps } from "../shared/resource.ts";
 

@@ -1,24 +1,11 @@
-import * as z from "zod/mini";
 import { problem, type Problem } from "../../../http/errors/errors.ts";
-import { matching } from "../../../http/input/validate.ts";
 import { sha256Hex } from "../../../platform/secrets/hash.ts";
-import { isWeakKey, parseKeySet } from "../../../platform/secrets/key-set.ts";
-import { PATTERNS, PATTERN_WORDS } from "../../../platform/model/names.ts";
-import { parseOutboundUrl } from "../../../platform/outside/outbound-url.ts";
 import { randomSecret, type Random } from "../../../platform/runtime/random.ts";
-import { brand, brandFaults, brandOrKept, toBrand } from "../../model/brand.ts";
-import {
-  disabledFlag,
-  flag,
-  flagOrKept,
-  identifier,
-  scopeList,
-  secondFactorFlag,
-  tenantId,
-} from "../../model/fields.ts";
+import { brandOrKept, toBrand } from "../../model/brand.ts";
+import { flagOrKept } from "../../model/fields.ts";
 import { beyondOrganization, ownsClient, type TenantOperator } from "../shared/within-organization.ts";
 import type { EventsPort, MediaPort, OAuthPort } from "../../model/ports.ts";
-import { builtInFault, builtInRefusal, refusal, type Fault, type RuleContext } from "../../model/rules.ts";
+import { builtInRefusal, refusal } from "../../model/rules.ts";
 import {
   DEPENDENTS_LIMIT,
   findDependents,
@@ -31,172 +18,8 @@ import {
   type PageRequest,
 } from "../shared/resource.ts";
 import { search } from "../shared/search.ts";
+import { check, isBuiltIn, params, schema, type Body, type Rules } from "./client-body.ts";
 import { revokeManyFirst } from "../keys/revocations.ts";
-
-const DEVICE = "urn:ietf:params:oauth:grant-type:device_code";
-const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
-const GRANT_TYPES = [
-  "client_credentials",
-  "authorization_code",
-  "refresh_token",
-  "implicit",
-  "password",
-  DEVICE,
-  EXCHANGE,
-] as const;
-const AUTH_METHODS = ["client_secret", "client_secret_jwt", "private_key_jwt"] as const;
-const PROFILES = ["none", "fapi2"] as const;
-function isKeySet(text: string): boolean {
-  if (text === "") return true;
-  const keys = parseKeySet(text);
-  return keys.ok && !keys.value.keys.some(isWeakKey);
-}
-const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
-
-/**
- * A client may be sent back to https, to http on a loopback host, or to a private-use scheme. Patterns are refused:
- * addresses match character by character.
- */
-function isRedirectUri(text: string): boolean {
-  if (text.length > 2000) return false;
-  const url = URL.parse(text);
-  if (url === null || /[#*]/.test(text) || /[\s\p{Cc}]/u.test(text)) return false;
-  if (url.username !== "" || url.password !== "") return false;
-  if (url.protocol === "https:") return true;
-  if (url.protocol === "http:") return LOOPBACK_HOSTS.includes(url.hostname);
-  // RFC 8252 8.4: a private-use scheme is a reversed domain name, and so has a dot.
-  return url.protocol.includes(".");
-}
-
-const redirectUri = z
-  .string()
-  .check(
-    z.refine(
-      isRedirectUri,
-      "must be https, http on a loopback host, or a private-use scheme with a dot, without fragment and wildcard",
-    ),
-  );
-const redirectUris = z._default(z.array(redirectUri).check(z.maxLength(50)), []);
-/**
- * Printable ASCII, which every way of sending it preserves. At least 32 characters, since only a plain digest is
- * stored.
- */
-const secret = z
-  .string()
-  .check(z.regex(/^[\x21-\x7e]{32,256}$/, "must be 32 to 256 visible ASCII characters, without spaces"));
-
-/** True for a picture that browsers show and that runs no script: of https, or as data. */
-function isLogo(text: string): boolean {
-  if (/^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(text)) return true;
-  const url = URL.parse(text);
-  return url?.protocol === "https:" && url.username === "" && url.password === "" && !/[\s\p{Cc}]/u.test(text);
-}
-const logoUri = z
-  .string()
-  .check(z.maxLength(8_000))
-  .check(z.refine((text) => text === "" || isLogo(text), "must be https, or data of a png, jpeg, gif or webp"));
-
-export const params = z.object({ clientId: identifier });
-export const schema = z.object({
-  name: z.optional(matching(PATTERNS.clientName)),
-  displayName: z._default(z.string().check(z.maxLength(100)), ""),
-  logoUri: z._default(logoUri, ""),
-  brand,
-  tenant: tenantId,
-  confidential: z.boolean(),
-  service: z.optional(identifier),
-  redirectUris,
-  postLogoutRedirectUris: redirectUris,
-  grantTypes: z.array(z.enum(GRANT_TYPES)).check(z.maxLength(GRANT_TYPES.length)),
-  scopes: scopeList,
-  requirePkce: flag,
-  filesPerUser: flag,
-  thirdParty: flag,
-  requireSecondFactor: secondFactorFlag,
-  backchannelLogoutUri: z._default(z.string().check(z.maxLength(2000)), ""),
-  backchannelLogoutSessionRequired: flag,
-  authMethod: z._default(z.enum(AUTH_METHODS), "client_secret"),
-  requirePushedAuthorizationRequests: flag,
-  dpopBoundAccessTokens: flag,
-  securityProfile: z._default(z.enum(PROFILES), "none"),
-  jwks: z._default(
-    z
-      .string()
-      .check(
-        z.refine(isKeySet, "must be a JSON Web Key Set of public keys alone, those of RSA with 2048 bits or more"),
-      ),
-    "",
-  ),
-  jwksUri: z._default(z.string().check(z.maxLength(2000)), ""),
-  clientSecret: z.optional(secret),
-  disabled: disabledFlag,
-});
-type Body = z.output<typeof schema>;
-
-type Rules = Pick<RuleContext, "names" | "builtIn" | "allowLoopback">;
-
-export const isBuiltIn = (id: string, { names }: Pick<RuleContext, "names">): boolean =>
-  id.startsWith(names.client(""));
-
-/** `id`: undefined if it is not known to be right. It is the name of a client that has no other. */
-export function check(
-  id: string | undefined,
-  client: Partial<Body>,
-  { names, builtIn, allowLoopback }: Rules,
-): Fault[] {
-  const faults: Fault[] = [];
-  const refuse = (field: string, message: string) => void faults.push({ type: "invalid_field", field, message });
-  const name = client.name ?? id;
-  if (name !== undefined && isBuiltIn(name, { names })) return [builtInFault("client", name)];
-  if (name !== undefined && !PATTERNS.clientName.test(name))
-    refuse(
-      "name",
-      `The id ${name} cannot be its name too, so give it one (name). A client's name ${PATTERN_WORDS.get(PATTERNS.clientName)}.`,
-    );
-  if (client.scopes?.includes(builtIn.adminScope) === true)
-    refuse("scopes", `${builtIn.adminScope} is the operator client's alone.`);
-  if (client.clientSecret !== undefined && client.confidential === false)
-    refuse("clientSecret", "A client that is not confidential has no secret.");
-  if (client.thirdParty === true && client.grantTypes?.includes("password") === true)
-    refuse("grantTypes", "A third-party client needs people's consent, and the password grant has no page for it.");
-  const told = client.backchannelLogoutUri || undefined;
-  const address = told === undefined ? undefined : parseOutboundUrl(told, allowLoopback);
-  if (address?.ok === false) refuse("backchannelLogoutUri", `backchannelLogoutUri ${address.error}.`);
-  return [...faults, ...brandFaults(client), ...keyFaults(client, allowLoopback), ...profileFaults(client)];
-}
-
-/** FAPI 2.0 Security Profile 5.3.2: the rest of it holds by itself for such a client. */
-function profileFaults({
-  securityProfile,
-  authMethod,
-  redirectUris: uris = [],
-  grantTypes = [],
-}: Partial<Body>): Fault[] {
-  if (securityProfile !== "fapi2") return [];
-  const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
-  if (authMethod !== "private_key_jwt") return fault("authMethod", "A client of FAPI 2.0 has private_key_jwt.");
-  if (grantTypes.includes("implicit") || grantTypes.includes("password"))
-    return fault("grantTypes", "A client of FAPI 2.0 has neither implicit nor password.");
-  return uris.every((uri) => uri.startsWith("https://"))
-    ? []
-    : fault("redirectUris", "The redirect URIs of a client of FAPI 2.0 are https.");
-}
-
-/** A client that signs with keys has them in one place, and no secret. */
-function keyFaults(
-  { authMethod, confidential, clientSecret, jwks = "", jwksUri = "" }: Partial<Body>,
-  allowLoopback: boolean,
-): Fault[] {
-  const fault = (field: string, message: string): Fault[] => [{ type: "invalid_field", field, message }];
-  const address = jwksUri === "" ? undefined : parseOutboundUrl(jwksUri, allowLoopback);
-  if (address?.ok === false) return fault("jwksUri", `jwksUri ${address.error}.`);
-  if (authMethod === undefined || authMethod === "client_secret") return [];
-  if (confidential === false) return fault("authMethod", "A client that is not confidential does not authenticate.");
-  if (authMethod === "client_secret_jwt") return [];
-  if (clientSecret !== undefined) return fault("clientSecret", "A client with private_key_jwt has no secret.");
-  if ((jwks === "") === (jwksUri === "")) return fault("jwks", "private_key_jwt needs either jwks or jwksUri.");
-  return [];
-}
 
 const FAULTS = `
   SELECT 'invalid_field' AS type, 'tenant' AS field, 'There is no tenant ' || ?2 || '.' AS message
