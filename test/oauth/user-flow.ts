@@ -11,7 +11,8 @@ import { createSessionStore } from "../../src/oauth/sign-in/session-store.ts";
 import { createSealer, parseSealKeys } from "../../src/platform/secrets/seal.ts";
 import { shardsOf } from "../../src/platform/storage/shards.ts";
 import { addressIn, shardDb } from "../support/shards.ts";
-import { basic, call, expectJson, makeTenant, put, unique } from "../support/platform.ts";
+import { basic, call, expectJson, makeTenant, register, unique } from "../support/platform.ts";
+import { seedMember, seedUser } from "../support/seed.ts";
 
 /** Users, their clients, and codes as `/authorize` makes them, without the pages before. */
 export interface FlowClient {
@@ -47,8 +48,7 @@ export const registration = (tenant: string, more: object = {}): object => ({
 
 export async function makeFlowClient(tenant: string, more: object = {}): Promise<FlowClient> {
   const clientId = `${tenant}.${unique("app")}`;
-  const made = await put(`clients/${clientId}`, registration(tenant, more));
-  return { clientId, clientSecret: made.clientSecret as string | undefined, tenant };
+  return { clientId, clientSecret: await register(clientId, registration(tenant, more)), tenant };
 }
 
 export async function makeUser(
@@ -59,9 +59,8 @@ export async function makeUser(
   const made = () => `${unique("ada")}@users.example`;
   const email = home === undefined ? made() : addressIn(home, made);
   const role = unique("role");
-  await put(`users/${email}`, { name: "Ada" });
-  await put(`roles/${role}`, { scopes });
-  await put(`tenants/${tenant}/members/${email}`, { roles: [role] });
+  await seedUser(email);
+  await seedMember(email, tenant, role, scopes);
   return { email, role };
 }
 

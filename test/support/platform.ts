@@ -1,6 +1,7 @@
 import { env, exports } from "cloudflare:workers";
 import { expectDocumented } from "./documented.ts";
 import { noteAnswer, noteRequest } from "./secrets.ts";
+import { isSeedClient, seedClient, seedTenant } from "./seed.ts";
 
 /**
  * The platform as a test's own: it calls the Worker of this runtime through its public interface, makes tenants and
@@ -100,9 +101,7 @@ export const unique = (prefix: string): string =>
 /** A new tenant with its organization, subscribed to the built-in package unless told otherwise. */
 export async function makeTenant(options: { subscribed?: boolean; tenant?: string } = {}): Promise<string> {
   const { tenant = unique("t") } = options;
-  await put(`organizations/${tenant}-org`, { name: `Organization of ${tenant}` });
-  await put(`tenants/${tenant}`, { organization: `${tenant}-org`, name: `Tenant ${tenant}` });
-  if (options.subscribed !== false) await put(`tenants/${tenant}/subscriptions/platform`, {});
+  await seedTenant(tenant, options.subscribed);
   return tenant;
 }
 
@@ -126,21 +125,19 @@ export const ALL_SCOPES = [
   "plat.media_admin",
 ];
 
+/** A new client; its secret, if it has one. */
+export const register = async (clientId: string, registration: object): Promise<string | undefined> =>
+  isSeedClient(registration)
+    ? seedClient(clientId, registration)
+    : (await put(`clients/${clientId}`, registration)).clientSecret;
+
 /** A new confidential client of a tenant (a new tenant where none is given). */
 export async function makeClient(
   options: { tenant?: string; scopes?: readonly string[]; clientId?: string; name?: string; service?: string } = {},
 ): Promise<TestClient> {
   const tenant = options.tenant ?? (await makeTenant());
   const clientId = options.clientId ?? `${tenant}.${unique("app")}`;
-  const created = await put(`clients/${clientId}`, {
-    tenant,
-    confidential: true,
-    redirectUris: [],
-    postLogoutRedirectUris: [],
-    grantTypes: ["client_credentials"],
-    scopes: options.scopes ?? ALL_SCOPES,
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.service === undefined ? {} : { service: options.service }),
-  });
-  return { clientId, clientSecret: created.clientSecret as string, tenant };
+  const { scopes = ALL_SCOPES, name, service } = options;
+  const registration = { tenant, grantTypes: ["client_credentials"], scopes, name, service };
+  return { clientId, clientSecret: (await register(clientId, registration)) ?? "", tenant };
 }

@@ -1,5 +1,5 @@
 import { authorizeAddress, landed, type Browser, type Visit } from "./browser.ts";
-import { ALL_SCOPES, makeTenant, put, unique } from "./platform.ts";
+import { ALL_SCOPES, makeTenant, register, unique } from "./platform.ts";
 import type { TestUser } from "./users.ts";
 
 /** A client that sends people to `/authorize`, and the parameters that it sends along. */
@@ -35,7 +35,7 @@ export async function makeApp(
 ): Promise<TestApp> {
   const tenant = options.tenant ?? (await makeTenant());
   const clientId = `${tenant}.${unique("app")}`;
-  const created = await put(`clients/${clientId}`, {
+  const clientSecret = await register(clientId, {
     confidential: true,
     redirectUris: [APP_URI],
     grantTypes: ["authorization_code", "implicit", "refresh_token"],
@@ -44,7 +44,7 @@ export async function makeApp(
     tenant,
   });
   const redirectUri = options.redirectUris?.[0] ?? APP_URI;
-  return { clientId, clientSecret: created.clientSecret ?? "", tenant, redirectUri };
+  return { clientId, clientSecret: clientSecret ?? "", tenant, redirectUri };
 }
 
 /** What a careful client sends: code flow with `state`; some parameters changed, or left out by `undefined`. */

@@ -1,7 +1,7 @@
-import { env } from "cloudflare:workers";
 import { scryptSync } from "node:crypto";
 import { addressIn } from "./shards.ts";
-import { ALL_SCOPES, makeTenant, put, unique } from "./platform.ts";
+import { ALL_SCOPES, makeTenant, unique } from "./platform.ts";
+import { seedMember, seedUser } from "./seed.ts";
 
 export interface TestUser {
   readonly email: string;
@@ -21,17 +21,14 @@ export async function makeUser(
   const made = () => `${unique("ada")}@example.org`;
   const email = options.home === undefined ? made() : addressIn(options.home, made);
   const password = unique("a password of ");
-  await put(`users/${email}`, { name: "Ada" });
-  await env.DB.prepare(`UPDATE user SET password_hash = ?1 WHERE email = ?2`).bind(cheapHash(password), email).run();
+  await seedUser(email, cheapHash(password));
   await join(email, tenant, options.scopes);
   return { email, password, tenant };
 }
 
 /** Makes the user a member of a tenant. */
 export async function join(email: string, tenant: string, scopes: readonly string[] = ALL_SCOPES): Promise<void> {
-  const role = unique("role");
-  await put(`roles/${role}`, { scopes });
-  await put(`tenants/${tenant}/members/${email}`, { roles: [role] });
+  await seedMember(email, tenant, unique("role"), scopes);
 }
 
 /** A stored hash of the least cost. */
