@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { SHELL } from "./support/platform-process.ts";
 
 /** The options of the npm scripts are shown on request, with no platform. Port 1 has no listener. */
 const run = promisify(execFile);
@@ -12,7 +13,7 @@ it.each([
   { script: "start", options: ["PORT", "STATE_DIR"] },
 ])("npm run $script shows its options at --help and starts nothing", async ({ script, options }) => {
   const { stdout, stderr } = await run(process.execPath, [`scripts/${script}.ts`, "--help"], {
-    env: { PATH: process.env["PATH"], PORT: "1" },
+    env: { ...SHELL, PORT: "1" },
   });
   expect(stderr).toBe("");
   expect(stdout).toMatch(new RegExp(`^npm (run )?${script}`));
@@ -20,7 +21,7 @@ it.each([
 });
 
 it.each(["tour", "example", "start"])("npm run %s refuses an option that it does not have", async (script) => {
-  const refused = run(process.execPath, [`scripts/${script}.ts`, "--hepl"], { env: { PATH: process.env["PATH"] } });
+  const refused = run(process.execPath, [`scripts/${script}.ts`, "--hepl"], { env: SHELL });
   await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("--hepl") });
 });
 
@@ -30,7 +31,7 @@ const own = Object.entries(scripts).filter(([, command]) => command.includes("bo
 it.each(own)("npm run %s shows what it is for at --help", async (name, command) => {
   const words = command.replace(/^exec node /, "").split(" ");
   const { stdout, stderr } = await run(process.execPath, [...words, "--help"], {
-    env: { PATH: process.env["PATH"], PORT: "1", STATE_DIR: "/nowhere" },
+    env: { ...SHELL, PORT: "1", STATE_DIR: "/nowhere" },
   });
   expect(stderr, name).toBe("");
   expect(stdout).toMatch(/^(npm |Usage: |usage: |[A-Z])/);
