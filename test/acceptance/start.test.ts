@@ -1,33 +1,18 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/lib/root.ts";
 import { demoToken, post } from "./support/demo.ts";
-import {
-  expectToEndBy,
-  freePort,
-  localSecret,
-  newStateDir,
-  npm,
-  startPlatform,
-  stopGroup,
-  type Platform,
-} from "./support/platform-process.ts";
+import { useRestarted } from "./support/restarted.ts";
+import { expectToEndBy, freePort, localSecret, newStateDir, npm, stopGroup } from "./support/platform-process.ts";
 
 const PHOTO_PATH = join(ROOT, "scripts", "data", "photo.jpg");
-const stateDir = newStateDir();
-let platform: Platform | undefined;
-const running = (): Platform => platform ?? expect.fail("the platform was not started");
-
-afterAll(async () => {
-  if (platform !== undefined) await stopGroup(platform, "SIGKILL");
-  rmSync(stateDir, { recursive: true, force: true });
-});
+const { stateDir, running, start } = useRestarted();
 
 describe("npm start", () => {
   // shows: running/commands/npm-start
   test("is ready within 20 s and prints where, and the demo's secrets", async () => {
-    platform = await startPlatform({ STATE_DIR: stateDir });
+    const platform = await start();
     expect(platform.readyMs).toBeLessThan(20_000);
     expect(platform.url).toBe(`http://127.0.0.1:${platform.port}`);
     const pages = [...platform.output().matchAll(/http:\S+\/(docs|account)$/gm)].map(([address]) => fetch(address));
@@ -84,7 +69,7 @@ describe("npm start", () => {
     // Again where it took longer: a machine that is busy for a moment says nothing about a start.
     for (let starts = 0; starts === 0 || (running().readyMs > 10_000 && starts < 3); starts++) {
       await stopGroup(running(), "SIGKILL");
-      platform = await startPlatform({ STATE_DIR: stateDir, PORT: String(port) });
+      await start({ PORT: String(port) });
     }
 
     expect(running().readyMs).toBeLessThan(10_000);
@@ -126,7 +111,6 @@ describe("npm start", () => {
 
   // shows: running/commands/npm-start-ctrl-c
   test("leaves no process after Ctrl-C", async () => {
-    platform = await startPlatform({ STATE_DIR: stateDir });
-    await expectToEndBy(platform, "SIGINT", "group");
+    await expectToEndBy(await start(), "SIGINT", "group");
   });
 });

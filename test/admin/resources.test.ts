@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { isolate } from "../support/isolate.ts";
 import { realPasswordCost } from "../support/runtime/password-cost.ts";
+import { directoryWith } from "../support/directory.ts";
 import {
   ALL_SCOPES,
   call,
@@ -297,14 +298,10 @@ async function storeFile(client: TestClient): Promise<string> {
  */
 function interrupted(act: () => Promise<unknown>, { afterBatches = 0 } = {}): D1Database {
   let batches = 0;
-  return new Proxy(env.DB, {
-    get(target, name) {
-      const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
-      if (name !== "batch") return value.bind(target);
-      return async (...args: unknown[]) => {
-        if (batches++ === afterBatches) await act();
-        return value.apply(target, args);
-      };
+  return directoryWith({
+    async batch(statements) {
+      if (batches++ === afterBatches) await act();
+      return env.DB.batch(statements);
     },
   });
 }

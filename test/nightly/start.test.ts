@@ -1,25 +1,11 @@
 import { rmSync } from "node:fs";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { demoToken, post } from "../acceptance/support/demo.ts";
 import { listEverything, listTopics } from "../acceptance/support/platform-lists.ts";
-import {
-  expectToEndBy,
-  localSecret,
-  newStateDir,
-  npm,
-  startPlatform,
-  stopGroup,
-  type Platform,
-} from "../acceptance/support/platform-process.ts";
+import { useRestarted } from "../acceptance/support/restarted.ts";
+import { expectToEndBy, localSecret, newStateDir, npm, startPlatform } from "../acceptance/support/platform-process.ts";
 
-const stateDir = newStateDir();
-let platform: Platform | undefined;
-const running = (): Platform => platform ?? expect.fail("the platform was not started");
-
-afterAll(async () => {
-  if (platform !== undefined) await stopGroup(platform, "SIGKILL");
-  rmSync(stateDir, { recursive: true, force: true });
-});
+const { running, start } = useRestarted();
 
 describe("a started platform", () => {
   // shows: running/commands/npm-run-tour
@@ -28,7 +14,7 @@ describe("a started platform", () => {
       ...(await listEverything({ PORT: String(running().port) })),
       topics: await listTopics(running().url, await demoToken(running())),
     });
-    platform = await startPlatform({ STATE_DIR: stateDir });
+    await start();
     const before = await listAll();
     const tour = npm("tour", { PORT: String(running().port) });
     expect(await tour.ended, tour.output()).toBe(0);

@@ -22,6 +22,7 @@ import {
   type TestClient,
 } from "../support/platform.ts";
 import { makeApp, visit } from "../support/sign-in.ts";
+import { directoryWith } from "../support/directory.ts";
 import { makeUser } from "../support/users.ts";
 import { CHALLENGE, makeFlow, signIn, VERIFIER } from "./user-flow.ts";
 
@@ -142,16 +143,11 @@ describe("The D1 cost of a request (architecture, What an operation may cost)", 
 
   it("does not delay a response by its audit row", async () => {
     const written = Promise.withResolvers<D1Result[]>();
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        const slow: object = { bind: () => slow };
-        if (name === "batch")
-          return (statements: D1PreparedStatement[]) =>
-            statements.every((statement) => "run" in statement) ? target.batch(statements) : written.promise;
-        if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
-        return (sql: string) => (/^\s*INSERT INTO audit_entry/.test(sql) ? slow : target.prepare(sql));
-      },
+    const slow: object = { bind: () => slow };
+    const db = directoryWith({
+      batch: (statements) =>
+        statements.every((statement) => "run" in statement) ? env.DB.batch(statements) : written.promise,
+      prepare: (sql) => (/^\s*INSERT INTO audit_entry/.test(sql) ? slow : env.DB.prepare(sql)),
     });
     const context = createExecutionContext();
     const request = new Request(`${ORIGIN}/oauth2/v1/token`, tokenRequest({ ...client, clientSecret: "wrong" }));
@@ -311,13 +307,9 @@ describe("If D1 does not respond", () => {
     let broken = false;
     const away = () => Promise.reject(new Error("D1 is away"));
     const dead: object = { bind: () => dead, all: away, first: away, run: away };
-    const db = new Proxy(env.DB, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name, target);
-        if (broken && name === "prepare") return () => dead;
-        if (broken && name === "batch") return away;
-        return typeof value === "function" ? value.bind(target) : value;
-      },
+    const db = directoryWith({
+      prepare: (sql) => (broken ? dead : env.DB.prepare(sql)),
+      batch: (statements) => (broken ? away() : env.DB.batch(statements)),
     });
     const app = createApp(createDeps({ ...env, DB: db, LOG_LEVEL: "error" }));
     const fetch = (path: string) =>

@@ -15,6 +15,7 @@ import {
   unique,
 } from "../support/platform.ts";
 import { errorOf, makeApp, visit } from "../support/sign-in.ts";
+import { directoryWith } from "../support/directory.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
 
 const admin = async (path: string, method = "GET", json?: unknown): Promise<Response> =>
@@ -233,15 +234,11 @@ describe("Client secrets", () => {
   it("count at once where they were rotated, even if the response was lost", async () => {
     const client = await makeClient();
     let loses = false;
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== "function") return value;
-        return (...args: unknown[]) => {
-          const answer: unknown = value.apply(target, args);
-          if (name !== "batch" || !loses) return answer;
-          return (answer as Promise<unknown>).then(() => Promise.reject(new Error("the answer was lost")));
-        };
+    const db = directoryWith({
+      async batch(statements) {
+        const answer = await env.DB.batch(statements);
+        if (loses) throw new Error("the answer was lost");
+        return answer;
       },
     });
     const own = isolate({ DB: db });

@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { Browser, landed, type Visit } from "../support/browser.ts";
@@ -17,6 +16,7 @@ import {
   type TestClient,
 } from "../support/platform.ts";
 import { makeApp, signInThrough, visit } from "../support/sign-in.ts";
+import { directoryWith } from "../support/directory.ts";
 import { makeUser } from "../support/users.ts";
 import { codeFor, makeFlow, makeFlowClient, redeem, refreshed, signIn } from "./user-flow.ts";
 
@@ -124,13 +124,9 @@ describe("A browser that returns without a pending sign-in", () => {
 describe("A person", () => {
   it("reads what to do if no application is at fault", async () => {
     const failing = (method: "batch" | "prepare") =>
-      new Proxy(env.DB, {
-        get: (target, name) => {
-          const fail = () => {
-            throw new Error("away");
-          };
-          const value: unknown = name === method ? fail : Reflect.get(target, name, target);
-          return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      directoryWith({
+        [method]() {
+          throw new Error("away");
         },
       });
     const full: RateLimit = { limit: async () => ({ success: false }) };

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { Browser, toInit } from "./browser.ts";
+import { directoryWith } from "./directory.ts";
 import { isolate } from "./isolate.ts";
 import { ORIGIN } from "./platform.ts";
 
@@ -9,15 +10,10 @@ import { ORIGIN } from "./platform.ts";
  */
 export function meddled(meddle: () => Promise<unknown>, sizes: readonly number[] = [3]) {
   const state = { armed: false };
-  const db = new Proxy(env.DB, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === "batch" && state.armed)
-        return async (statements: D1PreparedStatement[]) => {
-          if (sizes.includes(statements.length)) await meddle();
-          return target.batch(statements);
-        };
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+  const db = directoryWith({
+    async batch(statements) {
+      if (state.armed && sizes.includes(statements.length)) await meddle();
+      return env.DB.batch(statements);
     },
   });
   const worker = isolate({ DB: db });

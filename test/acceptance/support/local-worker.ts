@@ -1,9 +1,9 @@
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { join } from "node:path";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker } from "../../../scripts/lib/bundle.ts";
 import { applyMigrations, forgetLostMessages } from "../../../scripts/lib/local/database.ts";
 import { freePort } from "../../../scripts/lib/local/free-port.ts";
+import { quietRuntime } from "./quiet-runtime.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 
 /** Today's Worker, in this process, over a state that a test may destroy. */
@@ -41,22 +41,9 @@ export async function localWorkers(folder: string): Promise<LocalWorkers> {
         ...vars,
       };
       const modules = [{ type: "ESModule", path }];
-      const server = new Miniflare(
-        convertV4MiniflareOptions({
-          workers: [{ ...workerOptions, name: NAME, bindings, modulesRoot: join(path, ".."), modules }] as any,
-          resourcePersistencePath: state,
-          host: "127.0.0.1",
-          port,
-          cf: false,
-          log: new Log(LogLevel.WARN),
-          logRequests: false,
-          telemetry: { enabled: false },
-          enableDevRegistry: false,
-          unsafeObservability: false,
-          unsafeLocalExplorer: false,
-        }),
-      );
-      await server.ready;
+      const server = await quietRuntime(state, port, [
+        { ...workerOptions, name: NAME, bindings, modulesRoot: join(path, ".."), modules },
+      ]);
       const db = await server.getD1Database("DB", NAME);
       await applyMigrations(db);
       await forgetLostMessages(db, Date.now());

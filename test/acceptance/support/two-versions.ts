@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as readWorkerOptions } from "wrangler";
 import { bundleWorker } from "../../../scripts/lib/bundle.ts";
 import { applyMigrations, forgetLostMessages } from "../../../scripts/lib/local/database.ts";
 import { freePort } from "../../../scripts/lib/local/free-port.ts";
 import { readReleased, readReleasedBundle, RELEASED } from "../../../scripts/lib/released.ts";
+import { quietRuntime } from "./quiet-runtime.ts";
 import { ROOT } from "../../../scripts/lib/root.ts";
 
 /** The released Worker and today's, over one database, one bucket, one queue and one set of objects. */
@@ -79,22 +79,8 @@ export async function twoVersions(folder: string): Promise<TwoVersions> {
   return {
     secret,
     async start(objects) {
-      const server = new Miniflare(
-        convertV4MiniflareOptions({
-          workers: [workerOf(objects, objects), workerOf(OTHER[objects], objects)] as any,
-          resourcePersistencePath: join(folder, "state"),
-          host: "127.0.0.1",
-          port: 0,
-          cf: false,
-          log: new Log(LogLevel.WARN),
-          logRequests: false,
-          telemetry: { enabled: false },
-          enableDevRegistry: false,
-          unsafeObservability: false,
-          unsafeLocalExplorer: false,
-        }),
-      );
-      await server.ready;
+      const workers = [workerOf(objects, objects), workerOf(OTHER[objects], objects)];
+      const server = await quietRuntime(join(folder, "state"), 0, workers);
       const db = await server.getD1Database("DB", HOST);
       if (isNew) await applyMigrations(db, Object.keys(readReleased().migrations));
       isNew = false;

@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { frozenTime } from "../../support/frozen-time.ts";
 import { eventsApp, expectProblem, faults, makeTopic, objectsOf, payloads, someClient } from "../events-app.ts";
 
 const app = eventsApp();
@@ -9,11 +10,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-function frozenTime(): (ms: number) => void {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  return (ms) => void vi.setSystemTime(Date.now() + ms);
-}
 
 const notLocked = async (response: Response) => faults(await expectProblem(response, 409, "topic_not_locked"));
 

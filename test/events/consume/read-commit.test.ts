@@ -8,6 +8,7 @@ import { createAnswerMemory, SMALL_BODY_BYTES, type AnswerMemory } from "../../.
 import { systemClock } from "../../../src/platform/runtime/clock.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { breakLogs, failing, hanging, noWaiting } from "../broken-log.ts";
+import { frozenTime } from "../../support/frozen-time.ts";
 import {
   eventsApp,
   expectProblem,
@@ -31,12 +32,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-/** Time stands still until it is moved. */
-function frozenTime(): (ms: number) => void {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  return (ms) => void vi.setSystemTime(Date.now() + ms);
-}
 
 describe("POST …/read", () => {
   describe("200", () => {

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts";
 import { breakLogs, failing, hanging, noWaiting, until } from "../broken-log.ts";
+import { frozenTime } from "../../support/frozen-time.ts";
 import {
   eventsApp,
   expectProblem,
@@ -23,11 +24,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-function frozenTime(): (ms: number) => void {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  return (ms) => void vi.setSystemTime(Date.now() + ms);
-}
 
 const once = (key: string) => ({ headers: { "idempotency-key": key, "content-type": "application/json" } });
 const header = (read: ReadAnswer, name: string) => read.response.headers.get(name);

@@ -7,6 +7,7 @@ import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import { LOG, WAKE } from "../../../src/events/model/limits.ts";
 import { addressOf, pushObjectName } from "../../../src/events/model/topic.ts";
 import { unique } from "../../support/platform.ts";
+import { frozenTime as frozenTimeFrom } from "../../support/frozen-time.ts";
 import { eventsApp, KEPT, makeTopic, objectsOf } from "../events-app.ts";
 
 const app = eventsApp();
@@ -38,10 +39,7 @@ const subscribers = (log: Log) =>
   );
 const alarmOf = (log: Log) => runInDurableObject(log, (_: TopicLog, { storage }) => storage.getAlarm());
 /** Takes the time out of the hands of the runtime: alarms come when a test runs them. */
-const frozenTime = () => {
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
-  return (ms: number) => void vi.setSystemTime(Date.now() + ms);
-};
+const frozenTime = () => frozenTimeFrom(86_400_000);
 
 /** Lets a log wake played subscriptions instead of the real ones, until it is evicted. */
 const play = (log: Log, wake: (name: string, instance: TopicLog) => Promise<WakeOutcome>) =>

@@ -18,6 +18,7 @@ import {
   type TestTopic,
   type WireEvent,
 } from "../events-app.ts";
+import { frozenTime as frozenTimeFrom } from "../../support/frozen-time.ts";
 import { runs } from "../../support/model-runs.ts";
 
 type Log = DurableObjectStub<TopicLog>;
@@ -28,10 +29,7 @@ afterEach(() => {
 });
 
 /** Alarms come when a test runs them. */
-const frozenTime = () => {
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
-  return (ms: number) => void vi.setSystemTime(Date.now() + ms);
-};
+const frozenTime = () => frozenTimeFrom(86_400_000);
 const keeping = (maxBytes: number) => ({ ageMs: KEPT.ageMs, maxBytes });
 const sized = (maxBytes: number) => eventsApp(env, [], keeping(maxBytes));
 const openLog = async (maxBytes: number): Promise<Log> => {

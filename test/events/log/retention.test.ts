@@ -1,6 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
+import { frozenTime } from "../../support/frozen-time.ts";
 import { eventsApp, KEPT, makeTopic, objectsOf, payloads, type TestTopic } from "../events-app.ts";
 
 const app = eventsApp();
@@ -9,11 +10,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-function frozenTime(): (ms: number) => void {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  return (ms) => void vi.setSystemTime(Date.now() + ms);
-}
 
 const status = async (topic: TestTopic): Promise<any> => (await app.call(topic.path, { as: topic.owner })).json();
 const alarmOf = (log: DurableObjectStub<TopicLog>) =>

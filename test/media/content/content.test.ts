@@ -13,6 +13,7 @@ import {
   uploaded,
   type StoredFile,
 } from "../media-app.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { shardsOf } from "../../../src/platform/storage/shards.ts";
 
 const app = mediaApp();
@@ -423,14 +424,10 @@ describe("the cost", () => {
 
   it("stays low because every statement finds its rows by an index", async () => {
     const statements = new Set<string>();
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        if (name === "prepare")
-          return (sql: string) => {
-            statements.add(sql);
-            return target.prepare(sql);
-          };
-        return (target as any)[name].bind(target);
+    const db = directoryWith({
+      prepare(sql) {
+        statements.add(sql);
+        return env.DB.prepare(sql);
       },
     });
     const recorded = mediaApp({ db });

@@ -15,6 +15,7 @@ import {
   stored,
   uploaded,
 } from "../media-app.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { everywhere } from "../../support/shards.ts";
 
 const app = mediaApp();
@@ -209,14 +210,11 @@ describe("a commit", () => {
   it("is retried when its answer is lost, and asks for the variants", async () => {
     const as = principal({ tenant: IN_DIRECTORY });
     let losses = 1;
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        if (name !== "batch") return (target as any)[name].bind(target);
-        return async (statements: D1PreparedStatement[]) => {
-          const results = await target.batch(statements);
-          if (losses-- > 0) throw new Error("injected: D1_ERROR: Network connection lost.");
-          return results;
-        };
+    const db = directoryWith({
+      async batch(statements) {
+        const results = await env.DB.batch(statements);
+        if (losses-- > 0) throw new Error("injected: D1_ERROR: Network connection lost.");
+        return results;
       },
     });
     const file = await uploaded(app, PICTURE, { as, query: "?clip=10x10&crop=5x5" });

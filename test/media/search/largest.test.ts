@@ -1,19 +1,16 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { unique } from "../../support/platform.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { expectJson, mediaApp, principal } from "../media-app.ts";
 import { addFiles, makeOwner } from "./listing-files.ts";
 
 /** Length of the longest statement since the last reset. */
 let longest = 0;
-const db = new Proxy(env.DB, {
-  get(target, name) {
-    const value: unknown = Reflect.get(target, name, target);
-    if (typeof value !== "function") return value;
-    return (...args: unknown[]) => {
-      if (name === "prepare") longest = Math.max(longest, (args[0] as string).length);
-      return value.apply(target, args) as unknown;
-    };
+const db = directoryWith({
+  prepare(sql) {
+    longest = Math.max(longest, sql.length);
+    return env.DB.prepare(sql);
   },
 });
 const app = mediaApp({ db });

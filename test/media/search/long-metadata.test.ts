@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { unique } from "../../support/platform.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { expectJson, mediaApp, principal } from "../media-app.ts";
 import { addFiles, makeOwner, type PlainFile } from "./listing-files.ts";
 
@@ -9,13 +10,8 @@ const LONG = "ä".repeat(32_000);
 /** Bytes of metadata that each statement returned, and whether the next ones fail. */
 const reads: number[] = [];
 let isBroken = false;
-const db = new Proxy(env.DB, {
-  get(target, name) {
-    const value: unknown = Reflect.get(target, name, target);
-    if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    return (sql: string) =>
-      sql.startsWith("SELECT file.id, file.metadata") ? metadataStatement(sql) : target.prepare(sql);
-  },
+const db = directoryWith({
+  prepare: (sql) => (sql.startsWith("SELECT file.id, file.metadata") ? metadataStatement(sql) : env.DB.prepare(sql)),
 });
 const metadataStatement = (sql: string) => ({
   bind: (ids: string) => ({

@@ -19,6 +19,7 @@ import {
 import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
+import { databaseWith, directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
 import { everywhere, HELD, shardDb } from "../../support/shards.ts";
 
@@ -439,12 +440,7 @@ describe("Failures of the HTTP layer are pages too", () => {
     const fail = () => {
       throw new Error("a secret");
     };
-    const db = new Proxy(env.DB, {
-      get: (target, name) => {
-        const value: unknown = name === method ? fail : Reflect.get(target, name, target);
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
-      },
-    });
+    const db = directoryWith({ [method]: fail });
     const response = await isolate({ DB: db }).fetch(authorizeAddress(requestFor(app)).slice(ORIGIN.length));
     expect(response.status).toBe(status);
     expect(response.headers.get("retry-after") ?? "none").toMatch(status === 503 ? /^([5-9]|10)$/ : /^none$/);
@@ -662,20 +658,15 @@ describe("A session that is revoked while a code is made", () => {
     const revoke = async () =>
       isEnding &&
       call(`/admin/v1/sessions/${await sidOf()}/revoke`, { method: "POST", token: await tokenFor(OPERATOR) });
-    const db = new Proxy(shardDb(home), {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name === "prepare")
-          return (sql: string) => {
-            isMaking ||= sql.includes("INSERT INTO authorization_code");
-            return target.prepare(sql);
-          };
-        if (name === "batch")
-          return async (batch: D1PreparedStatement[]) => {
-            if (isMaking) await revoke();
-            return target.batch(batch);
-          };
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    const real = shardDb(home);
+    const db = databaseWith(real, {
+      prepare(sql) {
+        isMaking ||= sql.includes("INSERT INTO authorization_code");
+        return real.prepare(sql);
+      },
+      async batch(statements) {
+        if (isMaking) await revoke();
+        return real.batch(statements);
       },
     });
     const racing = isolate({ [shardBinding(home)]: db });

@@ -17,6 +17,7 @@ import {
   unique,
 } from "../../support/platform.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** The page that users see before a client of another tenant gets access. */
@@ -261,21 +262,15 @@ describe("A client of a tenant that the user is not a member of", () => {
     const app = await makeStranger();
     let meanwhile = async (): Promise<unknown> => undefined;
     let isWriting = false;
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name === "prepare")
-          return (sql: string) => {
-            isWriting ||= sql.includes("INSERT INTO consent");
-            return target.prepare(sql);
-          };
-        if (name === "batch")
-          return async (statements: D1PreparedStatement[]) => {
-            if (isWriting) await meanwhile();
-            isWriting = false;
-            return target.batch(statements);
-          };
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    const db = directoryWith({
+      prepare(sql) {
+        isWriting ||= sql.includes("INSERT INTO consent");
+        return env.DB.prepare(sql);
+      },
+      async batch(statements) {
+        if (isWriting) await meanwhile();
+        isWriting = false;
+        return env.DB.batch(statements);
       },
     });
     const racing = isolate({ DB: db });

@@ -9,6 +9,7 @@ import { isolate, type Isolate } from "../../support/isolate.ts";
 import { call, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
 import { makeApp, requestFor, type TestApp } from "../../support/sign-in.ts";
 import { setUpApp } from "../../support/parties/totp.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
 /** `/forgot` and `/reset`: a forgotten password, from the sign-in page to the new sign-in. */
@@ -198,16 +199,12 @@ describe("the answer to an address", () => {
       run: async () => held.then(() => statement.run()),
     });
     let asked = 0;
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== "function") return value;
-        return (...args: unknown[]) => {
-          const made = value.apply(target, args) as unknown;
-          if (name !== "prepare" || !String(args[0]).includes("mail_link")) return made;
-          asked += 1;
-          return heldStatement(made as D1PreparedStatement);
-        };
+    const db = directoryWith({
+      prepare(sql) {
+        const made = env.DB.prepare(sql);
+        if (!sql.includes("mail_link")) return made;
+        asked += 1;
+        return heldStatement(made);
       },
     });
     const own = { ...env, ...WITH_MAIL, DB: db, MAIL: { send: () => held } as unknown as SendEmail };

@@ -9,6 +9,7 @@ import { isolate } from "../../support/isolate.ts";
 import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../../support/platform.ts";
 import { everywhere } from "../../support/shards.ts";
 import { errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
 
 /** `POST /sign-in`: the form, its token and the session. */
@@ -386,15 +387,10 @@ describe("A user who is disabled while signing in", () => {
   it("gets no session: the row is written on condition", async () => {
     const fallen = await makeUser({ tenant: user.tenant });
     let armed = false;
-    const db = new Proxy(env.DB, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name === "batch" && armed)
-          return async (statements: D1PreparedStatement[]) => {
-            await target.prepare("UPDATE user SET disabled = 1 WHERE email = ?").bind(fallen.email).run();
-            return target.batch(statements);
-          };
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    const db = directoryWith({
+      async batch(statements) {
+        if (armed) await env.DB.prepare("UPDATE user SET disabled = 1 WHERE email = ?").bind(fallen.email).run();
+        return env.DB.batch(statements);
       },
     });
     const worker = isolate({ DB: db });

@@ -26,6 +26,7 @@ import {
   unique,
   type TestClient,
 } from "../../support/platform.ts";
+import { directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
 
 const TOPICS = "/pubsub/v1/topics";
@@ -222,7 +223,8 @@ describe("A subscription", () => {
   });
 
   it("to the built-in package names the platform's own organization", async () => {
-    const tenant = await makeTenant();
+    const tenant = await makeTenant({ subscribed: false });
+    await put(`tenants/${tenant}/subscriptions/platform`, {});
     await settled();
     const newest = (await news(CREATED)).filter((event) => event.tenant === tenant)[0]!;
     expect(JSON.parse(newest.payload)).toMatchObject({
@@ -346,17 +348,13 @@ describe("A subscription", () => {
       const tenant = await makeTenant({ subscribed: false });
       await settled();
       let batches = 0;
-      const db = new Proxy(env.DB, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name, target);
-          if (name !== "batch") return typeof value === "function" ? (value.bind(target) as unknown) : value;
-          return async (statements: D1PreparedStatement[]) => {
-            // The change is the only batch of six. Lookups and the drain have smaller ones.
-            if (statements.length < 5) return target.batch(statements);
-            batches += 1;
-            if (written) await target.batch(statements);
-            throw new Error("lost");
-          };
+      const db = directoryWith({
+        async batch(statements) {
+          // The change is the only batch of six. Lookups and the drain have smaller ones.
+          if (statements.length < 5) return env.DB.batch(statements);
+          batches += 1;
+          if (written) await env.DB.batch(statements);
+          throw new Error("lost");
         },
       });
       const other = isolate({ DB: db });
@@ -666,20 +664,16 @@ describe("A drain of the outbox", () => {
         await real.events.publish(...args);
       },
     };
-    const db = new Proxy(env.DB, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name !== "batch") return typeof value === "function" ? (value.bind(target) as unknown) : value;
-        return async (statements: D1PreparedStatement[]) => {
-          const rows = await outboxRows();
-          // Nothing is left to remove: this batch releases the lease.
-          if (rows === 0 && whenReleasing !== undefined) {
-            const tenant = whenReleasing;
-            whenReleasing = undefined;
-            await comeBy(tenant);
-          }
-          return target.batch(statements);
-        };
+    const db = directoryWith({
+      async batch(statements) {
+        const rows = await outboxRows();
+        // Nothing is left to remove: this batch releases the lease.
+        if (rows === 0 && whenReleasing !== undefined) {
+          const tenant = whenReleasing;
+          whenReleasing = undefined;
+          await comeBy(tenant);
+        }
+        return env.DB.batch(statements);
       },
     });
     await subscribe(a);

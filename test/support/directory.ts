@@ -1,0 +1,18 @@
+import { env } from "cloudflare:workers";
+
+interface Methods {
+  prepare?(sql: string): unknown;
+  batch?(statements: D1PreparedStatement[]): Promise<unknown>;
+}
+
+/** The database with these methods in the place of its own. */
+export const databaseWith = (db: D1Database, methods: Methods): D1Database =>
+  new Proxy(db, {
+    get(target, name) {
+      const value: unknown = methods[name as keyof Methods] ?? Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+
+/** The directory with these methods in the place of its own, which are still those of `env.DB`. */
+export const directoryWith = (methods: Methods): D1Database => databaseWith(env.DB, methods);
