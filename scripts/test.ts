@@ -10,10 +10,11 @@ import { ROOT } from "./lib/root.ts";
 import { run } from "./lib/run.ts";
 import { paint } from "./lib/terminal.ts";
 import { UserError } from "./lib/user-error.ts";
+import { inParallel } from "../src/platform/runtime/parallel.ts";
 
 /**
- * `npm test`: every check that a change must pass, quick stages first. Stops at the first failing stage and shows its
- * output.
+ * `npm test`: every check that a change must pass, quick stages first and beside each other. Stops at the first failing
+ * stage and shows its output.
  * `npm test -- lint worker` runs these stages only; `npm test -- --changed [commit]` runs the quick ones and the tests
  * beside the files that differ from a commit (default HEAD), and names the nightly ones. `npm run nightly` runs the
  * stages that only run if they are named: benches, crashes, deployments, examples and the site, longer searches, and files
@@ -51,7 +52,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   worker: () => inRuntime(chosen.worker),
   acceptance: () => againstPlatforms("acceptance", chosen.acceptance),
   nightly: () => againstPlatforms("nightly", []),
-  searches: () => inRuntime(SEARCHES, { RUNS: "5" }),
+  searches: () => inRuntime(SEARCHES, { RUNS: "10" }),
   objects: () => inRuntime(ON_SHARDS, { SHARDS: "objects" }),
 };
 
@@ -71,8 +72,12 @@ let vitestRuns = 0;
 let chosen: ChosenTests = { worker: [], acceptance: [], nightly: [] };
 
 async function choose(since: string): Promise<readonly string[]> {
-  chosen = testsFor(await changedFiles(since));
-  const isLeftOut = (name: string) => name in chosen && chosen[name as keyof ChosenTests].length === 0;
+  const changed = await changedFiles(since);
+  chosen = testsFor(changed);
+  const isLeftOut = (name: string) =>
+    name === "audit"
+      ? !changed.includes("package-lock.json")
+      : name in chosen && chosen[name as keyof ChosenTests].length === 0;
   return Object.keys(stages).filter((name) => !isLeftOut(name) && !NIGHTLY.includes(name));
 }
 
@@ -93,9 +98,11 @@ async function test(args: readonly string[]): Promise<boolean> {
     counts.failed += outcome.failed;
     say(name, outcome, performance.now() - startedMs);
   };
-  for (const name of Object.keys(stages).filter((one) => isWanted(one) && !TESTS.includes(one))) {
-    if (counts.failed === 0 && !NIGHTLY.includes(name)) await perform(name);
-  }
+  const quick = Object.keys(stages).filter((one) => isWanted(one) && ![...TESTS, ...NIGHTLY].includes(one));
+  // Most of them use one core, or wait for a registry.
+  await inParallel(quick, availableParallelism(), async (name) => {
+    if (counts.failed === 0) await perform(name);
+  });
   for (const name of [...TESTS, ...NIGHTLY].filter(isWanted)) if (counts.failed === 0) await perform(name);
   if (first === "--changed" && chosen.nightly.length > 0)
     console.log(`Not run, since it takes minutes: npx vitest run --project nightly ${chosen.nightly.join(" ")}`);
