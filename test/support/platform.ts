@@ -125,8 +125,8 @@ export const ALL_SCOPES = [
   "plat.media_admin",
 ];
 
-/** A new client; its secret, if it has one. */
-export const register = async (clientId: string, registration: object): Promise<string | undefined> =>
+/** A new client under a name that was never used; its secret, if it has one. */
+export const register = async (clientId: string, registration: object): Promise<any> =>
   isSeedClient(registration)
     ? seedClient(clientId, registration)
     : (await put(`clients/${clientId}`, registration)).clientSecret;
@@ -136,8 +136,13 @@ export async function makeClient(
   options: { tenant?: string; scopes?: readonly string[]; clientId?: string; name?: string; service?: string } = {},
 ): Promise<TestClient> {
   const tenant = options.tenant ?? (await makeTenant());
-  const clientId = options.clientId ?? `${tenant}.${unique("app")}`;
   const { scopes = ALL_SCOPES, name, service } = options;
-  const registration = { tenant, grantTypes: ["client_credentials"], scopes, name, service };
-  return { clientId, clientSecret: (await register(clientId, registration)) ?? "", tenant };
+  const clientId = options.clientId ?? `${tenant}.${unique("app")}`;
+  const registration = { tenant, grantTypes: ["client_credentials"], scopes, service };
+  // Another client may have had a name that is given here, and left something behind.
+  const isNew = options.clientId === undefined && name === undefined;
+  const clientSecret = isNew
+    ? await register(clientId, registration)
+    : (await put(`clients/${clientId}`, { ...registration, confidential: true, name })).clientSecret;
+  return { clientId, clientSecret, tenant };
 }

@@ -251,7 +251,7 @@ describe("readers that wait beside publishers and evictions", () => {
       expect(await Promise.all(reading)).toEqual(readers.map(() => sent.toSorted()));
       expect(overtime()).toBe(0);
     });
-    await fc.assert(schedule, modelRuns("WAIT_SCHEDULES", 25));
+    await fc.assert(schedule, modelRuns("WAIT_SCHEDULES", 12));
   });
 
   async function readAll(topic: TestTopic, as: Principal, total: number): Promise<string[]> {

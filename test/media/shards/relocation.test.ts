@@ -171,7 +171,7 @@ describe("a file that is committed for a tenant of another shard", () => {
     "arrives once, whichever call of a database fails %s it is done: a repeated commit finds it",
     async (when) => {
       const faults = faultAt();
-      for (let number = 0; ; number += strideOf(3)) {
+      for (let number = 0; ; number += strideOf(5)) {
         faults.arm(Infinity, when);
         const app = mediaApp({ shards: faults.shards });
         const as = serving(app);

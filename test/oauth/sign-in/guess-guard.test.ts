@@ -225,7 +225,7 @@ describe("The counter of guesses", () => {
           }
         }
       }),
-      { numRuns: runs(70) },
+      { numRuns: runs(30) },
     );
   });
 
