@@ -50,7 +50,7 @@ const stages: Readonly<Record<string, () => Promise<Outcome>>> = {
   audit,
   bundle,
   worker: () => inRuntime(chosen.worker),
-  acceptance: () => againstPlatforms("acceptance", chosen.acceptance),
+  acceptance: () => againstPlatforms("acceptance", chosen.acceptance, 2),
   nightly: () => againstPlatforms("nightly", []),
   searches: () => inRuntime(SEARCHES, { RUNS: "10" }),
   objects: () => inRuntime(ON_SHARDS, { SHARDS: "objects" }),
@@ -141,9 +141,9 @@ async function vitest(project: string, args: readonly string[] = [], env: NodeJS
 const inRuntime = (files: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> =>
   vitest("worker", [`--maxWorkers=${availableParallelism() + 1}`, ...files], { TMPDIR: quickDir(), ...env });
 
-/** These tests mostly wait for platforms. All of them share the compiled scripts. */
-const againstPlatforms = (project: string, files: readonly string[]): Promise<Outcome> =>
-  vitest(project, [`--maxWorkers=${availableParallelism() + 1}`, ...files], {
+/** These tests mostly wait for platforms and for time. All of them share the compiled scripts. */
+const againstPlatforms = (project: string, files: readonly string[], more = 1): Promise<Outcome> =>
+  vitest(project, [`--maxWorkers=${availableParallelism() + more}`, ...files], {
     NODE_COMPILE_CACHE: join(scratch, "compiled"),
   });
 

@@ -14,6 +14,6 @@ signInPageSuite(stage);
 accountPageSuite(stage);
 defencesSuite(stage);
 consentSuite(stage);
-passkeySuite(stage);
+passkeySuite(stage, "essential");
 oidcClientSuite(stage);
 implicitSuite(stage);

@@ -6,9 +6,9 @@ import { isShown, landed, makeUser, signIn, type Stage } from "./stage.ts";
 
 /**
  * Passkeys with Chromium's virtual authenticator. The platform is visited at `localhost`, since passkeys need a host with
- * a name.
+ * a name. `npm test` has time for the essential stories.
  */
-export function passkeySuite(stage: () => Stage): void {
+export function passkeySuite(stage: () => Stage, stories: "essential" | "other"): void {
   const named = (address: string): string => address.replace("//127.0.0.1:", "//localhost:");
   const account = (): string => named(`${stage().world.base}/account`);
   const link = (more: Record<string, string> = {}): string => named(stage().link(more));
@@ -48,7 +48,7 @@ export function passkeySuite(stage: () => Stage): void {
     await page.getByText("You are signed out of this browser.").waitFor();
   };
 
-  describe("a passkey in Chromium", () => {
+  const essential = () => {
     // shows: oauth/passkeys/browser
     test("is added, signs in by the button, is renamed and removed, and then signs nobody in", async () => {
       const { user, page, device } = await withPasskey("hedy");
@@ -77,38 +77,6 @@ export function passkeySuite(stage: () => Stage): void {
       await page.getByRole("alert").getByText("not known here").waitFor();
       await signIn(page, user);
       await isShown(page, "Your account");
-    });
-
-    test("is offered in the address field, and signs in from there", async () => {
-      const { page, device } = await withPasskey("ida");
-      await device.pause();
-      await signOut(page);
-      expect(await page.evaluate("PublicKeyCredential.isConditionalMediationAvailable()")).toBe(true);
-      await device.resume();
-      // The virtual authenticator chooses as soon as the browser offers.
-      await page.goto(link());
-      expect((await landed(page)).query.get("code")).not.toBeNull();
-    });
-
-    test("says so when the person is not verified, and the password still signs in", async () => {
-      const { user, page, device } = await withPasskey("katherine");
-      await device.verify(false);
-      await signOut(page);
-      await page.getByRole("button", { name: "Use a passkey" }).click();
-      await page.getByText("That did not work, or it was cancelled.").waitFor();
-      await signIn(page, user);
-      await isShown(page, "Your account");
-    });
-
-    test("counts where two factors are needed, after the password", async () => {
-      const { user, page, device } = await withPasskey("dorothy");
-      await device.pause();
-      await signOut(page);
-      await page.goto(link({ acr_values: "urn:plinth:acr:two-factors" }));
-      await signIn(page, user);
-      await isShown(page, "Show that it is you");
-      await use(page, device);
-      expect((await landed(page)).query.get("code")).not.toBeNull();
     });
 
     // shows: oauth/passkeys/origin
@@ -148,6 +116,40 @@ export function passkeySuite(stage: () => Stage): void {
       });
       expect([again.status(), await again.text()]).toEqual([400, expect.stringContaining("not accepted")]);
     });
+  };
+
+  const other = () => {
+    test("is offered in the address field, and signs in from there", async () => {
+      const { page, device } = await withPasskey("ida");
+      await device.pause();
+      await signOut(page);
+      expect(await page.evaluate("PublicKeyCredential.isConditionalMediationAvailable()")).toBe(true);
+      await device.resume();
+      // The virtual authenticator chooses as soon as the browser offers.
+      await page.goto(link());
+      expect((await landed(page)).query.get("code")).not.toBeNull();
+    });
+
+    test("says so when the person is not verified, and the password still signs in", async () => {
+      const { user, page, device } = await withPasskey("katherine");
+      await device.verify(false);
+      await signOut(page);
+      await page.getByRole("button", { name: "Use a passkey" }).click();
+      await page.getByText("That did not work, or it was cancelled.").waitFor();
+      await signIn(page, user);
+      await isShown(page, "Your account");
+    });
+
+    test("counts where two factors are needed, after the password", async () => {
+      const { user, page, device } = await withPasskey("dorothy");
+      await device.pause();
+      await signOut(page);
+      await page.goto(link({ acr_values: "urn:plinth:acr:two-factors" }));
+      await signIn(page, user);
+      await isShown(page, "Show that it is you");
+      await use(page, device);
+      expect((await landed(page)).query.get("code")).not.toBeNull();
+    });
 
     // shows: oauth/passkeys/counter
     test("that was copied signs nobody in once the other one was used: its counter is older", async () => {
@@ -185,7 +187,9 @@ export function passkeySuite(stage: () => Stage): void {
       await page.getByText("Passkeys need JavaScript").waitFor();
       expect(await page.getByRole("button").count()).toBe(0);
     });
-  });
+  };
+
+  describe("a passkey in Chromium", () => (stories === "essential" ? essential() : other()));
 }
 
 /** What the script of the platform's page does, on a page of somebody else. */
