@@ -1,5 +1,5 @@
 import { authorizeAddress, landed, type Browser, type Visit } from "./browser.ts";
-import { ALL_SCOPES, makeTenant, register, unique } from "./platform.ts";
+import { ALL_SCOPES, basic, call, expectJson, makeTenant, register, unique } from "./platform.ts";
 import type { TestUser } from "./users.ts";
 
 /** A client that sends people to `/authorize`, and the parameters that it sends along. */
@@ -80,6 +80,21 @@ export async function signInThrough(
     throw new Error(`expected the sign-in page, got ${page.status} ${page.location ?? page.html}`);
   return browser.submit(page, { email: user.email, password: user.password });
 }
+
+/** `POST /token` as this client. */
+export const tokenAt = (app: TestApp, form: Record<string, string>): Promise<Response> =>
+  call("/oauth2/v1/token", { form, headers: { authorization: basic(app) } });
+
+/** The tokens of the code with which the browser was sent back. */
+export const redeemed = async (app: TestApp, answer: Visit) =>
+  expectJson<{ access_token: string; refresh_token: string; id_token: string }>(
+    await tokenAt(app, {
+      grant_type: "authorization_code",
+      code: landed(answer).query.get("code") ?? "",
+      redirect_uri: app.redirectUri,
+    }),
+    200,
+  );
 
 /** The error that an answer carries, wherever it stands. */
 export function errorOf(answer: Visit): { error: string | null; fragment: string | null; query: string | null } {

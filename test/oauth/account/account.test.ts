@@ -1,8 +1,6 @@
 import { withoutChallenges } from "../../support/parties/authenticator.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createApp } from "../../../src/app.ts";
-import { createDeps } from "../../../src/deps.ts";
 import {
   auditOf,
   codeFor,
@@ -35,6 +33,7 @@ import {
   type SentOff,
 } from "../../support/parties/scripted-provider.ts";
 import { everywhere, HELD } from "../../support/shards.ts";
+import { browserAtMoved } from "../../support/moved-platform.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** `/account` and its forms. */
@@ -289,15 +288,7 @@ describe("GET /account", () => {
   });
 
   it("follows another platform name and path prefix", async () => {
-    const bindings = { ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" };
-    const worker = createApp(createDeps(bindings));
-    const browser = new Browser({
-      send: (address, init) => {
-        const context = { waitUntil: () => {}, passThroughOnException: () => {} } as unknown as ExecutionContext;
-        const inside = address.replace("https://public.example", "http://private.example");
-        return Promise.resolve(worker.fetch(new Request(inside, toInit(init)), bindings, context));
-      },
-    });
+    const browser = browserAtMoved();
     const own = "https://public.example/base/account";
     const answer = await browser.submit(await browser.get(own), { email: user.email, password: user.password });
     expect(answer.location).toBe(own);

@@ -7,8 +7,8 @@ import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate, learnsLogouts } from "../../support/isolate.ts";
 import { meddled } from "../../support/meddling.ts";
-import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
-import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
+import { errorOf, makeApp, redeemed, signInThrough, tokenAt, visit, type TestApp } from "../../support/sign-in.ts";
 import { appOf, recoveryCodesOf, setUpApp, type App } from "../../support/parties/totp.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
 
@@ -49,17 +49,7 @@ async function withApp() {
   return made;
 }
 
-const token = (form: Record<string, string>): Promise<Response> =>
-  call("/oauth2/v1/token", { form, headers: { authorization: basic(client) } });
-const redeemed = async (answer: Visit) =>
-  expectJson<{ access_token: string; refresh_token: string; id_token: string }>(
-    await token({
-      grant_type: "authorization_code",
-      code: landed(answer).query.get("code") ?? "",
-      redirect_uri: client.redirectUri,
-    }),
-    200,
-  );
+const token = (form: Record<string, string>): Promise<Response> => tokenAt(client, form);
 const refresh = (refreshToken: string) => token({ grant_type: "refresh_token", refresh_token: refreshToken });
 
 describe("A one-time code", () => {
@@ -87,7 +77,7 @@ describe("A person with an authenticator app", () => {
     const page = await signInThrough(browser, client, user, { scope: "openid" });
     expect([page.status, asksForCode(page)]).toEqual([200, true]);
     expect(page.html).not.toContain(user.password);
-    const tokens = await redeemed(await browser.submit(page, { code: app.code() }));
+    const tokens = await redeemed(client, await browser.submit(page, { code: app.code() }));
     for (const jwt of [tokens.id_token, tokens.access_token])
       expect(decodeJwt(jwt)).toMatchObject({ acr: TWO_FACTORS, amr: ["pwd", "otp", "mfa"] });
     const again = await expectJson<{ id_token: string }>(await refresh(tokens.refresh_token), 200);
@@ -116,7 +106,7 @@ describe("A person with an authenticator app", () => {
   // shows: asvs/v6-authentication/6.3.4
   it("gets nothing by the password grant, by a refresh token of before, or by a code of before", async () => {
     const browser = new Browser();
-    const tokens = await redeemed(await signInThrough(browser, client, user));
+    const tokens = await redeemed(client, await signInThrough(browser, client, user));
     const code = landed(await visit(browser, client)).query.get("code") ?? "";
     await withApp();
     const refused = await expectJson(await refresh(tokens.refresh_token), 400);
@@ -292,7 +282,7 @@ describe("Two factors that are asked for", () => {
     ["a role", async () => `roles/${await roleOf(user)}`],
     ["the client", async () => `clients/${client.clientId}`],
   ])("by %s are set up at the sign-in, and nothing goes around it", async (_, path) => {
-    const before = await redeemed(await signInThrough(new Browser(), client, user));
+    const before = await redeemed(client, await signInThrough(new Browser(), client, user));
     await require(await path());
     later(40);
     expect((await refresh(before.refresh_token)).status).toBe(400);
@@ -306,7 +296,7 @@ describe("Two factors that are asked for", () => {
     expect([wrong.status, appOf(wrong).code()]).toEqual([400, app.code()]);
     const codes = await browser.submit(wrong, { code: app.code() });
     expect(recoveryCodesOf(codes).length).toBe(10);
-    const tokens = await redeemed(await browser.submit(codes, {}));
+    const tokens = await redeemed(client, await browser.submit(codes, {}));
     expect(decodeJwt(tokens.id_token)).toMatchObject({ acr: TWO_FACTORS });
     expect((await refresh(tokens.refresh_token)).status).toBe(200);
   });
@@ -321,7 +311,7 @@ describe("Two factors that are asked for", () => {
     for (const wish of [{ acr_values: TWO_FACTORS }, { claims: essential }])
       expect(asksForCode(await visit(browser, client, wish))).toBe(true);
     const page = await visit(browser, client, { acr_values: TWO_FACTORS, scope: "openid" });
-    const tokens = await redeemed(await browser.submit(page, { code: app.code() }));
+    const tokens = await redeemed(client, await browser.submit(page, { code: app.code() }));
     expect(decodeJwt(tokens.id_token)["acr"]).toBe(TWO_FACTORS);
   });
 

@@ -8,8 +8,8 @@ import { Browser, landed, toInit, type Visit } from "../../support/browser.ts";
 import { counting } from "../../support/counting.ts";
 import { isolate } from "../../support/isolate.ts";
 import { meddled } from "../../support/meddling.ts";
-import { basic, call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
-import { makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor } from "../../support/platform.ts";
+import { makeApp, redeemed, signInThrough, tokenAt, visit, type TestApp } from "../../support/sign-in.ts";
 import { setUpApp } from "../../support/parties/totp.ts";
 import { everywhere } from "../../support/shards.ts";
 import { makeUser, type TestUser } from "../../support/users.ts";
@@ -74,17 +74,7 @@ async function signInBy(passkey: Passkey, deviation: Deviation = {}, browser = n
   return browser.submit(page, await passkey.answer(page, deviation));
 }
 
-const token = (form: Record<string, string>): Promise<Response> =>
-  call("/oauth2/v1/token", { form, headers: { authorization: basic(client) } });
-const redeemed = async (answer: Visit) =>
-  expectJson<{ access_token: string; refresh_token: string; id_token: string }>(
-    await token({
-      grant_type: "authorization_code",
-      code: landed(answer).query.get("code") ?? "",
-      redirect_uri: client.redirectUri,
-    }),
-    200,
-  );
+const token = (form: Record<string, string>): Promise<Response> => tokenAt(client, form);
 const signsIn = (answer: Visit): boolean => answer.status === 303 && landed(answer).query.get("code") !== null;
 const stored = (email = user.email) =>
   env.DB.prepare("SELECT * FROM passkey WHERE email = ? ORDER BY created_at, id")
@@ -100,7 +90,7 @@ describe("A passkey", () => {
   // shows: oauth/passkeys/sign-in
   it.each([-7, -8, -257] as const)("of algorithm %i signs in alone, as two factors", async (alg) => {
     const { passkey } = await withPasskey(await Passkey.make({ alg }));
-    const tokens = await redeemed(await signInBy(passkey));
+    const tokens = await redeemed(client, await signInBy(passkey));
     for (const jwt of [tokens.id_token, tokens.access_token])
       expect(decodeJwt(jwt)).toMatchObject({ acr: TWO_FACTORS, amr: ["pop", "user", "mfa"] });
     const again = { grant_type: "refresh_token", refresh_token: tokens.refresh_token };
@@ -275,7 +265,7 @@ describe("A passkey", () => {
   it("signs in nobody but the one whom the client expects, and not where the client insists on the password", async () => {
     const { passkey } = await withPasskey();
     const other = await makeUser({ tenant: user.tenant });
-    const tokens = await redeemed(await signInThrough(new Browser(), client, other, { scope: "openid" }));
+    const tokens = await redeemed(client, await signInThrough(new Browser(), client, other, { scope: "openid" }));
     const browser = new Browser();
     const page = await visit(browser, client, { id_token_hint: tokens.id_token, prompt: "login" });
     const refused = await browser.submit(page, await passkey.answer(page));
@@ -302,7 +292,7 @@ describe("Two factors", () => {
     const theirs = await addPasskey(await atAccount(new Browser(), other));
     expect((await browser.submit(page, await theirs.answer(page))).html).toContain("not one of yours");
     const done = await browser.submit(page, await passkey.answer(page));
-    const tokens = await redeemed(done);
+    const tokens = await redeemed(client, done);
     expect(decodeJwt(tokens.id_token)).toMatchObject({ acr: TWO_FACTORS, amr: ["pwd", "pop", "user", "mfa"] });
 
     const thief = await atAccount();

@@ -1,7 +1,6 @@
 import { withoutChallenges } from "../../support/parties/authenticator.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { createApp } from "../../../src/app.ts";
 import { createDeps } from "../../../src/deps.ts";
 import { RUN_MS, RUNS_OF_AN_HOUR } from "../../../src/platform/storage/slice.ts";
 import { authorizeAddress, Browser, landed, toInit, type Visit } from "../../support/browser.ts";
@@ -10,6 +9,7 @@ import { call, expectJson, OPERATOR, ORIGIN, put, tokenFor, unique } from "../..
 import { everywhere } from "../../support/shards.ts";
 import { errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { directoryWith } from "../../support/directory.ts";
+import { browserAtMoved } from "../../support/moved-platform.ts";
 import { cheapHash, makeUser, type TestUser } from "../../support/users.ts";
 
 /** `POST /sign-in`: the form, its token and the session. */
@@ -114,15 +114,7 @@ describe("The right password", () => {
   // shows: oauth/scopes/another-prefix
   // shows: platform/deployment-variables/platform
   it("follows another platform name and path prefix", async () => {
-    const bindings = { ...env, PLATFORM: "acme", PATH_PREFIX: "/base", PUBLIC_URL: "https://public.example" };
-    const worker = createApp(createDeps(bindings));
-    const browser = new Browser({
-      send: (address, init) => {
-        const context = { waitUntil: () => {}, passThroughOnException: () => {} } as unknown as ExecutionContext;
-        const inside = address.replace("https://public.example", "http://private.example");
-        return Promise.resolve(worker.fetch(new Request(inside, toInit(init)), bindings, context));
-      },
-    });
+    const browser = browserAtMoved();
     const parameters = new URLSearchParams(requestFor(app, { acme_id_provider: "legacy_idp" }));
     const page = await browser.get(`https://public.example/base/oauth2/v1/authorize?${parameters.toString()}`);
     expect(page.forms[0]?.action).toBe("https://public.example/base/oauth2/v1/sign-in");
