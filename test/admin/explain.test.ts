@@ -13,6 +13,7 @@ import {
   put,
   tokenFor,
   unique,
+  putService,
 } from "../support/platform.ts";
 import { cheapHash, join, makeUser } from "../support/users.ts";
 import { runs } from "../support/model-runs.ts";
@@ -273,13 +274,7 @@ describe("the explainer", () => {
     const [tenant, other] = [await makeTenant({ subscribed: false }), await makeTenant({ subscribed: false })];
     const [service, pkg] = [unique("svc"), unique("pkg")];
     const scopes = [`${service}.read`];
-    await put(`services/${service}`, {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${service}`,
-      scopes: [`${service}.*`],
-      tenant,
-      access: "token",
-    });
+    await putService(service, { scopes: [`${service}.*`], tenant });
     const { clientId } = await makeClient({ tenant, service, scopes: [...scopes, "plat.media_view"] });
     const lacking = await explain({ client: clientId, tenant: other });
     expect(lacking).toMatchObject({ granted: false, effective: [], scopes: [] });

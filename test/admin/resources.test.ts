@@ -16,6 +16,7 @@ import {
   tokenFor,
   unique,
   type TestClient,
+  putService,
 } from "../support/platform.ts";
 
 const admin = async (path: string, init: { method?: string; json?: unknown } = {}): Promise<Response> =>
@@ -336,15 +337,7 @@ describe("a service that is removed between check and write", () => {
   it("is named in the refusal of the package that includes it, and nothing is written", async () => {
     const tenant = await makeTenant();
     const [name, kept, id] = [unique("svc"), unique("svc"), unique("pkg")];
-    for (const service of [name, kept])
-      await put(`services/${service}`, {
-        sourceUrl: `https://${service}.example`,
-        proxyPath: `/${service}`,
-        scopes: [],
-        essential: false,
-        tenant,
-        access: "token",
-      });
+    for (const service of [name, kept]) await putService(service, { tenant });
     const described = { version: "1", organization: `${tenant}-org`, services: [kept, kept] };
     expect(await put(`packages/${id}`, described)).toMatchObject({ services: [kept] });
     const db = interrupted(() => admin(`services/${name}`, { method: "DELETE" }));

@@ -9,7 +9,7 @@ import { makeOwned } from "../http/rights-samples.ts";
 import { makeWorld } from "../http/rights-world.ts";
 import { makeProvider } from "../support/parties/scripted-provider.ts";
 import { isSearch } from "../support/model-runs.ts";
-import { call, expectJson, put, tokenFor, unique } from "../support/platform.ts";
+import { call, expectJson, put, tokenFor, unique, putService } from "../support/platform.ts";
 import { losingAnswers } from "./faults.ts";
 import { COPY, deployment, destroy, everyEvent, everyRow, keysOf, run, type Held } from "./machine.ts";
 import { everywhere } from "../support/shards.ts";
@@ -94,13 +94,7 @@ beforeAll(async () => {
   const provider = await makeProvider();
   await put(`users/${world.user.email}/identities/${provider.id}`, { subject: unique("sub") });
   const name = unique("pkg");
-  await put(`services/${name}`, {
-    sourceUrl: "https://s.example",
-    proxyPath: `/${name}`,
-    scopes: ["shop.read"],
-    tenant: world.app.tenant,
-    access: "token",
-  });
+  await putService(name, { scopes: ["shop.read"], tenant: world.app.tenant });
   await put(`packages/${name}`, { version: "1", organization: `${world.app.tenant}-org`, services: [name] });
   const path = `/pubsub/v1/topics/${owned.topic.topicOwnerClient}/${owned.topic.eventType}`;
   const { token } = await expectJson(await call(`${path}/read`, { token: world.own, json: {} }), 200);

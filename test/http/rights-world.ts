@@ -10,6 +10,7 @@ import {
   put,
   tokenFor,
   unique,
+  putService,
 } from "../support/platform.ts";
 import { makeApp, signInThrough, type TestApp } from "../support/sign-in.ts";
 import { makeUser, type TestUser } from "../support/users.ts";
@@ -110,14 +111,7 @@ const byService = async (subscribers: readonly string[]): Promise<string> =>
 export async function makeServiceClient(subscribers: readonly string[]): Promise<TestApp> {
   const tenant = await makeTenant();
   const service = unique("svc");
-  await put(`services/${service}`, {
-    sourceUrl: `https://${service}.example`,
-    proxyPath: `/${service}`,
-    scopes: [],
-    essential: false,
-    tenant,
-    access: "token",
-  });
+  await putService(service, { tenant });
   await put(`packages/${service}pack`, { version: "1", organization: `${tenant}-org`, services: [service] });
   for (const subscriber of subscribers) await put(`tenants/${subscriber}/subscriptions/${service}pack`, {});
   return makeApp({ tenant, service, grantTypes: GRANTS });

@@ -105,6 +105,16 @@ export async function makeTenant(options: { subscribed?: boolean; tenant?: strin
   return tenant;
 }
 
+/** A service behind the gateway, at an address and a path that its name says. */
+export const putService = (name: string, fields: { tenant: string; scopes?: readonly string[]; essential?: boolean }) =>
+  put(`services/${name}`, {
+    sourceUrl: `https://${name}.example`,
+    proxyPath: `/${name}`,
+    scopes: [],
+    access: "token",
+    ...fields,
+  });
+
 /** The shard with the files of a tenant. */
 export const placeOf = (tenant: string): Promise<number | null> =>
   env.DB.prepare("SELECT shard FROM tenant_shard WHERE tenant = ?").bind(tenant).first<number>("shard");

@@ -4,7 +4,17 @@ import { createTopicStore } from "../../../src/events/access/topic-store.ts";
 import { consumerOf } from "../../../src/events/consume/stub.ts";
 import { logOf } from "../../../src/events/log/client.ts";
 import { Browser, landed } from "../../support/browser.ts";
-import { basic, call, expectJson, makeClient, makeTenant, put, tokenFor, unique } from "../../support/platform.ts";
+import {
+  basic,
+  call,
+  expectJson,
+  makeClient,
+  makeTenant,
+  put,
+  tokenFor,
+  unique,
+  putService,
+} from "../../support/platform.ts";
 import { makeApp, signInThrough, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 import { eventsApp, makeTopic, someClient } from "../events-app.ts";
@@ -160,14 +170,7 @@ describe("publishing for another tenant", () => {
   it("works for a service's client and a tenant that subscribes to the service", async () => {
     const owner = await makeTenant();
     const service = unique("svc");
-    await put(`services/${service}`, {
-      sourceUrl: `https://${service}.example`,
-      proxyPath: `/${service}`,
-      scopes: [],
-      essential: false,
-      tenant: owner,
-      access: "token",
-    });
+    await putService(service, { tenant: owner });
     await put(`packages/${service}pack`, { version: "1", organization: `${owner}-org`, services: [service] });
     const subscriber = await makeTenant();
     await put(`tenants/${subscriber}/subscriptions/${service}pack`, {});

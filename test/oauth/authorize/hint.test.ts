@@ -12,6 +12,7 @@ import {
   put,
   tokenFor,
   unique,
+  putService,
 } from "../../support/platform.ts";
 import { errorOf, makeApp, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
@@ -131,13 +132,7 @@ describe("A valid ID token hint", () => {
     const scopes = [`${service}.read`, `${service}.write`];
     const other = await makeTenant();
     await put(`organizations/of-${other}`, { name: "Provider" });
-    await put(`services/${service}`, {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${service}`,
-      scopes,
-      tenant,
-      access: "token",
-    });
+    await putService(service, { scopes, tenant });
     await put(`packages/${service}`, { version: "1", organization: `of-${other}`, services: [service] });
     await put(`tenants/${other}/subscriptions/${service}`, {});
     const user = await makeUser({ tenant, scopes });

@@ -12,6 +12,7 @@ import {
   put,
   tokenFor,
   unique,
+  putService,
 } from "../../support/platform.ts";
 import { everywhere } from "../../support/shards.ts";
 import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
@@ -297,13 +298,7 @@ describe("The parameter id_token_hint", () => {
   it("returns a token for another tenant of the user", async () => {
     await put(`organizations/of-${tenant}`, { name: "Provider" });
     const service = unique("svc");
-    await put(`services/${service}`, {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${service}`,
-      scopes: [`${service}.read`],
-      tenant: user.tenant,
-      access: "token",
-    });
+    await putService(service, { scopes: [`${service}.read`], tenant: user.tenant });
     await put(`packages/${service}`, { version: "1", organization: `of-${tenant}`, services: [service] });
     await put(`tenants/${tenant}/subscriptions/${service}`, {});
     const both = await makeUser({ tenant: user.tenant, scopes: [`${service}.read`] });
@@ -642,13 +637,7 @@ describe("The tenant chooser of the implicit flow", () => {
     second = await makeTenant();
     service = unique("svc");
     await put(`organizations/of-${second}`, { name: "Provider" });
-    await put(`services/${service}`, {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${service}`,
-      scopes: [`${service}.read`],
-      tenant: both.tenant,
-      access: "token",
-    });
+    await putService(service, { scopes: [`${service}.read`], tenant: both.tenant });
     await put(`packages/${service}`, { version: "1", organization: `of-${second}`, services: [service] });
     await put(`tenants/${second}/subscriptions/${service}`, {});
     await put(`roles/${service}`, { scopes: [`${service}.read`] });

@@ -29,6 +29,7 @@ import {
   put,
   tokenFor,
   unique,
+  putService,
 } from "../../support/platform.ts";
 import { makeApp, signInThrough, visit } from "../../support/sign-in.ts";
 import { makeUser } from "../../support/users.ts";
@@ -103,13 +104,7 @@ describe("POST /introspect: 200", () => {
     const other = await makeFlowClient(flow.tenant);
     const tenant = await makeTenant();
     const service = unique("s");
-    await put(`services/${service}`, {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${service}`,
-      scopes: [],
-      tenant,
-      access: "token",
-    });
+    await putService(service, { tenant });
     const serving = await makeFlowClient(tenant, { service });
     for (const token of [access_token, refresh_token]) {
       expect(await introspected(other, token)).toEqual({ active: false });

@@ -23,7 +23,7 @@ import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { everywhere, shardDb } from "../../support/shards.ts";
 import { sweptAt } from "../../support/sweep.ts";
 import { isolate, type Isolate } from "../../support/isolate.ts";
-import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor } from "../../support/platform.ts";
+import { basic, call, expectJson, makeTenant, OPERATOR, put, tokenFor, putService } from "../../support/platform.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -161,13 +161,7 @@ describe("Each use of a refresh token checks", () => {
     const subscriber = await makeTenant();
     await put(`tenants/${subscriber}/members/${flow.email}`, { roles: [flow.role] });
     const service = flow.tenant;
-    await put(`services/${service}`, {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${service}`,
-      scopes: [],
-      tenant: flow.tenant,
-      access: "token",
-    });
+    await putService(service, { tenant: flow.tenant });
     await put(`packages/${service}`, { version: "1", organization: `${flow.tenant}-org`, services: [service] });
     await put(`clients/${flow.client.clientId}`, registration(flow.tenant, { service }));
     const subscription = `tenants/${subscriber}/subscriptions/${service}`;

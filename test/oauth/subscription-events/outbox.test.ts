@@ -25,6 +25,7 @@ import {
   tokenFor,
   unique,
   type TestClient,
+  putService,
 } from "../../support/platform.ts";
 import { directoryWith } from "../../support/directory.ts";
 import { runs } from "../../support/model-runs.ts";
@@ -148,13 +149,7 @@ describe("A subscription", () => {
       [shop, [`${shop}.read`, `${shop}.write`]],
       [stock, []],
     ] as const)
-      await put(`services/${name}`, {
-        sourceUrl: "https://s.example",
-        proxyPath: `/${name}`,
-        scopes,
-        tenant,
-        access: "token",
-      });
+      await putService(name, { scopes, tenant });
     const provider = unique("org");
     await put(`organizations/${provider}`, { name: "Provider" });
     await put(`packages/${pack}`, { version: '2.0 "é" \\', organization: provider, services: [stock, "media", shop] });
@@ -304,13 +299,7 @@ describe("A subscription", () => {
   async function anotherLarge(tenant: string): Promise<string> {
     const name = unique("svc");
     const scopes = Array.from({ length: 230 }, (_, n) => `${name}.${"y".repeat(230)}${n}`);
-    await put(`services/${name}`, {
-      sourceUrl: "https://s.example",
-      proxyPath: `/${name}`,
-      scopes,
-      tenant,
-      access: "token",
-    });
+    await putService(name, { scopes, tenant });
     return name;
   }
 
