@@ -99,13 +99,13 @@ describe("every operation with a token of every kind", () => {
     return (await expectJson(await call(path, { token, json: { ttlMs: 3_600_000 } }), 200)).token;
   };
 
-  let asked = 0;
+  let askedSoFar = 0;
   /** A token of each kind, and each time the next way to get one. A search tries all of them with every operation. */
   const tokens = (): readonly HeldToken[] => {
     if (isSearch) return world.tokens;
-    asked++;
+    askedSoFar++;
     const byColumn = Object.groupBy(world.tokens, ({ column }) => column);
-    return Object.values(byColumn).map((held) => held[asked % held.length]!);
+    return Object.values(byColumn).map((held) => held[askedSoFar % held.length]!);
   };
 
   const visibilityOf = (route: Route) => (route.path.startsWith("/public/") ? "public" : "private");
