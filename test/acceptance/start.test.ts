@@ -89,9 +89,9 @@ describe("npm start", () => {
   test("SEAL_KEYS that cannot open the state are refused before anything is served", async () => {
     await stopGroup(running(), "SIGINT");
     const keys = `k1:${Buffer.alloc(32, 1).toString("base64")}`;
-    const start = npm("start", { STATE_DIR: stateDir, PORT: String(running().port), SEAL_KEYS: keys });
-    expect(await start.ended).toBe(1);
-    expect(start.output()).toContain("was sealed under another key");
+    const refused = npm("start", { STATE_DIR: stateDir, PORT: String(running().port), SEAL_KEYS: keys });
+    expect(await refused.ended).toBe(1);
+    expect(refused.output()).toContain("was sealed under another key");
   });
 
   test("a damaged database is refused with advice, not with an error of the runtime", async () => {
@@ -100,10 +100,10 @@ describe("npm start", () => {
       const folder = join(damaged, "d1", "miniflare-D1DatabaseObject");
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, "noise.sqlite"), Buffer.alloc(4096, "noise"));
-      const start = npm("start", { STATE_DIR: damaged, PORT: String(await freePort()) });
-      expect(await start.ended).toBe(1);
-      expect(start.output()).toContain(`rm -r ${damaged}`);
-      expect(start.output()).not.toContain("    at ");
+      const refused = npm("start", { STATE_DIR: damaged, PORT: String(await freePort()) });
+      expect(await refused.ended).toBe(1);
+      expect(refused.output()).toContain(`rm -r ${damaged}`);
+      expect(refused.output()).not.toContain("    at ");
     } finally {
       rmSync(damaged, { recursive: true });
     }
