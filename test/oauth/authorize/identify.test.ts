@@ -15,7 +15,16 @@ import {
   putService,
 } from "../../support/platform.ts";
 import { everywhere } from "../../support/shards.ts";
-import { APP_URI, errorOf, makeApp, requestFor, signInThrough, visit, type TestApp } from "../../support/sign-in.ts";
+import {
+  APP_URI,
+  errorOf,
+  makeApp,
+  requestFor,
+  signInThrough,
+  tokenAt,
+  visit,
+  type TestApp,
+} from "../../support/sign-in.ts";
 import { join, makeUser, type TestUser } from "../../support/users.ts";
 
 /** Identifying the user, asking for a sign-in, and choosing the tenant of the tokens. */
@@ -602,19 +611,34 @@ describe("An isolate with an old record of a client that was disabled", () => {
 });
 
 describe("An isolate with an old record of a client that was removed", () => {
-  it("issues no code, and redirects to the client with an error", async () => {
-    const gone = await makeApp({ tenant: user.tenant });
-    const lateIsolate = isolate();
+  /** What the isolate answers to a request of this client after another one removed it. */
+  async function afterRemoval(person: TestUser): Promise<{ gone: TestApp; answer: Visit }> {
+    const gone = await makeApp({ tenant: person.tenant });
     const late = new Browser({
       send: (address, init) => lateIsolate.fetch(address.slice(ORIGIN.length), toInit(init)),
     });
-    for (const [name, value] of shared.cookies) late.cookies.set(name, value);
+    const lateIsolate = isolate();
+    const { cookies } = await signedIn(person, await makeApp({ tenant: person.tenant }));
+    for (const [name, value] of cookies) late.cookies.set(name, value);
     expect(landed(await visit(late, gone)).query.get("code")).toBeTruthy();
     const token = await tokenFor(OPERATOR);
     expect((await call(`/admin/v1/clients/${gone.clientId}`, { method: "DELETE", token })).status).toBe(204);
-    const answer = await visit(late, gone);
+    return { gone, answer: await visit(late, gone) };
+  }
+
+  it("issues no code, and redirects to the client with an error", async () => {
+    const { answer } = await afterRemoval(await makeUser({ home: 0 }));
     expect(errorOf(answer).query).toBe("access_denied");
     expect(landed(answer).query.get("code")).toBeNull();
+  });
+
+  it("issues a code that is worth nothing to somebody whose sign-ins lie in another database", async () => {
+    const { gone, answer } = await afterRemoval(await makeUser({ home: 1 }));
+    const code = landed(answer).query.get("code") ?? "";
+    expect(code).not.toBe("");
+    const form = { grant_type: "authorization_code", code, redirect_uri: APP_URI };
+    const refused = await tokenAt(gone, form);
+    expect([refused.status, await refused.json()]).toMatchObject([401, { error: "invalid_client" }]);
   });
 });
 
