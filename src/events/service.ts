@@ -5,6 +5,7 @@ import { systemClock } from "../platform/runtime/clock.ts";
 import type { PrepareOutcome, RestoreTo } from "../platform/storage/object-restore.ts";
 import type { Isolate } from "../platform/copies/isolate.ts";
 import type { LocationCache } from "../platform/copies/location-cache.ts";
+import { describeError } from "../platform/runtime/log.ts";
 import { TopicAccess } from "./access/access.ts";
 import { withTopicAhead } from "./access/look-ahead.ts";
 import { TopicDirectory } from "./access/topic-directory.ts";
@@ -60,7 +61,7 @@ export interface Events {
    * `record` is the audit row of that removal.
    */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
-  /** Removes those that are in other databases, after the client was removed. */
+  /** Removes those that are in other databases, after the client. They are void: what fails is left to the sweep. */
   endSubscriptionsElsewhere(clientId: string, record: AuditRecord): Promise<void>;
   /** Push subscriptions and topics as the operator sees them. */
   readonly operated: OperatedSubscriptions;
@@ -130,7 +131,13 @@ export function createEvents(deps: EventsDeps): Events {
     topicsOf: store.ownedBy,
     publish: (topic, events, key, nowMs) => publishToPlatformTopic(ports, topic, events, key, nowMs),
     endSubscriptions: (clientId, record) => endSubscriptionsOfClient(push.store, clientId, record),
-    endSubscriptionsElsewhere: (clientId, record) => endSubscriptionsElsewhere(push.store, clientId, record),
+    endSubscriptionsElsewhere: (clientId, record) =>
+      endSubscriptionsElsewhere(push.store, clientId, record).catch((thrown: unknown) =>
+        log.error("subscriptions of a removed client were left to the sweep", {
+          clientId,
+          error: describeError(thrown),
+        }),
+      ),
     operated: operatedSubscriptions(ports),
     operatedTopics: operatedTopics(ports),
     objects: eventObjects(ports),

@@ -229,7 +229,7 @@ export function createOAuth(settings: OAuthDeps) {
   const refreshGrants = createRefreshGrants(deps.shards, users, heldTokens("refresh token"));
   const elsewhere = createElsewhere(deps.shards);
   const federation = createFederation(deps);
-  const revocations = createRevokeAll(createRevokeAllStore(deps.db, trustStore, audit), elsewhere);
+  const revocations = createRevokeAll(createRevokeAllStore(deps.db, trustStore, audit), elsewhere, log);
   const guesses =
     deps.guessCounters === undefined ? noGuessGuard : createGuessGuard(deps.guessCounters, deps.sealer, log);
   const accounts = createAccounts({ users, attempts: deps.loginAttempts, guesses, audit, log, random });

@@ -36,11 +36,10 @@ export interface OAuthPort {
   revokeAll(kind: OwnerKind, id: string, nowMs: number, record: AuditRecord | undefined): Promise<"ended" | "more">;
   /** Removes grants in other databases, of a user who was signed out. On a platform of one database it does nothing. */
   endElsewhere(kind: "user", key: string): Promise<unknown>;
-  /**
-   * Removes everything in other databases of a user or client that is removed: before that, and after it for what came
-   * in between.
-   */
+  /** Removes everything in other databases of a user or client, before the directory removes them. */
   forgetElsewhere(kind: "user" | "client", key: string): Promise<void>;
+  /** Removes what came in between, after the removal. What fails is logged and left to the sweep. */
+  forgetRemoved(kind: "user" | "client", key: string): Promise<void>;
   /** To be called after sessions ended: clients are told beside the answer. */
   sessionsEnded(where: { readonly email: string } | "anywhere"): void;
   /** Removes a user's second factor and recovery codes. The last statement changes a row if there was one. */
@@ -110,7 +109,7 @@ export interface EventsPort {
   topicsOf(owner: string, limit: number): D1PreparedStatement;
   /** Removes the push subscriptions of a client, as a part of the transaction that removes the client. */
   endSubscriptions(clientId: string, record: AuditRecord): Promise<readonly D1PreparedStatement[]>;
-  /** Removes those that are in other databases, after the client. */
+  /** Removes those that are in other databases, after the client. What fails is logged and left to the sweep. */
   endSubscriptionsElsewhere(clientId: string, record: AuditRecord): Promise<void>;
 }
 

@@ -1,4 +1,5 @@
 import type { AuditRecord } from "../../platform/ports/audit.ts";
+import { describeError, type Log } from "../../platform/runtime/log.ts";
 import type { OwnerKind } from "../tokens/trust-store.ts";
 import type { Elsewhere } from "../homes/elsewhere.ts";
 import type { RevokeAllStore } from "./revoke-all-store.ts";
@@ -9,7 +10,7 @@ const MAX_STEPS = 20;
 export type RevokeAll = ReturnType<typeof createRevokeAll>;
 
 /** `RevokeAllStore`, with what lies elsewhere. homes/elsewhere.ts says in which order. */
-export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere) {
+export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere, log: Log) {
   async function revokeSession(sid: string, nowMs: number, record: AuditRecord | undefined, email?: string) {
     for (let step = 0; step < MAX_STEPS; step++) {
       const grants = await elsewhere.voidSession(sid, email);
@@ -30,8 +31,18 @@ export function createRevokeAll(store: RevokeAllStore, elsewhere: Elsewhere) {
     cleanupStep: store.cleanupStep,
     /** Removes what lies elsewhere of a person who was signed out. It is invalid already. */
     endElsewhere: elsewhere.end,
-    /** Removes what lies elsewhere of a person or a client, before and after the directory removes them. */
+    /** Removes what lies elsewhere of a person or a client, before the directory removes them. */
     forgetElsewhere: elsewhere.forget,
+    /** The same for what came in between. It gives nothing any more, so a failure does not undo the removal. */
+    async forgetRemoved(kind: "user" | "client", key: string): Promise<void> {
+      await elsewhere.forget(kind, key).catch((thrown: unknown) =>
+        log.error("what lies elsewhere of somebody removed was left to the sweep", {
+          kind,
+          key,
+          error: describeError(thrown),
+        }),
+      );
+    },
     /** As `RevokeAllStore`. */
     async revokeAll(
       kind: OwnerKind,

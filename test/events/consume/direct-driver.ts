@@ -10,14 +10,15 @@ import { TopicConsumer } from "../../../src/events/consume/topic-consumer.do.ts"
 import { logOf } from "../../../src/events/log/client.ts";
 import type { TopicLog } from "../../../src/events/log/topic-log.do.ts";
 import type { Failure } from "../../../src/events/model/failure.ts";
-import { shardsOf, type Topic } from "../../../src/events/model/topic.ts";
+import { incarnationOf } from "../../../src/events/model/place.ts";
+import { nameOf, shardsOf, type Topic, type TopicId } from "../../../src/events/model/topic.ts";
 import { storeEvents } from "../../../src/events/publish/publish.ts";
 import { clearTopic, deleteTopic } from "../../../src/events/topics/delete.ts";
 import { createTopic } from "../../../src/events/topics/topics.ts";
 import type { Principal } from "../../../src/http/callers/auth.ts";
 import { noMeter } from "../../../src/platform/ports/metrics.ts";
 import { noTracing } from "../../../src/platform/ports/tracing.ts";
-import { systemRandom } from "../../../src/platform/runtime/random.ts";
+import { systemRandom, type Random } from "../../../src/platform/runtime/random.ts";
 import type { Result } from "../../../src/platform/model/result.ts";
 import { failing, logsWith, type Fault } from "../broken-log.ts";
 import { someClient } from "../events-app.ts";
@@ -167,6 +168,7 @@ function memoryStore() {
   let row: Topic | undefined;
   const all: Topic[] = [];
   const store = {
+    newIncarnation: (id: TopicId, random: Random) => incarnationOf(nameOf(id), 1, random),
     find: async () => row,
     async insert(topic: Topic) {
       all.push(topic);
@@ -184,7 +186,7 @@ function memoryStore() {
     retention: { ageMs: RETENTION_MS, maxBytes: 1e9 },
     meter: noMeter,
     tracing: noTracing,
-    push: { store: { some: async () => [], removeOfTopic: async () => {} } as never },
+    push: { store: { ofTopic: async () => [], removeOfTopic: async () => {} } as never },
     pushSubscriptions: env.PUSH_SUBSCRIPTION,
   });
   return {

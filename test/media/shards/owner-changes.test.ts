@@ -130,14 +130,17 @@ describe("a client whose files lie in another shard than the directory", () => {
     const client = await makeClient({ tenant });
     const file = await pending(client);
     const [, , shard] = shardsOf(env);
-    let batches = 0;
+    let isClosed = false;
     const failing = new Proxy(shard!.db, {
       get(target, name) {
         const value = Reflect.get(target, name, target) as (...args: unknown[]) => unknown;
         if (name !== "batch") return value.bind(target);
-        // The first one closes.
-        return (...args: unknown[]) =>
-          batches++ === 0 ? value.apply(target, args) : Promise.reject(new Error("injected"));
+        return async (...args: unknown[]) => {
+          if (isClosed) throw new Error("injected");
+          const answered = await value.apply(target, args);
+          isClosed = (await closings()) !== 0;
+          return answered;
+        };
       },
     });
     expect((await operate({ [shardBinding(2)]: failing }, "DELETE", `clients/${client.clientId}`)).status).toBe(204);

@@ -86,6 +86,7 @@ interface Deps extends Pick<RuleContext, "names"> {
     | "signOutStatement"
     | "endElsewhere"
     | "forgetElsewhere"
+    | "forgetRemoved"
     | "tellByOperator"
     | "sessionsEnded"
   >;
@@ -158,7 +159,7 @@ export const users = ({ db, names, random, commonPasswords, oauth }: Deps): Reso
     const removed = await remove(db.prepare(DELETE).bind(address), {
       after: oauth.revokeStatement("user", address, nowMs, "if changed"),
     });
-    await oauth.forgetElsewhere("user", address);
+    await oauth.forgetRemoved("user", address);
     oauth.sessionsEnded({ email: address });
     return removed;
   },

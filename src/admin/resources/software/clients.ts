@@ -102,7 +102,7 @@ interface Deps extends Rules {
   readonly random: Random;
   readonly oauth: Pick<
     OAuthPort,
-    "revokeStatement" | "revokeAll" | "cleanupStep" | "forgetElsewhere" | "sealClientSecret"
+    "revokeStatement" | "revokeAll" | "cleanupStep" | "forgetElsewhere" | "forgetRemoved" | "sealClientSecret"
   >;
   readonly events: EventsPort;
   readonly media: Pick<MediaPort, "filesOfClient" | "ownerChanges">;
@@ -205,7 +205,7 @@ export const clients = (deps: Deps): Resource<Body> => {
           after: oauth.revokeStatement("client", clientId, nowMs, "if changed"),
         }),
       );
-      await oauth.forgetElsewhere("client", clientId);
+      await oauth.forgetRemoved("client", clientId);
       await events.endSubscriptionsElsewhere(clientId, record);
       return removed;
     },
