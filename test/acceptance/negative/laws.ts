@@ -84,8 +84,8 @@ function redirects(answer: Answer): string | undefined {
 /** The one script of the pages: a file of our own, allowed by its exact address. */
 export const PASSKEYS = /<script [^>]*src="\/docs\/assets\/passkeys-[0-9a-f]{16}\.js"[^>]*><\/script>/;
 
-/** Our own files, and the page where a person goes on. */
-const OWN_ADDRESS = /^(?:\/docs\/|https:\/\/platform\.example\/account$)/;
+/** Our own files, the page where a person goes on, and the one that explains errors to developers. */
+const OWN_ADDRESS = /^(?:\/docs\/|https:\/\/platform\.example\/(?:account|docs\/errors\?request=[0-9a-f]{32})$)/;
 
 /** RFC 9700 4.16 and 4.2.4: not framed, nothing of others loaded, nothing run. */
 function pages(answer: Answer): string | undefined {

@@ -6,6 +6,8 @@ import { PUBLIC_URL, requestOf, Visitor, type Stage } from "./stage.ts";
 
 /** Where a person goes on after signing out. */
 const TO_ACCOUNT = new RegExp(`<a [^>]*href="${PUBLIC_URL}/account"`);
+/** Where a developer reads on. */
+const TO_ERRORS = new RegExp(`<a [^>]*href="${PUBLIC_URL}/docs/errors\\?request=[0-9a-f]{32}"`);
 
 /** What people see, and who else may see or send it. */
 export function pagesSuite(stage: () => Stage): void {
@@ -50,7 +52,7 @@ export function pagesSuite(stage: () => Stage): void {
         const page = await show();
         expect(header(page, "referrer-policy"), what).toBe("no-referrer");
         expect(header(page, "cache-control"), what).toBe("no-store, no-transform");
-        const text = page.text.replace(PASSKEYS, "").replace(TO_ACCOUNT, "");
+        const text = page.text.replace(PASSKEYS, "").replace(TO_ACCOUNT, "").replace(TO_ERRORS, "");
         expect(text, what).not.toMatch(/<(a|img|iframe|object|embed|script|meta http-equiv)\b/i);
       }
     });
