@@ -49,12 +49,11 @@ export const demoKeys = ({ demoClientSecret, demoUserPassword }: Settings): Read
 
 /**
  * Makes the demo through the operator service. Each step replaces existing records. The console's client comes near the
- * end, so a sign-in page for it shows that the demo is complete.
+ * end, so it shows that the demo is complete.
  */
 export async function loadDemo(origin: string, settings: Settings): Promise<void> {
   const { platform, pathPrefix, operatorSecret } = settings.config;
   const base = `${origin}${pathPrefix}`;
-  const isThere = await isLoaded(base, settings);
 
   const answer = await signIn(base, `${platform}.operator`, operatorSecret);
   if (answer.status !== 200) throw new Error(`the operator cannot sign in: ${answer.status} ${await answer.text()}`);
@@ -66,10 +65,11 @@ export async function loadDemo(origin: string, settings: Settings): Promise<void
     if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   };
-  if (isThere && (await knowsConsole(base, token, settings))) return;
-  if (!isThere) await putDemo(put, settings);
+  const state = await loaded(base, token, settings);
+  if (state === "yes") return;
+  if (state === "no") await putDemo(put, settings);
   await putOperators(put, { platform, ...consolesOf(settings) });
-  if (!isThere) await putOperator(put, DEMO.operator);
+  if (state === "no") await putOperator(put, DEMO.operator);
 }
 
 async function putDemo(put: Put, settings: Settings): Promise<void> {
@@ -119,32 +119,19 @@ function consolesOf({ port, config: { pathPrefix, publicUrl } }: Settings): Pick
 
 const DEVELOPMENT_PORT = 5173;
 
-/** The platform may have another port than at its last start. */
-async function knowsConsole(base: string, token: string, settings: Settings): Promise<boolean> {
+/** How far the demo is loaded. The platform may have another port than at its last start. */
+async function loaded(base: string, token: string, settings: Settings): Promise<"no" | "at another port" | "yes"> {
+  const { config, demoClientSecret } = settings;
   const headers = { authorization: `Bearer ${token}` };
-  const answer = await fetch(`${base}/admin/v1/clients/${OPERATORS.client}`, { headers });
-  const { postLogoutRedirectUris = [] } = (await answer.json()) as { postLogoutRedirectUris?: readonly string[] };
-  return postLogoutRedirectUris.includes(`${consolesOf(settings).exits[0]}/sign-in`);
-}
-
-async function isLoaded(base: string, { config, demoClientSecret }: Settings): Promise<boolean> {
-  const asked = new URLSearchParams({
-    response_type: "code",
-    client_id: OPERATORS.client,
-    redirect_uri: `http://localhost${config.pathPrefix}/console/callback`,
-    code_challenge: "a".repeat(43),
-    code_challenge_method: "S256",
-  });
-  const page = await fetch(`${base}/oauth2/v1/authorize?${asked.toString()}`);
-  await page.arrayBuffer();
-  if (page.status !== 200) return false;
+  const found = await fetch(`${base}/admin/v1/clients/${OPERATORS.client}`, { headers });
+  const { postLogoutRedirectUris = [] } = (await found.json()) as { postLogoutRedirectUris?: readonly string[] };
+  if (found.status !== 200) return "no";
   const answer = await signIn(base, DEMO.client, demoClientSecret);
   const { scope = "" } = (await answer.json()) as { scope?: string };
   const held = scope.split(" ");
-  return (
-    answer.status === 200 &&
-    [`${config.platform}.media_view`, ownEvents(config.platform)].every((wanted) => held.includes(wanted))
-  );
+  const wanted = [`${config.platform}.media_view`, ownEvents(config.platform)];
+  if (answer.status !== 200 || !wanted.every((name) => held.includes(name))) return "no";
+  return postLogoutRedirectUris.includes(`${consolesOf(settings).exits[0]}/sign-in`) ? "yes" : "at another port";
 }
 
 function signIn(base: string, clientId: string, secret: string): Promise<Response> {
