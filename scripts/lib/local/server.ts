@@ -1,11 +1,12 @@
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { shardBinding } from "../../../src/platform/storage/shards.ts";
 import { bundleWorker, type Bundle } from "../bundle.ts";
 import { withS3Credentials } from "./local-s3.ts";
 import { MAILBOX, mailboxWorker } from "./mailbox.ts";
 import { remember } from "../remember.ts";
+import { QUIET } from "./quiet.ts";
 import { ROOT } from "../root.ts";
 import { type Settings } from "./settings.ts";
 import { UserError } from "../user-error.ts";
@@ -112,13 +113,7 @@ export async function startRuntime(
       resourcePersistencePath: stateDir,
       host,
       port: s3Port,
-      cf: false,
-      log: new Log(LogLevel.WARN),
-      logRequests: false,
-      telemetry: { enabled: false },
-      enableDevRegistry: false,
-      unsafeObservability: false,
-      unsafeLocalExplorer: false,
+      ...QUIET,
     }),
   );
   await server.ready;

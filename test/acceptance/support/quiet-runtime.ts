@@ -1,4 +1,5 @@
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { QUIET } from "../../../scripts/lib/local/quiet.ts";
 
 /** Workers in this process over the state in a folder, which say nothing but warnings. Port 0: none for requests. */
 export async function quietRuntime(state: string, port: number, workers: readonly object[]): Promise<Miniflare> {
@@ -8,13 +9,7 @@ export async function quietRuntime(state: string, port: number, workers: readonl
       resourcePersistencePath: state,
       host: "127.0.0.1",
       port,
-      cf: false,
-      log: new Log(LogLevel.WARN),
-      logRequests: false,
-      telemetry: { enabled: false },
-      enableDevRegistry: false,
-      unsafeObservability: false,
-      unsafeLocalExplorer: false,
+      ...QUIET,
     }),
   );
   await server.ready;
