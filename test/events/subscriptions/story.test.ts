@@ -281,9 +281,13 @@ describe("password and signing secret", () => {
     };
     const secret = "the-pässword-that-nobody-sees";
     const json = bodyWith({ endpoint: failing }, { password: secret });
-    await send("POST", "", json, faulty);
-    const { signingSecret } = JSON.parse(await send("POST", "", json));
-    said.pop();
+    // The first fails if the topic's records lie in the directory.
+    const created = [await send("POST", "", json, faulty), await send("POST", "", json)].map((text) =>
+      JSON.parse(text),
+    );
+    const made = created.findIndex((answer) => answer.signingSecret !== undefined);
+    const { signingSecret } = created[made];
+    said.splice(made, 1);
     await send("POST", "", json);
     await send("GET", "");
     await send("GET", "/orders");
