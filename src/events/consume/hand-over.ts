@@ -18,11 +18,12 @@ interface Ends {
  * A batch for a client that waited, and may have left meanwhile:
  *
  *   all bytes but the last ones ──▶ nobody there: the connection breaks ──▶ give the batch back: the topic is free
- *          │ some milliseconds
- *   the last ones ───────────────▶ the client has the batch
+ *          │ a turn of the event loop
+ *   the last two, one by one ────▶ the client has the batch
  *
- * A connection that its client closed breaks at the first bytes sent, not before. A client that leaves later, or whose
- * proxy took the bytes, holds the lock until it expires. A large batch for a client that did not wait is sent here too,
+ * A closed connection answers the first part with a reset, and refuses the parts after it. A turn is enough for a
+ * client on the same machine; elsewhere `request.signal` says that it left. A client that leaves later, or whose proxy
+ * took the bytes, holds the lock until it expires. A large batch for a client that did not wait is sent here too,
  * since its memory is free only after that.
  */
 export async function handOver(
@@ -38,7 +39,7 @@ export async function handOver(
       const last = bytes.byteLength - (onLeft === undefined ? 0 : WAIT.probes);
       await writer.write(bytes.subarray(0, last));
       for (let at = last; at < bytes.byteLength; at++) {
-        await scheduler.wait(WAIT.probeMs);
+        await scheduler.wait(0);
         await writer.write(bytes.subarray(at, at + 1));
       }
       await writer.close();

@@ -118,9 +118,8 @@ export const WAIT = {
   /** Least time of a round that finds nothing; doubled with each further one. */
   minRoundMs: 20,
   maxRoundMs: 1_000,
-  /** The last bytes of an answer go one by one, with a pause before each, in which a closed connection breaks. */
+  /** Number of last bytes of an answer that go one by one: a closed connection breaks at the second part sent to it. */
   probes: 2,
-  probeMs: 2,
 } as const;
 
 /** The same numbers as paging. */

@@ -9,7 +9,7 @@ import { readerOf } from "./waiting-reader.ts";
 /** Pairs of requests in a round, alternately with and without a waiting reader. */
 const PAIRS = 40;
 export const MOST_RATIO = 1.5;
-/** Time for a reader to be at the log before the event comes. */
+/** Time for a reader to be at the log. Both ways begin after it, since a machine that idled is slower. */
 const SETTLE_MS = 30;
 
 /** From a publish to the delivery to one client that waits, next to a publish and then a read. */
@@ -66,6 +66,7 @@ async function alternate(plinth: Plinth, topic: string, pairs: number, stopping:
     const beganMs = performance.now();
     await publish();
     waiting.push((await delivered).atMs - beganMs);
+    await sleep(SETTLE_MS);
     const againMs = performance.now();
     await publish();
     reading.push((await reader.read()).atMs - againMs);
