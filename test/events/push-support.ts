@@ -176,7 +176,8 @@ export async function recordsOf(topic: Topic): Promise<PushRecord[]> {
     .prepare(`SELECT id FROM push_subscription WHERE incarnation = ? ORDER BY id`)
     .bind(topic.incarnation)
     .all<{ id: string }>();
-  return Promise.all(results.map(async ({ id }) => (await store.findById(id))!));
+  const found = await Promise.all(results.map(async ({ id }) => store.findById(id)));
+  return found.filter((record) => record !== undefined);
 }
 
 export const objectNamesOf = async (topic: Topic): Promise<string[]> =>

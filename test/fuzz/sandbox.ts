@@ -3,6 +3,7 @@ import { expect, vi } from "vitest";
 import { codeFor, makeFlow, signIn } from "../oauth/user-flow.ts";
 import { answerAt } from "../support/outside.ts";
 import { createAuditCopies } from "../../src/admin/audit/copies.ts";
+import { createDeps } from "../../src/deps.ts";
 import { Browser } from "../support/browser.ts";
 import { heardLog } from "../support/runtime/heard-log.ts";
 import { ALL_SCOPES, call, expectJson, makeClient, OPERATOR, ORIGIN, tokenFor } from "../support/platform.ts";
@@ -82,6 +83,10 @@ export class Sandbox {
     if (operation.template.includes("/deliveries/{eventId}")) await this.#deliver();
     if (operation.id === "getVariantContent") await this.#makeVariant();
     if (/^get(Operated)?Erasure$/.test(operation.id)) await this.#erase();
+    if (/backup/.test(operation.template)) await this.#endMoves();
+    // Earlier requests may have used up what one address may get.
+    if (/^put\w+Invitation$/.test(operation.id))
+      await env.DB.exec("DELETE FROM mail_link WHERE purpose = 'invitation'");
   }
 
   /** Before each request. */
@@ -142,6 +147,16 @@ export class Sandbox {
       const listed = await call(`${topic.path}/subscriptions/${SUBSCRIPTION}/deliveries?pageSize=1`, { token });
       const [first] = await expectJson<any[]>(listed, 200);
       this.#world.delivered = first.eventId;
+    }, 10_000);
+  }
+
+  /** No backup begins while a tenant moves. */
+  async #endMoves(): Promise<void> {
+    const { moves } = createDeps(env);
+    await vi.waitFor(async () => {
+      await env.DB.exec("UPDATE tenant_move SET due_at = 1 WHERE due_at > 0");
+      await moves.sweep();
+      expect(await moves.underWay()).toEqual([]);
     }, 10_000);
   }
 
